@@ -1,0 +1,41 @@
+# Two commands for newcomers: `make demo` and `make test`. Each sets up what it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Files that say what to install: the environment is remade when they change.
+BASE := $(VENV)/.base
+DEV := $(VENV)/.dev
+
+.PHONY: demo test test-all lint bench clean
+
+demo: $(BASE)
+	@$(BIN)/cpwl demo
+
+test: $(DEV) lint
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-all: $(DEV) lint
+	$(BIN)/python -m pytest -n 2
+
+lint: $(DEV)
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(DEV)
+	$(BIN)/cpwl bench
+
+clean:
+	rm -rf $(VENV) out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(BASE): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[plot]"
+	@touch $@
+
+$(DEV): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test-torch]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev,plot]"
+	@touch $(BASE) $@

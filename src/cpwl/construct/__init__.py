@@ -1,0 +1,1 @@
+"""From function to network: one construction a file, named after the mathematics."""

@@ -1,0 +1,81 @@
+"""Algorithm 1 of the paper, as printed: ``p = max_i min_{m in A_i} f_m`` with one row for each piece.
+
+It is wrong on many valid inputs: a row may exceed `p` away from its piece. So every row is tested, unless the
+caller asks for the construction as it is.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.construct.order import Progress, order_components
+from cpwl.construct.rows import Excess, find_excess
+from cpwl.errors import ConstructionError
+from cpwl.exact.rational import fraction_array
+from cpwl.function import CPWL
+from cpwl.function.parts import Laws
+from cpwl.function.report import point_text
+from cpwl.network import Network, end_to_end, extrema, extremum
+
+__all__ = ["max_of_mins", "paper"]
+
+
+def paper(
+    p: CPWL,
+    output: int = 0,
+    *,
+    check: bool = True,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> tuple[Network, list[int], int]:
+    """Algorithm 1 for one output: the network, the sizes ``|A_i|``, and how many LPs were solved.
+
+    Raises `ConstructionError` with a witness where the max-min form is not the function (``check=True``).
+
+    >>> net, sizes, _ = paper(CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1))
+    >>> net.sizes.neurons, sizes
+    (9, [2, 2])
+    """
+    order = order_components(p, output, executor=executor, progress=progress)
+    rows = [np.flatnonzero(row) for row in order.above]
+    if check:
+        excess = find_excess(p, output, order, rows, progress)
+        if excess is not None:
+            raise _refuted(p, output, excess, rows[excess.row])
+    return max_of_mins(p.components(output), rows), [len(row) for row in rows], order.solves
+
+
+def max_of_mins(laws: Laws, rows: list[NDArray[np.int64]]) -> Network:
+    """Steps 9-13 of Algorithm 1: min networks side by side, then the max of their outputs."""
+    if laws.exact is None:
+        gradient, offset = laws.gradient[:, 0], laws.offset[:, 0]
+    else:
+        below = laws.exact[:, 0, -1:]
+        whole = fraction_array(laws.exact[:, 0, :-1])
+        values = whole / below
+        gradient, offset = values[:, :-1], values[:, -1]
+    minima = extrema(gradient, offset, rows, "min")
+    unit = np.eye(len(rows), dtype=np.int64)
+    maximum = extremum(unit, np.zeros(len(rows), dtype=np.int64), "max")
+    return end_to_end(minima, maximum)
+
+
+def _refuted(p: CPWL, output: int, excess: Excess, row: NDArray[np.int64]) -> ConstructionError:
+    members = ", ".join(str(m) for m in row[:8]) + (", ..." if len(row) > 8 else "")
+    amount = "without bound" if np.isinf(excess.amount) else f"by at least {excess.amount:.6g}"
+    return ConstructionError(
+        f"Algorithm 1 does not compute this function: the row of piece {excess.row}, the minimum of components "
+        f"{{{members}}}, exceeds it {amount} at x = {point_text(excess.point)} in piece {excess.piece}.\n"
+        f'  The paper\'s max-min form fails on some valid functions. Use construction="auto".',
+        piece=excess.row,
+        row=row,
+        point=excess.point,
+        where=excess.piece,
+        amount=excess.amount,
+        output=output,
+    )
+
+

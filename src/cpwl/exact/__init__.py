@@ -1,0 +1,1 @@
+"""Exact numbers: rationals, integer arrays, exact linear algebra. Floats propose, these decide."""

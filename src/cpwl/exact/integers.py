@@ -1,0 +1,123 @@
+"""Bulk exact data as integer rows: arrays of Python integers, one positive scale per row.
+
+A half-space or a hyperplane is a row up to a positive factor, so integers hold it without denominators, and
+NumPy's object arrays do a hundred thousand of them at once.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["adjugate", "determinant", "integer_rows", "primitive", "quotient", "ratio_view", "sign"]
+
+_numerator = np.frompyfunc(lambda x: x.numerator, 1, 1)
+_denominator = np.frompyfunc(lambda x: x.denominator, 1, 1)
+_gcd = np.frompyfunc(math.gcd, 2, 1)
+_lcm = np.frompyfunc(math.lcm, 2, 1)
+_sign = np.frompyfunc(lambda x: (x > 0) - (x < 0), 1, 1)
+
+
+def integer_rows(view: NDArray[np.float64], exact: NDArray[np.object_] | None = None) -> NDArray[np.object_]:
+    """Integers positively proportional to each row of `exact`, or of `view` where nothing was rounded.
+
+    >>> integer_rows(np.array([[0.5, 0.75], [3.0, 6.0]]))
+    array([[2, 3],
+           [1, 2]], dtype=object)
+    """
+    if exact is not None:
+        scale = np.frompyfunc(lambda *d: math.lcm(*d), view.shape[1], 1)(*_denominator(exact).T)
+        rows = _numerator(exact) * (scale[:, None] // _denominator(exact))
+        return primitive(rows)
+    mantissa, exponent = np.frexp(view)
+    whole = np.ldexp(mantissa, 53).astype(np.int64)
+    exponent = np.where(whole == 0, np.iinfo(np.int32).max, exponent)
+    lowest = exponent.min(axis=1, keepdims=True, initial=np.iinfo(np.int32).max)
+    shift = np.where(whole == 0, 0, exponent - lowest)
+    return primitive(np.left_shift(whole.astype(object), shift.astype(object)))
+
+
+def primitive(rows: NDArray[np.object_]) -> NDArray[np.object_]:
+    """Each row divided by the greatest common divisor of its entries; the sign stays."""
+    if rows.size == 0:
+        return rows
+    divisor = _gcd.reduce(rows, axis=-1)
+    divisor = np.where(divisor == 0, 1, divisor)
+    return np.asarray(rows // divisor[..., None], dtype=object)
+
+
+def quotient(numerators: NDArray[np.object_], denominator: NDArray[np.object_]) -> NDArray[np.object_]:
+    """Rows of numerators over one denominator, in lowest terms with the denominator positive and last."""
+    rows = np.concatenate([numerators, denominator[..., None]], axis=-1)
+    rows = rows * np.where(denominator < 0, -1, 1)[..., None]
+    return primitive(rows)
+
+
+def ratio_view(numerators: NDArray[np.object_], denominator: NDArray[np.object_]) -> NDArray[np.float64]:
+    """Quotients of integers as doubles, each correctly rounded."""
+    return np.asarray(numerators / denominator, dtype=np.float64)
+
+
+def sign(values: Any) -> NDArray[np.int64]:
+    """Signs of exact numbers: -1, 0 or 1."""
+    return np.asarray(_sign(values), dtype=np.int64)
+
+
+def determinant(matrices: NDArray[np.object_]) -> NDArray[np.object_]:
+    """Determinants of many square integer matrices at once.
+
+    >>> determinant(np.array([[[2, 1], [1, 3]]], dtype=object))
+    array([5], dtype=object)
+    """
+    return _eliminate(matrices)[0]
+
+
+def adjugate(matrices: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+    """Determinants `d` and adjugates `d M^-1` of many square integer matrices at once.
+
+    Fraction-free Gauss-Jordan elimination (Bareiss): every division below is exact. A singular matrix has
+    determinant 0 and an adjugate of zeros.
+
+    >>> det, adj = adjugate(np.array([[[2, 1], [1, 3]]], dtype=object))
+    >>> det, adj
+    (array([5], dtype=object), array([[[3, -1],
+            [-1, 2]]], dtype=object))
+    """
+    size = matrices.shape[-1]
+    unit = np.broadcast_to(np.eye(size, dtype=np.int64).astype(object), matrices.shape)
+    det, work = _eliminate(np.concatenate([matrices, unit], axis=-1), reduce=True)
+    return det, work[..., size:]
+
+
+def _eliminate(
+    work: NDArray[np.object_], *, reduce: bool = False
+) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+    """Determinants, and with `reduce` the rows after full elimination (left part `d I`)."""
+    work = work.copy()
+    count, size = work.shape[:2]
+    all_of_them = np.arange(count)
+    previous = np.full(count, 1, dtype=object)
+    flips = np.full(count, 1, dtype=object)
+    for k in range(size):
+        # Bring a nonzero pivot to row k; a matrix without one is singular and is set to zero.
+        pivot_row = k + np.argmax(work[:, k:, k] != 0, axis=1)
+        swapped = pivot_row != k
+        work[all_of_them, k], work[all_of_them, pivot_row] = (
+            work[all_of_them, pivot_row].copy(),
+            work[all_of_them, k].copy(),
+        )
+        flips = np.where(swapped, -flips, flips)
+        pivot = work[:, k, k].copy()
+        singular = pivot == 0
+        work[singular] = 0
+        others = [i for i in range(size) if (i != k if reduce else i > k)]
+        for i in others:
+            factor = work[:, i, k].copy()
+            row = pivot[:, None] * work[:, i] - factor[:, None] * work[:, k]
+            work[:, i] = row // np.where(previous == 0, 1, previous)[:, None]
+        previous = pivot
+    # Swapping rows turns the left part into +-d I and leaves the quotient right / left as the inverse.
+    return previous * flips, work * flips[:, None, None] if reduce else work

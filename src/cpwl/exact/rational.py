@@ -1,0 +1,119 @@
+"""Rationals at the door: every number a user may write, as a `Fraction`.
+
+A float is the rational that it is: ``0.1`` is 3602879701896397/2**55, while ``"1/10"`` is one tenth.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from numbers import Rational
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cpwl.errors import InputError
+
+__all__ = ["as_reals", "fraction", "fraction_array", "has_floats", "is_exact_float", "to_float"]
+
+_to_fraction = np.frompyfunc(lambda x: fraction(x), 1, 1)
+_to_float = np.frompyfunc(float, 1, 1)
+
+
+def fraction(x: Any) -> Fraction:
+    """The rational number that `x` stands for: an int, a float, a `Fraction` or a string "p/q".
+
+    >>> fraction("1/3"), fraction(0.5), fraction(7)
+    (Fraction(1, 3), Fraction(1, 2), Fraction(7, 1))
+    """
+    if isinstance(x, Fraction):
+        return x
+    if isinstance(x, str):
+        try:
+            return Fraction(x)
+        except (ValueError, ZeroDivisionError):
+            message = f'"{x}" is not a number; write an integer, a decimal or "p/q"'
+            raise InputError(message, value=x) from None
+    if isinstance(x, (float, np.floating)):
+        if not math.isfinite(x):
+            raise InputError(f"a number must be finite, not `{x}`", value=x)
+        return Fraction(float(x))
+    if isinstance(x, (int, np.integer)) and not isinstance(x, bool):
+        return Fraction(int(x))
+    if isinstance(x, Rational):
+        return Fraction(int(x.numerator), int(x.denominator))
+    raise InputError(f"`{x!r}` is not a number; write an int, a float, a Fraction or a string p/q", value=x)
+
+
+def fraction_array(x: ArrayLike) -> NDArray[np.object_]:
+    """An object array of `Fraction`, of the shape of `x`.
+
+    >>> fraction_array([[1, "1/3"], [0.25, 2]])
+    array([[Fraction(1, 1), Fraction(1, 3)],
+           [Fraction(1, 4), Fraction(2, 1)]], dtype=object)
+    """
+    array = np.asarray(x, dtype=object)
+    result = _to_fraction(array)
+    return np.asarray(result, dtype=object).reshape(array.shape)
+
+
+def to_float(x: NDArray[np.object_]) -> NDArray[np.float64]:
+    """The float64 view of rationals, each rounded once to the nearest double.
+
+    >>> to_float(fraction_array(["1/3", "1/2"]))
+    array([0.33333333, 0.5       ])
+    """
+    return np.asarray(_to_float(x), dtype=np.float64).reshape(x.shape)
+
+
+def is_exact_float(x: NDArray[np.object_]) -> bool:
+    """Whether every rational in `x` is a double, so that its float64 view loses nothing."""
+    return all(Fraction(float(v)) == v for v in x.flat)
+
+
+def as_reals(x: Any, name: str) -> tuple[NDArray[np.float64], NDArray[np.object_] | None]:
+    """The float64 view of what the caller wrote, and the exact rationals where that view is rounded.
+
+    Numeric arrays are their own exact values; `None` in the second place says so.
+
+    >>> as_reals([1, 2], "b")
+    (array([1., 2.]), None)
+    >>> view, exact = as_reals(["1/3", 2], "b")
+    >>> exact
+    array([Fraction(1, 3), Fraction(2, 1)], dtype=object)
+    """
+    try:
+        array = np.asarray(x)
+    except ValueError:
+        raise InputError(f"`{name}` is ragged: all its rows must have the same length", name=name) from None
+    if array.dtype.kind in "iu" and array.size and max(int(array.max()), -int(array.min())) > 2**53:
+        array = array.astype(object)
+    if array.dtype.kind in "fiu":
+        view = np.array(array, dtype=np.float64)
+        if not np.isfinite(view).all():
+            where = tuple(int(i) for i in np.argwhere(~np.isfinite(view))[0])
+            message = f"`{name}` must be finite, but `{name}{list(where)}` is {view[where]}"
+            raise InputError(message, name=name, where=where)
+        return view, None
+    if array.dtype.kind not in "OUS":
+        raise InputError(f"`{name}` must hold numbers, not {array.dtype}", name=name)
+    array = np.asarray(x, dtype=object)
+    if any(isinstance(v, (list, tuple, np.ndarray)) for v in array.flat):
+        raise InputError(f"`{name}` is ragged: all its rows must have the same length", name=name)
+    exact = fraction_array(array)
+    view = to_float(exact)
+    return view, None if is_exact_float(exact) else exact
+
+
+def has_floats(x: Any) -> bool:
+    """Whether some number in `x` was written as a float, and so may carry rounding.
+
+    >>> has_floats([1, "1/3"]), has_floats([[1.5]])
+    (False, True)
+    """
+    if isinstance(x, np.ndarray) and x.dtype.kind != "O":
+        return x.dtype.kind == "f" and x.size > 0
+    if isinstance(x, (list, tuple, np.ndarray)):
+        return any(has_floats(v) for v in x)
+    return isinstance(x, (float, np.floating))

@@ -1,0 +1,61 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from cpwl.errors import InputError
+
+__all__ = ["write_bytes", "write_text"]
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write `data` to `path`: at any moment the file has its old content or the new one, never a part.
+
+    A new file beside it takes its place only when complete; it is removed if anything fails. What is no
+    ordinary file, such as ``/dev/stdout``, is written to directly.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_bytes(folder + "/a", b"abc")
+    ...     os.listdir(folder), Path(folder, "a").read_bytes()
+    (['a'], b'abc')
+    """
+    try:
+        # The file behind a symbolic link is replaced, not the link.
+        target = Path(os.path.realpath(path))
+        mode = target.stat().st_mode if target.exists() else None
+        if mode is not None and not stat.S_ISREG(mode):
+            target.write_bytes(data)
+        else:
+            _replace(target, data, mode)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"cannot write `{os.fspath(path)}`: {reason}", path=os.fspath(path)) from error
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write `text` to `path` in UTF-8, whole or not at all, with line ends as they are."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def _replace(target: Path, data: bytes, mode: int | None) -> None:
+    draft = target.with_name(f".{target.name[:64]}.{secrets.token_hex(8)}.tmp")
+    # 0o666 leaves the permissions of a new file to the umask, as `open` does.
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            os.chmod(draft, stat.S_IMODE(mode))
+        os.replace(draft, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(draft)
+        raise

@@ -1,0 +1,44 @@
+"""Distinct linear components: which pieces follow the same affine law."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from cpwl.function.parts import Laws
+
+__all__ = ["label_components"]
+
+
+def label_components(laws: Laws, tol: float) -> NDArray[np.int64]:
+    """For each piece and output the number of its component, counted in order of first appearance.
+
+    With ``tol = 0`` laws are one component iff they are equal as rationals. Otherwise iff *every* coefficient
+    differs by at most `tol` times the largest one of its kind (slopes, offsets) over all pieces; a class is
+    held together by its first member, so near-equality cannot drift along a chain.
+    """
+    if tol == 0:
+        rows = laws.integer()
+        return np.stack([_label_equal(rows[:, j]) for j in range(laws.outputs)], axis=1)
+    return np.stack(
+        [_label_near(laws.gradient[:, j], laws.offset[:, j], tol) for j in range(laws.outputs)], axis=1
+    )
+
+
+def _label_equal(rows: NDArray[np.object_]) -> NDArray[np.int64]:
+    numbers: dict[tuple[int, ...], int] = {}
+    return np.array([numbers.setdefault(tuple(row), len(numbers)) for row in rows], dtype=np.int64)
+
+
+def _label_near(gradient: NDArray[np.float64], offset: NDArray[np.float64], tol: float) -> NDArray[np.int64]:
+    slope_scale = np.abs(gradient).max(initial=0.0) or 1.0
+    offset_scale = np.abs(offset).max(initial=0.0) or 1.0
+    scaled = np.column_stack([gradient / slope_scale, offset / offset_scale])
+    near = cKDTree(scaled).query_ball_point(scaled, tol, p=np.inf, return_sorted=True)
+    leader = np.full(len(scaled), -1, dtype=np.int64)
+    for i, group in enumerate(near):  # Each piece goes to the first law near it that leads a class.
+        if leader[i] < 0:
+            free = [j for j in group if leader[j] < 0]
+            leader[free] = i
+    return np.unique(leader, return_inverse=True)[1].astype(np.int64)

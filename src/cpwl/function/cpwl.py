@@ -1,0 +1,201 @@
+"""`CPWL`: a continuous piecewise-linear function as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cpwl.function.breakpoints import parts_of_breakpoints
+from cpwl.function.components import label_components
+from cpwl.function.evaluate import as_points, evaluate, evaluate_exactly
+from cpwl.function.halfspaces import parts_of_pieces
+from cpwl.function.maxmin import parts_of_maxmin
+from cpwl.function.oracle import parts_of_oracle
+from cpwl.function.parts import Laws, Mesh, Parts
+from cpwl.function.doctor import examine
+from cpwl.function.report import Report
+from cpwl.function.simplices import parts_of_grid, parts_of_simplices
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
+
+__all__ = ["CPWL"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CPWL:
+    """A continuous function R^n -> R^m that is affine on each of finitely many polyhedra.
+
+    Made by one of the ``from_...`` constructors; held as arrays, never changed.
+
+    >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
+    >>> p([[-2.0], [3.0]])
+    array([[2.],
+           [3.]])
+    >>> p.num_pieces, p.num_components, p.dim, p.outputs
+    (2, 2, 1, 1)
+    """
+
+    polyhedra: Polyhedra
+    """The pieces, one polyhedron each."""
+    laws: Laws
+    """One affine map a piece."""
+    component: NDArray[np.int64]
+    """``component[i, j]``: the number of the component that output `j` follows on piece `i`."""
+    domain: Polyhedron | None
+    """The domain that was asserted; None: the union of the pieces."""
+    tol: float
+    """0: the data is meant exactly. Otherwise a relative tolerance for float data."""
+    mesh: Mesh | None = None
+    """The triangulated table behind the pieces, if there is one."""
+
+    @classmethod
+    def from_pieces(
+        cls,
+        A: Sequence[Any],
+        b: Sequence[Any],
+        gradient: Any,
+        offset: Any,
+        *,
+        domain: tuple[Any, Any] | None = None,
+        tol: float = 1e-9,
+    ) -> CPWL:
+        """Pieces ``A[i] x <= b[i]`` with laws ``gradient[i] . x + offset[i]``.
+
+        Numbers may be ints, floats, `Fraction` or "p/q". Data without a float in it is meant exactly; float
+        data may be inconsistent by `tol`, relative. `domain` ``(A, b)`` asserts what the pieces cover.
+
+        >>> p = CPWL.from_pieces([[[1]], [[-1]]], [[0], [0]], [["-1/3"], [2]], [0, 0])
+        >>> p([[-1.0], [1.0]]).ravel()
+        array([0.33333333, 2.        ])
+        """
+        return cls._from_parts(parts_of_pieces(A, b, gradient, offset, domain, tol))
+
+    @classmethod
+    def from_simplices(cls, points: Any, simplices: Any, values: Any) -> CPWL:
+        """A triangulated table: `values[v]` at `points[v]`, affine on each simplex (row of point numbers).
+
+        The domain is the union of the simplices, which must be convex. Coordinates and values are taken
+        exactly, floats included.
+
+        >>> p = CPWL.from_simplices([[0, 0], [1, 0], [0, 1]], [[0, 1, 2]], [1, 2, 3])
+        >>> float(p([[0.25, 0.5]])[0, 0])
+        2.25
+        """
+        return cls._from_parts(parts_of_simplices(points, simplices, values))
+
+    @classmethod
+    def from_breakpoints(cls, x: Any, y: Any, *, left_slope: Any = None, right_slope: Any = None) -> CPWL:
+        """A function of one variable through ``(x[i], y[i])``; without a slope the outer segment goes on.
+
+        >>> CPWL.from_breakpoints([0, 1, 2], [0, 1, 0])([[3.0]])
+        array([[-1.]])
+        """
+        return cls._from_parts(parts_of_breakpoints(x, y, left_slope, right_slope))
+
+    @classmethod
+    def from_grid(cls, axes: Sequence[Any], values: Any, *, triangulation: str = "kuhn") -> CPWL:
+        """A table on a rectangular grid, ``values[i, j, ...]`` at ``(axes[0][i], axes[1][j], ...)``.
+
+        >>> p = CPWL.from_grid([[0, 1], [0, 1, 2]], [[0, 0, 0], [0, 1, 2]])
+        >>> p.num_pieces, float(p([[0.5, 1.0]])[0, 0])
+        (4, 0.5)
+        """
+        return cls._from_parts(parts_of_grid(axes, values, triangulation))
+
+    @classmethod
+    def from_maxmin(cls, components: Any, rows: Sequence[Sequence[int]]) -> CPWL:
+        """``max over rows of min over the row's members`` of affine functions, on all of R^n.
+
+        `components` is ``(k, n + 1)``, offset last; each row is a list of component numbers.
+
+        >>> p = CPWL.from_maxmin([[1, 0], [-1, 2], [0, 0]], [[0, 1], [2]])
+        >>> p([[-1.0], [0.5], [1.5], [4.0]]).ravel()
+        array([0. , 0.5, 0.5, 0. ])
+        """
+        return cls._from_parts(parts_of_maxmin(components, rows))
+
+    @classmethod
+    def from_oracle(
+        cls, f: Callable[[Any], Any], A: Sequence[Any], b: Sequence[Any], centers: Any, radii: Any
+    ) -> CPWL:
+        """Algorithm 6 of the paper: `f` is only ever observed, inside one ball in each piece.
+
+        >>> p = CPWL.from_oracle(lambda x: abs(x[:, 0]), [[[1]], [[-1]]], [[0], [0]], [[-2], [2]], [1, 1])
+        >>> float(p([[-5.0]])[0, 0])
+        5.0
+        """
+        return cls._from_parts(parts_of_oracle(f, A, b, centers, radii))
+
+    @classmethod
+    def _from_parts(cls, parts: Parts) -> CPWL:
+        component = label_components(parts.laws, parts.tol)
+        component.setflags(write=False)
+        return cls(parts.polyhedra, parts.laws, component, parts.domain, parts.tol, parts.mesh)
+
+    @property
+    def dim(self) -> int:
+        """The number of inputs `n`."""
+        return self.polyhedra.dim
+
+    @property
+    def outputs(self) -> int:
+        """The number of outputs `m`."""
+        return self.laws.outputs
+
+    @property
+    def num_pieces(self) -> int:
+        """The number of pieces `q`."""
+        return len(self.polyhedra)
+
+    @property
+    def num_components(self) -> int:
+        """The number `k` of distinct affine maps R^n -> R^m among the laws."""
+        return len(np.unique(self.component, axis=0))
+
+    def take(self, which: NDArray[np.int64]) -> CPWL:
+        """The same function on some of its pieces only."""
+        mesh = self.mesh
+        if mesh is not None:
+            mesh = replace(mesh, simplices=mesh.simplices[which])
+        parts = Parts(self.polyhedra.take(which), self.laws.take(which), self.domain, self.tol, mesh)
+        return CPWL._from_parts(parts)
+
+    def representatives(self, output: int) -> NDArray[np.int64]:
+        """The first piece of each component of that output: its law is the component."""
+        return np.unique(self.component[:, output], return_index=True)[1].astype(np.int64)
+
+    def components(self, output: int = 0) -> Laws:
+        """The distinct components of one output, as scalar laws, in order of first appearance."""
+        laws = self.laws.take(self.representatives(output))
+        exact = None if laws.exact is None else laws.exact[:, output : output + 1]
+        return Laws(
+            laws.gradient[:, output : output + 1].copy(), laws.offset[:, output : output + 1].copy(), exact
+        )
+
+    def __call__(self, x: ArrayLike) -> NDArray[Any]:
+        """Values ``(N, m)`` at points ``(N, n)``; NaN outside the domain, never a guess.
+
+        Points of `Fraction` (an object array) are evaluated exactly, and None stands for outside.
+
+        >>> CPWL.from_breakpoints([0, 3], [0, 1])([["1/2"]])
+        array([[Fraction(1, 6)]], dtype=object)
+        """
+        points, single = as_points(x, self.dim)
+        exactly = points.dtype == object
+        result = evaluate_exactly(self, points) if exactly else evaluate(self, points)
+        return result[0] if single else result
+
+    def doctor(self) -> Report:
+        """Everything wrong with this function, each with a witness: gaps, overlaps, jumps, empty pieces."""
+        return examine(self)
+
+    def __repr__(self) -> str:
+        exact = "exact" if self.tol == 0 else f"tol={self.tol:g}"
+        return (
+            f"CPWL(R^{self.dim} -> R^{self.outputs}, {self.num_pieces} pieces, "
+            f"{self.num_components} components, {exact})"
+        )
+

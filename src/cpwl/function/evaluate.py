@@ -1,0 +1,81 @@
+"""Values of a piecewise-linear function at many points."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cpwl.errors import InputError
+from cpwl.exact.rational import fraction_array, to_float
+from cpwl.geometry.locate import locate, locate_in_boxes
+
+if TYPE_CHECKING:
+    from cpwl.function.cpwl import CPWL
+
+__all__ = ["as_points", "evaluate", "evaluate_exactly", "find_pieces"]
+
+
+def as_points(x: ArrayLike, dim: int) -> tuple[NDArray[Any], bool]:
+    """Points as ``(N, n)``, float64 or `Fraction`, and whether a single point ``(n,)`` was meant."""
+    points = np.asarray(x)
+    if points.dtype.kind in "OUS":
+        points = fraction_array(points)
+    else:
+        points = points.astype(np.float64)
+    single = points.ndim == 0 or (points.ndim == 1 and dim != 1)
+    if points.ndim == 0:
+        points = points.reshape(1)
+    if points.ndim == 1:
+        points = points.reshape((-1, 1) if dim == 1 else (1, -1))
+    if points.ndim != 2 or points.shape[1] != dim:
+        raise InputError(f"`x` must be (N, {dim}) for a function of {dim} inputs, not {np.shape(x)}")
+    return points, single
+
+
+def find_pieces(p: CPWL, x: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The number of a piece that holds each point, or -1 outside the domain."""
+    bad = ~np.isfinite(x).all(axis=1)
+    safe = np.where(bad[:, None], 0.0, x)
+    if p.mesh is not None and p.dim <= 4 and p.num_pieces > 64:
+        corners = p.mesh.points[p.mesh.simplices]
+        piece = locate_in_boxes(p.polyhedra, corners.min(axis=1), corners.max(axis=1), safe, p.tol)
+    else:
+        piece = locate(p.polyhedra, safe, p.tol)
+    piece[bad] = -1
+    return piece
+
+
+def evaluate(p: CPWL, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Float values ``(N, m)``, NaN outside."""
+    piece = find_pieces(p, x)
+    value = np.einsum("pmn,pn->pm", p.laws.gradient[piece], x) + p.laws.offset[piece]
+    value[piece < 0] = np.nan
+    return np.asarray(value, dtype=np.float64)
+
+
+def evaluate_exactly(p: CPWL, x: NDArray[np.object_]) -> NDArray[np.object_]:
+    """Rational values ``(N, m)`` at rational points, None outside; the float location only proposes."""
+    rows, laws = p.polyhedra.integer(), p.laws.integer()
+    start = p.polyhedra.start
+    guess = find_pieces(p, to_float(x))
+    result = np.full((len(x), p.outputs), None, dtype=object)
+    for k, point in enumerate(x):
+        piece = int(guess[k])
+        held = piece >= 0 and _holds(rows[start[piece] : start[piece + 1]], point)
+        if not held:
+            inside = np.ones(p.num_pieces, dtype=bool)
+            ok = (rows[:, :-1] * point).sum(axis=1) <= rows[:, -1]
+            np.logical_and.at(inside, p.polyhedra.owner, ok.astype(bool))
+            if not inside.any():
+                continue
+            piece = int(np.argmax(inside))
+        law = laws[piece]
+        result[k] = [Fraction((r[:-2] * point).sum() + r[-2]) / r[-1] for r in law]
+    return result
+
+
+def _holds(rows: NDArray[np.object_], point: NDArray[np.object_]) -> bool:
+    return bool(((rows[:, :-1] * point).sum(axis=1) <= rows[:, -1]).all())

@@ -1,0 +1,79 @@
+"""What is wrong with a function: findings with witnesses, largest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.errors import InputError
+
+__all__ = ["Finding", "Report", "point_text"]
+
+Kind = Literal["jump", "overlap", "gap", "domain not convex", "outside domain", "empty piece", "flat piece"]
+
+
+def point_text(x: Any, limit: int = 8) -> str:
+    """A point as people write it: ``(0.5, 1.25)``.
+
+    >>> point_text([0.5, 1.25])
+    '(0.5, 1.25)'
+    """
+    values = [f"{float(v):.6g}" for v in np.ravel(np.asarray(x, dtype=object))]
+    return "(" + ", ".join(values[:limit]) + (", ...)" if len(values) > limit else ")")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing wrong or noteworthy: what, where, how large, and in one sentence what to do."""
+
+    kind: Kind
+    severity: Literal["error", "note"]
+    message: str
+    pieces: tuple[int, ...]
+    point: NDArray[Any] | None
+    size: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All findings about one function, errors first, then by size."""
+
+    findings: tuple[Finding, ...]
+
+    @classmethod
+    def of(cls, findings: list[Finding]) -> Report:
+        """The findings in order."""
+        return cls(tuple(sorted(findings, key=lambda f: (f.severity != "error", -f.size, f.pieces))))
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings that mean that this is no continuous function on a convex domain."""
+        return tuple(f for f in self.findings if f.severity == "error")
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing is wrong; notes do not count."""
+        return not self.errors
+
+    def check(self) -> None:
+        """Raises `InputError` with the first error, if there is one."""
+        if self.errors:
+            worst = self.errors[0]
+            more = len(self.errors) - 1
+            text = worst.message + (f"\n  There are {more} more findings: see `p.doctor()`." if more else "")
+            raise InputError(text, kind=worst.kind, pieces=worst.pieces, point=worst.point, size=worst.size)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __str__(self) -> str:
+        if not self.findings:
+            return "healthy: no findings"
+        return "\n".join(f"{f.severity}: {f.message}" for f in self.findings)

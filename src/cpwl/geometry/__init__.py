@@ -1,0 +1,1 @@
+"""Polyhedra by the thousand, small linear programs, facets and adjacency."""

@@ -1,0 +1,85 @@
+"""Facets of polyhedra, and which of them lie on one hyperplane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+from cpwl.exact.integers import sign
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
+from cpwl.geometry.probe import Probe
+
+__all__ = ["Facet", "Hyperplanes", "facets_of", "hyperplanes", "trim"]
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """Row `row` of the stack touches its polyhedron `piece` in a facet, and `point` is inside that facet."""
+
+    piece: int
+    row: int
+    point: NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Hyperplanes:
+    """For each row of a stack the number of its hyperplane, and the side (1 or -1) that the row allows."""
+
+    number: NDArray[np.int64]
+    side: NDArray[np.int64]
+
+
+def hyperplanes(polyhedra: Polyhedra, tol: float) -> Hyperplanes:
+    """Numbers the hyperplanes ``a.x = b`` of all rows; equal exactly, or within `tol` for float data.
+
+    >>> both = Polyhedra.from_lists([[[2]], [[-1]]], [[4], [-2]])
+    >>> found = hyperplanes(both, 0.0)
+    >>> found.number, found.side
+    (array([0, 0]), array([ 1, -1]))
+    """
+    if tol == 0:
+        rows = polyhedra.integer()
+        first = np.argmax(rows[:, :-1] != 0, axis=1)
+        side = sign(rows[np.arange(len(rows)), first]) if len(rows) else np.zeros(0, dtype=np.int64)
+        numbers: dict[tuple[int, ...], int] = {}
+        keys = (tuple(row) for row in rows * side[:, None])
+        return Hyperplanes(np.array([numbers.setdefault(k, len(numbers)) for k in keys], dtype=np.int64), side)
+    length = np.linalg.norm(polyhedra.A, axis=1)
+    view = np.column_stack([polyhedra.A, polyhedra.b]) / length[:, None]
+    view[:, -1] /= max(1.0, np.abs(view[:, -1]).max(initial=0.0))
+    # A fixed generic direction gives each hyperplane a sign that rounding does not flip.
+    generic = np.cos(1.0 + np.arange(polyhedra.dim) * 2.3)
+    side = np.where(view[:, :-1] @ generic < 0, -1, 1).astype(np.int64)
+    pairs = cKDTree(view * side[:, None]).query_pairs(10 * tol, output_type="ndarray")
+    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(view), len(view)))
+    return Hyperplanes(connected_components(graph, directed=False)[1].astype(np.int64), side)
+
+
+def facets_of(polyhedra: Polyhedra, planes: Hyperplanes, i: int, probe: Probe) -> list[Facet]:
+    """The facets of polyhedron `i`, which must have an interior: its rows that are not redundant."""
+    rows = range(int(polyhedra.start[i]), int(polyhedra.start[i + 1]))
+    distinct = {(int(planes.number[r]), int(planes.side[r])): r for r in reversed(rows)}
+    keep = sorted(distinct.values())
+    body = _rows(polyhedra, np.array(keep, dtype=np.int64))
+    points = [probe.interior(body, on=[k]) for k in range(len(keep))]
+    return [Facet(i, row, point) for row, point in zip(keep, points, strict=True) if point is not None]
+
+
+def trim(polyhedra: Polyhedra, tol: float) -> Polyhedra:
+    """The same polyhedra (each with an interior) without redundant rows."""
+    probe, planes = Probe(tol), hyperplanes(polyhedra, tol)
+    kept = [[f.row for f in facets_of(polyhedra, planes, i, probe)] for i in range(len(polyhedra))]
+    start = np.cumsum([0] + [len(rows) for rows in kept]).astype(np.int64)
+    chosen = _rows(polyhedra, np.array([r for rows in kept for r in rows], dtype=np.int64))
+    return Polyhedra(chosen.A, chosen.b, start, chosen.exact)
+
+
+def _rows(polyhedra: Polyhedra, rows: NDArray[np.int64]) -> Polyhedron:
+    exact = None if polyhedra.exact is None else polyhedra.exact[rows]
+    return Polyhedron(polyhedra.A[rows], polyhedra.b[rows], exact)

@@ -1,0 +1,125 @@
+"""Many small linear programs: one HiGHS model per polyhedron, only the objective changes between solves.
+
+A float answer proposes; `maximize_exactly` takes its basis and proves or repairs it in rationals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.errors import SolverError
+from cpwl.exact.simplex import Optimum, Status, maximize
+
+__all__ = ["FloatOptimum", "LinearProgram"]
+
+_STATUS: dict[Any, Status] = {
+    highspy.HighsModelStatus.kOptimal: "optimal",
+    highspy.HighsModelStatus.kUnbounded: "unbounded",
+    highspy.HighsModelStatus.kInfeasible: "infeasible",
+}
+_OPTIONS: dict[str, Any] = {
+    "output_flag": False,
+    "presolve": "off",  # It costs more than it saves here, and blurs unbounded with infeasible.
+    "solver": "simplex",
+    "simplex_strategy": 1,
+    "threads": 1,
+    "primal_feasibility_tolerance": 1e-9,
+    "dual_feasibility_tolerance": 1e-9,
+}
+# HiGHS can end in "unknown" on easy programs: after a warm start, or from a cold one with free variables. Such
+# an answer is never read; the same program is solved another way.
+_SECOND_TRIES: tuple[dict[str, Any], ...] = ({}, {"simplex_strategy": 4}, {"presolve": "on"})
+
+
+@dataclass(frozen=True, slots=True)
+class FloatOptimum:
+    """What HiGHS says: a status, the value, a point, and the nonbasic rows and columns."""
+
+    status: Status
+    value: float
+    point: NDArray[np.float64]
+
+
+class LinearProgram:
+    """Maximise linear functions over one polyhedron ``A x <= b``, again and again.
+
+    >>> square = LinearProgram(np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]]), np.array([1.0, 0, 1, 0]))
+    >>> square.maximize([1.0, 3.0]).value
+    4.0
+    """
+
+    __slots__ = ("_columns", "_highs", "count", "dim", "solves")
+
+    def __init__(self, A: NDArray[np.float64], b: NDArray[np.float64]) -> None:
+        self._highs = highspy.Highs()
+        for name, value in _OPTIONS.items():
+            self._highs.setOptionValue(name, value)
+        self.solves = 0
+        self.load(A, b)
+
+    def load(self, A: NDArray[np.float64], b: NDArray[np.float64]) -> None:
+        """Go on with another polyhedron."""
+        self.count, self.dim = A.shape
+        self._columns = np.arange(self.dim, dtype=np.int32)
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = self.dim, self.count
+        lp.col_cost_ = np.zeros(self.dim)
+        lp.col_lower_ = np.full(self.dim, -highspy.kHighsInf)
+        lp.col_upper_ = np.full(self.dim, highspy.kHighsInf)
+        lp.row_lower_ = np.full(self.count, -highspy.kHighsInf)
+        lp.row_upper_ = b
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        keep = A != 0
+        lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum(keep.sum(axis=1))])
+        lp.a_matrix_.index_ = np.nonzero(keep)[1]
+        lp.a_matrix_.value_ = A[keep]
+        lp.sense_ = highspy.ObjSense.kMaximize
+        if self._highs.passModel(lp) == highspy.HighsStatus.kError:
+            raise SolverError("HiGHS refused a linear program", A=A, b=b)
+
+    def maximize(self, objective: Sequence[float] | NDArray[np.float64]) -> FloatOptimum:
+        """The largest value of ``objective . x``; unbounded and infeasible are told apart."""
+        self.solves += 1
+        cost = np.asarray(objective, dtype=np.float64)
+        self._highs.changeColsCost(self.dim, self._columns, cost)
+        self._highs.run()
+        status = self._highs.getModelStatus()
+        for options in _SECOND_TRIES:
+            if status in _STATUS:
+                break
+            status = self._try_again(options)
+        if status not in _STATUS:
+            name = self._highs.modelStatusToString(status)
+            raise SolverError(f"HiGHS could not solve a linear program: {name}", objective=cost)
+        point = np.array(self._highs.getSolution().col_value)
+        value = self._highs.getInfo().objective_function_value
+        return FloatOptimum(_STATUS[status], value, point)
+
+    def maximize_exactly(self, rows: NDArray[np.object_], objective: Sequence[Any]) -> Optimum:
+        """The exact optimum for the integer `rows` whose float view this program holds."""
+        scale = max((abs(float(v)) for v in objective), default=0.0) or 1.0
+        try:
+            self.maximize(np.array([float(v) / scale for v in objective]))
+        except SolverError:
+            return maximize(rows, objective)
+        basis = self._highs.getBasis()
+        basic = highspy.HighsBasisStatus.kBasic
+        active = [i for i, s in enumerate(basis.row_status) if s != basic]
+        free = [j for j, s in enumerate(basis.col_status) if s != basic]
+        return maximize(rows, objective, active, free)
+
+    def _try_again(self, options: dict[str, Any]) -> Any:
+        self._highs.clearSolver()
+        for name, value in options.items():
+            self._highs.setOptionValue(name, value)
+        self._highs.run()
+        status = self._highs.getModelStatus()
+        for name in options:
+            self._highs.setOptionValue(name, _OPTIONS[name])
+        return status

@@ -1,0 +1,156 @@
+"""Many polyhedra ``{x : A x <= b}`` as one stack of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.errors import InputError
+from cpwl.exact.integers import integer_rows
+from cpwl.exact.rational import as_reals, fraction_array
+
+__all__ = ["Polyhedra", "Polyhedron"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Polyhedron:
+    """One polyhedron ``A x <= b``; no rows at all is the whole space.
+
+    `exact` has an integer multiple of each row ``(a, b)`` where the float64 view is rounded.
+
+    >>> Polyhedron.from_rows([[1, 0], [0, "1/3"]], [1, 1]).integer()
+    array([[1, 0, 1],
+           [0, 1, 3]], dtype=object)
+    """
+
+    A: NDArray[np.float64]
+    b: NDArray[np.float64]
+    exact: NDArray[np.object_] | None = None
+
+    @classmethod
+    def from_rows(cls, A: Any, b: Any, *, dim: int | None = None, name: str = "A") -> Polyhedron:
+        """The polyhedron of the given rows, checked for shape and finiteness."""
+        stack = Polyhedra.from_lists([A], [b], dim=dim, name=name)
+        return stack[0]
+
+    @property
+    def dim(self) -> int:
+        return self.A.shape[1]
+
+    def integer(self) -> NDArray[np.object_]:
+        """Rows ``(a, b)`` as integers, each up to a positive factor."""
+        return self.exact if self.exact is not None else integer_rows(np.column_stack([self.A, self.b]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Polyhedra:
+    """Polyhedra side by side: number `i` has the rows ``start[i]:start[i + 1]`` of ``A x <= b``."""
+
+    A: NDArray[np.float64]
+    b: NDArray[np.float64]
+    start: NDArray[np.int64]
+    exact: NDArray[np.object_] | None = None
+
+    def __post_init__(self) -> None:
+        for array in (self.A, self.b, self.start, self.exact):
+            if array is not None:
+                array.setflags(write=False)
+
+    @classmethod
+    def from_lists(
+        cls, A: Sequence[Any], b: Sequence[Any], *, dim: int | None = None, name: str = "A"
+    ) -> Polyhedra:
+        """One polyhedron per entry of the two lists; rows may be exact."""
+        if len(A) != len(b):
+            raise InputError(f"`A` has {len(A)} entries and `b` has {len(b)}: there must be one of each a piece")
+        blocks = [_block(A[i], b[i], dim, f"{name}[{i}]" if len(A) > 1 else name) for i in range(len(A))]
+        dims = {block[0].shape[1] for block in blocks}
+        if len(dims) > 1:
+            i = next(i for i, block in enumerate(blocks) if block[0].shape[1] != blocks[0][0].shape[1])
+            raise InputError(
+                f"piece 0 lives in dimension {blocks[0][0].shape[1]} and piece {i} in {blocks[i][0].shape[1]}",
+                piece=i,
+            )
+        view = np.concatenate([block[0] for block in blocks])
+        right = np.concatenate([block[1] for block in blocks])
+        start = np.cumsum([0] + [len(block[0]) for block in blocks]).astype(np.int64)
+        exact = None
+        if any(block[2] is not None for block in blocks):
+            exact = np.concatenate([_integers(block) for block in blocks])
+        return cls(view, right, start, exact)
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    def __getitem__(self, i: int) -> Polyhedron:
+        rows = slice(self.start[i], self.start[i + 1])
+        return Polyhedron(self.A[rows], self.b[rows], None if self.exact is None else self.exact[rows])
+
+    def __iter__(self) -> Iterator[Polyhedron]:
+        return (self[i] for i in range(len(self)))
+
+    @property
+    def dim(self) -> int:
+        return self.A.shape[1]
+
+    @property
+    def owner(self) -> NDArray[np.int64]:
+        """The polyhedron that each row belongs to."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.start))
+
+    def integer(self) -> NDArray[np.object_]:
+        """All rows ``(a, b)`` as integers, each up to a positive factor."""
+        return self.exact if self.exact is not None else integer_rows(np.column_stack([self.A, self.b]))
+
+    def take(self, which: NDArray[np.int64]) -> Polyhedra:
+        """The polyhedra with the given numbers, in that order."""
+        which = np.asarray(which, dtype=np.int64)
+        lengths = np.diff(self.start)[which]
+        start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        rows = np.repeat(self.start[which] - start[:-1], lengths) + np.arange(start[-1])
+        exact = None if self.exact is None else self.exact[rows]
+        return Polyhedra(self.A[rows], self.b[rows], start, exact)
+
+
+_Block = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.object_] | None, NDArray[np.object_] | None]
+
+
+def _block(A: Any, b: Any, dim: int | None, name: str) -> _Block:
+    right_name = name.replace("A", "b", 1)
+    left, left_exact = as_reals(A, name)
+    right, right_exact = as_reals(b, right_name)
+    if left.size == 0 and dim is not None:
+        left = left.reshape(0, dim)
+    if left.ndim != 2 or right.ndim != 1 or len(left) != len(right):
+        raise InputError(
+            f"`{name}` must be a list of rows and `{right_name}` one number a row; "
+            f"their shapes are {left.shape} and {right.shape}",
+            name=name,
+        )
+    if dim is not None and left.shape[1] != dim:
+        raise InputError(f"`{name}` has rows of length {left.shape[1]}, but the dimension is {dim}", name=name)
+    zero = np.flatnonzero(~left.any(axis=1))
+    for row in zero:
+        if right[row] < 0:
+            message = f"`{name}` is empty: its row {row} says 0 <= {right[row]}"
+            raise InputError(message, name=name, row=int(row))
+    if len(zero):  # A row 0.x <= b with b >= 0 says nothing.
+        keep = np.setdiff1d(np.arange(len(left)), zero)
+        left, right = left[keep], right[keep]
+        left_exact = None if left_exact is None else left_exact[keep]
+        right_exact = None if right_exact is None else right_exact[keep]
+    return left, right, left_exact, right_exact
+
+
+def _integers(block: _Block) -> NDArray[np.object_]:
+    left, right, left_exact, right_exact = block
+    view = np.column_stack([left, right])
+    if left_exact is None and right_exact is None:
+        return integer_rows(view)
+    first = fraction_array(left if left_exact is None else left_exact)
+    last = fraction_array(right if right_exact is None else right_exact)
+    return integer_rows(view, np.column_stack([first, last]))

@@ -1,0 +1,129 @@
+"""Questions about one polyhedron at a time, answered by linear programs and, for exact data, in rationals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.exact.rational import fraction_array
+from cpwl.geometry.linear_program import LinearProgram
+from cpwl.geometry.polyhedra import Polyhedron
+
+__all__ = ["Probe"]
+
+
+class Probe:
+    """Asks polyhedra for interior points, facets and largest values.
+
+    With ``tol = 0`` every answer is decided in rationals: a float point is checked exactly, and where it fails
+    an exact linear program decides. Otherwise anything thinner than `tol`, relative, has no interior.
+
+    >>> square = Polyhedron.from_rows([[1, 0], [-1, 0], [0, 1], [0, -1]], [1, 0, 1, 0])
+    >>> Probe(0.0).interior(square)
+    array([Fraction(1, 2), Fraction(1, 2)], dtype=object)
+    """
+
+    def __init__(self, tol: float) -> None:
+        self.tol = tol
+        self._lp: LinearProgram | None = None
+
+    @property
+    def solves(self) -> int:
+        """How many linear programs were solved so far."""
+        return 0 if self._lp is None else self._lp.solves
+
+    def interior(self, polyhedron: Polyhedron, on: Sequence[int] = ()) -> NDArray[Any] | None:
+        """A point strictly inside all rows, those in `on` held as equations; None if there is none.
+
+        Rational for exact data, float otherwise.
+        """
+        wide = self._inflated(polyhedron, on)
+        lp = self._load(wide.A, wide.b)
+        objective = np.zeros(polyhedron.dim + 1)
+        objective[-1] = 1.0
+        found = lp.maximize(objective)
+        point, radius = found.point[:-1], found.point[-1]
+        if self.tol:
+            size = 1.0 + np.abs(point).max(initial=0.0)
+            return point if found.status == "optimal" and radius > self.tol * size else None
+        if found.status == "optimal" and radius > 0:
+            exact = self._strictly_inside(polyhedron, point, on)
+            if exact is not None:
+                return exact
+        best = lp.maximize_exactly(wide.integer(), [0] * polyhedron.dim + [1])
+        if best.status != "optimal" or best.value is None or best.value <= 0:
+            return None
+        assert best.point is not None
+        return np.array(best.point[:-1], dtype=object)
+
+    def maximum(self, polyhedron: Polyhedron, objective: Any) -> tuple[Any, NDArray[Any]]:
+        """The largest value of ``objective . x`` (``inf`` if unbounded) and a point, or a ray if unbounded.
+
+        ``-inf`` says that the polyhedron is empty.
+        """
+        return self.maxima(polyhedron, [objective])[0]
+
+    def maxima(self, polyhedron: Polyhedron, objectives: Sequence[Any]) -> list[tuple[Any, NDArray[Any]]]:
+        """The same for many objectives over one polyhedron."""
+        lp = self._load(polyhedron.A, polyhedron.b)
+        if self.tol == 0:
+            rows = polyhedron.integer()
+            return [self._exact_maximum(lp, rows, objective) for objective in objectives]
+        answers = []
+        for objective in objectives:
+            found = lp.maximize(np.asarray(objective, dtype=np.float64))
+            value = {"optimal": found.value, "unbounded": np.inf, "infeasible": -np.inf}[found.status]
+            answers.append((value, found.point))
+        return answers
+
+    def _exact_maximum(
+        self, lp: LinearProgram, rows: NDArray[np.object_], objective: Any
+    ) -> tuple[Any, NDArray[Any]]:
+        best = lp.maximize_exactly(rows, objective)
+        if best.status == "infeasible":
+            return -np.inf, np.zeros(0, dtype=object)
+        where = best.point if best.status == "optimal" else best.ray
+        return best.value if best.status == "optimal" else np.inf, np.array(where, dtype=object)
+
+    def _load(self, A: NDArray[np.float64], b: NDArray[np.float64]) -> LinearProgram:
+        if self._lp is None:
+            self._lp = LinearProgram(A, b)
+        else:
+            self._lp.load(A, b)
+        return self._lp
+
+    def _inflated(self, polyhedron: Polyhedron, on: Sequence[int]) -> Polyhedron:
+        """One more variable `t <= 1`: how far each row may be moved inwards, in the largest norm."""
+        rows = polyhedron.integer() if self.tol == 0 else np.column_stack([polyhedron.A, polyhedron.b])
+        held = np.asarray(on, dtype=np.int64)
+        left, right = rows[:, :-1], rows[:, -1]
+        weight = np.abs(left).sum(axis=1)
+        weight[held] = 0
+        cap = np.array([[0] * polyhedron.dim + [1, 1]], dtype=rows.dtype)
+        wide = np.column_stack([left, weight, right])
+        wide = np.concatenate([wide, -wide[held], cap])
+        if self.tol:
+            return Polyhedron(wide[:, :-1], wide[:, -1])
+        scale = np.abs(wide[:, :-1]).max(axis=1)
+        view = np.asarray(wide / np.where(scale == 0, 1, scale)[:, None], dtype=np.float64)
+        return Polyhedron(view[:, :-1], view[:, -1], wide)
+
+    def _strictly_inside(
+        self, polyhedron: Polyhedron, point: NDArray[np.float64], on: Sequence[int]
+    ) -> NDArray[np.object_] | None:
+        """The float point as a rational one, moved onto the held row, if it is strictly inside the others."""
+        if len(on) > 1:
+            return None
+        rows = polyhedron.integer()
+        exact = fraction_array(point)
+        for r in on:
+            k = int(np.argmax(np.abs(polyhedron.A[r])))
+            rest = (rows[r, :-1] * exact).sum() - rows[r, k] * exact[k]
+            exact[k] = Fraction(rows[r, -1] - rest) / rows[r, k]
+        others = np.delete(np.arange(len(rows)), list(on))
+        inside = ((rows[others, :-1] * exact).sum(axis=1) < rows[others, -1]).all()
+        return exact if inside else None

@@ -1,0 +1,251 @@
+"""The ReLU network as a value: sparse affine layers with a ReLU between any two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
+
+from cpwl.errors import InputError, LimitError
+from cpwl.exact.rational import as_reals, fraction_array, to_float
+from cpwl.exact.sparse import RationalMatrix
+from cpwl.network.evaluate import evaluate, evaluate_exact
+
+__all__ = ["ExactLayer", "Layer", "Network", "Sizes", "assemble", "exact_layers", "float_layer"]
+
+Layer: TypeAlias = "tuple[csr_array[Any, tuple[int, int]], NDArray[np.float64]]"
+ExactLayer: TypeAlias = "tuple[RationalMatrix, NDArray[np.object_]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What a network costs: hidden neurons, affine layers, the widest hidden layer (Definition 5), nonzeros.
+
+    `nonzeros` counts the weight matrices only; biases are not counted.
+    """
+
+    neurons: int
+    depth: int
+    width: int
+    nonzeros: int
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
+class Network:
+    """The function ``x -> W_l s(... s(W_1 x + b_1) ...) + b_l`` with ``s(z) = max(0, z)`` (Definition 4).
+
+    Parameters
+    ----------
+    layers
+        The pairs ``(W_i, b_i)``. A weight is a dense array, a nested list, a scipy sparse array or a
+        `RationalMatrix`; entries are floats, ints, `Fraction` or strings "p/q".
+
+    `layers` holds the float64 view of every layer. `exact` holds the same layers as rationals if any of
+    them was given in rationals, and is `None` for a network of floats, which is its own exact value.
+
+    >>> network = Network([([[1], [-1]], [0, 0]), ([[1, 1]], ["1/3"])])
+    >>> network
+    Network(1 -> 2 -> 1)
+    >>> network.sizes
+    Sizes(neurons=2, depth=2, width=2, nonzeros=4)
+    >>> network([[-2.0], [3.0]])
+    array([[2.33333333],
+           [3.33333333]])
+    >>> network(fraction_array([["1/2"]]))
+    array([[Fraction(5, 6)]], dtype=object)
+    """
+
+    layers: tuple[Layer, ...]
+    exact: tuple[ExactLayer, ...] | None
+
+    def __init__(self, layers: Iterable[tuple[Any, Any]]) -> None:
+        pairs = [_convert_layer(layer, number) for number, layer in enumerate(layers, start=1)]
+        views = [view for view, _ in pairs]
+        _check_shapes(views)
+        rational = any(exact is not None for _, exact in pairs)
+        object.__setattr__(self, "layers", tuple(_freeze(view) for view in views))
+        exact = tuple(exact or _exact_layer(view) for view, exact in pairs) if rational else None
+        object.__setattr__(self, "exact", exact)
+
+    def __repr__(self) -> str:
+        widths = [self.inputs, *(weight.shape[0] for weight, _ in self.layers)]
+        return f"Network({' -> '.join(map(str, widths))})"
+
+    @property
+    def inputs(self) -> int:
+        """The number of input coordinates."""
+        return int(self.layers[0][0].shape[1])
+
+    @property
+    def outputs(self) -> int:
+        """The number of output coordinates."""
+        return int(self.layers[-1][0].shape[0])
+
+    @property
+    def sizes(self) -> Sizes:
+        """Neurons, depth, width and nonzero weights of the network as it would be exported."""
+        hidden = [int(weight.shape[0]) for weight, _ in self.layers[:-1]]
+        nonzeros = sum(int(weight.nnz) for weight, _ in self.layers)
+        return Sizes(sum(hidden), len(self.layers), max(hidden, default=0), nonzeros)
+
+    def __call__(self, x: ArrayLike) -> NDArray[Any]:
+        """The outputs at the points `x`: ``(N, n) -> (N, m)``, or a single point ``(n,) -> (m,)``.
+
+        Numbers are taken and returned as float64. Rationals (object arrays, "p/q" strings) are evaluated
+        exactly and returned as an object array of `Fraction`.
+        """
+        points, exact = _convert_points(x)
+        if points.ndim not in (1, 2) or points.shape[-1] != self.inputs:
+            raise InputError(
+                f"`x` has shape {points.shape}, but this network takes points of {self.inputs} coordinates; "
+                f"write (N, {self.inputs}) for N points or ({self.inputs},) for one",
+                shape=points.shape,
+            )
+        rows = points.reshape(-1, self.inputs)
+        values = evaluate_exact(exact_layers(self), rows) if exact else evaluate(self.layers, rows)
+        return values[0] if points.ndim == 1 else values
+
+
+def assemble(layers: Sequence[Layer], exact: Sequence[ExactLayer] | None = None) -> Network:
+    """The network of layers that are already converted and fit each other; nothing is copied.
+
+    The weights must have no duplicates. `exact`, where given, must be what `layers` is the float64 view of.
+    For steps from network to network; what a caller writes goes through `Network`.
+    """
+    for number, (weight, bias) in enumerate(layers, start=1):
+        assert len(bias) == weight.shape[0]
+        assert number == 1 or weight.shape[1] == layers[number - 2][0].shape[0]
+        if not (np.isfinite(weight.data).all() and np.isfinite(bias).all()):
+            raise LimitError(f"layer {number} has a weight that is too large for float64", layer=number)
+    network = object.__new__(Network)
+    object.__setattr__(network, "layers", tuple(_freeze(layer) for layer in layers))
+    object.__setattr__(network, "exact", None if exact is None else tuple(exact))
+    return network
+
+
+def exact_layers(network: Network) -> tuple[ExactLayer, ...]:
+    """The layers as rationals; the float weights of a float network are the rationals that they are."""
+    return tuple(map(_exact_layer, network.layers)) if network.exact is None else network.exact
+
+
+def float_layer(layer: ExactLayer) -> Layer:
+    """The float64 view of a rational layer, every number rounded once."""
+    weight, bias = layer
+    try:
+        return weight.tofloat(), to_float(bias)
+    except OverflowError:
+        raise LimitError("a layer has a bias that is too large for float64") from None
+
+
+def _exact_layer(layer: Layer) -> ExactLayer:
+    return RationalMatrix.from_float(layer[0]), _read_only(fraction_array(layer[1]))
+
+
+def _convert_layer(layer: Any, number: int) -> tuple[Layer, ExactLayer | None]:
+    try:
+        weight, bias = layer
+    except (TypeError, ValueError):
+        raise InputError(f"layer {number} is not a pair (weight, bias)", layer=number) from None
+    try:
+        weight_view, weight_exact = _convert_weight(weight, f"layer {number} weight")
+        bias_view, bias_exact = _convert_reals(bias, f"layer {number} bias")
+    except OverflowError:
+        message = f"layer {number} has a number that is too large for float64"
+        raise LimitError(message, layer=number) from None
+    if bias_view.ndim != 1 or len(bias_view) != weight_view.shape[0]:
+        rows, columns = weight_view.shape
+        raise InputError(
+            f"layer {number} has a weight of {rows} x {columns} and a bias of shape {bias_view.shape}; "
+            f"its bias must have {rows} entries",
+            layer=number,
+        )
+    view = (weight_view, bias_view)
+    if weight_exact is None and bias_exact is None:
+        return view, None
+    if weight_exact is None:
+        weight_exact = RationalMatrix.from_float(weight_view)
+    if bias_exact is None:
+        bias_exact = fraction_array(bias_view)
+    return view, (weight_exact, _read_only(bias_exact))
+
+
+def _convert_weight(weight: Any, name: str) -> tuple[csr_array[Any, tuple[int, int]], RationalMatrix | None]:
+    if isinstance(weight, RationalMatrix):
+        return weight.tofloat(), weight
+    if issparse(weight):
+        sparse: csr_array[Any, tuple[int, int]] = csr_array(cast(Any, weight), copy=True)
+        if sparse.ndim != 2:
+            raise InputError(f"`{name}` must have rows and columns, but has shape {sparse.shape}", name=name)
+        sparse.sum_duplicates()
+        if sparse.dtype.kind == "f" and not np.isfinite(sparse.data).all():
+            entry = int(np.flatnonzero(~np.isfinite(sparse.data))[0])
+            row, column = int(np.searchsorted(sparse.indptr, entry, "right")) - 1, int(sparse.indices[entry])
+            message = f"`{name}` must be finite, but `{name}[{row}, {column}]` is {sparse.data[entry]}"
+            raise InputError(message, name=name, where=(row, column))
+        data, exact = as_reals(sparse.data, name)
+        view = csr_array((data, sparse.indices, sparse.indptr), shape=sparse.shape)
+        return view, None if exact is None else RationalMatrix.from_float(sparse)
+    dense, exact = _convert_reals(weight, name)
+    if dense.ndim != 2:
+        raise InputError(f"`{name}` must have rows and columns, but has shape {dense.shape}", name=name)
+    return csr_array(dense), None if exact is None else RationalMatrix.from_dense(exact)
+
+
+def _convert_reals(x: Any, name: str) -> tuple[NDArray[np.float64], NDArray[np.object_] | None]:
+    if np.isscalar(x):
+        raise InputError(f"`{name}` must be a list or an array, not `{x!r}`", name=name)
+    # `as_reals` forgets rationals that are doubles; a network given in rationals stays rational.
+    view, exact = as_reals(x, name)
+    if exact is None and np.asarray(x).dtype.kind in "OUS":
+        exact = fraction_array(np.asarray(x, dtype=object))
+    return view, exact
+
+
+def _check_shapes(layers: Sequence[Layer]) -> None:
+    if not layers:
+        raise InputError("a network needs at least one layer")
+    for number, (weight, _) in enumerate(layers, start=1):
+        if 0 in weight.shape:
+            shape = f"{weight.shape[0]} x {weight.shape[1]}"
+            raise InputError(f"layer {number} has a weight of {shape}, which is empty", layer=number)
+        if number > 1 and weight.shape[1] != layers[number - 2][0].shape[0]:
+            given = layers[number - 2][0].shape[0]
+            sizes = f"takes {weight.shape[1]} inputs, but layer {number - 1} gives {given} outputs"
+            raise InputError(f"layer {number} {sizes}", layer=number)
+
+
+def _convert_points(x: ArrayLike) -> tuple[NDArray[Any], bool]:
+    """The points as rationals if any is written as one, otherwise as float64; and which of the two."""
+    try:
+        points = np.asarray(x)
+    except ValueError:
+        raise InputError("`x` is ragged: all points must have the same number of coordinates") from None
+    if points.dtype.kind in "OUS":
+        return fraction_array(x), True
+    if points.dtype.kind not in "fiu":
+        raise InputError(f"`x` must hold numbers, not {points.dtype}")
+    points = points.astype(np.float64, copy=False)
+    if not np.isfinite(points).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(points))[0])
+        raise InputError(f"`x` must be finite, but `x{list(where)}` is {points[where]}", where=where)
+    return points, False
+
+
+def _freeze(layer: Layer) -> Layer:
+    weight, bias = layer
+    if weight.data.flags.writeable:
+        weight.eliminate_zeros()
+        weight.sort_indices()
+        for array in (weight.data, weight.indices, weight.indptr):
+            array.flags.writeable = False
+    # Adding 0.0 turns -0.0 into 0.0, so that equal networks have equal bytes.
+    return weight, _read_only(bias + 0.0) if bias.flags.writeable else bias
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
