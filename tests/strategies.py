@@ -5,15 +5,10 @@ from itertools import pairwise
 
 import hypothesis.strategies as st
 import numpy as np
-from hypothesis import settings
 
 from cpwl.network import Network
 
 __all__ = ["affine_families", "networks", "points", "rational_arrays"]
-
-# Time is no property of these tests: the first call may import a library, and machines are shared.
-settings.register_profile("cpwl", deadline=None)
-settings.load_profile("cpwl")
 
 
 @st.composite

@@ -301,9 +301,7 @@ def printings() -> dict[str, list[list[list[str]]]]:
     return found
 
 
-@pytest.mark.parametrize(
-    "curve", PRINTED["curves"], ids=lambda c: f"figure {c['figure']} {c['panel']}, {c['label']}"
-)
+@pytest.mark.parametrize("curve", PRINTED["curves"], ids=lambda c: f"figure {c['figure']} {c['panel']}, {c['label']}")
 def test_printed_bounds_are_ours(curve: dict[str, object]) -> None:
     """Every coordinate of Figures 1 and 2 is ours, rounded to a double where it exceeds 2^53.
 

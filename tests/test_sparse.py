@@ -126,9 +126,7 @@ def test_negation(a):
 
 def test_duplicates_add_up():
     """Values at the same place are added, and a sum of zero is dropped."""
-    matrix = RationalMatrix.from_triples(
-        [1, 0, 1, 0], [0, 1, 0, 1], fraction_array(["1/3", 1, "2/3", -1]), (2, 2)
-    )
+    matrix = RationalMatrix.from_triples([1, 0, 1, 0], [0, 1, 0, 1], fraction_array(["1/3", 1, "2/3", -1]), (2, 2))
     assert (matrix.toarray() == np.array([[0, 0], [1, 0]])).all()
     assert len(matrix.data) == 1
 

@@ -27,9 +27,7 @@ def positive(value: object, name: str) -> int:
         raise InputError(f"`{name}` must be a positive integer, not of type `{kind}`", name=name, value=value)
     number = int(value)
     if number < 1:
-        raise InputError(
-            f"`{name}` must be a positive integer, not {written(number)}", name=name, value=number
-        )
+        raise InputError(f"`{name}` must be a positive integer, not {written(number)}", name=name, value=number)
     return number
 
 

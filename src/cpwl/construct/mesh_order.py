@@ -29,9 +29,7 @@ def mesh_signs(p: CPWL, output: int) -> NDArray[np.int8]:
     return signs
 
 
-def _exact_signs(
-    rows: NDArray[np.object_], mesh: Mesh, corner: NDArray[np.int64], output: int
-) -> NDArray[np.int64]:
+def _exact_signs(rows: NDArray[np.object_], mesh: Mesh, corner: NDArray[np.int64], output: int) -> NDArray[np.int64]:
     """Law ``(g, o) / d`` at ``(x, w) / w`` against the value ``t / u``: the sign of ``u (g, o).(x, w) - t d w``."""
     values = np.column_stack([mesh.values[:, output], np.ones(len(mesh.values))])
     exact = None if mesh.exact_values is None else mesh.exact_values[:, output]

@@ -56,7 +56,7 @@ def order_components(
         corners = p.mesh.simplices
         above = np.stack([signs[:, c] >= 0 for c in corners.T]).all(axis=0).T
         below = np.stack([signs[:, c] <= 0 for c in corners.T]).all(axis=0).T
-        return Order(above, below, 0)
+        return Order(np.asarray(above), np.asarray(below), 0)
     work = PieceOrder.of(p, output, value_tolerance(p, output))
     blocks = np.array_split(np.arange(p.num_pieces), min(p.num_pieces, 64))
     results: list[Any] = []

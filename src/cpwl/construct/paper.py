@@ -7,6 +7,7 @@ caller asks for the construction as it is.
 from __future__ import annotations
 
 from concurrent.futures import Executor
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from cpwl.construct.rows import Excess, find_excess
 from cpwl.errors import ConstructionError
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
+from cpwl.function.lineality import essential_coordinates, lift, on_coordinates
 from cpwl.function.parts import Laws
 from cpwl.function.report import point_text
 from cpwl.network import Network, end_to_end, extrema, extremum
@@ -39,12 +41,15 @@ def paper(
     >>> net.sizes.neurons, sizes
     (9, [2, 2])
     """
-    order = order_components(p, output, executor=executor, progress=progress)
+    coordinates = essential_coordinates(p)
+    small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
+    order = order_components(small, output, executor=executor, progress=progress)
     rows = [np.flatnonzero(row) for row in order.above]
     if check:
-        excess = find_excess(p, output, order, rows, progress)
+        excess = find_excess(small, output, order, rows, progress)
         if excess is not None:
-            raise _refuted(p, output, excess, rows[excess.row])
+            excess = replace(excess, point=lift(excess.point, coordinates, p.dim))
+            raise _refuted(output, excess, rows[excess.row])
     return max_of_mins(p.components(output), rows), [len(row) for row in rows], order.solves
 
 
@@ -63,7 +68,7 @@ def max_of_mins(laws: Laws, rows: list[NDArray[np.int64]]) -> Network:
     return end_to_end(minima, maximum)
 
 
-def _refuted(p: CPWL, output: int, excess: Excess, row: NDArray[np.int64]) -> ConstructionError:
+def _refuted(output: int, excess: Excess, row: NDArray[np.int64]) -> ConstructionError:
     members = ", ".join(str(m) for m in row[:8]) + (", ..." if len(row) > 8 else "")
     amount = "without bound" if np.isinf(excess.amount) else f"by at least {excess.amount:.6g}"
     return ConstructionError(
@@ -77,5 +82,3 @@ def _refuted(p: CPWL, output: int, excess: Excess, row: NDArray[np.int64]) -> Co
         amount=excess.amount,
         output=output,
     )
-
-

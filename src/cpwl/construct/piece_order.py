@@ -19,7 +19,7 @@ __all__ = ["PieceOrder"]
 class PieceOrder:
     """Decides ``f_m >= f_c`` and ``f_m <= f_c`` on pieces; holds arrays only, so that it can be sent away.
 
-    `laws` has one row ``(g, o)`` a component: integers over a common denominator for exact data, else floats.
+    `laws` has one row a component: integers ``(g, o, 1) * denominator`` for exact data, else floats ``(g, o)``.
     """
 
     polyhedra: Polyhedra
@@ -32,12 +32,7 @@ class PieceOrder:
     def of(cls, p: CPWL, output: int, slack: float) -> PieceOrder:
         """The decisions to be made for one output of `p`."""
         laws = p.components(output)
-        if p.tol == 0:
-            rows = laws.integer()[:, 0]
-            common = np.lcm.reduce(rows[:, -1])
-            table = rows[:, :-1] * (common // rows[:, -1])[:, None]
-        else:
-            table = laws.coefficients()[:, 0]
+        table = laws.integer()[:, 0] if p.tol == 0 else laws.coefficients()[:, 0]
         return cls(p.polyhedra, table, p.component[:, output], p.tol, slack)
 
     def __call__(self, pieces: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_], int]:
@@ -50,7 +45,7 @@ class PieceOrder:
 
     def _decide(self, probe: Probe, i: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         body = self.polyhedra[i]
-        difference = self.laws - self.laws[self.component[i]]
+        difference = self._differences(self.component[i])
         rows = body.integer() if self.tol == 0 else np.column_stack([body.A, body.b])
         above = _proved_by_row(rows, difference, self.slack)
         below = _proved_by_row(rows, -difference, self.slack)
@@ -61,6 +56,13 @@ class PieceOrder:
                 if not relation[m]:
                     relation[m] = self._holds(probe, body, side[m], places)
         return above, below
+
+    def _differences(self, c: int) -> NDArray[Any]:
+        """``f_m - f_c`` for every `m`, as rows ``(g, o)``, for exact data each up to a positive factor."""
+        if self.tol:
+            return np.asarray(self.laws - self.laws[c])
+        own = self.laws[c]
+        return np.asarray(self.laws[:, :-1] * own[-1] - own[:-1] * self.laws[:, -1:])
 
     def _holds(self, probe: Probe, body: Polyhedron, law: NDArray[Any], places: list[NDArray[Any]]) -> bool:
         """Whether ``law >= 0`` on the piece; `places` are points ``(x, 1)`` and rays ``(r, 0)`` seen in it."""

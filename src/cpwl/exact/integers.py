@@ -92,9 +92,7 @@ def adjugate(matrices: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArra
     return det, work[..., size:]
 
 
-def _eliminate(
-    work: NDArray[np.object_], *, reduce: bool = False
-) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+def _eliminate(work: NDArray[np.object_], *, reduce: bool = False) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
     """Determinants, and with `reduce` the rows after full elimination (left part `d I`)."""
     work = work.copy()
     count, size = work.shape[:2]

@@ -22,9 +22,7 @@ def parts_of_breakpoints(x: Any, y: Any, left_slope: Any, right_slope: Any) -> P
     place, place_exact = as_reals(x, "x")
     value, value_exact = as_reals(y, "y")
     if place.ndim != 1 or len(place) == 0 or value.ndim not in (1, 2) or len(value) != len(place):
-        raise InputError(
-            f"`x` must be (N,) with N >= 1 and `y` (N,) or (N, m), not {place.shape} and {value.shape}"
-        )
+        raise InputError(f"`x` must be (N,) with N >= 1 and `y` (N,) or (N, m), not {place.shape} and {value.shape}")
     if value.ndim == 1:
         value, value_exact = value[:, None], None if value_exact is None else value_exact[:, None]
     left, right = _slope(left_slope, "left_slope", value), _slope(right_slope, "right_slope", value)
@@ -63,9 +61,7 @@ def _homogeneous(view: NDArray[np.float64], exact: NDArray[np.object_] | None) -
     return integer_rows(flat, exact).reshape(*view.shape, 2)
 
 
-def _segments(
-    at: NDArray[np.object_], height: NDArray[np.object_], step: NDArray[np.object_]
-) -> NDArray[np.object_]:
+def _segments(at: NDArray[np.object_], height: NDArray[np.object_], step: NDArray[np.object_]) -> NDArray[np.object_]:
     """Laws between neighbours: slope ``(y1 - y0) / (x1 - x0)`` and offset ``y0 - slope x0``."""
     x0, d0, d1 = at[:-1, 0, None], at[:-1, 1, None], at[1:, 1, None]
     y0, e0, y1, e1 = height[:-1, :, 0], height[:-1, :, 1], height[1:, :, 0], height[1:, :, 1]

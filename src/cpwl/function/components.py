@@ -7,23 +7,25 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from cpwl.function.parts import Laws
+from cpwl.geometry.polyhedra import Polyhedra
 
 __all__ = ["label_components"]
 
 
-def label_components(laws: Laws, tol: float) -> NDArray[np.int64]:
+def label_components(laws: Laws, polyhedra: Polyhedra, tol: float) -> NDArray[np.int64]:
     """For each piece and output the number of its component, counted in order of first appearance.
 
     With ``tol = 0`` laws are one component iff they are equal as rationals. Otherwise iff *every* coefficient
-    differs by at most `tol` times the largest one of its kind (slopes, offsets) over all pieces; a class is
-    held together by its first member, so near-equality cannot drift along a chain.
+    differs by at most `tol` times the largest one of its kind over all pieces (offsets at least by what the slopes
+    make of the size of the coordinates); a class is held together by its first member, so near-equality cannot
+    drift along a chain.
     """
     if tol == 0:
         rows = laws.integer()
         return np.stack([_label_equal(rows[:, j]) for j in range(laws.outputs)], axis=1)
-    return np.stack(
-        [_label_near(laws.gradient[:, j], laws.offset[:, j], tol) for j in range(laws.outputs)], axis=1
-    )
+    reach = np.abs(polyhedra.b / np.abs(polyhedra.A).max(axis=1)).max(initial=0.0) or 1.0
+    near = [_label_near(laws.gradient[:, j], laws.offset[:, j], tol, reach) for j in range(laws.outputs)]
+    return np.stack(near, axis=1)
 
 
 def _label_equal(rows: NDArray[np.object_]) -> NDArray[np.int64]:
@@ -31,9 +33,11 @@ def _label_equal(rows: NDArray[np.object_]) -> NDArray[np.int64]:
     return np.array([numbers.setdefault(tuple(row), len(numbers)) for row in rows], dtype=np.int64)
 
 
-def _label_near(gradient: NDArray[np.float64], offset: NDArray[np.float64], tol: float) -> NDArray[np.int64]:
+def _label_near(
+    gradient: NDArray[np.float64], offset: NDArray[np.float64], tol: float, reach: float
+) -> NDArray[np.int64]:
     slope_scale = np.abs(gradient).max(initial=0.0) or 1.0
-    offset_scale = np.abs(offset).max(initial=0.0) or 1.0
+    offset_scale = max(np.abs(offset).max(initial=0.0), slope_scale * reach)
     scaled = np.column_stack([gradient / slope_scale, offset / offset_scale])
     near = cKDTree(scaled).query_ball_point(scaled, tol, p=np.inf, return_sorted=True)
     leader = np.full(len(scaled), -1, dtype=np.int64)

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from cpwl.function.breakpoints import parts_of_breakpoints
 from cpwl.function.components import label_components
+from cpwl.function.doctor import examine
 from cpwl.function.evaluate import as_points, evaluate, evaluate_exactly
 from cpwl.function.halfspaces import parts_of_pieces
 from cpwl.function.maxmin import parts_of_maxmin
 from cpwl.function.oracle import parts_of_oracle
 from cpwl.function.parts import Laws, Mesh, Parts
-from cpwl.function.doctor import examine
 from cpwl.function.report import Report
 from cpwl.function.simplices import parts_of_grid, parts_of_simplices
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
@@ -118,9 +118,7 @@ class CPWL:
         return cls._from_parts(parts_of_maxmin(components, rows))
 
     @classmethod
-    def from_oracle(
-        cls, f: Callable[[Any], Any], A: Sequence[Any], b: Sequence[Any], centers: Any, radii: Any
-    ) -> CPWL:
+    def from_oracle(cls, f: Callable[[Any], Any], A: Sequence[Any], b: Sequence[Any], centers: Any, radii: Any) -> CPWL:
         """Algorithm 6 of the paper: `f` is only ever observed, inside one ball in each piece.
 
         >>> p = CPWL.from_oracle(lambda x: abs(x[:, 0]), [[[1]], [[-1]]], [[0], [0]], [[-2], [2]], [1, 1])
@@ -131,7 +129,7 @@ class CPWL:
 
     @classmethod
     def _from_parts(cls, parts: Parts) -> CPWL:
-        component = label_components(parts.laws, parts.tol)
+        component = label_components(parts.laws, parts.polyhedra, parts.tol)
         component.setflags(write=False)
         return cls(parts.polyhedra, parts.laws, component, parts.domain, parts.tol, parts.mesh)
 
@@ -171,9 +169,7 @@ class CPWL:
         """The distinct components of one output, as scalar laws, in order of first appearance."""
         laws = self.laws.take(self.representatives(output))
         exact = None if laws.exact is None else laws.exact[:, output : output + 1]
-        return Laws(
-            laws.gradient[:, output : output + 1].copy(), laws.offset[:, output : output + 1].copy(), exact
-        )
+        return Laws(laws.gradient[:, output : output + 1].copy(), laws.offset[:, output : output + 1].copy(), exact)
 
     def __call__(self, x: ArrayLike) -> NDArray[Any]:
         """Values ``(N, m)`` at points ``(N, n)``; NaN outside the domain, never a guess.
@@ -198,4 +194,3 @@ class CPWL:
             f"CPWL(R^{self.dim} -> R^{self.outputs}, {self.num_pieces} pieces, "
             f"{self.num_components} components, {exact})"
         )
-

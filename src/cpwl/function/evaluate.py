@@ -37,7 +37,7 @@ def as_points(x: ArrayLike, dim: int) -> tuple[NDArray[Any], bool]:
 
 def find_pieces(p: CPWL, x: NDArray[np.float64]) -> NDArray[np.int64]:
     """The number of a piece that holds each point, or -1 outside the domain."""
-    bad = ~np.isfinite(x).all(axis=1)
+    bad = np.asarray(~np.isfinite(x).all(axis=1))
     safe = np.where(bad[:, None], 0.0, x)
     if p.mesh is not None and p.dim <= 4 and p.num_pieces > 64:
         corners = p.mesh.points[p.mesh.simplices]

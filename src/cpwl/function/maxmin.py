@@ -42,7 +42,7 @@ def polyhedra_from_integers(pieces: Sequence[Sequence[Sequence[int]]], dim: int)
     """Polyhedra from lists of integer rows ``(a, b)``, with float views scaled to largest slope 1."""
     start = np.cumsum([0] + [len(rows) for rows in pieces]).astype(np.int64)
     flat = [row for rows in pieces for row in rows]
-    exact = np.array(flat, dtype=object).reshape(len(flat), dim + 1)
+    exact = primitive(np.array(flat, dtype=object).reshape(len(flat), dim + 1))
     scale = np.abs(exact[:, :-1]).max(axis=1) if len(flat) else np.ones(0)
     view = np.asarray(exact / scale[:, None], dtype=np.float64).reshape(len(flat), dim + 1)
     return Polyhedra(view[:, :-1].copy(), view[:, -1].copy(), start, exact)
@@ -99,9 +99,7 @@ def _raise(
     return _with_interior(probe, parts, dim)
 
 
-def _with_interior(
-    probe: Probe, pieces: Sequence[tuple[_Rows, int]], dim: int
-) -> list[tuple[_Rows, int]]:
+def _with_interior(probe: Probe, pieces: Sequence[tuple[_Rows, int]], dim: int) -> list[tuple[_Rows, int]]:
     """The pieces that have an interior, without rows ``0 <= b`` that say nothing."""
     kept = []
     for rows, c in pieces:

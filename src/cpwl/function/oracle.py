@@ -18,9 +18,7 @@ __all__ = ["parts_of_oracle"]
 _TOL = 1e-9
 
 
-def parts_of_oracle(
-    f: Callable[[Any], Any], A: Sequence[Any], b: Sequence[Any], centers: Any, radii: Any
-) -> Parts:
+def parts_of_oracle(f: Callable[[Any], Any], A: Sequence[Any], b: Sequence[Any], centers: Any, radii: Any) -> Parts:
     """Laws from ``n + 1`` observations a ball; one more tests that `f` is affine there.
 
     The observed points are the centre `c`, ``c + s e_k`` and ``c - s (1, ..., 1) / n`` with half the radius

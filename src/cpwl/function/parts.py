@@ -63,7 +63,7 @@ class Laws:
 
     @property
     def outputs(self) -> int:
-        return self.offset.shape[1]
+        return int(self.offset.shape[1])
 
     def coefficients(self) -> NDArray[np.float64]:
         """All numbers of each law, ``(q, m, n + 1)``, offset last."""

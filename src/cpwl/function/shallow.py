@@ -81,7 +81,10 @@ def _checked(
     ones = np.ones(len(slopes))
     rounded = slopes_exact is not None or shifts_exact is not None
     view = np.column_stack([slopes, shifts, ones])
-    parts = [slopes if slopes_exact is None else slopes_exact, shifts if shifts_exact is None else shifts_exact]
+    parts = [
+        slopes if slopes_exact is None else slopes_exact,
+        shifts if shifts_exact is None else shifts_exact,
+    ]
     exact = np.column_stack([*(fraction_array(v) for v in parts), fraction_array(ones)]) if rounded else None
     rows = integer_rows(view, exact)
     pairs = np.column_stack([jumps, ones])
@@ -109,6 +112,5 @@ def _cells(hinges: NDArray[np.object_]) -> list[tuple[int, ...]]:
 
 
 def _rank(rows: NDArray[np.object_]) -> int:
-
 
     return int(fmpz_mat([[int(v) for v in row] for row in rows]).rank()) if len(rows) else 0

@@ -96,9 +96,7 @@ def _values(values: Any, count: int) -> tuple[NDArray[np.float64], NDArray[np.ob
     if view.ndim == 1:
         view, exact = view[:, None], None if exact is None else exact[:, None]
     if view.ndim != 2 or len(view) != count:
-        raise InputError(
-            f"`values` must be ({count},) or ({count}, m) for {count} points, not {np.shape(values)}"
-        )
+        raise InputError(f"`values` must be ({count},) or ({count}, m) for {count} points, not {np.shape(values)}")
     return view, exact
 
 

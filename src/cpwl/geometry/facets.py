@@ -11,7 +11,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from cpwl.exact.integers import sign
+from cpwl.exact.integers import primitive, sign
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
 
@@ -44,7 +44,7 @@ def hyperplanes(polyhedra: Polyhedra, tol: float) -> Hyperplanes:
     (array([0, 0]), array([ 1, -1]))
     """
     if tol == 0:
-        rows = polyhedra.integer()
+        rows = primitive(polyhedra.integer())
         first = np.argmax(rows[:, :-1] != 0, axis=1)
         side = sign(rows[np.arange(len(rows)), first]) if len(rows) else np.zeros(0, dtype=np.int64)
         numbers: dict[tuple[int, ...], int] = {}

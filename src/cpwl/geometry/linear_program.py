@@ -66,6 +66,10 @@ class LinearProgram:
     def load(self, A: NDArray[np.float64], b: NDArray[np.float64]) -> None:
         """Go on with another polyhedron."""
         self.count, self.dim = A.shape
+        # Rows of any size are welcome, but a solver's tolerances are absolute.
+        scale = np.abs(A).max(axis=1, initial=0.0)
+        scale[scale == 0] = 1.0
+        A, b = A / scale[:, None], b / scale
         self._columns = np.arange(self.dim, dtype=np.int32)
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = self.dim, self.count
@@ -103,9 +107,9 @@ class LinearProgram:
 
     def maximize_exactly(self, rows: NDArray[np.object_], objective: Sequence[Any]) -> Optimum:
         """The exact optimum for the integer `rows` whose float view this program holds."""
-        scale = max((abs(float(v)) for v in objective), default=0.0) or 1.0
+        largest = max((abs(v) for v in objective), default=0) or 1  # integers may exceed any float
         try:
-            self.maximize(np.array([float(v) / scale for v in objective]))
+            self.maximize(np.array([float(v / largest) for v in objective]))
         except SolverError:
             return maximize(rows, objective)
         basis = self._highs.getBasis()

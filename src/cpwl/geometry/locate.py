@@ -40,7 +40,7 @@ def locate_in_boxes(
     b = polyhedra.b.reshape(len(polyhedra), size)
     origin, cell, shape = _grid(lower, upper)
     first, members = _buckets(lower, upper, origin, cell, shape)
-    inside = ((x >= origin) & (x <= origin + cell * shape)).all(axis=1)
+    inside = ((x >= origin) & (x <= upper.max(axis=0))).all(axis=1)
     column = np.zeros(len(x), dtype=np.int64)
     column[inside] = _cell_number(x[inside], origin, cell, shape)
     found = np.full(len(x), -1, dtype=np.int64)
@@ -58,9 +58,7 @@ def locate_in_boxes(
     return found
 
 
-def _slack(
-    A: NDArray[np.float64], x: NDArray[np.float64], b: NDArray[np.float64], tol: float
-) -> NDArray[np.float64]:
+def _slack(A: NDArray[np.float64], x: NDArray[np.float64], b: NDArray[np.float64], tol: float) -> NDArray[np.float64]:
     """A bound on the rounding of ``a.x - b``, plus the relative tolerance of the data."""
     size = (np.abs(A) * np.abs(x)).sum(axis=-1) + np.abs(b)
     return np.asarray((2 * (A.shape[-1] + 3) * _ULP + tol) * size)
@@ -105,7 +103,7 @@ def _cell_number(
     shape: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     index = np.clip(((x - origin) / cell).astype(np.int64), 0, shape - 1)
-    return np.ravel_multi_index(tuple(index.T), tuple(shape)).astype(np.int64)
+    return np.asarray(np.ravel_multi_index(tuple(index.T), tuple(shape)), dtype=np.int64)
 
 
 def _buckets(

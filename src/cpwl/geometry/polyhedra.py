@@ -39,7 +39,7 @@ class Polyhedron:
 
     @property
     def dim(self) -> int:
-        return self.A.shape[1]
+        return int(self.A.shape[1])
 
     def integer(self) -> NDArray[np.object_]:
         """Rows ``(a, b)`` as integers, each up to a positive factor."""
@@ -61,9 +61,7 @@ class Polyhedra:
                 array.setflags(write=False)
 
     @classmethod
-    def from_lists(
-        cls, A: Sequence[Any], b: Sequence[Any], *, dim: int | None = None, name: str = "A"
-    ) -> Polyhedra:
+    def from_lists(cls, A: Sequence[Any], b: Sequence[Any], *, dim: int | None = None, name: str = "A") -> Polyhedra:
         """One polyhedron per entry of the two lists; rows may be exact."""
         if len(A) != len(b):
             raise InputError(f"`A` has {len(A)} entries and `b` has {len(b)}: there must be one of each a piece")
@@ -79,7 +77,7 @@ class Polyhedra:
         right = np.concatenate([block[1] for block in blocks])
         start = np.cumsum([0] + [len(block[0]) for block in blocks]).astype(np.int64)
         exact = None
-        if any(block[2] is not None for block in blocks):
+        if any(block[2] is not None or block[3] is not None for block in blocks):
             exact = np.concatenate([_integers(block) for block in blocks])
         return cls(view, right, start, exact)
 
@@ -95,7 +93,7 @@ class Polyhedra:
 
     @property
     def dim(self) -> int:
-        return self.A.shape[1]
+        return int(self.A.shape[1])
 
     @property
     def owner(self) -> NDArray[np.int64]:

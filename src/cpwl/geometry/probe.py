@@ -80,9 +80,7 @@ class Probe:
             answers.append((value, found.point))
         return answers
 
-    def _exact_maximum(
-        self, lp: LinearProgram, rows: NDArray[np.object_], objective: Any
-    ) -> tuple[Any, NDArray[Any]]:
+    def _exact_maximum(self, lp: LinearProgram, rows: NDArray[np.object_], objective: Any) -> tuple[Any, NDArray[Any]]:
         best = lp.maximize_exactly(rows, objective)
         if best.status == "infeasible":
             return -np.inf, np.zeros(0, dtype=object)

@@ -26,9 +26,7 @@ __all__ = ["extrema", "tournaments"]
 _SIGNS = np.array([Fraction(0), Fraction(1), Fraction(-1)], dtype=object)
 
 
-def extrema(
-    gradient: Any, offset: Any, rows: Sequence[ArrayLike], kind: Literal["max", "min"] = "max"
-) -> Network:
+def extrema(gradient: Any, offset: Any, rows: Sequence[ArrayLike], kind: Literal["max", "min"] = "max") -> Network:
     """The network ``x -> (max_{j in rows[0]} f_j(x), max_{j in rows[1]} f_j(x), ...)`` (or min).
 
     ``f_j(x) = gradient[j] . x + offset[j]``; each row lists at least one `j`. Sizes and weights are those of
@@ -135,9 +133,7 @@ def _outcome(played: _Round, negate_finals: bool) -> csr_array[Any, tuple[int, i
     return csr_array((sign, np.arange(len(sign)), indptr), shape=(len(played.match_size), len(sign)))
 
 
-def _signed(
-    plus: NDArray[np.int64], minus: NDArray[np.int64], columns: int
-) -> csr_array[Any, tuple[int, int]]:
+def _signed(plus: NDArray[np.int64], minus: NDArray[np.int64], columns: int) -> csr_array[Any, tuple[int, int]]:
     """The matrix with 1 at `plus[i]` and -1 at `minus[i]` in row `i`; -1 for none; equal places cancel."""
     place = np.stack([minus, plus], axis=1)
     there = (place >= 0) & (minus != plus)[:, None]

@@ -119,8 +119,7 @@ def figure2(path: str | Path) -> Figure:
         ("He et al. 2020", "he", lambda n, k: bounds.he2020(n, k, math.factorial(k))),
     )
     panels = tuple(
-        Panel(name, "linear components $k$", 10, 18, tuple(_family(hue, neurons)))
-        for name, hue, neurons in families
+        Panel(name, "linear components $k$", 10, 18, tuple(_family(hue, neurons))) for name, hue, neurons in families
     )
     return _draw(title, f"He et al. with q = k!.  {ZERO}", panels, path)
 

@@ -31,9 +31,7 @@ def share_first_layer(network: Network) -> Network:
     first = np.unique(which, return_index=True)[1]
     layers[0] = _rows(weight, bias, first)
     after, after_bias = layers[1]
-    merged = RationalMatrix.from_triples(
-        after.rows, which[after.indices], after.data, (after.shape[0], len(first))
-    )
+    merged = RationalMatrix.from_triples(after.rows, which[after.indices], after.data, (after.shape[0], len(first)))
     layers[1] = (merged, after_bias)
     return assemble([float_layer(layer) for layer in layers], None if network.exact is None else layers)
 

@@ -1,0 +1,56 @@
+"""All commands under one name, and what is asked of `cpwl` itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from cpwl.cli.bounds import bounds
+from cpwl.cli.compile import compile
+from cpwl.cli.figures import figures
+from cpwl.cli.output import run
+
+__all__ = ["main"]
+
+_EPILOG = (
+    "Exit codes: 0 done or proven, 1 refuted, 2 undecided or beyond our limits, 64 wrong usage, "
+    "65 bad input, 70 our bug. CPWL_DEBUG=1 shows where an error came from."
+)
+
+_app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+_app.command()(compile)
+_app.command()(bounds)
+_app.command()(figures)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line `argv`, by default that of this process, and return its exit code.
+
+    >>> main(["bounds", "--pieces", "3", "--json"])
+    {"pieces": 3, "bounds": {"theorem1": {"layers": 5, "width": 15, "neurons": 44}}}
+    0
+    """
+    return run(_app, sys.argv[1:] if argv is None else argv)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"cpwl {version('cpwl')}")
+        raise typer.Exit
+
+
+@_app.callback(invoke_without_command=True, epilog=_EPILOG)
+def _root(
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001 - its callback does the work
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """An exact compiler between continuous piecewise-linear functions and ReLU networks."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())

@@ -1,0 +1,153 @@
+"""``cpwl compile``: from a function in a file to a network in a file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cpwl.cli.output import check_output, plain_integer, print_json, print_table, readable_integer
+from cpwl.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from cpwl.compiler import Compiled
+    from cpwl.function import CPWL
+
+__all__ = ["compile"]
+
+
+class Dtype(StrEnum):
+    """The types of weights in ONNX files."""
+
+    float64 = "float64"
+    float32 = "float32"
+
+
+def _known(construction: str) -> str:
+    from cpwl.compiler import CONSTRUCTIONS
+
+    if construction not in CONSTRUCTIONS:
+        raise typer.BadParameter(f"'{construction}' is not one of {', '.join(CONSTRUCTIONS)}.")
+    return construction
+
+
+def compile(
+    source: Annotated[Path, typer.Argument(metavar="IN.json", help="The function.", show_default=False)],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="OUT", help="The network: OUT.onnx, or OUT.json (exact)."),
+    ],
+    construction: Annotated[
+        str, typer.Option(callback=_known, help="How to build it: auto, or a construction such as paper.")
+    ] = "auto",
+    check: Annotated[
+        bool, typer.Option("--check/--no-check", help="Whether to look for mistakes in the function first.")
+    ] = True,
+    dtype: Annotated[
+        Dtype | None, typer.Option(help="The type of the weights in OUT.onnx.  [default: float64]")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Compile a function into a ReLU network that is equal to it."""
+    _check_paths(source, output, dtype)
+    from cpwl.compiler import compile as compile_function
+
+    p = _load(source)
+    began = perf_counter()
+    with progress_bar() as progress:
+        compiled = compile_function(p, construction=construction, check=check, progress=progress)
+    seconds = perf_counter() - began
+    _write(compiled, output, dtype)
+    if as_json:
+        print_json(_summary(p, compiled, source, output, seconds))
+    else:
+        _print_table(p, compiled, source, output, seconds)
+
+
+def _check_paths(source: Path, output: Path, dtype: Dtype | None) -> None:
+    suffix = output.suffix.lower()
+    if suffix not in (".onnx", ".json"):
+        raise typer.BadParameter(f"`{output}` must end in .onnx or .json.", param_hint="'--output' / '-o'")
+    if suffix == ".json" and dtype is not None:
+        raise typer.BadParameter("a .json file is exact and has no type.", param_hint="'--dtype'")
+    if output.exists() and source.exists() and output.samefile(source):
+        raise typer.BadParameter(f"`{output}` is the input, too.", param_hint="'--output' / '-o'")
+    check_output(output)
+
+
+def _load(source: Path) -> CPWL:
+    from cpwl.errors import InputError
+    from cpwl.formats.json import load
+    from cpwl.function import CPWL
+
+    p = load(source)
+    if not isinstance(p, CPWL):
+        raise InputError(f"{source} holds a network; there is nothing to compile", path=str(source))
+    return p
+
+
+def _write(compiled: Compiled, output: Path, dtype: Dtype | None) -> None:
+    if output.suffix.lower() == ".json":
+        from cpwl.formats.json import save
+
+        save(compiled.network, output)
+    else:
+        from cpwl.formats.onnx import to_onnx
+
+        to_onnx(compiled.network, output, dtype="float32" if dtype is Dtype.float32 else "float64")
+
+
+def _summary(p: CPWL, compiled: Compiled, source: Path, output: Path, seconds: float) -> dict[str, Any]:
+    return {
+        "input": str(source),
+        "output": str(output),
+        "dim": p.dim,
+        "outputs": p.outputs,
+        "pieces": p.num_pieces,
+        "components": p.num_components,
+        "construction": compiled.construction,
+        "sizes": asdict(compiled.sizes),
+        "bounds": {name: _plain(asdict(bound)) for name, bound in compiled.bounds.items()},
+        "alternatives": {name: asdict(sizes) for name, sizes in compiled.alternatives.items()},
+        "seconds": round(seconds, 6),
+    }
+
+
+def _plain(sizes: dict[str, int]) -> dict[str, int | str]:
+    return {name: plain_integer(size) for name, size in sizes.items()}
+
+
+def _print_table(p: CPWL, compiled: Compiled, source: Path, output: Path, seconds: float) -> None:
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    table = Table("", box=SIMPLE)
+    for name in ("layers", "width", "neurons", "nonzeros"):
+        table.add_column(name, justify="right")
+    built = {f"this network ({compiled.construction})": compiled.sizes, **compiled.alternatives}
+    for name, sizes in built.items():
+        numbers = (sizes.depth, sizes.width, sizes.neurons, sizes.nonzeros)
+        table.add_row(name, *map(readable_integer, numbers))
+    for name, bound in compiled.bounds.items():
+        limits = (bound.layers, bound.width, bound.neurons)
+        table.add_row(f"bound: {_title(name)}", *map(readable_integer, limits), "-")
+    print_table(
+        table,
+        f"{source}: {_count(p.num_pieces, 'piece')}, {_count(p.num_components, 'component')}, "
+        f"{_count(p.dim, 'input')}, {_count(p.outputs, 'output')}",
+        f"{output}: compiled in {seconds:.2f} s",
+    )
+
+
+def _title(name: str) -> str:
+    """``theorem1`` as "Theorem 1"."""
+    word = name.rstrip("0123456789")
+    return f"{word.capitalize()} {name[len(word) :]}".strip()
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -1,0 +1,158 @@
+"""What all commands share: exit codes, errors in one message, output paths, tables and numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import typer
+
+from cpwl.errors import CpwlWarning, InputError, InternalError, LimitError, ProofError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["Code", "check_output", "plain_integer", "print_json", "print_table", "readable_integer", "run"]
+
+
+class Code(IntEnum):
+    """The exit codes."""
+
+    DONE = 0
+    REFUTED = 1
+    UNDECIDED = 2
+    USAGE = 64
+    BAD_INPUT = 65
+    BUG = 70
+    INTERRUPTED = 130
+    CLOSED = 141
+
+
+# The base of `BadParameter` is what every mistake in a command line raises. Typer does not name it, and where
+# it lives has changed: in click, or in the copy of click that newer versions carry.
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+_CODES: tuple[tuple[type[BaseException], Code], ...] = (
+    (InputError, Code.BAD_INPUT),
+    (LimitError, Code.UNDECIDED),
+    (ProofError, Code.REFUTED),
+    (InternalError, Code.BUG),
+)
+
+
+def run(app: typer.Typer, argv: Sequence[str]) -> int:
+    """Run a command line and return its exit code; errors and warnings go to stderr, one message each."""
+    command = typer.main.get_command(app)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", CpwlWarning)
+        warnings.showwarning = _show_warning
+        try:
+            code = command.main(args=list(argv), prog_name="cpwl", standalone_mode=False)
+            sys.stdout.flush()
+        except (Exception, KeyboardInterrupt) as error:
+            if os.environ.get("CPWL_DEBUG") and not isinstance(error, _UsageError):
+                raise
+            return _report(error)
+    if code == Code.INTERRUPTED:  # some versions of typer turn Ctrl-C into this
+        return _say("interrupted", Code.INTERRUPTED)
+    return code if isinstance(code, int) else Code.DONE
+
+
+def check_output(path: Path) -> None:
+    """Refuse a path that cannot be written to, before any long work."""
+    if path.is_dir():
+        raise InputError(f"cannot write `{path}`: it is a directory; give the name of a file", path=str(path))
+    if path.exists() and not path.is_file():  # such as /dev/stdout
+        return
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise InputError(f"cannot write `{path}`: there is no directory `{folder}`", path=str(path))
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"cannot write `{path}`: the directory `{folder}` is not writable", path=str(path))
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """One JSON object, on one line."""
+    print(json.dumps(value, allow_nan=False))
+
+
+def print_table(table: Table, *notes: str) -> None:
+    """A table and the lines below it."""
+    from rich.console import Console
+
+    console = Console(file=sys.stdout, highlight=False)
+    console.print(table)
+    for note in notes:
+        console.print(note, markup=False, soft_wrap=True)
+
+
+def plain_integer(number: int) -> int | str:
+    """An integer for JSON: beyond 2^53, where other programs would round it, a string.
+
+    >>> plain_integer(12), plain_integer(10**20)
+    (12, '100000000000000000000')
+    """
+    if abs(number) <= 2**53:
+        return number
+    return str(number) if number.bit_length() < 14_000 else readable_integer(number)
+
+
+def readable_integer(number: int) -> str:
+    """A positive integer for people: in full, or its size.
+
+    >>> readable_integer(1234567), readable_integer(3 * 10**5000)
+    ('1,234,567', 'about 3.0 * 10^5000')
+    """
+    if number < 10**21:
+        return f"{number:,}"
+    # Python refuses to write integers of more than 4300 digits, and nobody reads them.
+    shift = number.bit_length() - 64
+    logarithm = math.log10(number >> shift) + shift * math.log10(2)
+    power = math.floor(logarithm)
+    return f"about {10 ** (logarithm - power):.1f} * 10^{power}"
+
+
+def _report(error: BaseException) -> Code:
+    if isinstance(error, _UsageError):
+        context = getattr(error, "ctx", None)
+        hint = f"\nTry `{context.command_path} --help`." if context is not None else ""
+        return _say(f"error: {error.format_message()}{hint}", Code.USAGE)  # type: ignore[attr-defined]
+    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
+        return _say("interrupted", Code.INTERRUPTED)
+    if isinstance(error, BrokenPipeError):
+        # Nobody reads on. What is still buffered must not raise again when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Code.CLOSED
+    for kind, code in _CODES:
+        if isinstance(error, kind):
+            return _say(f"error: {error}", code)
+    if isinstance(error, OSError):
+        name = f"`{error.filename}`: " if error.filename else ""
+        return _say(f"error: {name}{error.strerror or error}", Code.BAD_INPUT)
+    if isinstance(error, MemoryError):
+        return _say("error: this takes more memory than there is", Code.UNDECIDED)
+    what = f"{type(error).__name__}: {error}"
+    return _say(f"error: this is a bug in cpwl: {what}\nCPWL_DEBUG=1 shows where it happened.", Code.BUG)
+
+
+def _say(message: str, code: Code) -> Code:
+    print(message, file=sys.stderr)
+    return code
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],  # noqa: ARG001 - what Python calls it with
+    filename: str,  # noqa: ARG001
+    lineno: int,  # noqa: ARG001
+    file: TextIO | None = None,  # noqa: ARG001
+    line: str | None = None,  # noqa: ARG001
+) -> None:
+    print(f"warning: {message}", file=sys.stderr)

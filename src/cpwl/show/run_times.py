@@ -1,0 +1,132 @@
+"""The paper's Figure 5 measured anew: how long Algorithm 1 takes, ours beside a naive one.
+
+The functions are the paper's: networks with one hidden layer and normal weights, `n` inputs and `q` pieces.
+Ours decides every comparison in rationals, the naive program of `cpwl.show.naive` in floats. The paper's own
+seconds come from another machine: only those measured here, in one run, may be divided by each other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from time import perf_counter
+
+from rich.table import Table
+
+from cpwl.compiler import compile
+from cpwl.errors import InputError
+from cpwl.function import CPWL
+from cpwl.function.shallow import random_shallow
+from cpwl.show.naive import naive
+
+__all__ = ["RunTime", "figure5", "measure_run_times", "run_time_table"]
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class RunTime:
+    """Mean seconds for functions of `n` inputs and `q` pieces; `paper` is None where it printed none.
+
+    >>> RunTime(n=1, q=4, ours=0.002, naive=0.01, paper=0.009739432).ratio
+    5.0
+    """
+
+    n: int
+    q: int
+    ours: float
+    naive: float
+    paper: float | None
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long as ours the naive program takes."""
+        return self.naive / self.ours
+
+    def to_dict(self) -> dict[str, float | None]:
+        """The row for a JSON file."""
+        seconds = {"ours_s": self.ours, "naive_s": self.naive, "paper_s": self.paper}
+        return {"n": self.n, "q": self.q, **seconds, "naive_over_ours": self.ratio}
+
+
+def measure_run_times(
+    *,
+    trials: int,
+    dims: Sequence[int] = (1, 10, 100),
+    pieces: Sequence[int] = (1, 2, 4, 8, 16, 32),
+    progress: Progress | None = None,
+) -> list[RunTime]:
+    """Mean run times over `trials` random functions, one row for each number of inputs and of pieces.
+
+    Making the functions is not timed. `progress` is called with ``(done, total, what)``.
+
+    >>> [(row.n, row.q, row.paper) for row in measure_run_times(trials=1, dims=[10], pieces=[1, 2])]
+    [(10, 1, 0.000912652), (10, 2, 0.007454562)]
+    """
+    if trials < 1:
+        raise InputError(f"`trials` must be at least 1, not {trials}")
+    widths = {(n, q): _width(n, q) for n in dims for q in pieces}
+    printed = _printed()
+    # The first call of a solver loads libraries; that is nobody's run time.
+    _seconds(random_shallow(1, 1, seed=0))
+    rows: list[RunTime] = []
+    total = len(widths) * trials
+    for (n, q), width in widths.items():
+        times = []
+        for seed in range(trials):
+            times.append(_seconds(random_shallow(n, width, seed=seed)))
+            if progress is not None:
+                progress(len(rows) * trials + seed + 1, total, f"n = {n}, q = {q}")
+        ours, theirs = (sum(column) / trials for column in zip(*times, strict=True))
+        rows.append(RunTime(n, q, ours, theirs, printed.get((n, q))))
+    return rows
+
+
+def figure5(path: str | Path, *, trials: int = 5, progress: Progress | None = None) -> list[RunTime]:
+    """Measure, and draw Figure 5 into `path` (.png, .svg or .pdf); returns what was measured."""
+    from cpwl.show.run_time_figure import check_suffix, draw_run_times  # needs matplotlib, an extra
+
+    check_suffix(path)
+    rows = measure_run_times(trials=trials, progress=progress)
+    draw_run_times(rows, path)
+    return rows
+
+
+def run_time_table(rows: Sequence[RunTime]) -> Table:
+    """The run times as a table for a terminal."""
+    table = Table(title="Run time of Algorithm 1 (seconds)", title_justify="left")
+    for name in ("n", "q", "cpwl", "naive", "naive / cpwl", "paper (its machine)"):
+        table.add_column(name, justify="right")
+    for i, row in enumerate(rows):
+        last = i + 1 == len(rows) or rows[i + 1].n != row.n
+        seconds = ["-" if s is None else f"{s:.4f}" for s in (row.ours, row.naive, row.paper)]
+        cells = [str(row.n), str(row.q), *seconds[:2], f"{row.ratio:.2g}", seconds[2]]
+        table.add_row(*cells, end_section=last)
+    return table
+
+
+def _width(n: int, q: int) -> int:
+    """The number of hidden neurons whose random function has `q` pieces."""
+    width = q - 1 if n == 1 else q.bit_length() - 1
+    if q < 1 or (n > 1 and (q != 2**width or width > n)):
+        message = f"a random function of {n} inputs cannot have {q} pieces; take a power of 2 up to 2^n"
+        raise InputError(message, n=n, q=q)
+    return width
+
+
+def _seconds(p: CPWL) -> tuple[float, float]:
+    """The seconds that ours and the naive program take for one function."""
+    start = perf_counter()
+    compile(p, construction="paper", check=False)
+    middle = perf_counter()
+    naive(p)
+    return middle - start, perf_counter() - middle
+
+
+def _printed() -> dict[tuple[int, int], float]:
+    """The seconds printed in the paper, by number of inputs and of pieces."""
+    data = json.loads(files("cpwl.show").joinpath("figures.json").read_text(encoding="utf-8"))
+    return {(c["n"], int(q)): float(s) for c in data["run_times"] for q, s in c["coordinates"]}

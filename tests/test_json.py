@@ -1,0 +1,444 @@
+"""JSON files: what is saved is what is loaded, and everything else is refused in one clear sentence."""
+
+import copy
+import json
+import os
+import re
+import subprocess
+import sys
+from fractions import Fraction
+from importlib.resources import files
+
+import fastjsonschema
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+from strategies import networks, rational_arrays
+
+from cpwl.errors import InputError, LimitError
+from cpwl.formats.json import load, save
+from cpwl.function import CPWL
+from cpwl.network import Network
+
+SCHEMA = json.loads(files("cpwl.formats").joinpath("schema.json").read_text(encoding="utf-8"))
+RATIONALS = st.one_of(st.fractions(-9, 9, max_denominator=9), st.fractions(), st.integers().map(Fraction))
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+
+PIECES = {
+    "format": "cpwl",
+    "version": 1,
+    "dim": 2,
+    "outputs": 2,
+    "tol": 0,
+    "domain": {"A": [[0, 1]], "b": [5]},
+    "note": "two half planes",
+    "pieces": [
+        {"A": [[1, 0]], "b": [0], "gradient": [[0, 0], [1, 2]], "offset": [0, 1]},
+        {"A": [[-1, 0]], "b": [0], "gradient": [["1/3", 0], [1, 2]], "offset": [0, 1]},
+    ],
+}
+TABLE = {
+    "format": "cpwl",
+    "version": 1,
+    "dim": 1,
+    "outputs": 1,
+    "domain": None,
+    "note": "a tent",
+    "points": [[0], [0.5], ["4/3"]],
+    "simplices": [[0, 1], [1, 2]],
+    "values": [[0], [1], ["1/3"]],
+}
+NETWORK = {
+    "format": "cpwl-network",
+    "version": 1,
+    "inputs": 1,
+    "outputs": 1,
+    "note": "a hinge",
+    "layers": [
+        {"rows": 2, "columns": 1, "bias": [0, 1], "entries": [[0, 0, "1/3"], [1, 0, -1]]},
+        {"rows": 1, "columns": 2, "bias": [0], "entries": [[0, 0, 1], [0, 1, 2]]},
+    ],
+}
+EXAMPLES = {"pieces": PIECES, "table": TABLE, "network": NETWORK}
+
+
+@st.composite
+def rows(draw, numbers, n, most=3):
+    """Lists `A` and `b` of up to `most` half-spaces of R^n, none of which is trivial."""
+    count = draw(st.integers(0, most))
+    A = draw(st.lists(st.lists(numbers, min_size=n, max_size=n).filter(any), min_size=count, max_size=count))
+    return A, draw(st.lists(numbers, min_size=count, max_size=count))
+
+
+@st.composite
+def functions(draw, numbers, tol=1e-9):
+    """Pieces and laws of those numbers; nothing is continuous, but nothing here asks for it."""
+    n, m, q = draw(st.integers(1, 3)), draw(st.integers(1, 2)), draw(st.integers(1, 3))
+    stacks = [draw(rows(numbers, n)) for _ in range(q)]
+    law = st.lists(st.lists(numbers, min_size=n, max_size=n), min_size=m, max_size=m)
+    gradient = draw(st.lists(law, min_size=q, max_size=q))
+    offset = draw(st.lists(st.lists(numbers, min_size=m, max_size=m), min_size=q, max_size=q))
+    domain = draw(st.none() | rows(numbers, n))
+    return CPWL.from_pieces([A for A, _ in stacks], [b for _, b in stacks], gradient, offset, domain=domain, tol=tol)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """One file for all examples of a test: each is overwritten by the next."""
+    return tmp_path_factory.mktemp("json") / "law.json"
+
+
+def through_file(value, path):
+    """What comes back after saving."""
+    save(value, path)
+    return load(path)
+
+
+def write(path, document):
+    """A file with that text, or with that document as any other program would write it."""
+    path.write_text(document if isinstance(document, str) else json.dumps(document), encoding="utf-8")
+    return path
+
+
+def assert_same_function(p, q):
+    """Equal pieces, laws, components, domain and tolerance, all of them exactly."""
+    assert (p.dim, p.outputs, p.num_pieces, p.tol) == (q.dim, q.outputs, q.num_pieces, q.tol)
+    assert np.array_equal(p.polyhedra.start, q.polyhedra.start)
+    assert np.array_equal(p.polyhedra.integer(), q.polyhedra.integer())
+    assert np.array_equal(p.laws.integer(), q.laws.integer())
+    assert np.array_equal(p.component, q.component)
+    assert (p.domain is None) == (q.domain is None)
+    if p.domain is not None:
+        assert np.array_equal(p.domain.integer(), q.domain.integer())
+
+
+def assert_same_network(a, b):
+    """Equal layers, as floats to the bit and as rationals."""
+    assert (a.exact is None) == (b.exact is None)
+    for (v, c), (w, d) in zip(a.layers, b.layers, strict=True):
+        assert v.toarray().tobytes() == w.toarray().tobytes()
+        assert c.tobytes() == d.tobytes()
+    for (v, c), (w, d) in zip(a.exact or (), b.exact or (), strict=True):
+        assert np.array_equal(v.toarray(), w.toarray())
+        assert np.array_equal(c, d)
+
+
+@given(functions(RATIONALS))
+def test_exact_functions_come_back(path, p):
+    """Rational pieces, laws and domain of any size are the same rationals after a round trip."""
+    assert p.tol == 0
+    assert_same_function(through_file(p, path), p)
+
+
+@given(functions(FLOATS, tol=0))
+def test_floats_meant_exactly_come_back(path, p):
+    """With tolerance 0 floats stay exact: the tolerance is in the file."""
+    assert p.tol == 0
+    assert_same_function(through_file(p, path), p)
+
+
+@given(functions(FLOATS, tol=1e-7))
+def test_float_functions_come_back_to_the_bit(path, p):
+    """The doubles of a float function are the same doubles after a round trip, zero's sign included."""
+    q = through_file(p, path)
+    assert_same_function(q, p)
+    assert p.polyhedra.A.tobytes() == q.polyhedra.A.tobytes()
+    assert p.polyhedra.b.tobytes() == q.polyhedra.b.tobytes()
+    assert p.laws.coefficients().tobytes() == q.laws.coefficients().tobytes()
+
+
+@given(functions(st.one_of(RATIONALS, FLOATS), tol=1e-7))
+def test_mixed_functions_come_back(path, p):
+    """Rationals beside floats: the numbers stay exact, and so does the tolerance."""
+    assert_same_function(through_file(p, path), p)
+
+
+@given(st.data())
+def test_tables_come_back(path, data):
+    """A table on a grid, rational or float, comes back with its mesh."""
+    numbers = data.draw(st.sampled_from([st.fractions(-9, 9, max_denominator=9), st.floats(-9, 9, width=16)]))
+    axes = [sorted(data.draw(st.sets(numbers, min_size=2, max_size=3))) for _ in range(data.draw(st.integers(1, 2)))]
+    shape = (*map(len, axes), data.draw(st.integers(1, 2)))
+    p = CPWL.from_grid(axes, data.draw(rational_arrays(shape)))
+    q = through_file(p, path)
+    assert_same_function(q, p)
+    assert np.array_equal(q.mesh.corners, p.mesh.corners)
+    assert np.array_equal(q.mesh.simplices, p.mesh.simplices)
+    assert np.array_equal(q.mesh.values, p.mesh.values)
+
+
+@given(st.lists(FLOATS, min_size=2, max_size=5, unique=True).map(sorted))
+def test_breakpoints_come_back(path, x):
+    """A function of one variable, whose exact rows are not its float rows, comes back."""
+    p = CPWL.from_breakpoints(x, list(range(len(x))))
+    assert_same_function(through_file(p, path), p)
+
+
+@given(networks())
+def test_rational_networks_come_back(path, network):
+    """Rational weights stay rational, also where they are all whole numbers."""
+    assert_same_network(through_file(network, path), network)
+
+
+@given(networks(exact=False))
+def test_float_networks_come_back_to_the_bit(path, network):
+    """Float weights are the same doubles after a round trip."""
+    assert_same_network(through_file(network, path), network)
+
+
+def test_pieces_keep_their_order(path):
+    """Pieces are loaded in the order in which they were given."""
+    slopes = [3, 1, 4, 1, 5, 9, 2, 6]
+    p = CPWL.from_pieces([[[1]]] * 8, [[i] for i in range(8)], [[s] for s in slopes], [0] * 8)
+    assert through_file(p, path).laws.gradient.ravel().tolist() == slopes
+
+
+def test_rows_of_huge_integers_come_back(path):
+    """Integer rows too large for float64 are scaled, which keeps what they say."""
+    p = CPWL.from_pieces([[[Fraction(3**700, 2**1100), 1]]], [["1/3"]], [[0, 0]], [0])
+    assert p.polyhedra.integer().max() > 2**1024
+    assert_same_function(through_file(p, path), p)
+
+
+def test_large_integers_are_not_rounded(path):
+    """An integer beyond 2^53 in a file is that integer, beside floats too."""
+    document = copy.deepcopy(PIECES)
+    document["pieces"][0]["A"] = [[2**63 + 1, -1]]
+    document["pieces"][1]["A"] = [[-(2**60) - 1, 0.5]]
+    p = load(write(path, document))
+    assert p.polyhedra.integer().tolist() == [[2**63 + 1, -1, 0], [-(2**61) - 2, 1, 0]]
+
+
+def test_too_many_digits_is_a_limit(path):
+    """A number that Python does not write leaves a limit error and no file."""
+    p = CPWL.from_pieces([[[1]]], [[0]], [[Fraction(1, 10**5000)]], [0])
+    path.unlink(missing_ok=True)
+    with pytest.raises(LimitError, match="4300 digits"):
+        save(p, path)
+    assert not path.exists()
+
+
+def test_same_bytes_in_a_new_process(path):
+    """The bytes do not depend on the process or its hash seed."""
+    write(path, PIECES)
+    program = "import sys; from cpwl.formats.json import load, save; save(load(sys.argv[1]), sys.argv[2])"
+    results = []
+    for seed in "1", "2":
+        other = path.with_name(f"{seed}.json")
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+        subprocess.run([sys.executable, "-c", program, path, other], check=True, env=environment)
+        results.append(other.read_bytes())
+    assert results[0] == results[1]
+
+
+def test_one_piece_a_line(path):
+    """Every piece is one line, so that a changed piece is one changed line."""
+    save(load(write(path, PIECES)), path)
+    lines = path.read_text().splitlines()
+    first = lines.index('"pieces": [')
+    assert [json.loads(line.rstrip(",")) for line in lines[first + 1 : -2]] == PIECES["pieces"]
+
+
+def test_note_is_written(path):
+    """A note is in the file, with any characters, and is not in the way."""
+    save(load(write(path, PIECES)), path, note="Über\n\ud800")
+    assert json.loads(path.read_text())["note"] == "Über\n\ud800"
+    assert load(path).num_pieces == 2
+
+
+def test_absent_tolerance_means_floats_are_rounded(path):
+    """Without "tol" a file with a JSON float has tolerance 1e-9, and one without has 0."""
+    document = {key: value for key, value in PIECES.items() if key != "tol"}
+    assert load(write(path, document)).tol == 0
+    document = json.loads(json.dumps(document).replace("[5]", "[5.0]"))
+    assert load(write(path, document)).tol == 1e-9
+
+
+def test_one_output_may_be_written_flat(path):
+    """With one output the gradient may be a vector, and offset and values numbers."""
+    piece = {"A": [[1]], "b": [0], "gradient": ["1/2"], "offset": "0.1"}
+    document = {"format": "cpwl", "version": 1, "dim": 1, "outputs": 1, "pieces": [piece]}
+    assert load(write(path, document)).laws.integer().tolist() == [[[5, 1, 10]]]
+    document = {**TABLE, "values": [0, 1, "1/3"]}
+    assert_same_function(load(write(path, document)), load(write(path, TABLE)))
+
+
+def test_byte_order_mark_is_no_harm(path):
+    """Files of programs that write a byte order mark are read."""
+    path.write_text(json.dumps(PIECES), encoding="utf-8-sig")
+    assert load(path).num_pieces == 2
+
+
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_schema_as_shipped_accepts_what_is_saved(path, kind):
+    """The whole schema, references and all, accepts each kind of document as we write it."""
+    save(load(write(path, EXAMPLES[kind])), path)
+    fastjsonschema.compile(SCHEMA)(json.loads(path.read_text()))
+
+
+def required(document, schema, where=()):
+    """The places of all required fields in a document."""
+    if isinstance(document, list):
+        for i, part in enumerate(document):
+            yield from required(part, schema, (*where, i))
+    elif isinstance(document, dict):
+        for key, part in document.items():
+            if key not in ("tol", "domain", "note"):
+                yield (*where, key)
+            yield from required(part, schema, (*where, key))
+
+
+FIELDS = [(kind, where) for kind, document in EXAMPLES.items() for where in required(document, SCHEMA)]
+
+
+def changed(kind, where, change):
+    """The example with `change` applied to the object that holds a field."""
+    document = copy.deepcopy(EXAMPLES[kind])
+    place = document
+    for key in where[:-1]:
+        place = place[key]
+    change(place, where[-1])
+    return document
+
+
+@pytest.mark.parametrize(("kind", "where"), FIELDS, ids=str)
+def test_missing_field_is_refused(path, kind, where):
+    """Without any one required field a document is refused, and the message has the field."""
+    document = changed(kind, where, lambda place, key: place.pop(key))
+    with pytest.raises(InputError, match=f'"{where[-1]}"'):
+        load(write(path, document))
+
+
+@pytest.mark.parametrize("wrong", [None, True, {}, "x", -1, [[[0]]]], ids=repr)
+@pytest.mark.parametrize(("kind", "where"), FIELDS, ids=str)
+def test_field_of_wrong_type_is_refused(path, kind, where, wrong):
+    """Any one field of a wrong type is refused, with the file's name in the message."""
+    if wrong == -1 and where[-1] in ("offset", "values"):
+        pytest.skip("a number may stand here")
+    document = changed(kind, where, lambda place, key: place.update({key: wrong}))
+    with pytest.raises(InputError, match=re.escape(path.name)):
+        load(write(path, document))
+
+
+def piece(**fields):
+    """The example with some fields of its second piece changed."""
+    document = copy.deepcopy(PIECES)
+    document["pieces"][1].update(fields)
+    return document
+
+
+def layer(**fields):
+    """The example network with some fields of its second layer changed."""
+    document = copy.deepcopy(NETWORK)
+    document["layers"][1].update(fields)
+    return document
+
+
+WRONG = {
+    "empty": ("", "is not JSON: line 1 column 1: Expecting value"),
+    "truncated": (json.dumps(PIECES, indent=1)[:120], r"is not JSON: line \d+ column \d+: "),
+    "two values": ("{} {}", "is not JSON: line 1 column 4: Extra data"),
+    "nan": ('{"format": NaN}', "is not JSON: NaN is not a number"),
+    "infinity": ('{"format": -Infinity}', "is not JSON: -Infinity is not a number"),
+    "deep": ("[" * 100_000, "is nested too deeply"),
+    "key twice": ('{"format": "cpwl", "format": "cpwl"}', 'has "format" twice in one object'),
+    "a list": ("[]", 'must have "format": "cpwl" or "cpwl-network"'),
+    "other format": ('{"format": "csv"}', 'must have "format": "cpwl" or "cpwl-network"'),
+    "version": ({**PIECES, "version": 2}, "version must be 1$"),
+    "both forms": ({**PIECES, "points": [[0]]}, 'has "points", which means nothing here'),
+    "neither form": ({"format": "cpwl", "version": 1, "dim": 1, "outputs": 1}, 'has no "pieces"'),
+    "misspelt": ({**PIECES, "domian": None}, 'has "domian", which means nothing here'),
+    "tolerance": ({**PIECES, "tol": 1}, "tol must be smaller than 1"),
+    "no pieces": ({**PIECES, "pieces": []}, "pieces is empty"),
+    "b no array": (piece(b=3), r"law.json: pieces\[1\].b must be an array$"),
+    "boolean": (piece(b=[True]), r"pieces\[1\].b\[0\] must be a number or a string"),
+    "null": (piece(A=[[None, 0]]), r"pieces\[1\].A\[0\]\[0\] must be a number or a string"),
+    "no number": (piece(b=["1/3x"]), r'pieces\[1\].b\[0\] is "1/3x", which is not a number'),
+    "exponent": (piece(b=["1e999999999"]), r"pieces\[1\].b\[0\] is .* which is not a number"),
+    "over zero": (piece(b=["1/0"]), '"1/0" is not a number'),
+    "infinite": (json.dumps(piece(b=["x"])).replace('"x"', "1e999"), r"`b\[1\]` must be finite"),
+    "b too long": (piece(b=[0, 1]), r"pieces\[1\].A has 1 rows and pieces\[1\].b has 2 numbers"),
+    "row too long": (piece(A=[[1, 2, 3]]), r"pieces\[1\].A\[0\] has 3 numbers, but dim is 2"),
+    "row says no": (piece(A=[[0, 0]], b=[-1]), r"`A\[1\]` is empty"),
+    "gradient rows": (piece(gradient=[[1, 2]]), r"pieces\[1\].gradient must have 2 rows"),
+    "gradient flat": (piece(gradient=[1, 2]), r"pieces\[1\].gradient must have 2 rows"),
+    "gradient row": (piece(gradient=[[1, 2], [1]]), r"pieces\[1\].gradient\[1\] has 1 number, but dim is 2"),
+    "offset": (piece(offset=[1]), r"pieces\[1\].offset has 1 number, but outputs is 2"),
+    "domain": ({**PIECES, "domain": {"A": [[1]], "b": [1]}}, r"domain.A\[0\] has 1 number, but dim is 2"),
+    "domain b": ({**PIECES, "domain": {"A": [], "b": [1]}}, "domain.A has 0 rows and domain.b has 1 number"),
+    "dim": ({**PIECES, "dim": 3}, r"pieces\[0\].A\[0\] has 2 numbers, but dim is 3"),
+    "point": ({**TABLE, "points": [[0], [1, 2], [3]]}, r"points\[1\] has 2 numbers, but dim is 1"),
+    "simplex": ({**TABLE, "simplices": [[0, 1, 2]]}, r"simplices\[0\] has 3 numbers"),
+    "no such point": ({**TABLE, "simplices": [[0, 7]]}, r"simplex 0 names a point outside 0..2"),
+    "values": ({**TABLE, "values": [0, 1]}, "values has 2 entries, but there are 3 points"),
+    "value": ({**TABLE, "values": [0, [1, 2], 3]}, r"values\[1\] has 2 numbers, but outputs is 1"),
+    "table with domain": ({**TABLE, "domain": {"A": [], "b": []}}, "domain must be null"),
+    "columns": (layer(columns=3), r"layers\[1\].columns is 3, but layers\[0\].rows is 2"),
+    "inputs": ({**NETWORK, "inputs": 2}, r"layers\[0\].columns is 1, but inputs is 2"),
+    "outputs": ({**NETWORK, "outputs": 2}, r"layers\[1\].rows is 1, but outputs is 2"),
+    "bias": (layer(bias=[1, 2]), r"layers\[1\].bias has 2 numbers, but the layer has 1 rows"),
+    "outside": (layer(entries=[[0, 2, 1]]), r"layers\[1\].entries\[0\] is at \(0, 2\), outside 1 x 2"),
+    "place twice": (
+        layer(entries=[[0, 1, 1], [0, 1, 1]]),
+        r"entries\[1\] is at \(0, 1\), which has an entry",
+    ),
+    "short entry": (layer(entries=[[0, 1]]), r"layers\[1\].entries\[0\] must contain at least 3 items"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_file_is_refused(path, case):
+    """Each mistake is an `InputError` that says where it is, and carries the path."""
+    document, message = WRONG[case]
+    with pytest.raises(InputError, match=message) as caught:
+        load(write(path, document))
+    assert str(caught.value).startswith(str(path))
+    assert caught.value.details["path"] == str(path)
+
+
+@pytest.mark.parametrize("where", ["b", "A"])
+def test_number_beyond_float64_is_named(path, where):
+    """A number too large for float64 is our limit, and its place is named."""
+    document = piece(**({"b": [10**400]} if where == "b" else {"A": [[f"{10**400}/3", 0]]}))
+    with pytest.raises(LimitError, match=rf"pieces\[1\].{where}\[0\].* is too large for float64"):
+        load(write(path, document))
+
+
+def test_missing_file_is_refused(path):
+    """No such file: an `InputError` with the reason."""
+    with pytest.raises(InputError, match=r"cannot read `.*nowhere.json`: No such file") as caught:
+        load(path.with_name("nowhere.json"))
+    assert caught.value.details["path"] == str(path.with_name("nowhere.json"))
+
+
+def test_directory_is_refused(path):
+    """A directory in the place of a file is an `InputError`, in reading and in writing."""
+    with pytest.raises(InputError, match="Is a directory"):
+        load(path.parent)
+    with pytest.raises(InputError, match="cannot write"):
+        save(load(write(path, PIECES)), path.parent)
+
+
+def test_bytes_that_are_no_text_are_refused(path):
+    """A file that is not UTF-8 is refused with the place of the first bad byte."""
+    path.write_bytes(b'{"format": "\xff"}')
+    with pytest.raises(InputError, match="not UTF-8 text, from byte 12 on"):
+        load(path)
+
+
+def test_only_functions_and_networks_are_saved(path):
+    """Anything else is refused, and nothing is written."""
+    path.unlink(missing_ok=True)
+    with pytest.raises(InputError, match="only a CPWL function or a Network can be saved, not a list"):
+        save([1], path)
+    with pytest.raises(InputError, match="`note` must be a string"):
+        save(Network([([[1]], [0])]), path, note=3)
+    assert not path.exists()
+
+
+def test_importing_the_format_does_not_load_the_validator():
+    """The schema is compiled when the first file is read."""
+    program = "import sys, cpwl.formats.json; sys.exit('fastjsonschema' in sys.modules)"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment)
