@@ -2,8 +2,8 @@
 
 import copy
 import json
+import math
 import os
-import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -14,53 +14,18 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given
+from json_examples import EXAMPLES, PIECES, TABLE, write
 from strategies import networks, rational_arrays
 
-from cpwl.errors import InputError, LimitError
+from cpwl.errors import LimitError
 from cpwl.formats.json import load, save
 from cpwl.function import CPWL
-from cpwl.network import Network
 
 SCHEMA = json.loads(files("cpwl.formats").joinpath("schema.json").read_text(encoding="utf-8"))
 RATIONALS = st.one_of(st.fractions(-9, 9, max_denominator=9), st.fractions(), st.integers().map(Fraction))
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
-
-PIECES = {
-    "format": "cpwl",
-    "version": 1,
-    "dim": 2,
-    "outputs": 2,
-    "tol": 0,
-    "domain": {"A": [[0, 1]], "b": [5]},
-    "note": "two half planes",
-    "pieces": [
-        {"A": [[1, 0]], "b": [0], "gradient": [[0, 0], [1, 2]], "offset": [0, 1]},
-        {"A": [[-1, 0]], "b": [0], "gradient": [["1/3", 0], [1, 2]], "offset": [0, 1]},
-    ],
-}
-TABLE = {
-    "format": "cpwl",
-    "version": 1,
-    "dim": 1,
-    "outputs": 1,
-    "domain": None,
-    "note": "a tent",
-    "points": [[0], [0.5], ["4/3"]],
-    "simplices": [[0, 1], [1, 2]],
-    "values": [[0], [1], ["1/3"]],
-}
-NETWORK = {
-    "format": "cpwl-network",
-    "version": 1,
-    "inputs": 1,
-    "outputs": 1,
-    "note": "a hinge",
-    "layers": [
-        {"rows": 2, "columns": 1, "bias": [0, 1], "entries": [[0, 0, "1/3"], [1, 0, -1]]},
-        {"rows": 1, "columns": 2, "bias": [0], "entries": [[0, 0, 1], [0, 1, 2]]},
-    ],
-}
-EXAMPLES = {"pieces": PIECES, "table": TABLE, "network": NETWORK}
+# Data of one scale, as a tolerance supposes; zeros with either sign.
+MEASURED = st.floats(-1e6, 1e6).map(lambda x: x if abs(x) > 1e-6 else math.copysign(0.0, x))
 
 
 @st.composite
@@ -93,12 +58,6 @@ def through_file(value, path):
     """What comes back after saving."""
     save(value, path)
     return load(path)
-
-
-def write(path, document):
-    """A file with that text, or with that document as any other program would write it."""
-    path.write_text(document if isinstance(document, str) else json.dumps(document), encoding="utf-8")
-    return path
 
 
 def assert_same_function(p, q):
@@ -138,7 +97,7 @@ def test_floats_meant_exactly_come_back(path, p):
     assert_same_function(through_file(p, path), p)
 
 
-@given(functions(FLOATS, tol=1e-7))
+@given(functions(MEASURED, tol=1e-7))
 def test_float_functions_come_back_to_the_bit(path, p):
     """The doubles of a float function are the same doubles after a round trip, zero's sign included."""
     q = through_file(p, path)
@@ -148,7 +107,7 @@ def test_float_functions_come_back_to_the_bit(path, p):
     assert p.laws.coefficients().tobytes() == q.laws.coefficients().tobytes()
 
 
-@given(functions(st.one_of(RATIONALS, FLOATS), tol=1e-7))
+@given(functions(st.one_of(st.fractions(-9, 9, max_denominator=99), MEASURED), tol=1e-7))
 def test_mixed_functions_come_back(path, p):
     """Rationals beside floats: the numbers stay exact, and so does the tolerance."""
     assert_same_function(through_file(p, path), p)
@@ -158,7 +117,8 @@ def test_mixed_functions_come_back(path, p):
 def test_tables_come_back(path, data):
     """A table on a grid, rational or float, comes back with its mesh."""
     numbers = data.draw(st.sampled_from([st.fractions(-9, 9, max_denominator=9), st.floats(-9, 9, width=16)]))
-    axes = [sorted(data.draw(st.sets(numbers, min_size=2, max_size=3))) for _ in range(data.draw(st.integers(1, 2)))]
+    axis = st.sets(numbers, min_size=2, max_size=3).map(sorted)
+    axes = data.draw(st.lists(axis, min_size=1, max_size=2))
     shape = (*map(len, axes), data.draw(st.integers(1, 2)))
     p = CPWL.from_grid(axes, data.draw(rational_arrays(shape)))
     q = through_file(p, path)
@@ -275,166 +235,6 @@ def test_schema_as_shipped_accepts_what_is_saved(path, kind):
     """The whole schema, references and all, accepts each kind of document as we write it."""
     save(load(write(path, EXAMPLES[kind])), path)
     fastjsonschema.compile(SCHEMA)(json.loads(path.read_text()))
-
-
-def required(document, schema, where=()):
-    """The places of all required fields in a document."""
-    if isinstance(document, list):
-        for i, part in enumerate(document):
-            yield from required(part, schema, (*where, i))
-    elif isinstance(document, dict):
-        for key, part in document.items():
-            if key not in ("tol", "domain", "note"):
-                yield (*where, key)
-            yield from required(part, schema, (*where, key))
-
-
-FIELDS = [(kind, where) for kind, document in EXAMPLES.items() for where in required(document, SCHEMA)]
-
-
-def changed(kind, where, change):
-    """The example with `change` applied to the object that holds a field."""
-    document = copy.deepcopy(EXAMPLES[kind])
-    place = document
-    for key in where[:-1]:
-        place = place[key]
-    change(place, where[-1])
-    return document
-
-
-@pytest.mark.parametrize(("kind", "where"), FIELDS, ids=str)
-def test_missing_field_is_refused(path, kind, where):
-    """Without any one required field a document is refused, and the message has the field."""
-    document = changed(kind, where, lambda place, key: place.pop(key))
-    with pytest.raises(InputError, match=f'"{where[-1]}"'):
-        load(write(path, document))
-
-
-@pytest.mark.parametrize("wrong", [None, True, {}, "x", -1, [[[0]]]], ids=repr)
-@pytest.mark.parametrize(("kind", "where"), FIELDS, ids=str)
-def test_field_of_wrong_type_is_refused(path, kind, where, wrong):
-    """Any one field of a wrong type is refused, with the file's name in the message."""
-    if wrong == -1 and where[-1] in ("offset", "values"):
-        pytest.skip("a number may stand here")
-    document = changed(kind, where, lambda place, key: place.update({key: wrong}))
-    with pytest.raises(InputError, match=re.escape(path.name)):
-        load(write(path, document))
-
-
-def piece(**fields):
-    """The example with some fields of its second piece changed."""
-    document = copy.deepcopy(PIECES)
-    document["pieces"][1].update(fields)
-    return document
-
-
-def layer(**fields):
-    """The example network with some fields of its second layer changed."""
-    document = copy.deepcopy(NETWORK)
-    document["layers"][1].update(fields)
-    return document
-
-
-WRONG = {
-    "empty": ("", "is not JSON: line 1 column 1: Expecting value"),
-    "truncated": (json.dumps(PIECES, indent=1)[:120], r"is not JSON: line \d+ column \d+: "),
-    "two values": ("{} {}", "is not JSON: line 1 column 4: Extra data"),
-    "nan": ('{"format": NaN}', "is not JSON: NaN is not a number"),
-    "infinity": ('{"format": -Infinity}', "is not JSON: -Infinity is not a number"),
-    "deep": ("[" * 100_000, "is nested too deeply"),
-    "key twice": ('{"format": "cpwl", "format": "cpwl"}', 'has "format" twice in one object'),
-    "a list": ("[]", 'must have "format": "cpwl" or "cpwl-network"'),
-    "other format": ('{"format": "csv"}', 'must have "format": "cpwl" or "cpwl-network"'),
-    "version": ({**PIECES, "version": 2}, "version must be 1$"),
-    "both forms": ({**PIECES, "points": [[0]]}, 'has "points", which means nothing here'),
-    "neither form": ({"format": "cpwl", "version": 1, "dim": 1, "outputs": 1}, 'has no "pieces"'),
-    "misspelt": ({**PIECES, "domian": None}, 'has "domian", which means nothing here'),
-    "tolerance": ({**PIECES, "tol": 1}, "tol must be smaller than 1"),
-    "no pieces": ({**PIECES, "pieces": []}, "pieces is empty"),
-    "b no array": (piece(b=3), r"law.json: pieces\[1\].b must be an array$"),
-    "boolean": (piece(b=[True]), r"pieces\[1\].b\[0\] must be a number or a string"),
-    "null": (piece(A=[[None, 0]]), r"pieces\[1\].A\[0\]\[0\] must be a number or a string"),
-    "no number": (piece(b=["1/3x"]), r'pieces\[1\].b\[0\] is "1/3x", which is not a number'),
-    "exponent": (piece(b=["1e999999999"]), r"pieces\[1\].b\[0\] is .* which is not a number"),
-    "over zero": (piece(b=["1/0"]), '"1/0" is not a number'),
-    "infinite": (json.dumps(piece(b=["x"])).replace('"x"', "1e999"), r"`b\[1\]` must be finite"),
-    "b too long": (piece(b=[0, 1]), r"pieces\[1\].A has 1 rows and pieces\[1\].b has 2 numbers"),
-    "row too long": (piece(A=[[1, 2, 3]]), r"pieces\[1\].A\[0\] has 3 numbers, but dim is 2"),
-    "row says no": (piece(A=[[0, 0]], b=[-1]), r"`A\[1\]` is empty"),
-    "gradient rows": (piece(gradient=[[1, 2]]), r"pieces\[1\].gradient must have 2 rows"),
-    "gradient flat": (piece(gradient=[1, 2]), r"pieces\[1\].gradient must have 2 rows"),
-    "gradient row": (piece(gradient=[[1, 2], [1]]), r"pieces\[1\].gradient\[1\] has 1 number, but dim is 2"),
-    "offset": (piece(offset=[1]), r"pieces\[1\].offset has 1 number, but outputs is 2"),
-    "domain": ({**PIECES, "domain": {"A": [[1]], "b": [1]}}, r"domain.A\[0\] has 1 number, but dim is 2"),
-    "domain b": ({**PIECES, "domain": {"A": [], "b": [1]}}, "domain.A has 0 rows and domain.b has 1 number"),
-    "dim": ({**PIECES, "dim": 3}, r"pieces\[0\].A\[0\] has 2 numbers, but dim is 3"),
-    "point": ({**TABLE, "points": [[0], [1, 2], [3]]}, r"points\[1\] has 2 numbers, but dim is 1"),
-    "simplex": ({**TABLE, "simplices": [[0, 1, 2]]}, r"simplices\[0\] has 3 numbers"),
-    "no such point": ({**TABLE, "simplices": [[0, 7]]}, r"simplex 0 names a point outside 0..2"),
-    "values": ({**TABLE, "values": [0, 1]}, "values has 2 entries, but there are 3 points"),
-    "value": ({**TABLE, "values": [0, [1, 2], 3]}, r"values\[1\] has 2 numbers, but outputs is 1"),
-    "table with domain": ({**TABLE, "domain": {"A": [], "b": []}}, "domain must be null"),
-    "columns": (layer(columns=3), r"layers\[1\].columns is 3, but layers\[0\].rows is 2"),
-    "inputs": ({**NETWORK, "inputs": 2}, r"layers\[0\].columns is 1, but inputs is 2"),
-    "outputs": ({**NETWORK, "outputs": 2}, r"layers\[1\].rows is 1, but outputs is 2"),
-    "bias": (layer(bias=[1, 2]), r"layers\[1\].bias has 2 numbers, but the layer has 1 rows"),
-    "outside": (layer(entries=[[0, 2, 1]]), r"layers\[1\].entries\[0\] is at \(0, 2\), outside 1 x 2"),
-    "place twice": (
-        layer(entries=[[0, 1, 1], [0, 1, 1]]),
-        r"entries\[1\] is at \(0, 1\), which has an entry",
-    ),
-    "short entry": (layer(entries=[[0, 1]]), r"layers\[1\].entries\[0\] must contain at least 3 items"),
-}
-
-
-@pytest.mark.parametrize("case", WRONG)
-def test_wrong_file_is_refused(path, case):
-    """Each mistake is an `InputError` that says where it is, and carries the path."""
-    document, message = WRONG[case]
-    with pytest.raises(InputError, match=message) as caught:
-        load(write(path, document))
-    assert str(caught.value).startswith(str(path))
-    assert caught.value.details["path"] == str(path)
-
-
-@pytest.mark.parametrize("where", ["b", "A"])
-def test_number_beyond_float64_is_named(path, where):
-    """A number too large for float64 is our limit, and its place is named."""
-    document = piece(**({"b": [10**400]} if where == "b" else {"A": [[f"{10**400}/3", 0]]}))
-    with pytest.raises(LimitError, match=rf"pieces\[1\].{where}\[0\].* is too large for float64"):
-        load(write(path, document))
-
-
-def test_missing_file_is_refused(path):
-    """No such file: an `InputError` with the reason."""
-    with pytest.raises(InputError, match=r"cannot read `.*nowhere.json`: No such file") as caught:
-        load(path.with_name("nowhere.json"))
-    assert caught.value.details["path"] == str(path.with_name("nowhere.json"))
-
-
-def test_directory_is_refused(path):
-    """A directory in the place of a file is an `InputError`, in reading and in writing."""
-    with pytest.raises(InputError, match="Is a directory"):
-        load(path.parent)
-    with pytest.raises(InputError, match="cannot write"):
-        save(load(write(path, PIECES)), path.parent)
-
-
-def test_bytes_that_are_no_text_are_refused(path):
-    """A file that is not UTF-8 is refused with the place of the first bad byte."""
-    path.write_bytes(b'{"format": "\xff"}')
-    with pytest.raises(InputError, match="not UTF-8 text, from byte 12 on"):
-        load(path)
-
-
-def test_only_functions_and_networks_are_saved(path):
-    """Anything else is refused, and nothing is written."""
-    path.unlink(missing_ok=True)
-    with pytest.raises(InputError, match="only a CPWL function or a Network can be saved, not a list"):
-        save([1], path)
-    with pytest.raises(InputError, match="`note` must be a string"):
-        save(Network([([[1]], [0])]), path, note=3)
-    assert not path.exists()
 
 
 def test_importing_the_format_does_not_load_the_validator():

@@ -10,6 +10,7 @@ import typer
 
 from cpwl.cli.bounds import bounds
 from cpwl.cli.compile import compile
+from cpwl.cli.demo import demo
 from cpwl.cli.figures import figures
 from cpwl.cli.output import run
 
@@ -24,6 +25,7 @@ _app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_ma
 _app.command()(compile)
 _app.command()(bounds)
 _app.command()(figures)
+_app.command()(demo)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -36,10 +36,12 @@ def _known(construction: str) -> str:
 
 
 def compile(
-    source: Annotated[Path, typer.Argument(metavar="IN.json", help="The function.", show_default=False)],
+    source: Annotated[Path, typer.Argument(metavar="IN.json", readable=False, help="The function.")],
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="OUT", help="The network: OUT.onnx, or OUT.json (exact)."),
+        typer.Option(
+            "--output", "-o", metavar="OUT", readable=False, help="The network: OUT.onnx, or OUT.json (exact)."
+        ),
     ],
     construction: Annotated[
         str, typer.Option(callback=_known, help="How to build it: auto, or a construction such as paper.")

@@ -32,7 +32,9 @@ def _numbers(only: str) -> str:
 
 
 def figures(
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The directory.")] = Path(),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", readable=False, help="The directory.")
+    ] = Path(),
     only: Annotated[str, typer.Option(callback=_numbers, metavar="NUMBERS", help="Which ones.")] = "1,2,5",
     format: Annotated[Format, typer.Option(help="The kind of files.")] = Format.png,
     trials: Annotated[int | None, typer.Option(min=1, help="Functions to measure for each point of Figure 5.")] = None,

@@ -59,10 +59,12 @@ def run(app: typer.Typer, argv: Sequence[str]) -> int:
         except (Exception, KeyboardInterrupt) as error:
             if os.environ.get("CPWL_DEBUG") and not isinstance(error, _UsageError):
                 raise
-            return _report(error)
+            return int(_report(error))
+        except SystemExit:  # typer and rich end like this when nobody reads stdout any more
+            return int(_report(BrokenPipeError()))
     if code == Code.INTERRUPTED:  # some versions of typer turn Ctrl-C into this
-        return _say("interrupted", Code.INTERRUPTED)
-    return code if isinstance(code, int) else Code.DONE
+        return int(_say("interrupted", Code.INTERRUPTED))
+    return code if isinstance(code, int) else int(Code.DONE)
 
 
 def check_output(path: Path) -> None:

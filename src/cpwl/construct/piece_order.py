@@ -94,9 +94,6 @@ def _proved_by_row(rows: NDArray[Any], laws: NDArray[Any], slack: float) -> NDAr
         # Multiplied through by |a_k|, so that integers stay integers.
         weight = -slopes[:, k] if a > 0 else slopes[:, k]
         rest = slopes * abs(a) + weight[:, None] * row[:-1]
-        if exact:
-            parallel = ~(rest != 0).any(axis=1)
-        else:
-            parallel = np.abs(rest).max(axis=1) <= scale * abs(a)
+        parallel = ~(rest != 0).any(axis=1) if exact else np.abs(rest).max(axis=1) <= scale * abs(a)
         proved |= np.asarray(toward & parallel & (constant * abs(a) - weight * row[-1] >= -slack * abs(a)))
     return proved

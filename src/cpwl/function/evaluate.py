@@ -21,10 +21,7 @@ __all__ = ["as_points", "evaluate", "evaluate_exactly", "find_pieces"]
 def as_points(x: ArrayLike, dim: int) -> tuple[NDArray[Any], bool]:
     """Points as ``(N, n)``, float64 or `Fraction`, and whether a single point ``(n,)`` was meant."""
     points = np.asarray(x)
-    if points.dtype.kind in "OUS":
-        points = fraction_array(points)
-    else:
-        points = points.astype(np.float64)
+    points = fraction_array(points) if points.dtype.kind in "OUS" else points.astype(np.float64)
     single = points.ndim == 0 or (points.ndim == 1 and dim != 1)
     if points.ndim == 0:
         points = points.reshape(1)

@@ -65,11 +65,11 @@ def bundled_examples() -> Iterator[Example]:
     yield Example("31 breakpoints", "breakpoints", about, _wave(), -17, 17)
     about = "Terrain heights at 5 x 5 points, linear on 32 triangles."
     yield Example("5 x 5 table", "table", about, _table(), 0, 4)
-    about = "One of the paper's random functions, with all its pieces; drawn on a plane through R^10."
+    about = "One of the paper's random functions, with all its 32 pieces."
     yield Example("random, 10-D", "random", about, random_shallow(10, 5, seed=0), -3, 3)
-    about = "Explicit model-predictive control of a double integrator, as a solver exports it in floats."
+    about = "Explicit model-predictive control of a double integrator, in floats."
     yield Example("MPC law", "mpc", about, _mpc(), -5, 5)
-    about = "A valid function on which the paper's Algorithm 1 is wrong. We find out, and say where."
+    about = "0 below the axis and min(y, 1 - 3 y + |x|) above: Algorithm 1 of the paper is wrong here."
     yield Example("five pieces", "five_pieces", about, five_pieces(), -4, 4, "paper")
 
 

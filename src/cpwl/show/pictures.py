@@ -58,7 +58,7 @@ def clip(corners: Array, normal: Array, bound: float) -> Array:
 
 
 def polygons(p: CPWL, low: float, high: float) -> list[Polygon]:
-    """The pieces of the first output inside ``[low, high]^2``; with more inputs, on the plane of the first two.
+    """The pieces of the first output in ``[low, high]^2``; with more inputs, on the plane of the first two.
 
     >>> absolute = CPWL.from_pieces([[[1, 0]], [[-1, 0]]], [[0], [0]], [[-1, 0], [1, 0]], [0, 0])
     >>> [len(polygon.corners) for polygon in polygons(absolute, -1, 1)]
@@ -76,8 +76,11 @@ def polygons(p: CPWL, low: float, high: float) -> list[Polygon]:
     return found
 
 
-def map_of_pieces(p: CPWL, low: float, high: float, *, name: str, size: int = 320) -> str:
-    """A function of two variables seen from above, as SVG; `name` makes ids that are unique on a page."""
+def map_of_pieces(p: CPWL, low: float, high: float, *, name: str, size: int = 320, mark: Array | None = None) -> str:
+    """A function of two variables seen from above, as SVG, with a ring around the point `mark`.
+
+    `name` makes ids that are unique on a page.
+    """
     shapes = polygons(p, low, high)
     values = np.concatenate([shape.values for shape in shapes])
     bottom, top = float(values.min()), float(values.max())
@@ -103,7 +106,7 @@ def map_of_pieces(p: CPWL, low: float, high: float, *, name: str, size: int = 32
     edge = 'stroke="#fff" stroke-opacity=".75" stroke-width="1" stroke-linejoin="round"'
     return (
         f'<svg {box} role="img" aria-label="pieces from above"><defs>{"".join(defs)}</defs>'
-        f"<g {edge}>{''.join(drawn)}</g></svg>"
+        f"<g {edge}>{''.join(drawn)}</g>{_ring(mark, low, high, scale)}</svg>"
     )
 
 
@@ -161,6 +164,13 @@ def colour(share: float) -> str:
     first, second = (_rgb(COLOURS[i + k]) for k in (0, 1))
     mixed = (round(a + (b - a) * (place - i)) for a, b in zip(first, second, strict=True))
     return "#" + "".join(f"{c:02x}" for c in mixed)
+
+
+def _ring(mark: Array | None, low: float, high: float, scale: float) -> str:
+    if mark is None:
+        return ""
+    x, y = (mark[0] - low) * scale, (high - mark[1]) * scale
+    return f'<circle cx="{x:.2f}" cy="{y:.2f}" r="7" fill="none" stroke="#ff5a4f" stroke-width="3"/>'
 
 
 def _rgb(text: str) -> Iterator[int]:

@@ -1,0 +1,17 @@
+"""An explicit-MPC law as a network: load its regions, compile, export, and compare the two on the way."""
+
+import sys
+from importlib.resources import files
+
+import numpy as np
+
+import cpwl
+
+bundled = files("cpwl.show").joinpath("examples", "mpc_double_integrator_27.json")
+law = cpwl.load(sys.argv[1] if len(sys.argv) > 1 else str(bundled))
+network = cpwl.compile(law).network
+print(f"{law.num_pieces} regions -> {network.sizes.neurons} neurons in {network.sizes.depth} layers: law.onnx")
+cpwl.to_onnx(network, "law.onnx")
+
+for state in np.linspace([-3.0, 1.0], [1.0, -0.5], 5):
+    print(f"at {state}: the law says {law(state)[0]:.6f}, the network {network(state)[0]:.6f}")
