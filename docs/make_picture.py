@@ -56,9 +56,9 @@ def surface(p: cpwl.CPWL) -> str:
     for shape in shapes:
         flat = shape.corners / CELLS - 0.5
         height = (shape.values - low) / (high - low)
-        at = project(np.column_stack([flat, 0.62 * height - 0.15]))
+        at = project(np.column_stack([flat, 0.58 * height - 0.13]))
         below = project(np.column_stack([flat, np.full(len(flat), -0.27)]))
-        slope = shape.law[:2] * CELLS / (high - low) * 0.62
+        slope = shape.law[:2] * CELLS / (high - low) * 0.58
         normal = np.array([-slope[0], -slope[1], 1.0])
         bright = float(normal @ light / np.linalg.norm(normal) / np.linalg.norm(light))
         fill = shade(colour(float(height.mean())), 0.62 + 0.45 * max(bright, 0.0))

@@ -39,7 +39,7 @@ def paper(
 
     >>> net, sizes, _ = paper(CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1))
     >>> net.sizes.neurons, sizes
-    (9, [2, 2])
+    (3, [1, 1])
     """
     coordinates = essential_coordinates(p)
     small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)

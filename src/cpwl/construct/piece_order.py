@@ -45,7 +45,7 @@ class PieceOrder:
 
     def _decide(self, probe: Probe, i: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         body = self.polyhedra[i]
-        difference = self._differences(self.component[i])
+        difference = self.differences(self.component[i])
         rows = body.integer() if self.tol == 0 else np.column_stack([body.A, body.b])
         above = _proved_by_row(rows, difference, self.slack)
         below = _proved_by_row(rows, -difference, self.slack)
@@ -57,7 +57,19 @@ class PieceOrder:
                     relation[m] = self._holds(probe, body, side[m], places)
         return above, below
 
-    def _differences(self, c: int) -> NDArray[Any]:
+    def above_on(
+        self, probe: Probe, body: Polyhedron, own: int, known: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """``f_m >= f_own`` on a part of a piece, where what held on the piece still holds."""
+        above = known.copy()
+        difference = self.differences(own)
+        inside = probe.interior(body)
+        places = [] if inside is None else [np.append(inside, 1)]
+        for m in np.flatnonzero(~known):
+            above[m] = self._holds(probe, body, difference[m], places)
+        return above
+
+    def differences(self, c: int) -> NDArray[Any]:
         """``f_m - f_c`` for every `m`, as rows ``(g, o)``, for exact data each up to a positive factor."""
         if self.tol:
             return np.asarray(self.laws - self.laws[c])

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.construct.order import Order, Progress, value_tolerance
+from cpwl.errors import InternalError
 from cpwl.function import CPWL
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 
-__all__ = ["Excess", "find_excess"]
+__all__ = ["Excess", "RowTest", "find_excess"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,68 +36,84 @@ class Excess:
     amount: float
 
 
+class RowTest:
+    """The *below* test for rows of one output of a function, one row at a time."""
+
+    def __init__(self, p: CPWL, output: int, order: Order) -> None:
+        self.p, self.order = p, order
+        self.component = p.component[:, output]
+        laws = p.components(output)
+        self.laws = laws.integer()[:, 0] if p.tol == 0 else laws.coefficients()[:, 0]
+        self.slack = value_tolerance(p, output)
+        self.probe = Probe(p.tol)
+
+    def find_excess(self, row: NDArray[np.int64], number: int = 0) -> Excess | None:
+        """A point where the row exceeds the function, or None if it is valid."""
+        for j in np.flatnonzero(~self.order.below[:, row].any(axis=1)):
+            point, value = self._largest(row, int(j))
+            if value > self.slack:
+                return Excess(number, int(j), point, float(value))
+        return None
+
+    def value(self, m: int, at: NDArray[Any]) -> Any:
+        """The value of component `m` at ``(x, 1)``."""
+        law = self.laws[m]
+        return (law * at).sum() if self.p.tol else Fraction((law[:-1] * at).sum()) / law[-1]
+
+    def _largest(self, row: NDArray[np.int64], j: int) -> tuple[NDArray[Any], Any]:
+        """The largest excess of the row on piece `j` and where; at a place with at least 1 if it has no bound."""
+        program = self.program(row, j)
+        value, where = self.probe.maximum(program, [0] * self.p.dim + [1])
+        if value == np.inf:
+            seen = self.probe.interior(_at_least_one(program))
+            if seen is None:
+                raise InternalError("an unbounded excess is nowhere 1", row=row, piece=j)
+            return seen[:-1], value
+        return where[:-1], value
+
+    def program(self, row: NDArray[np.int64], j: int) -> Polyhedron:
+        """The points ``(x, v)`` with ``v <= f_m - p`` for all `m` in the row and `x` in piece `j`."""
+        body = self.p.polyhedra[j]
+        own = self.laws[self.component[j]]
+        if self.p.tol:
+            law = self.laws[row] - own
+            above = np.column_stack([-law[:, :-1], np.ones(len(row)), law[:, -1]])
+            inside = np.column_stack([body.A, np.zeros(len(body.b)), body.b])
+            both = np.concatenate([above, inside])
+            return Polyhedron(both[:, :-1], both[:, -1])
+        f = self.laws[row]
+        d, e = f[:, -1:], own[-1]
+        law = f[:, :-1] * e - own[:-1] * d  # (f_m - p) times d_m e
+        above = np.column_stack([-law[:, :-1], d * e, law[:, -1:]])
+        rows = body.integer()
+        inside = np.column_stack([rows[:, :-1], rows[:, -1] * 0, rows[:, -1]])
+        both = np.concatenate([above, inside])
+        view = np.asarray(both / np.abs(both[:, :-1]).max(axis=1)[:, None], dtype=np.float64)
+        return Polyhedron(view[:, :-1], view[:, -1], both)
+
+
 def find_excess(
-    p: CPWL,
-    output: int,
-    order: Order,
-    rows: Sequence[NDArray[np.int64]],
-    progress: Progress | None = None,
+    p: CPWL, output: int, order: Order, rows: Sequence[NDArray[np.int64]], progress: Progress | None = None
 ) -> Excess | None:
-    """The first row that exceeds the function somewhere, with a witness; None if all are valid."""
-    components = p.components(output)
-    laws = components.integer()[:, 0] if p.tol == 0 else components.coefficients()[:, 0]
-    slack = value_tolerance(p, output)
-    probe = Probe(p.tol)
-    seen: set[tuple[int, ...]] = set()
+    """The first of many rows that exceeds the function somewhere, with a witness; None if all are valid."""
+    test = RowTest(p, output, order)
+    seen: set[bytes] = set()
     for i, row in enumerate(rows):
-        key = tuple(row.tolist())
-        if key in seen:
-            continue
-        seen.add(key)
-        for j in np.flatnonzero(~order.below[:, row].any(axis=1)):
-            found = _largest_excess(probe, p, laws, row, int(j), int(p.component[j, output]))
-            if found is not None and found[1] > slack:
-                return Excess(i, int(j), found[0], float(found[1]))
+        if row.tobytes() not in seen:
+            seen.add(row.tobytes())
+            excess = test.find_excess(row, i)
+            if excess is not None:
+                return excess
         if progress is not None:
             progress(i + 1, len(rows), "checking rows")
     return None
 
 
-def _largest_excess(
-    probe: Probe, p: CPWL, laws: NDArray[Any], row: NDArray[np.int64], j: int, own: int
-) -> tuple[NDArray[Any], Any] | None:
-    """Maximise `v` with ``v <= f_m - f_own`` for all `m` in the row, on piece `j`."""
-    body = p.polyhedra[j]
-    exact = p.tol == 0
-    piece_rows = body.integer() if exact else np.column_stack([body.A, body.b])
-    if exact:
-        f, g = laws[row], laws[own]
-        d, e = f[:, -1:], g[-1]
-        law = f[:, :-1] * e - g[:-1] * d  # (f_m - f_own) times d_m e
-        above = np.column_stack([-law[:, :-1], d * e, law[:, -1:]])
-    else:
-        law = laws[row] - laws[own]
-        above = np.column_stack([-law[:, :-1], np.ones(len(row)), law[:, -1]])
-    inside = np.column_stack([piece_rows[:, :-1], piece_rows[:, -1] * 0, piece_rows[:, -1]])
-    both = np.concatenate([above, inside])
-    if exact:
-        scale = np.abs(both[:, :-1]).max(axis=1)
-        view = np.asarray(both / scale[:, None], dtype=np.float64)
-        wide = Polyhedron(view[:, :-1], view[:, -1], both)
-    else:
-        wide = Polyhedron(both[:, :-1], both[:, -1])
-    value, where = probe.maximum(wide, [0] * p.dim + [1])
-    if value == -np.inf:
-        return None
-    if value == np.inf:
-        point = probe.interior(_at_least_one(wide, exact))
-        return None if point is None else (point[:-1], np.inf)
-    return where[:-1], value
-
-
-def _at_least_one(wide: Polyhedron, exact: bool) -> Polyhedron:
+def _at_least_one(program: Polyhedron) -> Polyhedron:
     """The same with ``v >= 1``: a place where an unbounded excess is seen."""
-    row = np.zeros((1, wide.dim + 1))
+    row = np.zeros((1, program.dim + 1))
     row[0, -2:] = -1
-    whole = np.concatenate([wide.integer(), row.astype(np.int64).astype(object)]) if exact else None
-    return Polyhedron(np.concatenate([wide.A, row[:, :-1]]), np.concatenate([wide.b, row[:, -1]]), whole)
+    exact = None
+    if program.exact is not None:
+        exact = np.concatenate([program.exact, row.astype(np.int64).astype(object)])
+    return Polyhedron(np.concatenate([program.A, row[:, :-1]]), np.append(program.b, -1.0), exact)

@@ -79,6 +79,8 @@ def as_reals(x: Any, name: str) -> tuple[NDArray[np.float64], NDArray[np.object_
 
     >>> as_reals([1, 2], "b")
     (array([1., 2.]), None)
+    >>> as_reals([2**63 + 1, -1], "b")[1]
+    array([Fraction(9223372036854775809, 1), Fraction(-1, 1)], dtype=object)
     >>> view, exact = as_reals(["1/3", 2], "b")
     >>> exact
     array([Fraction(1, 3), Fraction(2, 1)], dtype=object)
@@ -89,6 +91,8 @@ def as_reals(x: Any, name: str) -> tuple[NDArray[np.float64], NDArray[np.object_
         raise InputError(f"`{name}` is ragged: all its rows must have the same length", name=name) from None
     if array.dtype.kind in "iu" and array.size and max(int(array.max()), -int(array.min())) > 2**53:
         array = array.astype(object)
+    if array.dtype.kind == "f" and not isinstance(x, np.ndarray) and np.abs(array).max(initial=0.0) > 2**53:
+        array = np.asarray(x, dtype=object)  # NumPy has rounded integers that it could not hold
     if array.dtype.kind in "fiu":
         view = np.array(array, dtype=np.float64)
         if not np.isfinite(view).all():

@@ -23,7 +23,8 @@ def label_components(laws: Laws, polyhedra: Polyhedra, tol: float) -> NDArray[np
     if tol == 0:
         rows = laws.integer()
         return np.stack([_label_equal(rows[:, j]) for j in range(laws.outputs)], axis=1)
-    reach = np.abs(polyhedra.b / np.abs(polyhedra.A).max(axis=1)).max(initial=0.0) or 1.0
+    with np.errstate(over="ignore"):
+        reach = np.abs(polyhedra.b / np.abs(polyhedra.A).max(axis=1)).max(initial=0.0) or 1.0
     near = [_label_near(laws.gradient[:, j], laws.offset[:, j], tol, reach) for j in range(laws.outputs)]
     return np.stack(near, axis=1)
 
@@ -37,7 +38,9 @@ def _label_near(
     gradient: NDArray[np.float64], offset: NDArray[np.float64], tol: float, reach: float
 ) -> NDArray[np.int64]:
     slope_scale = np.abs(gradient).max(initial=0.0) or 1.0
-    offset_scale = max(np.abs(offset).max(initial=0.0), slope_scale * reach)
+    with np.errstate(over="ignore"):
+        natural = min(slope_scale * reach, np.finfo(np.float64).max)
+    offset_scale = max(np.abs(offset).max(initial=0.0), natural)
     scaled = np.column_stack([gradient / slope_scale, offset / offset_scale])
     near = cKDTree(scaled).query_ball_point(scaled, tol, p=np.inf, return_sorted=True)
     leader = np.full(len(scaled), -1, dtype=np.int64)

@@ -24,8 +24,8 @@ Progress = Callable[[int, int, str], None]
 
 REPORT = "report.html"
 NOTES = (
-    "neurons that suffice: as published by He et al. 2020 and Hertrich et al. 2021 (about), and by Theorem 2.",
-    "max error seen (sampled): the largest difference at 10,000 random points. It is a measurement, no proof.",
+    "He et al. 2020, Hertrich et al. 2021 (both up to a constant) and Theorem 2: hidden neurons, as published.",
+    "max error seen (sampled): the largest difference at 10,000 random points. A measurement, not a proof.",
 )
 """What the table's columns mean."""
 

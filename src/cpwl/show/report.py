@@ -174,8 +174,9 @@ def _footnote(rows: Sequence[Row]) -> str:
     samples = max((row.samples for row in rows), default=0)
     return (
         "<p>Pictures of two inputs are dark where the function is low and bright where it is high.</p>"
-        "<p>Bounds are numbers of hidden neurons that suffice for any function with as many inputs, pieces and "
-        "components; those of He et al. and Hertrich et al. are known up to a constant, here 1.</p>"
+        "<p>Bounds are hidden neurons as published, for any function with as many inputs, pieces and components. "
+        "He et al. and Hertrich et al. state theirs up to a constant, taken as 1. The proof of Theorem 2 rests on "
+        "Algorithm 1, which is wrong on some functions.</p>"
         f"<p>“Max error seen (sampled)” is the largest difference between network and function at {samples:,} "
         "random points, both evaluated in float64. It is a measurement, not a proof.</p>"
     )

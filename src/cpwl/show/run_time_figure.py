@@ -26,7 +26,7 @@ FOOTNOTE = (
 )
 # What each curve is: label, colour, marker, line.
 CURVES = {
-    "naive": ("naive: one linprog a decision", SHADES["hertrich"][2], "s", "-"),
+    "naive": ("naive: one LP call a decision", SHADES["hertrich"][2], "s", "-"),
     "paper": ("as printed in the paper", SHADES["he"][2], "D", (0, (4, 2))),
     "ours": ("cpwl", SHADES["ours"][1], "o", "-"),
 }
