@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpwl import CPWL, ConstructionError, InputError, bounds, compile
-from cpwl.construct.order import order_components
+from cpwl.function.order import order_components
 from cpwl.exact.rational import fraction_array
 from cpwl.function.shallow import random_shallow
 

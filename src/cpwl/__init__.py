@@ -6,6 +6,7 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 from cpwl import bounds
+from cpwl.certify.prove import Certificate, certify
 from cpwl.compiler import Compiled, compile
 from cpwl.errors import (
     ConstructionError,
@@ -28,6 +29,7 @@ __version__ = _version("cpwl")
 
 __all__ = [
     "CPWL",
+    "Certificate",
     "Compiled",
     "ConstructionError",
     "CpwlError",
@@ -39,6 +41,7 @@ __all__ = [
     "Sizes",
     "SolverError",
     "bounds",
+    "certify",
     "compile",
     "from_onnx",
     "from_torch",

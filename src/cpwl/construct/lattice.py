@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.construct.order import Order, Progress, order_components, value_tolerance
+from cpwl.function.order import Order, Progress, order_components, value_tolerance
 from cpwl.construct.paper import max_of_mins
-from cpwl.construct.piece_order import PieceOrder
+from cpwl.function.piece_order import PieceOrder
 from cpwl.construct.repair import Region, repair
-from cpwl.construct.rows import RowTest
+from cpwl.function.rows import RowTest
 from cpwl.function import CPWL
 from cpwl.function.lineality import essential_coordinates, on_coordinates
 from cpwl.network import Network

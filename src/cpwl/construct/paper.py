@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.construct.order import Progress, order_components
-from cpwl.construct.rows import Excess, find_excess
+from cpwl.function.order import Order, Progress, order_components
+from cpwl.function.rows import Excess, find_excess
 from cpwl.errors import ConstructionError
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
@@ -29,28 +29,30 @@ def paper(
     p: CPWL,
     output: int = 0,
     *,
+    order: Order | None = None,
     check: bool = True,
     executor: Executor | None = None,
     progress: Progress | None = None,
-) -> tuple[Network, list[int], int]:
-    """Algorithm 1 for one output: the network, the sizes ``|A_i|``, and how many LPs were solved.
+) -> tuple[Network, list[int]]:
+    """Algorithm 1 for one output: the network and the sizes ``|A_i|``.
 
     Raises `ConstructionError` with a witness where the max-min form is not the function (``check=True``).
 
-    >>> net, sizes, _ = paper(CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1))
+    >>> net, sizes = paper(CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1))
     >>> net.sizes.neurons, sizes
     (3, [1, 1])
     """
     coordinates = essential_coordinates(p)
     small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
-    order = order_components(small, output, executor=executor, progress=progress)
+    if order is None:
+        order = order_components(small, output, executor=executor, progress=progress)
     rows = [np.flatnonzero(row) for row in order.above]
     if check:
         excess = find_excess(small, output, order, rows, progress)
         if excess is not None:
             excess = replace(excess, point=lift(excess.point, coordinates, p.dim))
             raise _refuted(output, excess, rows[excess.row])
-    return max_of_mins(p.components(output), rows), [len(row) for row in rows], order.solves
+    return max_of_mins(p.components(output), rows), [len(row) for row in rows]
 
 
 def max_of_mins(laws: Laws, rows: list[NDArray[np.int64]]) -> Network:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.construct.order import Order, Progress
-from cpwl.construct.piece_order import PieceOrder
-from cpwl.construct.rows import Excess, RowTest
+from cpwl.function.order import Order, Progress
+from cpwl.function.piece_order import PieceOrder
+from cpwl.function.rows import Excess, RowTest
 from cpwl.errors import InputError
 from cpwl.function import CPWL
 from cpwl.function.report import point_text
@@ -61,9 +61,7 @@ def repair(
     return regions, splits
 
 
-def _split(
-    p: CPWL, output: int, work: PieceOrder, probe: Probe, region: Region, excess: Excess
-) -> list[Region]:
+def _split(p: CPWL, output: int, work: PieceOrder, probe: Probe, region: Region, excess: Excess) -> list[Region]:
     """The two sides of the component that is low at the witness and high on most of the region."""
     differences = work.differences(region.own)
     y = np.append(excess.point, 1)

@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 from cpwl.function.parts import Laws
 from cpwl.geometry.polyhedra import Polyhedra
 
-__all__ = ["label_components"]
+__all__ = ["label_components", "label_maps"]
 
 
 def label_components(laws: Laws, polyhedra: Polyhedra, tol: float) -> NDArray[np.int64]:
@@ -27,6 +27,15 @@ def label_components(laws: Laws, polyhedra: Polyhedra, tol: float) -> NDArray[np
         reach = np.abs(polyhedra.b / np.abs(polyhedra.A).max(axis=1)).max(initial=0.0) or 1.0
     near = [_label_near(laws.gradient[:, j], laws.offset[:, j], tol, reach) for j in range(laws.outputs)]
     return np.stack(near, axis=1)
+
+
+def label_maps(component: NDArray[np.int64]) -> NDArray[np.int64]:
+    """One number for each piece, equal where all outputs follow the same components.
+
+    >>> label_maps(np.array([[0, 0], [0, 1], [0, 0]]))
+    array([0, 1, 0])
+    """
+    return np.unique(component, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
 
 
 def _label_equal(rows: NDArray[np.object_]) -> NDArray[np.int64]:

@@ -15,6 +15,7 @@ from cpwl.function.doctor import examine
 from cpwl.function.evaluate import as_points, evaluate, evaluate_exactly
 from cpwl.function.halfspaces import parts_of_pieces
 from cpwl.function.maxmin import parts_of_maxmin
+from cpwl.function.merge import merge
 from cpwl.function.oracle import parts_of_oracle
 from cpwl.function.parts import Laws, Mesh, Parts
 from cpwl.function.report import Report
@@ -187,6 +188,15 @@ class CPWL:
     def doctor(self) -> Report:
         """Everything wrong with this function, each with a witness: gaps, overlaps, jumps, empty pieces."""
         return examine(self)
+
+    def merge(self) -> CPWL:
+        """The same function with pieces of one law merged where their union is convex; itself if there are none.
+
+        >>> p = CPWL.from_grid([[0, 1, 2], [0, 1]], [[0, 0], [1, 1], [3, 3]])
+        >>> p.num_pieces, p.merge().num_pieces
+        (4, 2)
+        """
+        return merge(self)
 
     def __repr__(self) -> str:
         exact = "exact" if self.tol == 0 else f"tol={self.tol:g}"

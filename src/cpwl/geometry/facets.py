@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from cpwl.exact.integers import primitive, sign
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
 
-__all__ = ["Facet", "Hyperplanes", "facets_of", "hyperplanes", "trim"]
+__all__ = ["Facet", "Hyperplanes", "facets_of", "hyperplanes", "redundant_rows", "rows_of", "trim"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +67,40 @@ def facets_of(polyhedra: Polyhedra, planes: Hyperplanes, i: int, probe: Probe) -
     rows = range(int(polyhedra.start[i]), int(polyhedra.start[i + 1]))
     distinct = {(int(planes.number[r]), int(planes.side[r])): r for r in reversed(rows)}
     keep = sorted(distinct.values())
-    body = _rows(polyhedra, np.array(keep, dtype=np.int64))
+    body = rows_of(polyhedra, keep)
     points = [probe.interior(body, on=[k]) for k in range(len(keep))]
     return [Facet(i, row, point) for row, point in zip(keep, points, strict=True) if point is not None]
+
+
+def redundant_rows(
+    polyhedra: Polyhedra, planes: Hyperplanes, facets: list[Facet], probe: Probe
+) -> list[tuple[int, NDArray[Any]]]:
+    """The rows of a polyhedron that the rows of its facets imply, each with the point of it that comes closest.
+
+    For float data a row without a facet of its own may still cut something off; within `tol` it must not.
+    """
+    if not facets:
+        return []
+    i, own = facets[0].piece, {f.row for f in facets}
+    twins = {(planes.number[f.row], planes.side[f.row]): f.point for f in facets}
+    body = rows_of(polyhedra, sorted(own))
+    found = []
+    for r in range(int(polyhedra.start[i]), int(polyhedra.start[i + 1])):
+        if r in own:
+            continue
+        point = twins.get((planes.number[r], planes.side[r]))
+        if point is None:
+            point = probe.bound_at(body, rows_of(polyhedra, [r]))
+        if point is not None:
+            found.append((r, point))
+    return found
+
+
+def rows_of(polyhedra: Polyhedra, rows: Sequence[int]) -> Polyhedron:
+    """The polyhedron of some rows of a stack."""
+    which = np.asarray(rows, dtype=np.int64)
+    exact = None if polyhedra.exact is None else polyhedra.exact[which]
+    return Polyhedron(polyhedra.A[which], polyhedra.b[which], exact)
 
 
 def trim(polyhedra: Polyhedra, tol: float) -> Polyhedra:
@@ -76,10 +108,5 @@ def trim(polyhedra: Polyhedra, tol: float) -> Polyhedra:
     probe, planes = Probe(tol), hyperplanes(polyhedra, tol)
     kept = [[f.row for f in facets_of(polyhedra, planes, i, probe)] for i in range(len(polyhedra))]
     start = np.cumsum([0] + [len(rows) for rows in kept]).astype(np.int64)
-    chosen = _rows(polyhedra, np.array([r for rows in kept for r in rows], dtype=np.int64))
+    chosen = rows_of(polyhedra, [r for rows in kept for r in rows])
     return Polyhedra(chosen.A, chosen.b, start, chosen.exact)
-
-
-def _rows(polyhedra: Polyhedra, rows: NDArray[np.int64]) -> Polyhedron:
-    exact = None if polyhedra.exact is None else polyhedra.exact[rows]
-    return Polyhedron(polyhedra.A[rows], polyhedra.b[rows], exact)

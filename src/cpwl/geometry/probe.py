@@ -80,6 +80,28 @@ class Probe:
             answers.append((value, found.point))
         return answers
 
+    def bounds(self, polyhedron: Polyhedron, rows: Polyhedron) -> bool:
+        """Whether every one of the rows holds on the polyhedron, exactly or within `tol`.
+
+        >>> square = Polyhedron.from_rows([[1, 0], [-1, 0], [0, 1], [0, -1]], [1, 0, 1, 0])
+        >>> Probe(0.0).bounds(square, Polyhedron.from_rows([[1, 1]], [2]))
+        True
+        """
+        return all(self._bound(polyhedron, rows, k) is not None for k in range(len(rows.b)))
+
+    def bound_at(self, polyhedron: Polyhedron, row: Polyhedron) -> NDArray[Any] | None:
+        """The point of the polyhedron where a single row comes closest; None if the row does not hold there."""
+        return self._bound(polyhedron, row, 0)
+
+    def _bound(self, polyhedron: Polyhedron, rows: Polyhedron, k: int) -> NDArray[Any] | None:
+        if self.tol == 0:
+            row = rows.integer()[k]
+            value, point = self.maximum(polyhedron, row[:-1])
+            return point if value <= row[-1] else None
+        value, point = self.maximum(polyhedron, rows.A[k])
+        slack = self.tol * np.abs(rows.A[k]).sum() * (1 + np.abs(point).max(initial=0.0))
+        return point if value <= rows.b[k] + slack else None
+
     def _exact_maximum(self, lp: LinearProgram, rows: NDArray[np.object_], objective: Any) -> tuple[Any, NDArray[Any]]:
         best = lp.maximize_exactly(rows, objective)
         if best.status == "infeasible":

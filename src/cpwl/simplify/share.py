@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,22 +14,31 @@ from cpwl.network.network import ExactLayer, Network, assemble, exact_layers, fl
 __all__ = ["share_first_layer"]
 
 
-def share_first_layer(network: Network) -> Network:
-    """The same function, with first-layer neurons of equal weights and bias computed once.
+def share_first_layer(network: Network, blocks: Sequence[int]) -> Network:
+    """The same function, with first-layer neurons that occur in several blocks computed once.
 
-    Equal means equal as numbers, so nothing is rounded. Returns its input when all neurons differ.
+    `blocks` has the number of first-layer neurons of each network that was put side by side. Equal means equal as numbers, so nothing
+    is rounded. Within a block nothing is merged: its own structure stays readable. Returns its input when all blocks differ.
 
-    >>> twice = Network([([[1.0], [1.0], [-1.0]], [0, 0, 0]), ([[1.0, 2.0, 1.0]], [0])])
-    >>> share_first_layer(twice)
-    Network(1 -> 2 -> 1)
+    >>> twice = Network([([[1.0], [-1.0], [1.0]], [0, 0, 0]), ([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [0, 0])])
+    >>> share_first_layer(twice, [2, 1])
+    Network(1 -> 2 -> 2)
     """
     if len(network.layers) < 2:
         return network
     layers = list(exact_layers(network))
     weight, bias = layers[0]
-    keys: dict[tuple[object, ...], int] = {}
-    which = np.array([keys.setdefault(_key(weight, bias, i), len(keys)) for i in range(len(bias))])
-    if len(keys) == len(bias):
+    assert sum(blocks) == len(bias)
+    block = np.repeat(np.arange(len(blocks)), blocks)
+    seen: Counter[tuple[object, ...]] = Counter()
+    numbers: dict[tuple[object, ...], int] = {}
+    which = np.zeros(len(bias), dtype=np.int64)
+    for i in range(len(bias)):
+        key = _key(weight, bias, i)
+        occurrence = seen[key, block[i]]
+        seen[key, block[i]] += 1
+        which[i] = numbers.setdefault((key, occurrence), len(numbers))
+    if len(numbers) == len(bias):
         return network
     first = np.unique(which, return_index=True)[1]
     layers[0] = _rows(weight, bias, first)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.construct.order import Order, Progress, value_tolerance
+from cpwl.function.order import Order, Progress, value_tolerance
 from cpwl.errors import InternalError
 from cpwl.function import CPWL
 from cpwl.geometry.polyhedra import Polyhedron

@@ -57,9 +57,7 @@ class PieceOrder:
                     relation[m] = self._holds(probe, body, side[m], places)
         return above, below
 
-    def above_on(
-        self, probe: Probe, body: Polyhedron, own: int, known: NDArray[np.bool_]
-    ) -> NDArray[np.bool_]:
+    def above_on(self, probe: Probe, body: Polyhedron, own: int, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """``f_m >= f_own`` on a part of a piece, where what held on the piece still holds."""
         above = known.copy()
         difference = self.differences(own)

@@ -1,0 +1,171 @@
+"""`certify`: a proof that a network computes a function, or comes within a stated error of it, on every piece."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.certify.entries import text
+from cpwl.certify.maxmin import MaxMinProof, Shortfall
+from cpwl.certify.recover import NotRecognised, Wiring, recover
+from cpwl.certify.refute import find_difference
+from cpwl.certify.rounding import Box, box_of, deviation, evaluation_bound
+from cpwl.errors import InputError, ProofError
+from cpwl.exact.rational import fraction_array
+from cpwl.function import CPWL
+from cpwl.function.order import Progress
+from cpwl.function.report import point_text
+from cpwl.network import Network
+
+__all__ = ["Certificate", "certify"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Certificate:
+    """What was proved about a network and a function.
+
+    `error_bound` bounds ``|network - function|`` on every piece, for the weights as they are, in exact arithmetic: 0 for equality, a
+    number, or ``(a, b)`` for ``a + b max |x_i|`` on an unbounded domain. `evaluation_bound` bounds what rounding adds when
+    the network is evaluated in float64 or float32, in any order of summation (None on an unbounded domain).
+    """
+
+    proved: bool
+    error_bound: Fraction | tuple[Fraction, Fraction] | None
+    reason: str
+    evaluation_bound: dict[str, float] | None
+    document: dict[str, Any] | None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the proof as JSON, whole or not at all; see docs/proof.md for what it says."""
+        if self.document is None:
+            raise ProofError(f"there is no proof to save: {self.reason}")
+        target = Path(path)
+        partial = target.with_name(f".{target.name}.{os.getpid()}")
+        try:
+            partial.write_text(json.dumps(self.document, separators=(",", ":")) + "\n", encoding="utf-8")
+            partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+def certify(
+    p: CPWL, network: Network, *, max_error: float | None = None, progress: Progress | None = None
+) -> Certificate:
+    """Proves that `network` computes `p` on every piece, from its weights alone.
+
+    For an exact network and exact data the proof is of equality. For rounded weights or float data it is of a bound on the
+    difference; a bound above `max_error` (default: 1e-4 of the size of the values for float32-like weights) counts as a failure.
+    Raises `ProofError` with a rational point where the two differ and both values. A network that is not recognised as a max of mins,
+    and shows no difference, is reported as not proved.
+
+    >>> from cpwl.construct.lattice import lattice
+    >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
+    >>> certify(p, lattice(p).network).error_bound
+    Fraction(0, 1)
+    """
+    if (network.inputs, network.outputs) != (p.dim, p.outputs):
+        raise InputError(
+            f"the network maps R^{network.inputs} to R^{network.outputs}, the function R^{p.dim} to R^{p.outputs}"
+        )
+    tables = [_table(p, j) for j in range(p.outputs)]
+    try:
+        wiring = recover(network, tables)
+        proof = MaxMinProof(p, tables, wiring, progress)
+        outputs = [proof.output(j) for j in range(p.outputs)]
+    except (NotRecognised, Shortfall) as reason:
+        return _not_proved(p, network, str(reason), getattr(reason, "points", []), tables)
+    box = box_of(p)
+    weights = deviation(network, tables, wiring, box)
+    bound = _total(proof.shortfall, weights)
+    _check_size(p, network, bound, max_error, tables)
+    document = _document(p, tables, wiring, outputs, bound, box)
+    return Certificate(True, bound, "", evaluation_bound(network, tables, wiring, box), document)
+
+
+def _table(p: CPWL, output: int) -> NDArray[np.object_]:
+    rows = p.components(output).integer()[:, 0]
+    return np.asarray(fraction_array(rows[:, :-1]) / rows[:, -1:])
+
+
+def _total(shortfall: Fraction, weights: Fraction | tuple[Fraction, Fraction]) -> Fraction | tuple[Fraction, Fraction]:
+    if isinstance(weights, tuple):
+        constant, slope = weights
+        return (shortfall + constant, slope) if slope else shortfall + constant
+    return shortfall + weights
+
+
+def _check_size(
+    p: CPWL,
+    network: Network,
+    bound: Fraction | tuple[Fraction, Fraction],
+    max_error: float | None,
+    tables: list[NDArray[np.object_]],
+) -> None:
+    """An exact network for exact data must be equal; rounded ones must at least be close."""
+    size = float(max(np.abs(table.astype(np.float64)).max() for table in tables)) or 1.0
+    if max_error is None:
+        max_error = 0.0 if network.exact is not None and p.tol == 0 else 1e-4 * size
+    largest = bound[0] + bound[1] if isinstance(bound, tuple) else bound
+    if largest > Fraction(max_error):
+        _raise_difference(p, network, Fraction(max_error), [])
+        raise ProofError(
+            f"the network is within {float(largest):.3g} of the function, which is more than {max_error:.3g}",
+            bound=bound,
+        )
+
+
+def _raise_difference(p: CPWL, network: Network, tolerance: Fraction, points: list[Any]) -> None:
+    found = find_difference(p, network, tolerance, points)
+    if found is None:
+        return
+    x, theirs, ours = found
+    raise ProofError(
+        f"network and function differ: at x = {point_text(x)} the network gives {point_text(theirs)} and the "
+        f"function {point_text(ours)}",
+        point=x,
+        network=theirs,
+        function=ours,
+    )
+
+
+def _not_proved(
+    p: CPWL, network: Network, reason: str, points: list[Any], tables: list[NDArray[np.object_]]
+) -> Certificate:
+    size = float(max(np.abs(table.astype(np.float64)).max() for table in tables)) or 1.0
+    close = Fraction(0) if network.exact is not None and p.tol == 0 else Fraction(1e-4 * size)
+    _raise_difference(p, network, close, points)
+    return Certificate(False, None, f"not proved: {reason}", None, None)
+
+
+def _document(
+    p: CPWL,
+    tables: list[NDArray[np.object_]],
+    wiring: Wiring,
+    outputs: list[dict[str, Any]],
+    bound: Fraction | tuple[Fraction, Fraction],
+    box: Box | None,
+) -> dict[str, Any]:
+    stated: Any = [text(v) for v in bound] if isinstance(bound, tuple) else text(bound)
+    groups = [
+        [{"max" if len(g.references) == 2 else "carry": list(g.references), "neurons": list(g.neurons)} for g in layer]
+        for layer in wiring.layers
+    ]
+    return {
+        "format": "cpwl-proof",
+        "version": 1,
+        "kind": "max-min",
+        "inputs": p.dim,
+        "components": [[text(v) for v in row] for table in tables for row in table],
+        "outputs": outputs,
+        "wiring": groups,
+        "output": list(wiring.output),
+        "error_bound": stated,
+        "box": box.document() if box is not None and bound != 0 else None,
+    }
