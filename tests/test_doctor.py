@@ -186,7 +186,7 @@ def test_compile_refuses_a_sick_function_with_the_witness():
     with pytest.raises(InputError, match="pieces 0 and 1 disagree on their common facet: at x = \\(1, 1\\)") as e:
         compile(p)
     assert e.value.details["pieces"] == (0, 1)
-    compile(p, check=False)
+    compile(p, construction="paper", check=False)
 
 
 def test_many_inputs_few_directions():

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpwl import CPWL, ConstructionError, InputError, bounds, compile
-from cpwl.function.order import order_components
 from cpwl.exact.rational import fraction_array
+from cpwl.function.order import order_components
 from cpwl.function.shallow import random_shallow
 
 small = st.integers(-3, 3)

@@ -13,11 +13,11 @@ from cpwl import bounds
 from cpwl.bounds import Bound
 from cpwl.certify.prove import Certificate, certify
 from cpwl.construct.lattice import lattice
-from cpwl.function.order import Order, Progress, order_components
 from cpwl.construct.paper import paper
 from cpwl.errors import ConstructionError, CpwlWarning, InputError
 from cpwl.function import CPWL
 from cpwl.function.lineality import essential_coordinates, on_coordinates
+from cpwl.function.order import Order, Progress, order_components
 from cpwl.network import Network, Sizes, side_by_side
 from cpwl.simplify.share import share_first_layer
 
@@ -68,8 +68,9 @@ def compile(
 ) -> Compiled:
     """The smallest ReLU network we can build that computes `p` on its domain.
 
-    `check` runs `p.doctor()` first and, for Algorithm 1, tests its rows afterwards. `certificate` proves the result (`certify`).
-    `minimize` says what "auto" compares. `executor` shares out the decisions; `progress` is called with ``(done, total, what)``.
+    `check` runs `p.doctor()` first and, for Algorithm 1, tests its rows afterwards. `certificate` proves the
+    result (`certify`). `minimize` says what "auto" compares. `executor` shares out the decisions; `progress` is
+    called with ``(done, total, what)``.
 
     >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
     >>> compile(p).network([[-3.0], [2.0]])

@@ -21,7 +21,8 @@ Integers = NDArray[np.object_]
 class Entry:
     """``h = sum lambda_r (b_r - a_r x) + t`` on a region; `t` is None where there is no such proof.
 
-    Where `h` has no bound below, `point` and `ray` show it; where the region is empty, `empty` says so and `multipliers` prove it.
+    Where `h` has no bound below, `point` and `ray` show it; where the region is empty, `empty` says so and
+    `multipliers` prove it.
     """
 
     multipliers: dict[int, Fraction]

@@ -31,9 +31,10 @@ __all__ = ["Certificate", "certify"]
 class Certificate:
     """What was proved about a network and a function.
 
-    `error_bound` bounds ``|network - function|`` on every piece, for the weights as they are, in exact arithmetic: 0 for equality, a
-    number, or ``(a, b)`` for ``a + b max |x_i|`` on an unbounded domain. `evaluation_bound` bounds what rounding adds when
-    the network is evaluated in float64 or float32, in any order of summation (None on an unbounded domain).
+    `error_bound` bounds ``|network - function|`` on every piece, for the weights as they are, in exact
+    arithmetic: 0 for equality, a number, or ``(a, b)`` for ``a + b max |x_i|`` on an unbounded domain.
+    `evaluation_bound` bounds what rounding adds when the network is evaluated in float64 or float32, in any
+    order of summation (None on an unbounded domain).
     """
 
     proved: bool
@@ -41,6 +42,19 @@ class Certificate:
     reason: str
     evaluation_bound: dict[str, float] | None
     document: dict[str, Any] | None
+
+    @property
+    def statement(self) -> str:
+        """What was proved, in one line."""
+        if not self.proved:
+            return self.reason
+        if isinstance(self.error_bound, tuple):
+            a, b = (_upward(v) for v in self.error_bound)
+            return f"|network - function| <= {a:.3g} + {b:.3g} max|x_i| on every piece"
+        assert self.error_bound is not None
+        if self.error_bound == 0:
+            return "network = function on every piece"
+        return f"|network - function| <= {_upward(self.error_bound):.3g} on every piece"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the proof as JSON, whole or not at all; see docs/proof.md for what it says."""
@@ -60,10 +74,11 @@ def certify(
 ) -> Certificate:
     """Proves that `network` computes `p` on every piece, from its weights alone.
 
-    For an exact network and exact data the proof is of equality. For rounded weights or float data it is of a bound on the
-    difference; a bound above `max_error` (default: 1e-4 of the size of the values for float32-like weights) counts as a failure.
-    Raises `ProofError` with a rational point where the two differ and both values. A network that is not recognised as a max of mins,
-    and shows no difference, is reported as not proved.
+    For an exact network and exact data the proof is of equality. For rounded weights or float data it is of a
+    bound on the difference; a bound above `max_error` (default: 1e-4 of the size of the values for float32-like
+    weights) counts as a failure. Raises `ProofError` with a rational point where the two differ and both
+    values. A network that is not recognised as a max of mins, and shows no difference, is reported as not
+    proved.
 
     >>> from cpwl.construct.lattice import lattice
     >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
@@ -87,6 +102,11 @@ def certify(
     _check_size(p, network, bound, max_error, tables)
     document = _document(p, tables, wiring, outputs, bound, box)
     return Certificate(True, bound, "", evaluation_bound(network, tables, wiring, box), document)
+
+
+def _upward(x: Fraction) -> float:
+    """A rational as a float that three digits do not make smaller."""
+    return float(x) * 1.01
 
 
 def _table(p: CPWL, output: int) -> NDArray[np.object_]:

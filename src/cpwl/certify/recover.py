@@ -1,9 +1,10 @@
 """Reads a max of mins off the weights of a network: which neurons make which maximum, layer by layer.
 
-A maximum of two values is three neurons, ``max(u, v) = s(v - u) + s(u) - s(-u)``, a value carried on is two. All neurons of a value
-are read by the next layer with one vector of weights, up to sign: that tells them apart. From the output down each value is wanted
-with a sign; a maximum that is wanted with a minus is a minimum, so the signs say which component the first layer means.
-Nothing here is trusted: what is found is written into the proof and verified there against the weights.
+A maximum of two values is three neurons, ``max(u, v) = s(v - u) + s(u) - s(-u)``, a value carried on is two.
+All neurons of a value are read by the next layer with one vector of weights, up to sign: that tells them apart.
+From the output down each value is wanted with a sign; a maximum that is wanted with a minus is a minimum, so
+the signs say which component the first layer means. Nothing here is trusted: what is found is written into the
+proof and verified there against the weights.
 """
 
 from __future__ import annotations

@@ -119,8 +119,9 @@ def evaluation_bound(
 ) -> dict[str, float] | None:
     """Bounds on the rounding of evaluation in float64 and float32 on the box.
 
-    A sum of `k` products in any order is off by at most ``g_k sum |terms|``, ``g_k = k u / (1 - k u)``. A maximum of perturbed inputs is
-    off by at most the larger perturbation plus the roundings of its own neurons: errors add up over layers, and never multiply.
+    A sum of `k` products in any order is off by at most ``g_k sum |terms|``, ``g_k = k u / (1 - k u)``. A
+    maximum of perturbed inputs is off by at most the larger perturbation plus the roundings of its own neurons:
+    errors add up over layers, and never multiply.
     """
     if box is None:
         return None

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from cpwl.cli.bounds import bounds
+from cpwl.cli.check import check
 from cpwl.cli.compile import compile
 from cpwl.cli.demo import demo
 from cpwl.cli.figures import figures
@@ -23,6 +24,7 @@ _EPILOG = (
 
 _app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 _app.command()(compile)
+_app.command()(check)
 _app.command()(bounds)
 _app.command()(figures)
 _app.command()(demo)

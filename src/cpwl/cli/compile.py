@@ -27,6 +27,15 @@ class Dtype(StrEnum):
     float32 = "float32"
 
 
+class Minimize(StrEnum):
+    """What "auto" may make small."""
+
+    neurons = "neurons"
+    depth = "depth"
+    width = "width"
+    nonzeros = "nonzeros"
+
+
 def _known(construction: str) -> str:
     from cpwl.compiler import CONSTRUCTIONS
 
@@ -46,28 +55,40 @@ def compile(
     construction: Annotated[
         str, typer.Option(callback=_known, help="How to build it: auto, or a construction such as paper.")
     ] = "auto",
+    minimize: Annotated[Minimize, typer.Option(help="What --construction auto makes small.")] = Minimize.neurons,
     check: Annotated[
         bool, typer.Option("--check/--no-check", help="Whether to look for mistakes in the function first.")
     ] = True,
     dtype: Annotated[
         Dtype | None, typer.Option(help="The type of the weights in OUT.onnx.  [default: float64]")
     ] = None,
+    certify: Annotated[
+        bool, typer.Option("--certify", help="Prove the network that was written; the proof goes to OUT.proof.json.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Compile a function into a ReLU network that is equal to it."""
     _check_paths(source, output, dtype)
+    proof = output.with_suffix(".proof.json") if certify else None
+    if proof is not None:
+        check_output(proof)
     from cpwl.compiler import compile as compile_function
 
     p = _load(source)
     began = perf_counter()
     with progress_bar() as progress:
-        compiled = compile_function(p, construction=construction, check=check, progress=progress)
+        compiled = compile_function(
+            p, construction=construction, minimize=minimize.value, check=check, progress=progress
+        )
     seconds = perf_counter() - began
     _write(compiled, output, dtype)
+    statement = None if proof is None else _prove(p, output, proof)
     if as_json:
-        print_json(_summary(p, compiled, source, output, seconds))
+        print_json({**_summary(p, compiled, source, output, seconds), **({} if statement is None else statement)})
     else:
         _print_table(p, compiled, source, output, seconds)
+        if statement is not None:
+            print(f"{proof}: proved: {statement['statement']}")
 
 
 def _check_paths(source: Path, output: Path, dtype: Dtype | None) -> None:
@@ -103,6 +124,20 @@ def _write(compiled: Compiled, output: Path, dtype: Dtype | None) -> None:
         to_onnx(compiled.network, output, dtype="float32" if dtype is Dtype.float32 else "float64")
 
 
+def _prove(p: CPWL, output: Path, proof: Path) -> dict[str, Any]:
+    """Proves the network as it was written, not as it was meant: its weights are read back."""
+    from cpwl.certify.prove import certify
+    from cpwl.cli.network_file import load_network
+    from cpwl.errors import LimitError
+
+    with progress_bar() as progress:
+        certificate = certify(p, load_network(output), progress=progress)
+    if not certificate.proved:
+        raise LimitError(f"{output} was written, but its proof was not found: {certificate.reason}")
+    certificate.save(proof)
+    return {"proof": str(proof), "statement": certificate.statement, "evaluation_bound": certificate.evaluation_bound}
+
+
 def _summary(p: CPWL, compiled: Compiled, source: Path, output: Path, seconds: float) -> dict[str, Any]:
     return {
         "input": str(source),
@@ -114,7 +149,8 @@ def _summary(p: CPWL, compiled: Compiled, source: Path, output: Path, seconds: f
         "construction": compiled.construction,
         "sizes": asdict(compiled.sizes),
         "bounds": {name: _plain(asdict(bound)) for name, bound in compiled.bounds.items()},
-        "alternatives": {name: asdict(sizes) for name, sizes in compiled.alternatives.items()},
+        "alternatives": {name: asdict(other) for name, other in compiled.alternatives.items()},
+        "splits": compiled.splits,
         "seconds": round(seconds, 6),
     }
 
@@ -130,10 +166,12 @@ def _print_table(p: CPWL, compiled: Compiled, source: Path, output: Path, second
     table = Table("", box=SIMPLE)
     for name in ("layers", "width", "neurons", "nonzeros"):
         table.add_column(name, justify="right")
-    built = {f"this network ({compiled.construction})": compiled.sizes, **compiled.alternatives}
-    for name, sizes in built.items():
-        numbers = (sizes.depth, sizes.width, sizes.neurons, sizes.nonzeros)
-        table.add_row(name, *map(readable_integer, numbers))
+    sizes = compiled.sizes
+    numbers = (sizes.depth, sizes.width, sizes.neurons, sizes.nonzeros)
+    table.add_row(f"this network ({compiled.construction})", *map(readable_integer, numbers))
+    for name, other in compiled.alternatives.items():
+        verdict = " (wrong here)" if other.valid is False else ""
+        table.add_row(f"{name}{verdict}", readable_integer(other.depth), "-", readable_integer(other.neurons), "-")
     for name, bound in compiled.bounds.items():
         limits = (bound.layers, bound.width, bound.neurons)
         table.add_row(f"bound: {_title(name)}", *map(readable_integer, limits), "-")

@@ -1,7 +1,7 @@
 """Max-min networks that are right on every input: valid rows, few and short.
 
-Start from the paper's rows, repair those that exceed the function (`repair`), shorten each row to members that keep it below,
-drop rows that others make superfluous, and keep a few rows that reach every region.
+Start from the paper's rows, repair those that exceed the function (`repair`), shorten each row to members that
+keep it below, drop rows that others make superfluous, and keep a few rows that reach every region.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.function.order import Order, Progress, order_components, value_tolerance
 from cpwl.construct.paper import max_of_mins
-from cpwl.function.piece_order import PieceOrder
 from cpwl.construct.repair import Region, repair
-from cpwl.function.rows import RowTest
 from cpwl.function import CPWL
 from cpwl.function.lineality import essential_coordinates, on_coordinates
+from cpwl.function.order import Order, Progress, order_components, value_tolerance
+from cpwl.function.piece_order import PieceOrder
+from cpwl.function.rows import RowTest
 from cpwl.network import Network
 
 __all__ = ["Lattice", "lattice"]
@@ -66,8 +66,9 @@ def lattice(
 def _shorten(test: RowTest, order: Order, above: NDArray[np.bool_]) -> tuple[int, ...]:
     """Few members of a valid row that are still valid together.
 
-    One member below `p` on a piece keeps the row below it there: a hitting set, chosen greedily. Pieces where only several members
-    together do so are looked at last; there the row grows until the linear program is content.
+    One member below `p` on a piece keeps the row below it there: a hitting set, chosen greedily. Pieces where
+    only several members together do so are looked at last; there the row grows until the linear program is
+    content.
     """
     members = np.flatnonzero(above)
     hits = order.below[:, members]

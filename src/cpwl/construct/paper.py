@@ -12,14 +12,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.function.order import Order, Progress, order_components
-from cpwl.function.rows import Excess, find_excess
 from cpwl.errors import ConstructionError
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.function.lineality import essential_coordinates, lift, on_coordinates
+from cpwl.function.order import Order, Progress, order_components
 from cpwl.function.parts import Laws
 from cpwl.function.report import point_text
+from cpwl.function.rows import Excess, find_excess
 from cpwl.network import Network, end_to_end, extrema, extremum
 
 __all__ = ["max_of_mins", "paper"]

@@ -1,9 +1,9 @@
 """Repair of the paper's rows: a piece whose row exceeds the function elsewhere is split until none does.
 
-If row `A_i` exceeds `p` at `y`, then for every `x` in piece `i` some component has ``f_m(x) >= p(x)`` and ``f_m(y) <= p(y)``
-(the one-dimensional lemma on the segment from `x` to `y`, which lies in the convex domain). So the sets ``f_m >= p`` over those
-`m` cover the piece, none of them contains it, and the boundary of one cuts its interior: split there. It ends at the latest when no
-``f_a = f_b`` cuts a piece.
+If row `A_i` exceeds `p` at `y`, then for every `x` in piece `i` some component has ``f_m(x) >= p(x)`` and
+``f_m(y) <= p(y)`` (the one-dimensional lemma on the segment from `x` to `y`, which lies in the convex domain).
+So the sets ``f_m >= p`` over those `m` cover the piece, none of them contains it, and the boundary of one cuts
+its interior: split there. It ends at the latest when no ``f_a = f_b`` cuts a piece.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.function.order import Order, Progress
-from cpwl.function.piece_order import PieceOrder
-from cpwl.function.rows import Excess, RowTest
 from cpwl.errors import InputError
 from cpwl.function import CPWL
+from cpwl.function.order import Order, Progress
+from cpwl.function.piece_order import PieceOrder
 from cpwl.function.report import point_text
+from cpwl.function.rows import Excess, RowTest
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 

@@ -91,7 +91,7 @@ def as_reals(x: Any, name: str) -> tuple[NDArray[np.float64], NDArray[np.object_
         raise InputError(f"`{name}` is ragged: all its rows must have the same length", name=name) from None
     if array.dtype.kind in "iu" and array.size and max(int(array.max()), -int(array.min())) > 2**53:
         array = array.astype(object)
-    if array.dtype.kind == "f" and not isinstance(x, np.ndarray) and np.abs(array).max(initial=0.0) > 2**53:
+    if array.dtype.kind == "f" and not isinstance(x, np.ndarray) and 2**53 < np.abs(array).max(initial=0.0) < np.inf:
         array = np.asarray(x, dtype=object)  # NumPy has rounded integers that it could not hold
     if array.dtype.kind in "fiu":
         view = np.array(array, dtype=np.float64)

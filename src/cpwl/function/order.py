@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.function import CPWL
 from cpwl.function.mesh_order import mesh_signs
 from cpwl.function.piece_order import PieceOrder
-from cpwl.function import CPWL
 
 __all__ = ["Order", "Progress", "order_components", "value_tolerance"]
 

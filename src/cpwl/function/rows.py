@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.function.order import Order, Progress, value_tolerance
 from cpwl.errors import InternalError
 from cpwl.function import CPWL
+from cpwl.function.order import Order, Progress, value_tolerance
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 

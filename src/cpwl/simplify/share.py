@@ -17,8 +17,9 @@ __all__ = ["share_first_layer"]
 def share_first_layer(network: Network, blocks: Sequence[int]) -> Network:
     """The same function, with first-layer neurons that occur in several blocks computed once.
 
-    `blocks` has the number of first-layer neurons of each network that was put side by side. Equal means equal as numbers, so nothing
-    is rounded. Within a block nothing is merged: its own structure stays readable. Returns its input when all blocks differ.
+    `blocks` has the number of first-layer neurons of each network that was put side by side. Equal means equal
+    as numbers, so nothing is rounded. Within a block nothing is merged: its own structure stays readable.
+    Returns its input when all blocks differ.
 
     >>> twice = Network([([[1.0], [-1.0], [1.0]], [0, 0, 0]), ([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [0, 0])])
     >>> share_first_layer(twice, [2, 1])

@@ -1,0 +1,1 @@
+"""Proofs that a network computes a function, and bounds for rounded weights; `checker.py` stands alone."""
