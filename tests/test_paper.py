@@ -16,6 +16,7 @@ from cpwl import CPWL, ConstructionError, InputError, bounds, compile
 from cpwl.exact.rational import fraction_array
 from cpwl.function.order import order_components
 from cpwl.function.shallow import random_shallow
+from cpwl.geometry import vertices
 
 small = st.integers(-3, 3)
 
@@ -61,18 +62,36 @@ def test_decisions_are_those_of_vertices_and_rays(p):
     np.testing.assert_array_equal(order_components(p, 0).above[pointed], slow_above(p)[pointed])
 
 
-def test_decisions_do_not_depend_on_how_the_pieces_are_given():
-    """A table decided at its corners and the same triangles as half-spaces decided by LPs agree."""
-    p = delaunay(2, 15, 5)
+def as_half_spaces(p):
+    """The same function, its pieces given by rows."""
     rows = [P.integer() for P in p.polyhedra]
     laws = p.laws.integer()
     gradient = [[Fraction(v, r[0, -1]) for v in r[0, :-2]] for r in laws]
     offset = [Fraction(r[0, -2], r[0, -1]) for r in laws]
-    q = CPWL.from_pieces([r[:, :-1].tolist() for r in rows], [r[:, -1].tolist() for r in rows], gradient, offset)
-    one, two = order_components(p, 0), order_components(q, 0)
+    return CPWL.from_pieces([r[:, :-1].tolist() for r in rows], [r[:, -1].tolist() for r in rows], gradient, offset)
+
+
+@pytest.mark.parametrize("programs", [False, True])
+@pytest.mark.parametrize("p", [delaunay(2, 15, 5), delaunay(3, 8, 1)])
+def test_decisions_do_not_depend_on_how_they_are_made(p, programs, monkeypatch):
+    """A table decided at its corners, and the same pieces by corners of half-spaces or by LPs: all agree."""
+    if programs:
+        monkeypatch.setattr(vertices, "_MOST", 0)
+    one, two = order_components(p, 0), order_components(as_half_spaces(p), 0)
     np.testing.assert_array_equal(one.above, two.above)
     np.testing.assert_array_equal(one.below, two.below)
-    assert one.solves == 0 < two.solves
+    assert one.solves == 0
+    assert (two.solves > 0) == programs
+
+
+@pytest.mark.parametrize("p", [random_shallow(2, 5, 1), random_shallow(3, 4, 1), five_pieces()])
+def test_corners_and_rays_decide_what_linear_programs_decide(p, monkeypatch):
+    """Unbounded pieces too: with corners and rays, and without."""
+    fast = order_components(p, 0)
+    monkeypatch.setattr(vertices, "_MOST", 0)
+    slow = order_components(p, 0)
+    np.testing.assert_array_equal(fast.above, slow.above)
+    np.testing.assert_array_equal(fast.below, slow.below)
 
 
 def test_an_executor_changes_nothing():

@@ -70,7 +70,11 @@ class _OutputProof:
         self.components = self.p.components(o).integer()[:, 0]
         self.own = self.p.laws.integer()[:, o]
         self.slack = value_tolerance(self.p, o)
+        self.members = np.zeros((len(rows), len(self.components)), dtype=bool)
+        for i, row in enumerate(rows):
+            self.members[i, row] = True
         self._kept: dict[tuple[int, int, int], Entry] = {}
+        self._chosen: tuple[int, NDArray[np.int64]] = (-1, np.zeros(0, dtype=np.int64))
 
     # --- entries ----------------------------------------------------------------------------------------------
 
@@ -114,11 +118,25 @@ class _OutputProof:
         """Row `i` does not exceed the function on piece `j`: by one member, or by a mean of several."""
         row = self.rows[i]
         message = f"row {i} exceeds the function on piece {j}"
-        for m in row[self.order.below[j, row]]:
-            entry = self._accept(self._entry(j, int(m), 1), message)
-            mean = {} if entry.empty else {"mu": {str(self.shift + int(m)): 1}}
-            return {**entry.document(self.whole.own_rows), **mean}
-        return self._below_by_mean(row, j, message)
+        m = self._single_members(j)[i]
+        if m < 0:
+            return self._below_by_mean(row, j, message)
+        entry = self._accept(self._entry(j, m, 1), message)
+        mean = {} if entry.empty else {"mu": {str(self.shift + m): 1}}
+        return {**entry.document(self.whole.own_rows), **mean}
+
+    def _single_members(self, j: int) -> NDArray[np.int64]:
+        """For each row a member that is below the function on piece `j`, or -1; few different ones, greedily."""
+        if self._chosen[0] != j:
+            hits = self.members & self.order.below[j]
+            chosen = np.full(len(self.rows), -1, dtype=np.int64)
+            waiting = hits.any(axis=1)
+            while waiting.any():
+                m = int(np.argmax(hits[waiting].sum(axis=0)))
+                chosen[waiting & hits[:, m]] = m
+                waiting &= ~hits[:, m]
+            self._chosen = (j, chosen)
+        return self._chosen[1]
 
     def _below_by_mean(self, row: NDArray[np.int64], j: int, message: str) -> dict[str, Any]:
         """Maximise `v` with ``v <= f_m - p_j`` for all members: its multipliers are the mean and the entry."""

@@ -1,4 +1,4 @@
-"""``cpwl demo``: the bundled examples compiled before your eyes."""
+"""``cpwl demo``: the bundled examples compiled and proved before your eyes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cpwl.cli.output import print_table
+from cpwl.cli.output import Code, print_table
 from cpwl.cli.progress import progress_bar
 
 __all__ = ["demo"]
@@ -18,15 +18,30 @@ def demo(
         Path, typer.Option("--output", "-o", metavar="DIR", help="The directory for what is made.")
     ] = Path("out/demo"),
 ) -> None:
-    """Compile the bundled examples and compare the networks with the published bounds."""
-    from cpwl.show.demo import NOTES, REPORT, demo_table, run_demo
+    """Compile and prove the bundled examples, and compare the networks with the published bounds."""
+    from cpwl.show.demo import CHECKER, NOTES, REPORT, demo_table, failures, run_demo
 
     with progress_bar(delay=0.0) as progress:
         rows = run_demo(output, progress=progress)
-    refused = [row.example.name for row in rows if row.failure is not None]
-    lines = [""]
-    lines += [f"{name}: Algorithm 1 is wrong there; its network is not written." for name in refused]
-    lines += [*NOTES, ""]
-    places = {"functions": "*.json", "networks": "*.onnx", "report": REPORT}
-    lines += [f"{what + ':':<11}{output / name}" for what, name in places.items()]
-    print_table(demo_table(rows), *lines)
+    places = {
+        "functions": "*.json",
+        "networks": "*.onnx (float64), *.network.json (exact)",
+        "proofs": "*.proof.json (of *.onnx), *.exact.proof.json (of *.network.json)",
+        "report": REPORT,
+    }
+    slug = rows[-1].example.slug
+    print_table(
+        demo_table(rows),
+        "",
+        *failures(rows),
+        "",
+        *NOTES,
+        "",
+        *(f"{what + ':':<11}{output / name}" for what, name in places.items()),
+        "",
+        "Check a proof again, with nothing but Python:",
+        f"  cd {output}",
+        f"  python -I {CHECKER} {slug}.json {slug}.network.json {slug}.exact.proof.json",
+    )
+    if not all(row.verdict.accepted for row in rows):
+        raise typer.Exit(Code.REFUTED)

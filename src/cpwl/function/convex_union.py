@@ -7,8 +7,9 @@ across a facet that is not wholly covered, towards a member beyond it.) So whate
 holds everything on the other side of each facet that does not bound both: what must be added, again and again, is known,
 and the least convex union of two neighbours is found, or there is none. If there is none, there never will be.
 
-Which merges are made matters where the region of a law is not convex. Hyperplanes are undone whole first, while there
-is one across which all neighbours of one law merge: pieces that were cut by hyperplanes come back.
+Which merges are made matters where the region of a law is not convex. Two orders are tried: large unions first; and
+before that hyperplanes undone whole, while there is one across which all neighbours of one law merge, because pieces that
+were cut by hyperplanes come back in this way.
 """
 
 from __future__ import annotations
@@ -75,13 +76,18 @@ class Merger:
         self._refused: set[tuple[int, int]] = set()
 
     def run(self) -> list[Group]:
-        """Merges what can be merged: whole regions, then across whole hyperplanes, then the rest."""
+        """Merges what can be merged: whole regions, then in two orders of which the better one is kept."""
         for region in self.contacts.regions():
             self._join(self._union(region, len(region)))
-        while self._undo_hyperplanes():
-            pass
-        self._merge_the_rest()
-        merged = [body for body in self.bodies.values() if len(body.members) > 1]
+        before, place = self.bodies, self.body_of
+        outcomes = []
+        for whole in (True, False):
+            self.bodies, self.body_of = dict(before), dict(place)
+            while whole and self._undo_hyperplanes():
+                pass
+            self._merge_the_rest()
+            outcomes.append(self.bodies)
+        merged = [body for body in min(outcomes, key=len).values() if len(body.members) > 1]
         return sorted((Group(body.members, tuple(body.rows())) for body in merged), key=lambda g: g.members)
 
     def _undo_hyperplanes(self) -> bool:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from cpwl.function import CPWL
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
+from cpwl.geometry.vertices import corners
 
 __all__ = ["PieceOrder"]
 
@@ -46,23 +47,35 @@ class PieceOrder:
     def _decide(self, probe: Probe, i: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         body = self.polyhedra[i]
         difference = self.differences(self.component[i])
+        if self.tol == 0:
+            known = corners(body.integer())
+            if known is not None:
+                signs = known.signs(difference)
+                return (signs >= 0).all(axis=1), (signs <= 0).all(axis=1)
         rows = body.integer() if self.tol == 0 else np.column_stack([body.A, body.b])
         above = _proved_by_row(rows, difference, self.slack)
         below = _proved_by_row(rows, -difference, self.slack)
-        inside = probe.interior(body)
-        places = [] if inside is None else [np.append(inside, 1)]
+        places = self._first_places(probe, body)
         for m in range(len(difference)):
             for relation, side in ((above, difference), (below, -difference)):
                 if not relation[m]:
                     relation[m] = self._holds(probe, body, side[m], places)
         return above, below
 
+    def _first_places(self, probe: Probe, body: Polyhedron) -> list[NDArray[Any]]:
+        inside = probe.interior(body)
+        return [] if inside is None else [np.append(inside, 1)]
+
     def above_on(self, probe: Probe, body: Polyhedron, own: int, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """``f_m >= f_own`` on a part of a piece, where what held on the piece still holds."""
         above = known.copy()
         difference = self.differences(own)
-        inside = probe.interior(body)
-        places = [] if inside is None else [np.append(inside, 1)]
+        if self.tol == 0:
+            extreme = corners(body.integer())
+            if extreme is not None:
+                signs: NDArray[np.bool_] = (extreme.signs(difference) >= 0).all(axis=1)
+                return signs
+        places = self._first_places(probe, body)
         for m in np.flatnonzero(~known):
             above[m] = self._holds(probe, body, difference[m], places)
         return above
@@ -82,8 +95,9 @@ class PieceOrder:
         if value == -np.inf:
             return True  # nothing there
         unbounded = value == np.inf
-        if self.tol == 0 or not unbounded:
-            places.append(np.append(where, 0 if unbounded else 1))
+        place = np.append(where, 0 if unbounded else 1)
+        if (self.tol == 0 or not unbounded) and not any((place == other).all() for other in places):
+            places.append(place)
         return bool(not unbounded and value <= law[-1] + self.slack)
 
 

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from importlib.resources import as_file, files
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import Delaunay
+
 from cpwl.errors import InternalError
 from cpwl.formats.json import load
 from cpwl.function import CPWL
@@ -18,7 +22,7 @@ __all__ = ["Example", "bundled_examples", "five_pieces"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Example:
-    """A function with a name, and the cube ``[low, high]^n`` in which it is sampled and drawn."""
+    """A function with a name, and the cube ``[low, high]^n`` in which it is drawn."""
 
     name: str
     slug: str
@@ -28,7 +32,6 @@ class Example:
     function: CPWL
     low: float
     high: float
-    construction: str = "auto"
 
 
 def five_pieces() -> CPWL:
@@ -61,16 +64,20 @@ def bundled_examples() -> Iterator[Example]:
     quadrants = [[[-s, 0], [0, -t]] for s, t in signs]
     norm = CPWL.from_pieces(quadrants, [[0, 0]] * 4, signs, [0] * 4)
     yield Example("|x| + |y|", "norm", "The sum norm in the plane, linear on each quadrant.", norm, -2, 2)
-    about = "A damped wave through 31 points with rational values."
-    yield Example("31 breakpoints", "breakpoints", about, _wave(), -17, 17)
+    about = "A damped wave through 31 breakpoints with rational values."
+    yield Example("wave, 1-D", "wave", about, _wave(), -17, 17)
     about = "Terrain heights at 5 x 5 points, linear on 32 triangles."
     yield Example("5 x 5 table", "table", about, _table(), 0, 4)
     about = "One of the paper's random functions, with all its 32 pieces."
     yield Example("random, 10-D", "random", about, random_shallow(10, 5, seed=0), -3, 3)
     about = "Explicit model-predictive control of a double integrator, in floats."
     yield Example("MPC law", "mpc", about, _mpc(), -5, 5)
-    about = "0 below the axis and min(y, 1 - 3 y + |x|) above: Algorithm 1 of the paper is wrong here."
-    yield Example("five pieces", "five_pieces", about, five_pieces(), -4, 4, "paper")
+    about = "Heights at 48 scattered places, linear on their Delaunay triangles."
+    yield Example("Delaunay, 2-D", "delaunay_2d", about, _terrain(), 0, 100)
+    about = "Random values at 16 random points of space, linear on their Delaunay tetrahedra."
+    yield Example("Delaunay, 3-D", "delaunay_3d", about, _room(), -10, 10)
+    about = "0 below the axis and min(y, 1 - 3 y + |x|) above: the fewest pieces on which Algorithm 1 fails."
+    yield Example("five pieces", "five_pieces", about, five_pieces(), -4, 4)
 
 
 def _wave() -> CPWL:
@@ -82,6 +89,26 @@ def _wave() -> CPWL:
 def _table() -> CPWL:
     heights = [[0, 1, 1, 0, 0], [1, 3, 4, 1, 0], [0, 4, 7, 3, 1], [0, 2, 3, 2, -1], [0, 0, 1, -1, -3]]
     return CPWL.from_grid([range(5), range(5)], heights)
+
+
+def _terrain() -> CPWL:
+    """Two hills and a hollow as a surveyor sees them: at whole numbers of paces, to the foot, and never quite right."""
+    rng = np.random.default_rng(7)
+    places = np.concatenate([[[0, 0], [100, 0], [100, 100], [0, 100]], rng.integers(4, 97, (44, 2))])
+    x, y = places.T / 50 - 1
+    heights = 60 * np.exp(-3 * ((x + 0.4) ** 2 + (y - 0.3) ** 2)) + 45 * np.exp(-5 * ((x - 0.5) ** 2 + (y + 0.4) ** 2))
+    heights -= 30 * np.exp(-4 * ((x - 0.3) ** 2 + (y - 0.6) ** 2))
+    return _interpolant(places, np.rint(heights + rng.normal(0, 4, len(places))).astype(np.int64))
+
+
+def _room() -> CPWL:
+    rng = np.random.default_rng(5)
+    return _interpolant(rng.integers(-10, 11, (16, 3)), rng.integers(-10, 11, 16))
+
+
+def _interpolant(points: NDArray[np.int64], values: NDArray[np.int64]) -> CPWL:
+    # Whole numbers keep the rationals of the proof short.
+    return CPWL.from_simplices(points, Delaunay(points).simplices, values)
 
 
 def _mpc() -> CPWL:

@@ -57,31 +57,34 @@ def clip(corners: Array, normal: Array, bound: float) -> Array:
     return np.array(kept).reshape(-1, 2)
 
 
-def polygons(p: CPWL, low: float, high: float) -> list[Polygon]:
-    """The pieces of the first output in ``[low, high]^2``; with more inputs, on the plane of the first two.
+def polygons(p: CPWL, low: float, high: float, *, through: Array | None = None) -> list[Polygon]:
+    """The pieces of the first output in ``[low, high]^2``.
+
+    With more than two inputs, on the plane of the first two that goes through a point (default: 0).
 
     >>> absolute = CPWL.from_pieces([[[1, 0]], [[-1, 0]]], [[0], [0]], [[-1, 0], [1, 0]], [0, 0])
     >>> [len(polygon.corners) for polygon in polygons(absolute, -1, 1)]
     [4, 4]
     """
     square = np.array([[low, low], [high, low], [high, high], [low, high]])
+    others = np.zeros(p.dim - 2) if through is None else through[2:]
     found = []
     # A loop over pieces: pictures are for people, who tell apart a few hundred at most.
     for piece, slope, offset in zip(p.polyhedra, p.laws.gradient[:, 0], p.laws.offset[:, 0], strict=True):
         corners = square
-        for normal, bound in zip(piece.A[:, :2], piece.b, strict=True):
+        for normal, bound in zip(piece.A[:, :2], piece.b - piece.A[:, 2:] @ others, strict=True):
             corners = clip(corners, normal, float(bound))
         if len(corners) > 2:
-            found.append(Polygon(corners, np.array([*slope[:2], offset])))
+            found.append(Polygon(corners, np.array([*slope[:2], offset + slope[2:] @ others])))
     return found
 
 
 def map_of_pieces(p: CPWL, low: float, high: float, *, name: str, size: int = 320, mark: Array | None = None) -> str:
     """A function of two variables seen from above, as SVG, with a ring around the point `mark`.
 
-    `name` makes ids that are unique on a page.
+    With more inputs one sees the plane of the first two through `mark`. `name` makes ids that are unique on a page.
     """
-    shapes = polygons(p, low, high)
+    shapes = polygons(p, low, high, through=mark)
     values = np.concatenate([shape.values for shape in shapes])
     bottom, top = float(values.min()), float(values.max())
     scale = size / (high - low)
@@ -170,7 +173,9 @@ def _ring(mark: Array | None, low: float, high: float, scale: float) -> str:
     if mark is None:
         return ""
     x, y = (mark[0] - low) * scale, (high - mark[1]) * scale
-    return f'<circle cx="{x:.2f}" cy="{y:.2f}" r="7" fill="none" stroke="#ff5a4f" stroke-width="3"/>'
+    ring = f'<circle cx="{x:.2f}" cy="{y:.2f}" r="8" fill="none"'
+    # White below red: seen on every colour of the map.
+    return f'{ring} stroke="#fff" stroke-width="6"/>{ring} stroke="#e5352b" stroke-width="3"/>'
 
 
 def _rgb(text: str) -> Iterator[int]:

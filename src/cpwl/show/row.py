@@ -1,28 +1,36 @@
-"""One line of the demonstration's table: what compiling a function gave, beside the published bounds."""
+"""One line of the demonstration: a function, its network in files, the proofs beside it, and what else there is."""
 
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from dataclasses import dataclass
+from decimal import ROUND_UP, Context, Decimal
+from fractions import Fraction
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from cpwl import bounds
-from cpwl.compiler import compile
-from cpwl.errors import ConstructionError, InputError
-from cpwl.network import Network, Sizes
+from cpwl.certify import checker
+from cpwl.certify.prove import Certificate, certify
+from cpwl.compiler import Compiled, compile
+from cpwl.errors import ConstructionError
+from cpwl.formats.json import save
+from cpwl.formats.onnx import from_onnx, to_onnx
+from cpwl.function import CPWL
+from cpwl.network import Sizes
 from cpwl.show.bundled import Example
 
-__all__ = ["Failure", "Row", "compile_example", "power_of_ten"]
+__all__ = ["Failure", "Files", "Row", "Verdict", "check_proof", "compile_example", "power_of_ten", "rounded_up"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Failure:
-    """Where a construction's network is not the function: a witness in the domain, and both values there."""
+    """Where Algorithm 1's network is not the function: a witness in the domain, and both values there."""
 
     point: NDArray[Any]
     network_value: Any
@@ -35,61 +43,114 @@ class Failure:
         return float(abs(self.network_value - self.function_value))
 
 
+class Verdict(NamedTuple):
+    """What the stand-alone checker said, and whether that was yes."""
+
+    accepted: bool
+    text: str
+
+
+class Files(NamedTuple):
+    """What is written for an example."""
+
+    law: Path
+    """The function."""
+    onnx: Path
+    """The network in float64."""
+    onnx_proof: Path
+    """A proof for the float64 weights."""
+    network: Path
+    """The network in rationals."""
+    proof: Path
+    """A proof for the rational weights."""
+
+    @classmethod
+    def of(cls, folder: Path, slug: str) -> Files:
+        """The names for an example.
+
+        >>> Files.of(Path("out"), "norm").proof.name
+        'norm.exact.proof.json'
+        """
+        ends = (".json", ".onnx", ".proof.json", ".network.json", ".exact.proof.json")
+        return cls(*(folder / f"{slug}{end}" for end in ends))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Row:
-    """An example and its network. With a `failure` the network is wrong: it is shown, and never exported."""
+    """An example, its network, and what was proved and checked about it."""
 
     example: Example
-    network: Network
-    construction: str
-    he: int
+    compiled: Compiled
     hertrich: int
-    theorem2: int
+    failure: Failure | None
+    """Where Algorithm 1 is wrong; None where it is right."""
+    exported: Certificate
+    """For the float64 weights, read back from the ONNX file."""
+    exact: Certificate
+    """For the network as compiled."""
+    verdict: Verdict
+    """Of the checker on the proof of the network as compiled."""
+    files: Files
     seconds: float
-    """What compiling took, checks included."""
-    max_error: float
-    """The largest difference between network and function seen at `samples` random points: no proof."""
-    samples: int
-    failure: Failure | None = None
-    files: tuple[Path, ...] = ()
+    """What compiling, exporting, both proofs and the check took."""
 
     @property
     def sizes(self) -> Sizes:
         """Neurons, depth, width and nonzero weights of the network."""
-        return self.network.sizes
+        return self.compiled.sizes
+
+    @property
+    def theorem2(self) -> int:
+        """The neurons that suffice by Theorem 2."""
+        return self.compiled.bounds["theorem2"].neurons
+
+    @property
+    def algorithm1(self) -> int:
+        """The neurons of the network that Algorithm 1 builds."""
+        return self.compiled.bounds["algorithm1"].neurons
+
+    @property
+    def proof(self) -> str:
+        """The checker's verdict in a word or two: what is proved, if it agrees."""
+        bound = self.exact.error_bound
+        if not self.verdict.accepted or bound is None:
+            return "refused"
+        if isinstance(bound, tuple):
+            return f"<= {rounded_up(bound[0])} + {rounded_up(bound[1])} |x|"
+        return f"<= {rounded_up(bound)}" if bound else "= proved"
 
 
-def compile_example(example: Example, *, samples: int = 10_000) -> Row:
-    """Compile one example and look at the result at random points.
+def compile_example(example: Example, folder: Path) -> Row:
+    """Compile an example into files in `folder`, prove what is in them, and have the proof checked.
 
+    >>> from tempfile import TemporaryDirectory
     >>> from cpwl.show.bundled import bundled_examples
-    >>> row = compile_example(next(bundled_examples()), samples=10)
-    >>> row.sizes.neurons, row.theorem2, row.failure
-    (0, 0, None)
+    >>> with TemporaryDirectory() as folder:
+    ...     row = compile_example(next(bundled_examples()), Path(folder))
+    >>> row.sizes.neurons, row.theorem2, row.failure, row.proof
+    (0, 0, None, '= proved')
     """
-    p = example.function
+    p, files = example.function, Files.of(folder, example.slug)
     start = perf_counter()
-    failure: ConstructionError | None = None
-    try:
-        compiled = compile(p, construction=example.construction)
-    except ConstructionError as error:
-        failure = error
+    compiled = compile(p)
+    save(p, files.law, note=example.about)
+    save(compiled.network, files.network)
+    to_onnx(compiled.network, files.onnx)
+    exported = certify(p, from_onnx(files.onnx))
+    exported.save(files.onnx_proof)
+    exact = certify(p, compiled.network)
+    exact.save(files.proof)
+    verdict = check_proof(files.law, files.network, files.proof)
     seconds = perf_counter() - start
-    if failure is not None:
-        compiled = compile(p, construction=example.construction, check=False)
-    x = _sample(example, samples)
-    return Row(
-        example,
-        compiled.network,
-        compiled.construction,
-        bounds.he2020(p.dim, p.num_components, p.num_pieces),
-        bounds.hertrich2021(p.dim, p.num_components),
-        compiled.bounds["theorem2"].neurons,
-        seconds,
-        float(np.abs(compiled.network(x) - p(x)).max()),
-        len(x),
-        None if failure is None else _failure(example, compiled.network, failure),
-    )
+    hertrich = bounds.hertrich2021(p.dim, p.num_components)
+    return Row(example, compiled, hertrich, _try_algorithm_1(p), exported, exact, verdict, files, seconds)
+
+
+def check_proof(law: Path, network: Path, proof: Path) -> Verdict:
+    """Run the stand-alone checker in a process of its own: nothing of ours is in it, nor any other package."""
+    command = [sys.executable, "-I", checker.__file__, str(law), str(network), str(proof)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return Verdict(done.returncode == 0, (done.stdout + done.stderr).strip())
 
 
 def power_of_ten(count: int) -> tuple[str, str]:
@@ -101,19 +162,23 @@ def power_of_ten(count: int) -> tuple[str, str]:
     return (f"{count:,}", "") if count < 10**6 else ("10", str(round(math.log10(count))))
 
 
-def _failure(example: Example, network: Network, error: ConstructionError) -> Failure:
-    point = error.details["point"]
-    output = error.details["output"]
-    return Failure(point, network(point)[output], example.function(point)[output])
+def rounded_up(x: Fraction | float) -> str:
+    """One digit, never too small.
+
+    >>> rounded_up(Fraction("2.1e-14")), rounded_up(Fraction(0))
+    ('3e-14', '0')
+    """
+    x = Fraction(x)
+    up = Context(prec=1, rounding=ROUND_UP).divide(Decimal(x.numerator), Decimal(x.denominator))
+    return f"{up:.0e}" if x else "0"
 
 
-def _sample(example: Example, count: int) -> NDArray[np.float64]:
-    """Random points of the cube that lie in the domain; the same ones every time."""
-    rng = np.random.default_rng(0)
-    found: list[NDArray[np.float64]] = []
-    for _ in range(100):
-        x = rng.uniform(example.low, example.high, (count, example.function.dim))
-        found.append(x[~np.isnan(example.function(x)).any(axis=1)])
-        if sum(map(len, found)) >= count:
-            return np.concatenate(found)[:count]
-    raise InputError(f"hardly a point of [{example.low}, {example.high}]^n is in the domain of {example.name}")
+def _try_algorithm_1(p: CPWL) -> Failure | None:
+    """Algorithm 1 as printed: None, or where its network is wrong."""
+    try:
+        compile(p, construction="paper")
+    except ConstructionError as error:
+        network = compile(p, construction="paper", check=False).network
+        point, output = error.details["point"], error.details["output"]
+        return Failure(point, network(point)[output], p(point)[output])
+    return None
