@@ -1,4 +1,4 @@
-"""A valid function on which Algorithm 1 of the paper is wrong, and how cpwl finds out.
+"""A valid function on which Algorithm 1 of the paper is wrong, how cpwl finds out, and the network that is right.
 
     p(x, y) = 0 for y <= 0, and min(y, 1 - 3 y + |x|) for y >= 0
 
@@ -19,3 +19,7 @@ try:
     cpwl.compile(p, construction="paper")
 except cpwl.ConstructionError as error:
     print(error)
+
+compiled = cpwl.compile(p)
+print(f"at (0, 1): cpwl's network of {compiled.sizes.neurons} neurons gives", compiled.network([0, 1])[0])
+print(f"pieces split: {compiled.splits}; proved: {cpwl.certify(p, compiled.network).statement}")

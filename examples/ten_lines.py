@@ -1,4 +1,4 @@
-"""From a table of values to a network: a pyramid over a square, given on four triangles."""
+"""From a table of values to a proved network: a pyramid over a square, given on four triangles."""
 
 import cpwl
 
@@ -7,8 +7,9 @@ triangles = [[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]]
 p = cpwl.CPWL.from_simplices(points, triangles, values=[0, 0, 0, 0, 1])
 
 compiled = cpwl.compile(p)
-print(p)
-print(compiled.network, compiled.sizes)
+certificate = cpwl.certify(p, compiled.network)
+print(p, compiled.network, compiled.sizes, certificate.statement, sep="\n")
 print("function", p([["1/3", "1/2"]])[0, 0], " network", compiled.network([["1/3", "1/2"]])[0, 0])
 
+certificate.save("pyramid.proof.json")
 cpwl.to_onnx(compiled.network, "pyramid.onnx")

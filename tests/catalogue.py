@@ -1,8 +1,8 @@
 """The catalogue: small functions of every kind, degenerate ones among them, on which everything is tested.
 
-`CASES` has one `Case` a function. What is exact (``tol == 0``) must be proved equal; tags say what else a case is good for:
-"bounded" (all pieces are), "float" (data with a tolerance), "cut" (pieces that are cut up further than they need be), "wrong"
-(Algorithm 1 fails on it).
+`CASES` has one `Case` a function; data without the tag "float" is exact, and must be proved exactly. Other tags:
+"bounded", if all pieces are; "cut", if pieces are cut up further than they need be; "wrong", if Algorithm 1 fails on
+it; "unbounded noise", if float data disagrees by more and more towards infinity, so that no bound holds.
 """
 
 from __future__ import annotations
@@ -12,33 +12,28 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from importlib.resources import as_file, files
 
 import numpy as np
 from functions import abs_sum, boxes, delaunay, five_pieces, three_piece_cut
+from rational_pieces import (
+    PieceData,
+    along,
+    cut_up,
+    cuts,
+    fan,
+    from_data,
+    polygon_corners,
+    random_maxmin,
+    rings,
+    with_noise,
+)
 from scipy.spatial import Delaunay
 
-from cpwl import CPWL, ConstructionError, Network, compile
-from cpwl.exact.rational import fraction_array
+from cpwl import CPWL, Compiled, ConstructionError, compile, load
 from cpwl.function.shallow import from_hidden_layer, random_shallow
-from cpwl.geometry.polyhedra import Polyhedron
-from cpwl.geometry.probe import Probe
-from cpwl.show.bundled import bundled_examples
 
-__all__ = [
-    "BY_NAME",
-    "CASES",
-    "Case",
-    "PieceData",
-    "compiled",
-    "cut_up",
-    "from_data",
-    "function",
-    "piece_data",
-    "points_in_pieces",
-    "polygon_corners",
-    "vertices_of",
-]
+__all__ = ["BY_NAME", "CASES", "Case", "compiled", "function", "names"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,138 +45,24 @@ class Case:
     tags: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class PieceData:
-    """A piece in rationals: rows ``(a, b)`` for ``a.x <= b``, and a law ``(gradient, offset)`` for each output."""
-
-    rows: tuple[tuple[Fraction, ...], ...]
-    laws: tuple[tuple[Fraction, ...], ...]
-
-
 _MADE: list[Case] = []
 
+PINWHEEL = [([1, 1], [2, 2]), ([0, 0], [2, 1]), ([2, 0], [3, 2]), ([1, 2], [3, 3]), ([0, 1], [1, 3])]
 
-def case(*tags: str, name: str | None = None) -> Callable[[Callable[[], CPWL]], Callable[[], CPWL]]:
+
+def case(*tags: str) -> Callable[[Callable[[], CPWL]], Callable[[], CPWL]]:
     """Puts the function that it decorates into the catalogue."""
 
     def put(make: Callable[[], CPWL]) -> Callable[[], CPWL]:
-        _MADE.append(Case(name or make.__name__, make, frozenset(tags)))
+        _MADE.append(Case(make.__name__, make, frozenset(tags)))
         return make
 
     return put
 
 
-# --- tools --------------------------------------------------------------------------------------------------------
-
-
-def piece_data(p: CPWL) -> list[PieceData]:
-    """The pieces of a function in rationals, as half-spaces even where a table is behind them."""
-    rows, start, laws = p.polyhedra.integer(), p.polyhedra.start, p.laws.integer()
-    return [
-        PieceData(
-            tuple(tuple(Fraction(v) for v in row) for row in rows[start[i] : start[i + 1]]),
-            tuple(tuple(Fraction(v, law[-1]) for v in law[:-1]) for law in laws[i]),
-        )
-        for i in range(p.num_pieces)
-    ]
-
-
-def from_data(pieces: list[PieceData], **options: Any) -> CPWL:
-    """The function with those pieces."""
-    return CPWL.from_pieces(
-        [[row[:-1] for row in piece.rows] for piece in pieces],
-        [[row[-1] for row in piece.rows] for piece in pieces],
-        [[law[:-1] for law in piece.laws] for piece in pieces],
-        [[law[-1] for law in piece.laws] for piece in pieces],
-        **options,
-    )
-
-
-def inner_point(piece: PieceData) -> list[Fraction]:
-    """A rational point inside a piece."""
-    dim = len(piece.laws[0]) - 1
-    body = Polyhedron.from_rows([row[:-1] for row in piece.rows], [row[-1] for row in piece.rows], dim=dim)
-    inside = Probe(0.0).interior(body)
-    assert inside is not None
-    return list(inside)
-
-
-def cut_up(p: CPWL, normals: list[list[int]]) -> CPWL:
-    """The same function with more pieces: for each normal the piece whose turn it is, is cut through its middle."""
-    pieces = piece_data(p)
-    for turn, normal in enumerate(normals):
-        piece = pieces.pop((7 * turn) % len(pieces))
-        if not any(normal):
-            pieces.append(piece)
-            continue
-        # Simple numbers keep what is computed from the cut short; the point stays inside whatever is cut off.
-        x = rounded_inside(piece, inner_point(piece))
-        row = (*map(Fraction, normal), sum((a * v for a, v in zip(normal, x, strict=True)), Fraction(0)))
-        other = tuple(-v for v in row)
-        pieces += [PieceData((*piece.rows, row), piece.laws), PieceData((*piece.rows, other), piece.laws)]
-    return from_data(pieces)
-
-
-def rounded_inside(piece: PieceData, x: list[Fraction]) -> list[Fraction]:
-    """A point with small denominators strictly inside the piece, near the point given."""
-    for digits in (1, 3, 7, 30, 210, 10**4, 10**7, 10**12):
-        near = [Fraction(round(v * digits), digits) for v in x]
-        if all(sum(a * v for a, v in zip(row, near, strict=False)) < row[-1] for row in piece.rows):
-            return near
-    return x
-
-
-def points_in_pieces(p: CPWL, count: int, seed: int) -> list[tuple[int, list[Fraction]]]:
-    """Random rational points of every piece, its boundary included: pairs (piece, point).
-
-    From a point inside go some way, at most to the boundary, in a random direction.
-    """
-    rng = np.random.default_rng(seed)
-    found = []
-    for i, piece in enumerate(piece_data(p)):
-        inside = inner_point(piece)
-        found.append((i, inside))
-        for k in range(count):
-            toward = [Fraction(int(v)) for v in rng.integers(-9, 10, size=p.dim)]
-            length = first_row(piece, inside, toward)
-            share = Fraction(1) if k % 3 == 0 else Fraction(int(rng.integers(1, 20)), 20)
-            step = share * (Fraction(int(rng.integers(1, 1000))) if length is None else length)
-            found.append((i, [x + step * v for x, v in zip(inside, toward, strict=True)]))
-    return found
-
-
-def first_row(piece: PieceData, x: list[Fraction], toward: list[Fraction]) -> Fraction | None:
-    """How far one can go from a point of the piece in that direction; None for ever."""
-    lengths = []
-    for row in piece.rows:
-        speed = sum(a * v for a, v in zip(row, toward, strict=False))
-        if speed > 0:
-            lengths.append((row[-1] - sum(a * v for a, v in zip(row, x, strict=False))) / speed)
-    return min(lengths, default=None)
-
-
-def polygon_corners(rows: Any) -> list[tuple[Fraction, Fraction]]:
-    """The corners of a polygon ``a x + b y <= c``, by trying all pairs of rows."""
-    corners = []
-    for (a, b, c), (d, e, f) in itertools.combinations(rows, 2):
-        det = a * e - b * d
-        if det:
-            x, y = Fraction(c * e - b * f, det), Fraction(a * f - c * d, det)
-            if all(r[0] * x + r[1] * y <= r[2] for r in rows):
-                corners.append((x, y))
-    return list(dict.fromkeys(corners))
-
-
-def vertices_of(p: CPWL) -> list[list[Fraction]]:
-    """The corners of all pieces, for tables, intervals and polygons; otherwise none."""
-    if p.mesh is not None:
-        return [[Fraction(v, c[-1]) for v in c[:-1]] for c in p.mesh.corners[np.unique(p.mesh.simplices)]]
-    pieces = piece_data(p)
-    if p.dim == 1:
-        return [[v] for v in sorted({row[1] / row[0] for piece in pieces for row in piece.rows})]
-    if p.dim == 2:
-        return [list(x) for x in dict.fromkeys(x for piece in pieces for x in polygon_corners(piece.rows))]
-    return []
+def names(*tags: str, without: str = "") -> list[str]:
+    """The names of the cases that have all these tags, and not the other one."""
+    return [each.name for each in CASES if each.tags.issuperset(tags) and without not in each.tags]
 
 
 @cache
@@ -191,12 +72,12 @@ def function(name: str) -> CPWL:
 
 
 @cache
-def compiled(name: str, construction: str) -> Network | None:
-    """The network of a construction for a case, made once; None where Algorithm 1 is found to be wrong."""
+def compiled(name: str, construction: str) -> Compiled | None:
+    """What a construction makes of a case, made once; None where Algorithm 1 is found to be wrong."""
     try:
-        return compile(function(name), construction=construction).network
+        return compile(function(name), construction=construction)
     except ConstructionError:
-        assert construction == "paper"
+        assert construction not in ("auto", "lattice")
         return None
 
 
@@ -460,12 +341,12 @@ def zero_and_both_signs() -> CPWL:
 # --- junctions and cuts -------------------------------------------------------------------------------------------
 
 
-@case()
+@case("wrong")
 def wrong_for_algorithm_1() -> CPWL:
     return five_pieces()
 
 
-@case()
+@case("wrong")
 def wrong_by_its_cut() -> CPWL:
     return three_piece_cut()
 
@@ -479,7 +360,7 @@ def t_junction() -> CPWL:
 
 @case("bounded")
 def t_junction_that_bends() -> CPWL:
-    """0 below the axis, y, 2y and a law between them above: three pieces on one side of a fourth, one by a point only."""
+    """0 below the axis, y, 2y and a law between them above: three touch the first, one in a point."""
     A = [
         [[1, 0], [-1, 0], [0, 1], [0, -1]],
         [[0, -1], [1, 1], [-1, 0]],
@@ -635,6 +516,22 @@ def delaunay_in_four() -> CPWL:
     return delaunay(4, 8, 0)
 
 
+@case("bounded", "wrong")
+def delaunay_plane_to_repair() -> CPWL:
+    """Algorithm 1 is wrong, and repair takes six splits."""
+    return delaunay(2, 24, 3)
+
+
+@case("bounded", "wrong")
+def delaunay_space_to_repair() -> CPWL:
+    return delaunay(3, 10, 4)
+
+
+@case("bounded", "wrong")
+def delaunay_in_four_to_repair() -> CPWL:
+    return delaunay(4, 10, 1)
+
+
 @case("bounded")
 def delaunay_of_rationals() -> CPWL:
     rng = np.random.default_rng(7)
@@ -772,7 +669,10 @@ def two_outputs_in_the_plane() -> CPWL:
 @case("float", "bounded")
 def control_law() -> CPWL:
     """The bundled law of a model-predictive controller, in floats."""
-    return next(example.function for example in bundled_examples() if example.slug == "mpc")
+    with as_file(files("cpwl.show").joinpath("examples", "mpc_double_integrator_27.json")) as path:
+        law = load(path)
+    assert isinstance(law, CPWL)
+    return law
 
 
 @case("float")
@@ -784,7 +684,7 @@ def observed() -> CPWL:
     return CPWL.from_oracle(lambda x: abs(x[:, 0]) + np.maximum(0, x[:, 1]), A, [[0, 0]] * 4, centers, [1] * 4)
 
 
-@case("float")
+@case("float", "unbounded noise")
 def noisy() -> CPWL:
     """Noise of 1e-13 in every row and law."""
     return with_noise(random_shallow(2, 4, 3), 1e-13, 0)
@@ -812,81 +712,6 @@ def floats_meant_exactly() -> CPWL:
     A = [[[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]] * 2
     b = [[0.5, 0.1, 0.3, 0.7], [1.25, -0.5, 0.3, 0.7]]
     return CPWL.from_pieces(A, b, [[0.1, 0.2], [0.1, 0.2]], [0.3, 0.3], tol=0)
-
-
-# --- makers -------------------------------------------------------------------------------------------------------
-
-PINWHEEL = [([1, 1], [2, 2]), ([0, 0], [2, 1]), ([2, 0], [3, 2]), ([1, 2], [3, 3]), ([0, 1], [1, 3])]
-
-
-def along(direction: list[Any], knots: list[Any], slopes: list[Any], more: list[Any] | None = None) -> CPWL:
-    """A function of ``direction . x`` with the given slopes between the knots, 0 at the first; `more` are further rows."""
-    d, knots, slopes = list(map(Fraction, direction)), list(map(Fraction, knots)), list(map(Fraction, slopes))
-    value, pieces = Fraction(0), []
-    for i, slope in enumerate(slopes):
-        start = knots[max(i - 1, 0)]
-        value += slopes[i - 1] * (knots[i - 1] - knots[i - 2]) if i > 1 else 0
-        rows = [] if i == len(knots) else [(*d, knots[i])]
-        rows += [] if i == 0 else [(*(-v for v in d), -knots[i - 1])]
-        rows += [tuple(map(Fraction, (*a, c))) for a, c in more or []]
-        pieces.append(PieceData(tuple(rows), ((*(slope * v for v in d), value - slope * start),)))
-    return from_data(pieces)
-
-
-def fan(rays: list[tuple[int, int]], heights: list[Any]) -> CPWL:
-    """The function that is linear between neighbouring rays, with the given values at them; rays turn left."""
-    z = list(map(Fraction, heights))
-    A, laws = [], []
-    for i in range(len(rays)):
-        (a, b), (c, d) = rays[i], rays[(i + 1) % len(rays)]
-        det, u, v = Fraction(a * d - b * c), z[i], z[(i + 1) % len(rays)]
-        A.append([[b, -a], [-d, c]])
-        laws.append([(u * d - v * b) / det, (v * a - u * c) / det])
-    return CPWL.from_pieces(A, [[0, 0]] * len(rays), laws, [0] * len(rays))
-
-
-def rings(radii: list[Any], values: list[Any], *, bounded: bool) -> CPWL:
-    """A function of ``max(|x|, |y|)`` through the values at 0 and at the radii; the innermost square is four triangles."""
-    r, z = [Fraction(0), *map(Fraction, radii)], list(map(Fraction, values))
-    A, b, laws, offset = [], [], [], []
-    for k in range(len(r) if not bounded else len(r) - 1):
-        j = min(k, len(r) - 2)
-        slope = (z[j + 1] - z[j]) / (r[j + 1] - r[j])
-        for x, y in ((1, 0), (-1, 0), (0, 1), (0, -1)):
-            sides = [[-x + y, -y + x], [-x - y, -y - x]]
-            A.append([*sides, [-x, -y], *([[x, y]] if k < len(r) - 1 else [])])
-            b.append([0, 0, -r[k], *([r[k + 1]] if k < len(r) - 1 else [])])
-            laws.append([slope * x, slope * y])
-            offset.append(z[j] - slope * r[j])
-    return CPWL.from_pieces(A, b, laws, offset)
-
-
-def random_maxmin(dim: int, components: int, rows: int, length: int, seed: int) -> CPWL:
-    """A max-min expression of small integers."""
-    rng = np.random.default_rng(seed)
-    f = rng.integers(-4, 5, (components, dim + 1)).tolist()
-    return CPWL.from_maxmin(f, [rng.permutation(components)[:length].tolist() for _ in range(rows)])
-
-
-def cuts(dim: int, count: int, seed: int) -> list[list[int]]:
-    """Normals to cut along."""
-    normals: list[list[int]] = np.random.default_rng(seed).integers(-3, 4, (count, dim)).tolist()
-    return normals
-
-
-def with_noise(p: CPWL, size: float, seed: int) -> CPWL:
-    """The function with every number of its pieces and laws off by about `size`, relative."""
-    rng = np.random.default_rng(seed)
-
-    def off(a: Any) -> Any:
-        return a * (1 + size * rng.standard_normal(a.shape))
-
-    return CPWL.from_pieces(
-        [off(body.A) for body in p.polyhedra],
-        [off(body.b) for body in p.polyhedra],
-        off(p.laws.gradient),
-        off(p.laws.offset),
-    )
 
 
 CASES = tuple(_MADE)

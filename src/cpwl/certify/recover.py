@@ -184,13 +184,16 @@ def _above(
 
 def _lowest(layer: _Layer, values: _Values, components: _Components, wanted: dict[int, int]) -> list[Group]:
     """The groups of the first layer: the signs say whether a component or its negative is meant."""
-    return [
-        Group(
-            tuple(components.find(vector, constant, wanted.get(k, 1)) for vector, constant in _operands(layer, trio)),
-            tuple(i for i in trio if i is not None),
-        )
-        for k, trio in enumerate(values.trios)
-    ]
+    groups = []
+    for k, trio in enumerate(values.trios):
+        third, j, _ = trio
+        sign = wanted.get(k, 1)
+        u = components.find(layer.vectors[j], layer.bias[j], sign)
+        references: tuple[int, ...] = (u,)
+        if third is not None:
+            references = (u, components.find_above(layer.vectors[third], layer.bias[third], sign, u))
+        groups.append(Group(references, tuple(i for i in trio if i is not None)))
+    return groups
 
 
 def _operands(layer: _Layer, trio: tuple[int | None, int, int]) -> list[tuple[Vector, Fraction]]:
@@ -207,17 +210,35 @@ class _Components:
 
     def __init__(self, table: NDArray[np.object_], first: int) -> None:
         self.first = first
-        self._dim = table.shape[1] - 1
+        self._table = table
         self._exact = {tuple(row): m for m, row in enumerate(table)}
-        self._view = table.astype(np.float64)
+        self._less: dict[int | None, NDArray[np.float64]] = {None: table.astype(np.float64)}
 
     def find(self, vector: Vector, constant: Fraction, sign: int) -> int:
         """The component that is meant, with that sign: equal, or the nearest where weights were rounded."""
-        row = [sign * vector.get(j, Fraction(0)) for j in range(self._dim)] + [sign * constant]
+        row = self._row(vector, constant, sign)
         m = self._exact.get(tuple(row))
-        if m is None:
-            m = int(np.argmin(np.abs(self._view - np.array([float(v) for v in row])).max(axis=1)))
-        return sign * (self.first + m + 1)
+        return sign * (self.first + 1 + (self._nearest(row, None) if m is None else m))
+
+    def find_above(self, vector: Vector, constant: Fraction, sign: int, u: int) -> int:
+        """The component `v` for which ``v - u`` is meant; rounding a difference loses less than rounding both."""
+        row = self._row(vector, constant, sign)
+        less = abs(u) - 1 - self.first
+        m = self._exact.get(tuple(row + self._table[less]))
+        return sign * (self.first + 1 + (self._nearest(row, less) if m is None else m))
+
+    def _row(self, vector: Vector, constant: Fraction, sign: int) -> NDArray[np.object_]:
+        slopes = [sign * vector.get(j, Fraction(0)) for j in range(self._table.shape[1] - 1)]
+        return np.array([*slopes, sign * constant], dtype=object)
+
+    def _nearest(self, row: NDArray[np.object_], less: int | None) -> int:
+        """The component (less another) that comes closest, each number relative to its own size, as rounding is."""
+        if less not in self._less:
+            self._less[less] = (self._table - self._table[less]).astype(np.float64)
+        table, given = self._less[less], row.astype(np.float64)
+        size = np.maximum(np.abs(table), np.abs(given))
+        apart = np.abs(table - given) / np.where(size == 0, 1.0, size)
+        return int(np.lexsort((apart.sum(axis=1), apart.max(axis=1)))[0])
 
     def meaning(self, reference: int) -> Rows:
         return frozenset([frozenset([abs(reference) - 1])])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -19,21 +20,22 @@ def demo(
     ] = Path("out/demo"),
 ) -> None:
     """Compile and prove the bundled examples, and compare the networks with the published bounds."""
-    from cpwl.show.demo import CHECKER, NOTES, REPORT, demo_table, failures, run_demo
+    from cpwl.show.demo import NOTES, REPORT, demo_table, failures, run_demo
 
     with progress_bar(delay=0.0) as progress:
         rows = run_demo(output, progress=progress)
     places = {
         "functions": "*.json",
         "networks": "*.onnx (float64), *.network.json (exact)",
-        "proofs": "*.proof.json (of *.onnx), *.exact.proof.json (of *.network.json)",
+        "proofs": "*.proof.json (of the ONNX files), *.exact.proof.json",
         "report": REPORT,
     }
-    slug = rows[-1].example.slug
+    largest = max(rows, key=lambda row: row.sizes.neurons)
     print_table(
         demo_table(rows),
         "",
-        *failures(rows),
+        "What Algorithm 1 gives where it is wrong:",
+        *(f"  {line}" for line in failures(rows)),
         "",
         *NOTES,
         "",
@@ -41,7 +43,10 @@ def demo(
         "",
         "Check a proof again, with nothing but Python:",
         f"  cd {output}",
-        f"  python -I {CHECKER} {slug}.json {slug}.network.json {slug}.exact.proof.json",
+        f"  {largest.recheck}",
     )
-    if not all(row.verdict.accepted for row in rows):
+    refused = [row for row in rows if not row.verdict.accepted]
+    for row in refused:
+        print(f"error: {row.files.proof}: {row.verdict.text}", file=sys.stderr)
+    if refused:
         raise typer.Exit(Code.REFUTED)

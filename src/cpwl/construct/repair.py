@@ -68,7 +68,8 @@ def _split(p: CPWL, output: int, work: PieceOrder, probe: Probe, region: Region,
     # f_m(y) <= p(y), read as: f_m - f_own is at most p - f_own there.
     own_at_y = work.differences(int(p.component[excess.piece, output]))
     low = np.array([(law * y).sum() <= work.slack for law in own_at_y])
-    candidates = np.flatnonzero(low & ~region.above)
+    bends = np.array([law[:-1].any() for law in differences], dtype=bool)  # a parallel component cuts nothing
+    candidates = np.flatnonzero(low & ~region.above & bends)
     points = _sample(probe, region.body)
     shares = [float(np.mean([(differences[m] * x).sum() >= 0 for x in points])) for m in candidates]
     for k in np.argsort(np.negative(shares), kind="stable"):

@@ -4,12 +4,12 @@ Pieces with interiors that do not overlap have a convex union iff each of their 
 by others of them; the union is then bounded by the facets of the first kind. (For two pieces this is the test of
 Bemporad, Fukuda and Torrisi, "Convexity recognition of the union of polyhedra", 2001. In general: leave the union
 across a facet that is not wholly covered, towards a member beyond it.) So whatever convex union holds two pieces also
-holds everything on the other side of each facet that does not bound both: what must be added, again and again, is known,
-and the least convex union of two neighbours is found, or there is none. If there is none, there never will be.
+holds everything on the other side of each facet that does not bound both: what must be added, again and again, is
+known, and the least convex union of two neighbours is found, or there is none. If there is none, there never will be.
 
 Which merges are made matters where the region of a law is not convex. Two orders are tried: large unions first; and
-before that hyperplanes undone whole, while there is one across which all neighbours of one law merge, because pieces that
-were cut by hyperplanes come back in this way.
+before that hyperplanes undone whole, while there is one across which all neighbours of one law merge, because pieces
+that were cut by hyperplanes come back in this way.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class Merger:
 
         Without `sure` only facets that have no neighbour at all are found out.
         """
-        found = set()
+        found = set[int]()
         for i in members:
             for key in inner.intersection(self.bodies[i].facets):
                 for piece in self.bodies[i].members:

@@ -20,6 +20,7 @@ from cpwl.function.oracle import parts_of_oracle
 from cpwl.function.parts import Laws, Mesh, Parts
 from cpwl.function.report import Report
 from cpwl.function.simplices import parts_of_grid, parts_of_simplices
+from cpwl.function.snap import Snapped, snap
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 
 __all__ = ["CPWL"]
@@ -197,6 +198,18 @@ class CPWL:
         (4, 2)
         """
         return merge(self)
+
+    def snap(self, tol: float = 1e-9) -> Snapped:
+        """Proposes an exactly consistent function near float data, or says why there is none to offer.
+
+        Laws that agree within `tol` become one law, and facets are re-derived from ``f_i = f_j``; nothing moves by more
+        than `tol`, relative.
+
+        >>> p = CPWL.from_pieces([[[3.0]], [[-3.0]]], [[1.0], [-1.0]], [[0.0], [0.3]], [0.0, -0.1])
+        >>> p.snap().function
+        CPWL(R^1 -> R^1, 2 pieces, 2 components, exact)
+        """
+        return snap(self, tol)
 
     def __repr__(self) -> str:
         exact = "exact" if self.tol == 0 else f"tol={self.tol:g}"

@@ -1,5 +1,7 @@
 """What is wrong with a function? Jumps, overlaps, gaps, domains that are not convex, pieces without interior.
 
+And what is noteworthy: slivers, redundant rows, repeated laws, pieces that could be merged, scales.
+
 Every decision is made in rationals for exact data, and within `tol` for float data. The reasoning behind "nothing is
 wrong": if on every hyperplane the facets of the pieces on its two sides cover the same set once, up to the boundary
 of a convex domain, then the number of pieces over a point is the same everywhere inside it; so it is 1 if it is 1
@@ -14,18 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.function.lineality import essential_coordinates, lift, on_coordinates
-from cpwl.function.mesh_doctor import examine_mesh
+from cpwl.function.mesh_doctor import examine_mesh, mesh_notes
+from cpwl.function.notes import note_on_laws, note_on_planes, notes_on_scale
 from cpwl.function.piece_doctor import PieceDoctor
+from cpwl.function.piece_notes import piece_notes
 from cpwl.function.report import Finding, Report, point_text
 
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
-__all__ = ["examine"]
+__all__ = ["examine", "first_error"]
 
 
-def examine(p: CPWL) -> Report:
-    """All findings about `p`.
+def examine(p: CPWL, *, notes: bool = True) -> Report:
+    """All findings about `p`; without `notes` only what is wrong, pieces without interior, and overlaps.
 
     A triangulated table whose simplices meet face to face is examined by its corners alone, in arrays. Anything
     else is examined facet by facet with linear programs, in as many dimensions as the function depends on.
@@ -33,12 +37,34 @@ def examine(p: CPWL) -> Report:
     if p.mesh is not None:
         findings = examine_mesh(p)
         if findings is not None:
-            return Report.of(findings)
+            return Report.of(findings + (mesh_notes(p) if notes else []))
+    coordinates = essential_coordinates(p)
+    small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
+    doctor = PieceDoctor(small)
+    findings = doctor.findings()
+    if notes and doctor.solid:
+        findings = findings + piece_notes(doctor)
+    if small is not p:
+        findings = [_lifted(f, coordinates, p.dim) for f in findings]
+    if notes and doctor.solid:
+        rows = np.array([f.row for facets in doctor.facets.values() for f in facets], dtype=np.int64)
+        findings += note_on_laws(p, np.array(doctor.solid, dtype=np.int64))
+        findings += note_on_planes(p, rows, doctor.planes.number[rows])
+        findings += notes_on_scale(p)
+    return Report.of(findings)
+
+
+def first_error(p: CPWL) -> Finding | None:
+    """Something that is wrong with `p`, not the worst but the first to be found; None if nothing is wrong."""
+    if p.mesh is not None:
+        findings = examine_mesh(p)
+        if findings is not None:
+            return findings[0] if findings else None
     coordinates = essential_coordinates(p)
     if len(coordinates) == p.dim:
-        return Report.of(PieceDoctor(p).findings())
-    small = on_coordinates(p, coordinates)
-    return Report.of([_lifted(f, coordinates, p.dim) for f in PieceDoctor(small).findings()])
+        return PieceDoctor(p).first_error()
+    error = PieceDoctor(on_coordinates(p, coordinates)).first_error()
+    return None if error is None else _lifted(error, coordinates, p.dim)
 
 
 def _lifted(finding: Finding, coordinates: NDArray[np.int64], dim: int) -> Finding:

@@ -14,7 +14,7 @@ from cpwl.function.evaluate import find_pieces
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.recut import integer_polyhedra, recut
 from cpwl.geometry.facets import facets_of, hyperplanes
-from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Frame:
         # The piece whose law each output of each piece takes, and the laws.
         self.leader = np.stack([p.representatives(j)[p.component[:, j]] for j in range(p.outputs)], axis=1)
         self.laws = p.laws.integer()[self.leader, np.arange(p.outputs)]
-        self.given = p.polyhedra if p.domain is None else _join(p.polyhedra, p.domain.A, p.domain.b, p.domain.integer())
+        self.given = p.polyhedra if p.domain is None else _join(p.polyhedra, p.domain)
         self.planes = hyperplanes(self.given, p.tol)
         self.instead = self._instead()
         probe = Probe(p.tol)
@@ -46,9 +46,11 @@ class Frame:
         self.facets = {
             i: facets_of(p.polyhedra, self.planes, i, probe) for i, x in enumerate(self.inside) if x is not None
         }
+        self.boxes = {i: probe.box(p.polyhedra[i]) for i in self.facets}
         everywhere = np.zeros(p.num_pieces, dtype=np.int64)
         self.contacts = Contacts(p.polyhedra, self.planes, everywhere, self.facets, probe)
         self.bends = self._bends()
+        self.rows = self._rows()
 
     def _instead(self) -> NDArray[np.int64]:
         """For each row the one that its hyperplane takes."""
@@ -70,9 +72,9 @@ class Frame:
     def _between(self, i: int, j: int, side: NDArray[np.float64]) -> _Row:
         """The exact hyperplane between two laws, as a row on the side of a float row."""
         slopes = np.abs(self.p.laws.gradient[i] - self.p.laws.gradient[j]).max(axis=1)
-        row = self.differences(i, j)[int(np.argmax(slopes))]
+        row: _Row = self.differences(i, j)[int(np.argmax(slopes))]
         along = (row[:-1] / np.abs(row[:-1]).max(initial=1)).astype(np.float64) @ side
-        return row if along > 0 else -row
+        return np.asarray(row if along > 0 else -row)
 
     def differences(self, i: int, j: int) -> NDArray[np.object_]:
         """``f_i - f_j`` for each output as integer rows ``(g, -o)``, primitive."""
@@ -92,16 +94,81 @@ class Frame:
                     if other.any() and (other != row).any() and (other != -row).any():
                         return (
                             f"several outputs bend between pieces {i} and {j}, on hyperplanes that agree only within "
-                            f"the tolerance. Snap each output as a function of its own."
+                            f"rounding: exact laws must come from what made the function."
                         )
         return None
 
-    def rows(self, i: int, key: Key) -> list[_Row]:
-        """The exact rows that take the place of a facet's row."""
-        if (i, key) in self.bends:
-            return list(self.bends[i, key].values())
-        r = self.contacts.facets[i][key].row
-        beside = self._by_plane().get(key[0])
-        row = self.given.integer()[self.instead[r]] if beside is None else beside
-        turn = self.planes.side[r] * self.planes.side[self.instead[r]]
-        return [row * int(turn)]
+    def _rows(self) -> dict[tuple[int, Key], list[_Row]]:
+        """For each facet the exact rows that take the place of its row."""
+        bent = {key[0]: next(iter(rows.values())) * key[1] for (_, key), rows in reversed(self.bends.items())}
+        given, found = self.given.integer(), {}
+        for i, facets in self.contacts.facets.items():
+            for (h, s), facet in facets.items():
+                kept = self.instead[facet.row]
+                row = bent[h] if h in bent else given[kept] * int(self.planes.side[kept])
+                found[i, (h, s)] = list(self.bends.get((i, (h, s)), {0: row * s}).values())
+        return found
+
+    def snapped(self) -> CPWL:
+        """The function with its laws made equal and its rows shared, still with its tolerance."""
+        count, p = len(self.p.polyhedra.b), self.p
+        kept = self.instead[:count]
+        turn = self.planes.side[:count] * self.planes.side[kept]
+        exact = None if self.given.exact is None else self.given.exact[kept] * turn.astype(object)[:, None]
+        A, b = self.given.A[kept] * turn[:, None], self.given.b[kept] * turn
+        each = np.arange(p.outputs)
+        exact_laws = None if p.laws.exact is None else self.laws
+        laws = Laws(p.laws.gradient[self.leader, each], p.laws.offset[self.leader, each], exact_laws)
+        return type(p)._from_parts(Parts(Polyhedra(A, b, p.polyhedra.start, exact), laws, p.domain, p.tol))
+
+    def rederived(self) -> CPWL:
+        """The exact function on the same pieces."""
+        pieces = [
+            np.array([row for key in self.contacts.facets[i] for row in self.rows[i, key]], dtype=object).reshape(
+                -1, self.p.dim + 1
+            )
+            for i in self.facets
+        ]
+        return self._exact(integer_polyhedra(pieces, self.p.dim), self.laws[list(self.facets)])
+
+    def recut(self) -> CPWL | str:
+        """The exact function with each law's region cut along the hyperplanes where that law meets others.
+
+        Or what stands in the way, in words.
+        """
+        domain = self._domain()
+        planes: dict[int, dict[tuple[int, ...], _Row]] = {int(law): {} for law in np.unique(self.label)}
+        for (i, _), rows in self.bends.items():
+            for row in rows.values():
+                turned = row if row[np.argmax(row != 0)] > 0 else -row
+                planes[int(self.label[i])][tuple(turned)] = turned
+        cuts = {
+            law: np.array(list(rows.values()), dtype=object).reshape(-1, self.p.dim + 1) for law, rows in planes.items()
+        }
+        found = recut(domain, cuts, lambda x: self.label[find_pieces(self.p, x)], self.p.tol)
+        if isinstance(found, str):
+            return found
+        first = {int(law): i for i, law in reversed(list(enumerate(self.label)))}
+        return self._exact(found[0], self.laws[[first[int(law)] for law in found[1]]])
+
+    def _domain(self) -> NDArray[np.object_]:
+        """The exact rows of the domain: those asserted, or of hyperplanes with pieces on one side only."""
+        if self.p.domain is not None:
+            return self.p.domain.integer()
+        keys = {key for facets in self.contacts.facets.values() for key in facets}
+        outer = {key for key in keys if (key[0], -key[1]) not in keys}
+        rows = {key: self.rows[i, key][0] for i, facets in self.contacts.facets.items() for key in outer & set(facets)}
+        return np.array([rows[key] for key in sorted(rows)], dtype=object).reshape(-1, self.p.dim + 1)
+
+    def _exact(self, polyhedra: Polyhedra, laws: NDArray[np.object_]) -> CPWL:
+        domain = self.p.domain
+        return type(self.p)._from_parts(Parts(polyhedra, Laws.from_integer(laws), domain, 0.0))
+
+
+def _join(polyhedra: Polyhedra, rows: Polyhedron) -> Polyhedra:
+    """The stack with one more polyhedron."""
+    exact = None
+    if polyhedra.exact is not None or rows.exact is not None:
+        exact = np.concatenate([polyhedra.integer(), rows.integer()])
+    start = np.append(polyhedra.start, polyhedra.start[-1] + len(rows.b))
+    return Polyhedra(np.concatenate([polyhedra.A, rows.A]), np.concatenate([polyhedra.b, rows.b]), start, exact)

@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.integers import sign
+from cpwl.function.notes import note_on_laws, note_on_planes, note_on_slivers, notes_on_scale
 from cpwl.function.report import Finding, point_text
 
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
-__all__ = ["examine_mesh"]
+__all__ = ["examine_mesh", "mesh_notes"]
 
 
 def examine_mesh(p: CPWL) -> list[Finding] | None:
@@ -47,6 +48,25 @@ def examine_mesh(p: CPWL) -> list[Finding] | None:
     if not _supporting(p, rows, order[first[count == 1]], used):
         return None
     return _covered_once(p, rows)
+
+
+def mesh_notes(p: CPWL) -> list[Finding]:
+    """What is noteworthy about a table, in arrays."""
+    mesh = p.mesh
+    assert mesh is not None
+    everything, size = np.arange(p.num_pieces), p.dim + 1
+    corner = mesh.points[mesh.simplices]
+    extent = (corner.max(axis=1) - corner.min(axis=1)).max(axis=1)
+    A, b = p.polyhedra.A.reshape(-1, size, p.dim), p.polyhedra.b.reshape(-1, size)
+    # The largest ball in a simplex has the radius 1 / (1/h_0 + ... + 1/h_n), where h are its heights.
+    height = (b - np.einsum("pkn,pkn->pk", A, corner)) / np.linalg.norm(A, axis=2)
+    width = 2 / (1 / np.maximum(height, np.finfo(np.float64).tiny)).sum(axis=1)
+    return [
+        *note_on_slivers(everything, extent, width, corner.mean(axis=1)),
+        *note_on_laws(p, everything),
+        *note_on_planes(p, np.arange(len(p.polyhedra.b)), None),
+        *notes_on_scale(p),
+    ]
 
 
 def _merged_corners(corners: NDArray[np.object_]) -> NDArray[np.int64]:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["PieceDoctor"]
 
 
+class _Enough(Exception):
+    """One error is known, and no more were asked for."""
+
+
 class PieceDoctor:
     """One examination: holds the probe, the hyperplanes and what was found so far."""
 
@@ -33,6 +37,8 @@ class PieceDoctor:
         self.planes = hyperplanes(self.polyhedra, p.tol)
         self.cover = FacetCover(self.polyhedra, self.planes, self.probe)
         self.found: list[Finding] = []
+        self.facets: dict[int, list[Facet]] = {}
+        self._one_is_enough = False
         # Per piece: the hyperplanes it has rows on, with the side. Pieces on two sides of one do not overlap.
         self.sides: list[set[tuple[int, int]]] = [set() for _ in range(p.num_pieces)]
         for i, key in zip(self.polyhedra.owner, self._keys(), strict=True):
@@ -53,17 +59,29 @@ class PieceDoctor:
         self._overlaps_at_centers(centers)
         on_plane: dict[int, list[Facet]] = defaultdict(list)
         for i in self.solid:
-            for facet in facets_of(self.polyhedra, self.planes, i, self.probe):
+            self.facets[i] = facets_of(self.polyhedra, self.planes, i, self.probe)
+            for facet in self.facets[i]:
                 on_plane[int(self.planes.number[facet.row])].append(facet)
         outer = [facet for group in on_plane.values() for facet in self._examine_plane(group)]
         self._examine_boundary(outer)
         return self.found
+
+    def first_error(self) -> Finding | None:
+        """The first error that the examination comes to."""
+        self._one_is_enough = True
+        try:
+            self.findings()
+        except _Enough:
+            return self.found[-1]
+        return None
 
     def _keys(self) -> list[tuple[int, int]]:
         return list(zip(self.planes.number.tolist(), self.planes.side.tolist(), strict=True))
 
     def _add(self, kind: Kind, message: str, pieces: tuple[int, ...], point: NDArray[Any] | None, size: float) -> None:
         self.found.append(Finding(kind, "error", message, pieces, point, size))
+        if self._one_is_enough:
+            raise _Enough
 
     # --- pieces -----------------------------------------------------------------------------------------------
 
@@ -80,12 +98,8 @@ class PieceDoctor:
         self.high = np.full((self.p.num_pieces, n), np.inf)
         if n > 3 or len(self.solid) < 16:
             return
-        rough = Probe(self.p.tol or 1e-9)
         for i in self.solid:
-            answers = rough.maxima(self.polyhedra[i], [*np.eye(n), *-np.eye(n)])
-            best = np.array([float(value) for value, _ in answers])
-            best += 1e-6 * (1 + np.where(np.isfinite(best), np.abs(best), 0.0))
-            self.high[i], self.low[i] = best[:n], -best[n:]
+            self.low[i], self.high[i] = self.probe.box(self.polyhedra[i])
 
     def _apart(self, i: int, j: int, plane: int | None = None) -> bool:
         """A quick proof that two pieces do not overlap (with `plane`: not even in a facet on it)."""

@@ -1,7 +1,9 @@
 """The regions of the laws, cut into convex pieces afresh and exactly.
 
-The region where a function follows one law is bounded by the hyperplanes where that law meets its neighbours, and by the
-domain. So it is a union of cells of the arrangement of these hyperplanes in the domain, and no other cut is needed.
+The region where a function follows one law is bounded by the hyperplanes where that law meets its neighbours, and by
+the domain. So it is a union of cells of the arrangement of these hyperplanes in the domain, and no other cut is needed.
+Where hyperplanes that should meet in one place miss each other by rounding, there is a cell that is next to nothing: no
+law is known there, and nothing is offered.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.integers import ratio_view
+from cpwl.function.report import point_text
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
 
@@ -25,17 +28,26 @@ def recut(
     domain: NDArray[np.object_],
     planes: dict[int, NDArray[np.object_]],
     law_at: Callable[[NDArray[np.float64]], NDArray[np.int64]],
-) -> tuple[Polyhedra, NDArray[np.int64]] | None:
+    tol: float,
+) -> tuple[Polyhedra, NDArray[np.int64]] | str:
     """Convex pieces and their laws: for each law the cells of its hyperplanes in which it is the law.
 
-    All rows ``(a, b)`` are integers. `law_at` says which law holds around each of some points. None: too many cells.
+    All rows ``(a, b)`` are integers. `law_at` says which law holds around each of some points. In words: what stands
+    in the way, such as a cell that is thinner than `tol`.
     """
-    probe = Probe(0.0)
-    pieces, laws = [], []
+    exact, rough = Probe(0.0), Probe(tol)
+    pieces: list[NDArray[np.object_]] = []
+    laws: list[int] = []
     for law, rows in planes.items():
-        cells = _cells(domain, rows, probe)
+        cells = _cells(domain, rows, exact)
         if cells is None:
-            return None
+            return f"the hyperplanes where laws meet have more than {_MOST} cells."
+        for cell, point in cells:
+            if rough.interior(_polyhedron(cell)) is None:
+                return (
+                    f"more hyperplanes than there are dimensions meet at x = {point_text(point)}, "
+                    f"but only within rounding."
+                )
         points = np.array([np.asarray(point, dtype=np.float64) for _, point in cells])
         holds = np.flatnonzero(law_at(points) == law)
         pieces += [cells[k][0] for k in holds]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,22 @@ from cpwl.errors import InputError
 
 __all__ = ["Finding", "Report", "point_text"]
 
-Kind = Literal["jump", "overlap", "gap", "domain not convex", "outside domain", "empty piece", "flat piece"]
+Kind = Literal[
+    "jump",
+    "overlap",
+    "gap",
+    "domain not convex",
+    "outside domain",
+    "flat piece",
+    "empty piece",
+    "sliver",
+    "redundant rows",
+    "repeated laws",
+    "mergeable pieces",
+    "nearly parallel facets",
+    "scale",
+]
+_ORDER: tuple[Kind, ...] = get_args(Kind)
 
 
 def point_text(x: Any, limit: int = 8) -> str:
@@ -40,14 +55,14 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All findings about one function, errors first, then by size."""
+    """All findings about one function: errors by size, then notes by kind and size."""
 
     findings: tuple[Finding, ...]
 
     @classmethod
     def of(cls, findings: list[Finding]) -> Report:
         """The findings in order."""
-        return cls(tuple(sorted(findings, key=lambda f: (f.severity != "error", -f.size, f.pieces))))
+        return cls(tuple(sorted(findings, key=_rank)))
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -77,3 +92,8 @@ class Report:
         if not self.findings:
             return "healthy: no findings"
         return "\n".join(f"{f.severity}: {f.message}" for f in self.findings)
+
+
+def _rank(finding: Finding) -> tuple[bool, int, float, tuple[int, ...]]:
+    is_note = finding.severity == "note"
+    return is_note, _ORDER.index(finding.kind) if is_note else 0, -finding.size, finding.pieces

@@ -5,33 +5,31 @@ What is tried, in this order, until the exact doctor finds nothing wrong:
 1. the data as it is, every float being a rational;
 2. the same pieces, each facet moved to where the snapped laws of its two sides are equal;
 3. the same after merging pieces of one law (their cuts are no part of the function);
-4. each law's region cut afresh, along the hyperplanes where the law meets its neighbours.
+4. each law's region cut afresh, along the hyperplanes where the law meets its neighbours;
+5. if all pieces are simplices, the table on their corners.
 
 A row between pieces of one law, or on the boundary of the domain, stays as it is, and all pieces share it exactly.
 Where three laws meet, their three hyperplanes meet of themselves; where more meet than that, rounded laws miss each
-other, and there may be no answer.
+other, and only simplices have an answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import InputError
-from cpwl.exact.integers import integer_rows, primitive
-from cpwl.function.components import label_components, label_maps
-from cpwl.function.contacts import Contacts, Key
-from cpwl.function.doctor import examine
+from cpwl.function.corners import from_corners
+from cpwl.function.doctor import first_error
+from cpwl.function.evaluate import find_pieces
+from cpwl.function.frame import Frame
 from cpwl.function.merge import merge
-from cpwl.function.parts import Laws, Parts
-from cpwl.function.recut import recut
-from cpwl.geometry.cover import FacetCover
-from cpwl.geometry.facets import facets_of, hyperplanes
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
+from cpwl.function.parts import Parts
+from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 
 if TYPE_CHECKING:
@@ -88,37 +86,131 @@ def snap(p: CPWL, tol: float) -> Snapped:
         raise InputError(f"`tol` must be more than 0 and less than 1, not {tol}")
     make = type(p)._from_parts
     exactly = p if p.tol == 0 else make(Parts(p.polyhedra, p.laws, p.domain, 0.0, p.mesh))
-    if examine(exactly, notes=False).healthy:
+    if first_error(exactly) is None:
         return Snapped(exactly, Moved(), "")
     rough = make(Parts(p.polyhedra, p.laws, p.domain, tol))
-    report = examine(rough, notes=False)
-    if not report.healthy:
-        return Snapped(None, Moved(), f"it is no function within {tol:g}, relative: {report.errors[0].message}")
+    error = first_error(rough)
+    if error is not None:
+        return Snapped(None, Moved(), f"it is no function within {tol:g}, relative: {error.message}")
     frame = Frame(rough)
-    moved = _moved(frame)
-    if moved.largest > tol:
-        return Snapped(None, moved, f"something would move by {moved.largest:.2g}, more than {tol:g}, relative.")
-    reason = frame.disagreement()
-    if reason is None:
-        for candidate in _candidates(frame):
-            reason = _objection(frame, candidate)
-            if reason is None:
-                return Snapped(candidate, moved, "")
-    return Snapped(None, Moved(), reason or "")
+    reach, reason = _reach(frame), ""
+    for candidate in _candidates(frame, reach):
+        if isinstance(candidate, tuple):
+            objection = _objection(frame, *candidate)
+            if objection is None:
+                return Snapped(*candidate, "")
+            reason = objection
+        elif candidate is not None:
+            reason = candidate
+    return Snapped(None, Moved(), reason)
 
 
-def _candidates(frame: Frame) -> Iterator[CPWL]:
-    """Exact functions to try, the one most like the data first."""
-    yield frame.rederived()
-    merged = Frame(merge(frame.snapped()))
-    yield merged.rederived()
-    fresh = merged.recut()
-    if fresh is not None:
-        yield merge(fresh)
+def _candidates(frame: Frame, reach: float) -> Iterator[tuple[CPWL, Moved] | str | None]:
+    """Exact functions to try, the one most like the data first, or why one cannot be made.
+
+    Where no two pieces share a law there is none to keep, and simplices are put together from their corners first.
+    """
+    each = np.arange(frame.p.outputs)
+    laws = frame.p.laws.gradient[frame.leader, each], frame.p.laws.offset[frame.leader, each]
+    rows = [(frame.contacts.facets[i][key].row, row) for (i, key), rows in frame.rows.items() for row in rows]
+    moved = _moved(frame.p, laws, rows, reach)
+    all_differ = len(np.unique(frame.label)) == frame.p.num_pieces
+    if all_differ:
+        yield _table(frame, reach)
+    split = frame.disagreement()
+    if split is not None:
+        yield split
+    else:
+        yield frame.rederived(), moved
+        merged = Frame(merge(frame.snapped()))
+        yield merged.rederived(), moved
+        fresh = merged.recut()
+        yield fresh if isinstance(fresh, str) else (merge(fresh), moved)
+    if not all_differ:
+        yield _table(frame, reach)
 
 
-def _moved(frame: Frame) -> Moved:
-    """How far the laws and the facets of the data are from what they are to become."""
-    p, laws = frame.p, frame.laws
-    given = p.laws.integer()
-    change = np.abs(laws[..., :-1] / laws[..., -1:] - given[..., :-1] / given[..., -1:])
+def _table(frame: Frame, reach: float) -> tuple[CPWL, Moved] | None:
+    """The table on the corners of the pieces, if they are simplices."""
+    table = from_corners(frame, reach)
+    if table is None:
+        return None
+    rows = [f.row for i in range(frame.p.num_pieces) for f in frame.facets[i]]
+    pairs = list(zip(rows, table.polyhedra.integer(), strict=True))
+    return table, _moved(frame.p, (table.laws.gradient, table.laws.offset), pairs, reach)
+
+
+def _moved(
+    p: CPWL,
+    laws: tuple[NDArray[np.float64], NDArray[np.float64]],
+    rows: list[tuple[int, NDArray[np.object_]]],
+    reach: float,
+) -> Moved:
+    """Bounds on how far laws and rows are from what they are to become, over the box ``|x_i| <= reach``."""
+    slopes, offsets = np.abs(p.laws.gradient - laws[0]), np.abs(p.laws.offset - laws[1])
+    largest = np.abs(p.laws.gradient).max(axis=(0, 2))
+    level = np.maximum(np.abs(p.laws.offset).max(axis=0), largest * reach)
+    scale = np.abs(p.laws.gradient).sum(axis=2).max(axis=0) * reach + np.abs(p.laws.offset).max(axis=0)
+    coefficient = max(_ratio(slopes.max(axis=(0, 2)), largest), _ratio(offsets.max(axis=0), level))
+    value = _ratio((slopes.sum(axis=2) * reach + offsets).max(axis=0), scale)
+    given = p.polyhedra.integer()
+    return Moved(coefficient, value, max((_shift(given[r], row, reach) for r, row in rows), default=0.0))
+
+
+def _ratio(change: NDArray[np.float64], scale: NDArray[np.float64]) -> float:
+    return float((change / np.where(scale > 0, scale, 1.0)).max())
+
+
+def _shift(old: NDArray[np.object_], new: NDArray[np.object_], reach: float) -> float:
+    """How far the hyperplane `new` is from points of `old` in the box ``|x_i| <= reach``, at most, relative to it.
+
+    There ``new - t old`` is the same as `new`; `t` is chosen to leave almost nothing of it.
+    """
+    k = int(np.argmax(np.abs(old[:-1])))
+    rest = new * old[k] - old * new[k]
+    size = abs(old[k]) * np.abs(new[:-1]).max()
+    left = np.asarray(np.abs(rest) / size, dtype=np.float64)
+    return float(left[:-1].sum() + left[-1] / reach)
+
+
+def _reach(frame: Frame) -> float:
+    """How far out the points inside the pieces, and the sides of their bounding boxes, lie."""
+    inside = [np.abs(x).max() for x in frame.inside if x is not None]
+    sides = np.abs(list(frame.boxes.values()))
+    return float(max(np.max(inside), np.max(sides, where=np.isfinite(sides), initial=0.0))) or 1.0
+
+
+def _objection(frame: Frame, candidate: CPWL, moved: Moved) -> str | None:
+    """What speaks against a candidate: the exact doctor, or that something is too far from the data."""
+    if moved.largest > frame.p.tol:
+        return f"something would move by {moved.largest:.2g}, relative, which is more than {frame.p.tol:g}."
+    error = first_error(candidate)
+    if error is not None:
+        return f"rounded laws and facets do not fit together exactly: {error.message}"
+    return _lost(frame, candidate) or (None if candidate.mesh is not None else _strayed(frame, candidate))
+
+
+def _lost(frame: Frame, candidate: CPWL) -> str | None:
+    """A piece that the candidate does not cover, of which a point inside and one beside each facet are asked."""
+    for i, facets in frame.facets.items():
+        inside = np.asarray(frame.inside[i])
+        x = np.array([inside, *(0.999 * f.point + 0.001 * inside for f in facets)])
+        if (find_pieces(candidate, x) < 0).any():
+            return f"piece {i} would be lost."
+    return None
+
+
+def _strayed(frame: Frame, candidate: CPWL) -> str | None:
+    """A piece in which the candidate has the law of another one, not only in a sliver thinner than the tolerance."""
+    laws = {tuple(law.ravel()): int(frame.label[i]) for i, law in enumerate(frame.laws)}
+    label = np.array([laws[tuple(law.ravel())] for law in candidate.laws.integer()])
+    probe = Probe(frame.p.tol)
+    boxes = np.array([probe.box(body) for body in candidate.polyhedra])
+    for i, (low, high) in frame.boxes.items():
+        meets = (boxes[:, 0] <= high).all(axis=1) & (boxes[:, 1] >= low).all(axis=1)
+        for j in np.flatnonzero(meets & (label != frame.label[i])):
+            one, two = frame.p.polyhedra[i], candidate.polyhedra[int(j)]
+            common = Polyhedron(np.concatenate([one.A, two.A]), np.concatenate([one.b, two.b]))
+            if probe.interior(common) is not None:
+                return f"piece {i} would get another law, and not only in a sliver."
+    return None

@@ -80,6 +80,25 @@ class Probe:
             answers.append((value, found.point))
         return answers
 
+    def box(self, polyhedron: Polyhedron) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The corners of a bounding box, in floats and a little wide; infinite where there is no bound."""
+        unit = np.eye(polyhedron.dim)
+        rough = self if self.tol else Probe(1e-9)
+        best = np.array([value for value, _ in rough.maxima(polyhedron, [*unit, *-unit])])
+        best += 1e-6 * (1 + np.where(np.isfinite(best), np.abs(best), 0.0))
+        return -best[polyhedron.dim :], best[: polyhedron.dim]
+
+    def ball(self, polyhedron: Polyhedron, most: float) -> tuple[NDArray[np.float64], float]:
+        """The centre and the radius, at most `most`, of a largest ball inside, in the largest norm and in floats.
+
+        >>> Probe(0.0).ball(Polyhedron.from_rows([[1, 0], [-1, 0]], [3, -1]), 10.0)[1]
+        1.0
+        """
+        upwards = np.append(np.zeros(polyhedron.dim), 1.0)
+        wide = np.column_stack([polyhedron.A, np.abs(polyhedron.A).sum(axis=1)])
+        found = self._load(np.vstack([wide, upwards]), np.append(polyhedron.b, most)).maximize(upwards)
+        return found.point[:-1], float(found.point[-1]) if found.status == "optimal" else 0.0
+
     def bounds(self, polyhedron: Polyhedron, rows: Polyhedron) -> bool:
         """Whether every one of the rows holds on the polyhedron, exactly or within `tol`.
 

@@ -73,10 +73,10 @@ def bundled_examples() -> Iterator[Example]:
     about = "Explicit model-predictive control of a double integrator, in floats."
     yield Example("MPC law", "mpc", about, _mpc(), -5, 5)
     about = "Heights at 48 scattered places, linear on their Delaunay triangles."
-    yield Example("Delaunay, 2-D", "delaunay_2d", about, _terrain(), 0, 100)
+    yield Example("Delaunay, 2-D", "plane", about, _plane(), 0, 100)
     about = "Random values at 16 random points of space, linear on their Delaunay tetrahedra."
-    yield Example("Delaunay, 3-D", "delaunay_3d", about, _room(), -10, 10)
-    about = "0 below the axis and min(y, 1 - 3 y + |x|) above: the fewest pieces on which Algorithm 1 fails."
+    yield Example("Delaunay, 3-D", "space", about, _space(), -10, 10)
+    about = "0 below the axis and min(y, 1 - 3 y + |x|) above. Five pieces are enough for Algorithm 1 to fail."
     yield Example("five pieces", "five_pieces", about, five_pieces(), -4, 4)
 
 
@@ -91,7 +91,7 @@ def _table() -> CPWL:
     return CPWL.from_grid([range(5), range(5)], heights)
 
 
-def _terrain() -> CPWL:
+def _plane() -> CPWL:
     """Two hills and a hollow as a surveyor sees them: at whole numbers of paces, to the foot, and never quite right."""
     rng = np.random.default_rng(7)
     places = np.concatenate([[[0, 0], [100, 0], [100, 100], [0, 100]], rng.integers(4, 97, (44, 2))])
@@ -101,7 +101,7 @@ def _terrain() -> CPWL:
     return _interpolant(places, np.rint(heights + rng.normal(0, 4, len(places))).astype(np.int64))
 
 
-def _room() -> CPWL:
+def _space() -> CPWL:
     rng = np.random.default_rng(5)
     return _interpolant(rng.integers(-10, 11, (16, 3)), rng.integers(-10, 11, 16))
 

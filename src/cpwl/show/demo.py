@@ -15,28 +15,26 @@ from cpwl.formats.atomic import write_bytes
 from cpwl.function.report import point_text
 from cpwl.show.bundled import bundled_examples
 from cpwl.show.report import write_report
-from cpwl.show.row import Row, compile_example, power_of_ten
+from cpwl.show.row import CHECKER, Row, compile_example, power_of_ten
 
-__all__ = ["CHECKER", "NOTES", "REPORT", "demo_table", "failures", "run_demo"]
+__all__ = ["NOTES", "REPORT", "demo_table", "failures", "run_demo"]
 
 Progress = Callable[[int, int, str], None]
 
-CHECKER = "checker.py"
 REPORT = "report.html"
 NOTES = (
-    "Hertrich (et al. 2021, up to a constant), Theorem 2: hidden neurons that suffice",
-    "  by the published bounds.",
-    "Algorithm 1: hidden neurons of the paper's construction, red where it is wrong.",
-    "our: hidden neurons of the network in the files.",
-    'proof: the verdict of checker.py, which shares no code with cpwl. "= proved": the',
-    '  network equals the function at every point. "<= e": it is nowhere off by more.',
-    "sec.: to compile, export, prove and check.",
+    "Hertrich (et al. 2021, up to a constant), Theorem 2: ReLU neurons that suffice",
+    "by the published bounds.  Algorithm 1: neurons of the paper's construction, red",
+    "where it is wrong.  ours: neurons of the network in the files.  proof: verdict",
+    "of checker.py, which shares no code with cpwl; = proved: the network equals the",
+    "function at every point; <= e: it is nowhere off by more than e.  sec: seconds",
+    "to compile, export, prove and check.",
 )
 """What the table's columns mean."""
 
 
 def run_demo(folder: str | Path, *, progress: Progress | None = None) -> list[Row]:
-    """Compile every bundled example into `folder`: function, networks and proofs, the checker, and one report on all."""
+    """Compile every bundled example into `folder`: functions, networks, proofs, the checker, and one report."""
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -59,12 +57,12 @@ def demo_table(rows: Sequence[Row]) -> Table:
     """The rows as a table for a terminal of 80 columns or more."""
     table = Table(box=SIMPLE_HEAD, padding=0, pad_edge=False, show_edge=False)
     table.add_column("function", no_wrap=True, style="bold")
-    for head in ("in-\nputs", "pie-\nces", "com-\npon.", "Her-\ntrich", "Theo-\nrem 2", "Algorithm\n1"):
+    for head in ("in-\nputs", "pie-\nces", "com-\npon.", "Her-\ntrich", "Theo-\nrem 2", "Algorithm 1"):
         table.add_column(head, justify="right", no_wrap=True)
-    table.add_column("our\nneu-\nrons", justify="right", style="bold green", no_wrap=True)
+    table.add_column("ours", justify="right", style="bold green", no_wrap=True)
     table.add_column("lay-\ners", justify="right", no_wrap=True)
-    table.add_column("proof", no_wrap=True)
-    table.add_column("sec.", justify="right", no_wrap=True)
+    table.add_column("proof,\nchecked", no_wrap=True)
+    table.add_column("sec", justify="right", no_wrap=True)
     for row in rows:
         p = row.example.function
         table.add_row(
@@ -81,10 +79,10 @@ def demo_table(rows: Sequence[Row]) -> Table:
 
 
 def failures(rows: Sequence[Row]) -> list[str]:
-    """Where Algorithm 1 is wrong, one line a function."""
+    """What Algorithm 1 gives where it is wrong, one line a function."""
     return [
-        f"{row.example.name}: at {point_text(at.point)} Algorithm 1 gives {float(at.network_value):.4g}, "
-        f"the function is {float(at.function_value):.4g}."
+        f"{row.example.name:<14}{float(at.network_value):.4g} instead of {float(at.function_value):.4g} "
+        f"at {point_text(at.point)}"
         for row in rows
         if (at := row.failure) is not None
     ]

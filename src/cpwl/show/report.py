@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -70,7 +71,7 @@ sup { line-height: 0; }
 .picture svg { border-radius: 8px; }
 figure { margin: 0; }
 figcaption { color: var(--soft); font-size: .78rem; margin-top: 5px; }
-figcaption.wrong { color: var(--wrong); }
+figcaption.wrong { color: var(--wrong); font-weight: 500; }
 .curve { background: var(--page); }
 .curve polyline { fill: none; stroke: var(--paper); stroke-width: 2; stroke-linejoin: round; }
 .curve circle { fill: var(--ours); stroke: var(--card); stroke-width: 1; }
@@ -86,7 +87,7 @@ figcaption.wrong { color: var(--wrong); }
 .counts > .ours, .counts > .wrong { color: inherit; }
 .counts > .ours { color: var(--ours); font-weight: 700; }
 .counts > .wrong { color: var(--wrong); }
-.bar { grid-column: 1 / -1; height: 9px; border-radius: 2px; margin-bottom: 6px; min-width: 2px; position: relative; }
+.bar { grid-column: 1 / -1; height: 9px; border-radius: 2px; margin-bottom: 6px; position: relative; }
 .bar.prior { background: var(--prior); }
 .bar.theorem { background: var(--theorem); }
 .bar.paper { background: var(--paper); }
@@ -96,7 +97,7 @@ figcaption.wrong { color: var(--wrong); }
   transform: skewX(-20deg); border: solid var(--card); border-width: 0 4px; }
 .proved { display: grid; gap: 8px; align-content: start; border-left: 3px solid var(--good); padding-left: 12px; }
 .proved b { display: block; font-size: .78rem; color: var(--soft); font-weight: 600; }
-.files { display: flex; flex-wrap: wrap; gap: 4px 12px; font-size: .82rem; align-content: end; }
+.files { display: flex; flex-wrap: wrap; gap: 4px 10px; font-size: .76rem; align-content: end; }
 a { color: var(--ours); text-decoration: none; }
 a:hover { text-decoration: underline; }
 footer { font-size: .85rem; margin-top: 32px; border-top: 1px solid var(--line); padding-top: 14px; }
@@ -197,7 +198,7 @@ def _counts(row: Row) -> str:
     )
     drawn = []
     for title, mark, kind, count in counts:
-        cut = " cut" if count > row.theorem2 else ""
+        cut = " cut" if count > row.theorem2 > 0 else ""
         share = 100 * min(1.0, count / max(row.theorem2, 1)) if count < 10**300 else 100.0
         drawn.append(
             f'<span{mark}>{title}</span><span{mark}>{_power(count)}</span><span class="bar {kind}{cut}" '
@@ -208,33 +209,36 @@ def _counts(row: Row) -> str:
 
 def _proofs(row: Row) -> str:
     rounding = row.exported.evaluation_bound
-    adds = "" if rounding is None else f" Evaluation in float64 adds at most {rounded_up(rounding['float64'])}."
+    adds = (
+        ""
+        if rounding is None
+        else f". Evaluation in float64 adds at most {_statement(rounded_up(rounding['float64']))}."
+    )
     return (
         f'<div class="proved"><p><b>exact network, {"checked" if row.verdict.accepted else "refused"} apart</b>'
         f"{_statement(row.exact.statement)}</p>"
-        f"<p><b>ONNX file, its float64 weights</b>{_statement(row.exported.statement)}.{adds}</p></div>"
+        f"<p><b>ONNX file, its float64 weights</b>{_statement(row.exported.statement)}{adds}</p></div>"
     )
 
 
 def _files(row: Row) -> str:
-    names = ("function", "ONNX", "its proof", "exact network", "its proof")
+    names = ("function", "ONNX", "ONNX proof", "exact", "exact proof")
     links = (f'<a href="{escape(file.name)}">{name}</a>' for name, file in zip(names, row.files, strict=True))
     return f'<div class="files">{"".join(links)}</div>'
 
 
 def _footnote(rows: Sequence[Row]) -> str:
-    slug = escape(rows[-1].example.slug) if rows else "law"
-    command = f"python -I checker.py {slug}.json {slug}.network.json {slug}.exact.proof.json"
+    largest = max(rows, key=lambda row: row.sizes.neurons)
     return (
         "<p>Check a proof again, in the folder of this page, with nothing but Python:</p>"
-        f"<pre><code>{command}</code></pre>"
-        "<p>“= proved” means that the exact network equals the function at every point of every piece; “≤ e” that it is "
-        "nowhere off by more than e. The ONNX file has the weights rounded to float64, and a proof of its own.</p>"
-        "<p>Hertrich et al. 2021 (up to a constant, taken as 1) and Theorem 2: hidden neurons that suffice for any function with as "
-        "many inputs, pieces and components. Algorithm 1: hidden neurons of the construction that the paper proves Theorem "
-        "2 with, as printed. Bars are on a linear scale; Theorem 2 is the full width.</p>"
-        "<p>Pictures of two inputs are dark where the function is low and bright where it is high. Times are for compiling, "
-        "exporting, both proofs and the check.</p>"
+        f"<pre><code>{escape(largest.recheck)}</code></pre>"
+        "<p>“= proved” means that the exact network equals the function at every point of every piece; “≤ e” that it "
+        "is nowhere off by more than e. The ONNX file has the weights rounded to float64, and a proof of its own.</p>"
+        "<p>Hertrich et al. 2021 (up to a constant, taken as 1) and Theorem 2: hidden neurons that suffice for any "
+        "function with as many inputs, pieces and components. Algorithm 1: hidden neurons of the construction behind "
+        "Theorem 2, as printed. Bars are on a linear scale; Theorem 2 is the full width, and what is cut is longer.</p>"
+        "<p>Pictures of two inputs are dark where the function is low and bright where it is high. Times are for "
+        "compiling, exporting, both proofs and the check.</p>"
     )
 
 
@@ -244,7 +248,8 @@ def _chip(row: Row) -> str:
 
 
 def _statement(text: str) -> str:
-    return escape(text.replace("<=", "≤").replace(" - ", " − "))
+    shown = escape(text.replace("<=", "≤").replace(" - ", " − "))
+    return re.sub(r"e-0*(\d+)", r"·10<sup>−\1</sup>", shown)
 
 
 def _power(count: int) -> str:

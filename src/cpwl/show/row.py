@@ -25,7 +25,20 @@ from cpwl.function import CPWL
 from cpwl.network import Sizes
 from cpwl.show.bundled import Example
 
-__all__ = ["Failure", "Files", "Row", "Verdict", "check_proof", "compile_example", "power_of_ten", "rounded_up"]
+__all__ = [
+    "CHECKER",
+    "Failure",
+    "Files",
+    "Row",
+    "Verdict",
+    "check_proof",
+    "compile_example",
+    "power_of_ten",
+    "rounded_up",
+]
+
+CHECKER = "checker.py"
+"""The name of the checker, and of its copy beside the proofs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,6 +131,12 @@ class Row:
         if isinstance(bound, tuple):
             return f"<= {rounded_up(bound[0])} + {rounded_up(bound[1])} |x|"
         return f"<= {rounded_up(bound)}" if bound else "= proved"
+
+    @property
+    def recheck(self) -> str:
+        """The command line that has the exact network's proof checked again, in the folder of the files."""
+        names = (self.files.law.name, self.files.network.name, self.files.proof.name)
+        return " ".join(("python", "-I", CHECKER, *names))
 
 
 def compile_example(example: Example, folder: Path) -> Row:

@@ -1,0 +1,73 @@
+"""Few sets that cover everything: which planes carry the gates."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import coo_array
+
+__all__ = ["cover"]
+
+_SMALL = 400  # elements up to which the integer program is tried
+_NODES = 200  # of its search; a limit in seconds would make the result depend on the machine
+
+S = TypeVar("S", bound=Hashable)
+
+
+def cover(sets: Mapping[S, Sequence[int]], *, exact: bool = True) -> dict[int, S]:
+    """For each element one of few sets that contain it: greedy, and for small inputs HiGHS's integer program.
+
+    >>> cover({"a": [0, 1], "b": [1, 2], "c": [0, 1, 2]})
+    {0: 'c', 1: 'c', 2: 'c'}
+    """
+    best = _greedy(sets)
+    count = len(set(best.values()))
+    if exact and count > 1 and len(best) <= _SMALL:
+        found = _integer_program(sets)
+        if found is not None and len(set(found.values())) < count:
+            return found
+    return best
+
+
+def _greedy(sets: Mapping[S, Sequence[int]]) -> dict[int, S]:
+    """The largest set first, by what it still adds; equal ones in the order given."""
+    keys = list(sets)
+    heap = [(-len(sets[key]), i) for i, key in enumerate(keys)]
+    heapq.heapify(heap)
+    chosen: dict[int, S] = {}
+    while heap:
+        size, i = heapq.heappop(heap)
+        new = [e for e in sets[keys[i]] if e not in chosen]
+        if len(new) < -size:
+            if new:
+                heapq.heappush(heap, (-len(new), i))
+            continue
+        chosen.update(dict.fromkeys(new, keys[i]))
+    return dict(sorted(chosen.items()))
+
+
+def _integer_program(sets: Mapping[S, Sequence[int]]) -> dict[int, S] | None:
+    keys = [key for key in sets if len(sets[key])]
+    elements = sorted({e for key in keys for e in sets[key]})
+    row = {e: i for i, e in enumerate(elements)}
+    place = [(row[e], j) for j, key in enumerate(keys) for e in sets[key]]
+    i, j = np.array(place, dtype=np.int64).T
+    holds = coo_array((np.ones(len(place)), (i, j)), shape=(len(elements), len(keys))).tocsr()
+    answer = milp(
+        np.ones(len(keys)),
+        constraints=LinearConstraint(holds, 1, np.inf),
+        integrality=np.ones(len(keys)),
+        bounds=Bounds(0, 1),
+        options={"node_limit": _NODES},
+    )
+    if answer.x is None:
+        return None
+    chosen: dict[int, S] = {}
+    for k in sorted(np.flatnonzero(answer.x > 0.5).tolist(), key=lambda k: (-len(sets[keys[k]]), k)):
+        for e in sets[keys[k]]:
+            chosen.setdefault(e, keys[k])
+    return dict(sorted(chosen.items())) if len(chosen) == len(elements) else None

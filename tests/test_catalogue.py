@@ -1,0 +1,150 @@
+"""Every construction on every function of the catalogue: compiled, proved, checked apart, and equal at points."""
+
+import subprocess
+import sys
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+from catalogue import CASES, compiled, function, names
+from proofs import CHECKER, checker, documents, write_documents
+from rational_pieces import piece_data, points_in_pieces
+
+from cpwl import CPWL, Certificate, ConstructionError, certify, compile
+from cpwl.certify.rounding import box_of
+from cpwl.compiler import CONSTRUCTIONS
+from cpwl.exact.rational import fraction_array
+
+EVERY = [case.name for case in CASES]
+EXACT = names(without="float")
+BOTH = [(name, construction) for name in EVERY for construction in CONSTRUCTIONS]
+
+
+@cache
+def certificate(name: str, construction: str) -> Certificate | None:
+    """The proof for a case, made once; None where the construction is found to be wrong."""
+    made = compiled(name, construction)
+    return None if made is None else certify(function(name), made.network)
+
+
+def law(piece, output, x):
+    """The value at `x` of the law that an output follows on a piece."""
+    *gradient, offset = piece.laws[output]
+    return sum((g * v for g, v in zip(gradient, x, strict=True)), offset)
+
+
+def test_the_catalogue_is_large_and_its_functions_are_small():
+    """Forty functions or more, with distinct names, of at most 60 pieces each."""
+    assert len(set(EVERY)) == len(EVERY) >= 40
+    assert max(function(name).num_pieces for name in EVERY) <= 60
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_tags_are_true(name):
+    """A case is tagged "float" iff it has a tolerance, and "bounded" iff a box holds its pieces."""
+    assert (name in names("float")) == (function(name).tol > 0)
+    assert (name in names("bounded")) == (box_of(function(name)) is not None)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_nothing_is_wrong_with_it(name):
+    """The doctor finds no error."""
+    assert function(name).doctor().errors == ()
+
+
+@pytest.mark.parametrize(("name", "construction"), BOTH)
+def test_every_construction_is_proved(name, construction):
+    """Equality for exact data, a small error for float data; Algorithm 1 is refused where it is wrong."""
+    proof = certificate(name, construction)
+    if proof is None:
+        assert construction == "paper"
+        assert name in names("wrong")
+        return
+    if name in names("unbounded noise"):
+        assert not proof.proved
+        assert proof.reason.startswith("not proved: ")
+        return
+    assert proof.proved
+    assert proof.error_bound == 0 or (function(name).tol > 0 and proof.error_bound < Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize("name", names("wrong"))
+def test_refused_constructions_are_wrong_at_their_witness(name):
+    """Where Algorithm 1 is refused, its network exceeds the function at the witness, in rationals."""
+    p = function(name)
+    with pytest.raises(ConstructionError) as caught:
+        compile(p, construction="paper")
+    x = fraction_array(caught.value.details["point"])[None]
+    output = caught.value.details["output"]
+    network = compile(p, construction="paper", check=False).network
+    assert network(x)[0, output] > p(x)[0, output]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_auto_is_never_larger(name):
+    """ "auto" has at most the neurons of every construction that is right."""
+    others = [made for made in (compiled(name, c) for c in CONSTRUCTIONS) if made is not None]
+    best = compiled(name, "auto")
+    assert best is not None
+    assert best.sizes.neurons == min(made.sizes.neurons for made in others)
+
+
+@pytest.mark.parametrize(("name", "construction"), [(n, c) for n, c in BOTH if n not in names("unbounded noise")])
+def test_the_checker_agrees(name, construction, tmp_path):
+    """The stand-alone checker accepts the saved files and finds the same bound."""
+    made, proof = compiled(name, construction), certificate(name, construction)
+    if made is None or proof is None:
+        return
+    assert checker.check(*documents(tmp_path, function(name), made.network, proof)) == proof.error_bound
+
+
+@pytest.mark.parametrize(
+    "name", ["zero", "thirds_and_sevenths", "wrong_for_algorithm_1", "delaunay_space", "three_outputs", "control_law"]
+)
+def test_the_checker_runs_alone(name, tmp_path):
+    """The checker needs no package: `python -I checker.py` proves from files."""
+    made, proof = compiled(name, "auto"), certificate(name, "auto")
+    assert made is not None
+    assert proof is not None
+    paths = write_documents(tmp_path, function(name), made.network, proof)
+    run = subprocess.run(
+        [sys.executable, "-I", CHECKER, *paths], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.startswith("proved")
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_values_are_those_of_the_laws(name):
+    """At random rational points of every piece, boundary included, function and network give the piece's law."""
+    p = function(name)
+    made = compiled(name, "auto")
+    assert made is not None
+    pieces = piece_data(p)
+    places = points_in_pieces(p, 6, seed=0)
+    x = np.array([point for _, point in places], dtype=object)
+    expected = np.array([[law(pieces[i], j, point) for j in range(p.outputs)] for i, point in places], dtype=object)
+    assert (p(x) == expected).all()
+    assert (made.network(x) == expected).all()
+
+
+@pytest.mark.parametrize("name", names("float"))
+def test_float_data_is_met_within_its_tolerance(name):
+    """At random points of every piece the network is within the tolerance of the law, relative."""
+    p = function(name)
+    made = compiled(name, "auto")
+    assert made is not None
+    x = np.array([np.array(point, dtype=float) for _, point in points_in_pieces(p, 6, seed=0)])
+    size = 1 + np.abs(x).max()
+    np.testing.assert_allclose(
+        made.network(x), p(x), atol=p.tol * size * np.abs(p.laws.gradient).max(), equal_nan=False
+    )
+
+
+@pytest.mark.xfail(strict=True, reason="HiGHS takes 1e20 for infinity and refuses the program: SolverError")
+def test_scales_beyond_the_solver():
+    """Exact data compiles at any scale: the solver only proposes."""
+    p = CPWL.from_breakpoints([0, 10**21], [0, 1], left_slope=0, right_slope=0)
+    network = compile(p).network
+    assert certify(p, network).error_bound == 0
