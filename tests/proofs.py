@@ -8,9 +8,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from cpwl import CPWL, Certificate, Network, save
+import numpy as np
 
-__all__ = ["CHECKER", "checker", "documents", "write_documents"]
+from cpwl import CPWL, Certificate, Network, save
+from cpwl.network.network import exact_layers
+
+__all__ = ["CHECKER", "checker", "documents", "rounded", "write_documents"]
 
 CHECKER = Path(__file__).parents[1] / "src" / "cpwl" / "certify" / "checker.py"
 
@@ -42,3 +45,13 @@ def documents(folder: Path, p: CPWL, network: Network, certificate: Certificate)
         json.loads(path.read_text("utf-8")) for path in write_documents(folder, p, network, certificate)
     )
     return function, weights, proof
+
+
+def rounded(network: Network, dtype: type[np.floating[Any]]) -> Network:
+    """The network with every weight rounded to that format, once; a network of floats."""
+    return Network(
+        [
+            tuple(array.astype(float).astype(dtype).astype(float) for array in (weight.toarray(), bias))
+            for weight, bias in exact_layers(network)
+        ]
+    )

@@ -52,6 +52,12 @@ def test_a_jump_has_its_largest_point_as_witness():
     assert "at x = (1, 1) piece 0 gives 0 and piece 1 gives 1" in jump.message
 
 
+def test_jumps_come_largest_first():
+    """Three boxes in a row, each one higher than the last by more than before."""
+    p = boxes([([0], [1]), ([1], [2]), ([2], [3])], [([0], 0), ([0], 1), ([0], 4)])
+    assert [(f.pieces, f.size) for f in p.doctor().errors] == [((1, 2), 3.0), ((0, 1), 1.0)]
+
+
 def test_a_jump_of_1e_30_is_found_in_exact_data():
     """Exact data must be exactly consistent."""
     p = boxes([([0], [1]), ([1], [2])], [([0], 0), ([0], Fraction(1, 10**30))])
@@ -114,10 +120,10 @@ def test_overlapping_pieces_with_different_laws():
 
 
 def test_overlapping_pieces_with_one_law_are_a_note():
-    """The function is well defined; it is only said."""
+    """The function is well defined; it is only said, and that the law is the same."""
     report = boxes([([0, 0], [2, 1]), ([1, 0], [3, 1])], [ZERO, ZERO]).doctor()
     assert report.healthy
-    assert [f.kind for f in report] == ["overlap"]
+    assert [f.kind for f in report] == ["overlap", "repeated laws"]
 
 
 @pytest.mark.parametrize("low", [0, 1])

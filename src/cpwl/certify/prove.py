@@ -101,7 +101,7 @@ def certify(
     bound = _total(proof.shortfall, weights)
     _check_size(p, network, bound, max_error, tables)
     document = _document(p, tables, wiring, outputs, bound, box)
-    return Certificate(True, bound, "", evaluation_bound(network, tables, wiring, box), document)
+    return Certificate(True, bound, "", evaluation_bound(network, wiring, box), document)
 
 
 def _upward(x: Fraction) -> float:

@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.certify.entries import Entry, Prover, text
-from cpwl.certify.recover import Wiring
+from cpwl.certify.recover import Group, Wiring
 from cpwl.function import CPWL
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 
 __all__ = ["Box", "box_of", "deviation", "evaluation_bound"]
 
-_UNIT = {"float64": 2.0**-53, "float32": 2.0**-24}
+Floats = NDArray[np.float64]
+_FORMATS: dict[str, type[np.floating[Any]]] = {"float64": np.float64, "float32": np.float32}
+_SLACK = 1.0000001  # for the rounding of the bound itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,23 +116,23 @@ def _size(law: NDArray[np.object_], box: Box | None) -> tuple[Fraction, Fraction
     return abs(center) + spread, Fraction(0)
 
 
-def evaluation_bound(
-    network: Network, tables: list[NDArray[np.object_]], wiring: Wiring, box: Box | None
-) -> dict[str, float] | None:
-    """Bounds on the rounding of evaluation in float64 and float32 on the box.
+def evaluation_bound(network: Network, wiring: Wiring, box: Box | None) -> dict[str, float] | None:
+    """Bounds on the rounding of evaluation in float64 and float32 on the box, for inputs of that format.
 
-    A sum of `k` products in any order is off by at most ``g_k sum |terms|``, ``g_k = k u / (1 - k u)``. A
-    maximum of perturbed inputs is off by at most the larger perturbation plus the roundings of its own neurons:
-    errors add up over layers, and never multiply.
+    A sum with at most `k` roundings on the way of each term, in any order, is off by at most ``g_k sum |terms|``,
+    ``g_k = k u / (1 - k u)``; weights that the format does not have are rounded first, which is one more. Beyond the
+    first layer weights are 1 and -1, and of the neurons of a value at most two are not 0: reading it is one sum of two
+    terms, which is off by at most `u` times the result. A maximum of perturbed inputs is off by at most the larger
+    perturbation plus the roundings of its own neurons: errors add up over layers, and never multiply.
     """
     if box is None:
         return None
-    return {name: _evaluation(network, tables, wiring, box, unit) for name, unit in _UNIT.items()}
+    return {name: _evaluation(network, wiring, box, name) for name in _FORMATS}
 
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """Bounds of a value on the box, of the sum of its neurons' outputs, the number of neurons, and its error."""
+    """Bounds of a value on the box, of the sum of its neurons' outputs, how many of them are not 0, and its error."""
 
     low: float
     high: float
@@ -141,33 +143,79 @@ class _Value:
     def signed(self, reference: int) -> _Value:
         return self if reference > 0 else _Value(-self.high, -self.low, self.terms, self.count, self.error)
 
+    def reading(self, unit: float) -> float:
+        """The rounding of reading it: none for one term, and for two `u` times their sum."""
+        size = max(abs(self.low), abs(self.high)) + self.error
+        return unit * size if self.count == 2 else 0.0
 
-def _evaluation(network: Network, tables: list[NDArray[np.object_]], wiring: Wiring, box: Box, unit: float) -> float:
-    components = np.concatenate(tables).astype(np.float64)
-    low, high = (np.array([float(v) for v in side]) for side in (box.low, box.high))
-    center, half = (low + high) / 2, (high - low) / 2
-    reach = np.maximum(np.abs(low), np.abs(high))
-    middle = components[:, :-1] @ center + components[:, -1]
-    spread = np.abs(components[:, :-1]) @ half
-    inputs = network.inputs
-    # A component is a value whose terms are its products.
-    terms = np.abs(components[:, :-1]) @ reach + np.abs(components[:, -1])
-    values = [_Value(m - s, m + s, t, inputs + 1, 0.0) for m, s, t in zip(middle, spread, terms, strict=True)]
-    gamma = [k * unit / (1 - k * unit) for k in range(2 * (inputs + 1) + 8)]
-    for layer in wiring.layers:
-        values = [_group_value([values[abs(r) - 1].signed(r) for r in g.references], gamma) for g in layer]
+
+def _evaluation(network: Network, wiring: Wiring, box: Box, name: str) -> float:
+    unit = float(np.finfo(_FORMATS[name]).eps) / 2
+    low, high, error = _first_layer(network, box, name)
+    if not wiring.layers:
+        return float(error.max()) * _SLACK
+    values = [_lowest_value(group, low, high, error) for group in wiring.layers[0]]
+    for layer in wiring.layers[1:]:
+        values = [_group_value([values[abs(r) - 1].signed(r) for r in g.references], unit) for g in layer]
     outputs = [values[abs(r) - 1] for r in wiring.output]
-    return max((v.error + gamma[v.count] * (v.terms + v.error)) * 1.0000001 for v in outputs)
+    return max(v.error + v.reading(unit) for v in outputs) * _SLACK
 
 
-def _group_value(parts: list[_Value], gamma: list[float]) -> _Value:
+def _first_layer(network: Network, box: Box, name: str) -> tuple[Floats, Floats, Floats]:
+    """Bounds of what each neuron of the first affine map reads, and of its rounding."""
+    weight, bias = network.layers[0]
+    dtype = _FORMATS[name]
+    below, above = (np.array([float(v) for v in side]) for side in (box.low, box.high))
+    middle = weight @ ((below + above) / 2) + bias
+    spread = abs(weight) @ ((above - below) / 2)
+    reach = np.maximum(np.abs(below), np.abs(above))
+    terms = abs(weight) @ reach + np.abs(bias)
+    products = np.diff(weight.indptr)
+    row = np.repeat(np.arange(len(bias)), products)
+    inexact = np.zeros(len(bias), dtype=np.int64)  # a product with a power of 2 is not rounded
+    np.maximum.at(inexact, row, np.abs(np.frexp(weight.data)[0]) != 0.5)
+    sums = np.maximum(products + (bias != 0) - 1, 0)
+    k = sums + inexact + _is_rounded(network, dtype)
+    unit, least = float(np.finfo(dtype).eps) / 2, float(np.finfo(dtype).tiny)
+    underflow = least * (2 * products + 2 + reach.sum())  # of weights and of results, even where they go to 0
+    error = k * unit / (1 - k * unit) * terms + np.where((products > 0) | (k > 0), underflow, 0.0)
+    if max(np.abs(weight.data).max(initial=0.0), np.abs(bias).max(), terms.max()) >= np.finfo(dtype).max / 4:
+        error = np.full(len(bias), np.inf)
+    return middle - spread, middle + spread, error
+
+
+def _is_rounded(network: Network, dtype: type[np.floating[Any]]) -> NDArray[np.int64]:
+    """1 for each neuron of the first affine map with a weight that the format does not have."""
+    weight, bias = exact_layers(network)[0]
+    result = np.zeros(len(bias), dtype=np.int64)
+    with np.errstate(over="ignore"):
+        for i, value in [*zip(weight.rows.tolist(), weight.data, strict=True), *enumerate(bias)]:
+            near = float(dtype(float(value)))
+            if not np.isfinite(near) or Fraction(near) != value:
+                result[i] = 1
+    return result
+
+
+def _lowest_value(group: Group, low: Floats, high: Floats, error: Floats) -> _Value:
+    """A value of the first layer. ``s(u) - s(-u)`` is off by no more than the larger of the two roundings."""
+    *first, j, k = group.neurons
+    base = max(abs(low[j]), abs(high[j])) + max(error[j], error[k])
+    if not first:
+        return _Value(low[j], high[j], base, 1, max(error[j], error[k]))
+    gain = max(0.0, high[first[0]] + error[first[0]])
+    top = (max(low[j], low[j] + low[first[0]]), high[j] + max(0.0, high[first[0]]))
+    return _Value(*top, gain + base, 2, error[first[0]] + max(error[j], error[k]))
+
+
+def _group_value(parts: list[_Value], unit: float) -> _Value:
     u = parts[0]
-    own = gamma[u.count] * (u.terms + u.error)  # the rounding of s(u), and of s(-u)
-    size = max(abs(u.low), abs(u.high)) + 2 * own
+    own = u.reading(unit)
+    base = max(abs(u.low), abs(u.high)) + u.error + own
     if len(parts) == 1:
-        return _Value(u.low, u.high, size, 2, u.error + 2 * own)
+        return _Value(u.low, u.high, base, 1, u.error + own)
     v = parts[1]
-    both = gamma[u.count + v.count] * (u.terms + v.terms + u.error + v.error)
-    gain = max(0.0, v.high - u.low) + both
-    error = max(u.error, v.error) + 2 * own + both
-    return _Value(max(u.low, v.low), max(u.high, v.high), gain + size, 3, error)
+    k = u.count + v.count - 1
+    both = k * unit / (1 - k * unit) * (u.terms + v.terms)
+    gain = max(0.0, v.high - u.low + u.error + v.error + both)
+    error = max(u.error, v.error) + own + both
+    return _Value(max(u.low, v.low), max(u.high, v.high), gain + base, 2, error)

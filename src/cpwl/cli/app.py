@@ -12,6 +12,7 @@ from cpwl.cli.bounds import bounds
 from cpwl.cli.check import check
 from cpwl.cli.compile import compile
 from cpwl.cli.demo import demo
+from cpwl.cli.doctor import doctor
 from cpwl.cli.figures import figures
 from cpwl.cli.output import run
 
@@ -25,6 +26,7 @@ _EPILOG = (
 _app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 _app.command()(compile)
 _app.command()(check)
+_app.command()(doctor)
 _app.command()(bounds)
 _app.command()(figures)
 _app.command()(demo)

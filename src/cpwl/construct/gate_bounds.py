@@ -55,7 +55,7 @@ class Slopes:
         self._content: dict[int, tuple[NDArray[np.float64], NDArray[np.float64], list[tuple[int, float]]]] = {}
 
     def range(self, number: int) -> tuple[Rational, Rational]:
-        """Bounds of ``d / l``: at the rays of the fans if `d` has hinges only, else by slopes along the normal of `l`."""
+        """Bounds of ``d / l``: exact for each fan if `d` has hinges only, else by slopes along the normal of `l`."""
         gate = self.circuit.gates[number]
         if not gate.content.gates:
             exact = fan_range(gate, self.circuit.planes)
@@ -119,7 +119,7 @@ def fan_range(gate: Gate, planes: Sequence[Plane]) -> tuple[Rational, Rational] 
 
 
 def _one_fan(span: Sequence[tuple[Plane, Rational]], l: Plane) -> tuple[Rational, Rational, Rational]:
-    """Range of ``(sum w s(h) - slope m) / l`` for hinges ``h = x l + y m``, with `m` the first of them; and the slope."""
+    """Range of ``(sum w s(h) - slope m) / l`` for hinges ``h = x l + y m``, `m` the first of them; and the slope."""
     m = span[0][0]
     i, j = next((i, j) for i in range(len(l)) for j in range(i) if l[i] * m[j] - l[j] * m[i])
     det = l[i] * m[j] - l[j] * m[i]

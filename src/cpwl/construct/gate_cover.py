@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 import heapq
+from typing import Any
 
 import highspy
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array, vstack
 
 __all__ = ["cover"]
 
 _MOST = 1500  # points up to which the MIP is asked
-_NODES = 2000  # a limit on nodes, unlike one on time, gives the same answer every time
-_SECONDS = 20.0
+_OPTIONS: dict[str, Any] = {
+    "output_flag": False,
+    "threads": 1,
+    "mip_max_nodes": 2000,  # A limit on nodes, unlike one on time, gives the same answer every time.
+    "time_limit": 60.0,
+    "mip_abs_gap": 0.01,
+    "mip_rel_gap": 0.0,
+}
 
 
-def cover(point: NDArray[np.int64], line: NDArray[np.int64], cost: NDArray[np.float64]) -> NDArray[np.int64]:
+def cover(
+    point: NDArray[np.int64], line: NDArray[np.int64], cost: NDArray[np.float64], alone: NDArray[np.bool_] | None = None
+) -> NDArray[np.int64]:
     """Lines of small total cost such that every point is on one: `point[i]` is on `line[i]`.
+
+    No two of the lines that want their points `alone` are chosen for one point; beyond the MIP none of them is.
 
     >>> cover(np.array([0, 1, 1, 2]), np.array([0, 0, 1, 1]), np.ones(2))
     array([0, 1])
     """
     count = int(point.max(initial=-1)) + 1
     table = csr_array((np.ones(len(point)), (point, line)), shape=(count, len(cost)))
-    chosen = _greedy(table, cost)
-    return _mip(table, cost, chosen) if count <= _MOST else chosen
+    alone = np.zeros(len(cost), dtype=bool) if alone is None else alone
+    common = np.flatnonzero(~alone)
+    chosen = common[_greedy(csr_array(table[:, common]), cost[common])]
+    return _mip(table, cost, alone, chosen) if count <= _MOST else chosen
 
 
-def _greedy(table: csr_array, cost: NDArray[np.float64]) -> NDArray[np.int64]:
+def _greedy(table: csr_array[Any, tuple[int, int]], cost: NDArray[np.float64]) -> NDArray[np.int64]:
     """The point with the fewest lines left first (Karp and Sipser), by the line with the most open points a cost.
 
     A line is open as long as it has a point that is; among equals the one whose other points have few lines wins.
@@ -46,7 +59,9 @@ def _greedy(table: csr_array, cost: NDArray[np.float64]) -> NDArray[np.int64]:
         known, i = heapq.heappop(waiting)
         if covered[i] or known != useful[i]:
             continue
-        best = max(lines[i], key=lambda h: (gain[h] / cost[h], -min(useful[j] for j in points[h] if not covered[j]), -h))
+        best = max(
+            lines[i], key=lambda h: (gain[h] / cost[h], -min(useful[j] for j in points[h] if not covered[j]), -h)
+        )
         chosen.append(best)
         for j in [j for j in points[best] if not covered[j]]:
             covered[j] = True
@@ -59,31 +74,38 @@ def _greedy(table: csr_array, cost: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.array(sorted(set(chosen)), dtype=np.int64)
 
 
-def _mip(table: csr_array, cost: NDArray[np.float64], start: NDArray[np.int64]) -> NDArray[np.int64]:
+def _mip(
+    table: csr_array[Any, tuple[int, int]],
+    cost: NDArray[np.float64],
+    alone: NDArray[np.bool_],
+    start: NDArray[np.int64],
+) -> NDArray[np.int64]:
     """The cheapest cover, or the best one found within the limits; at worst the one given."""
-    rows, columns = table.shape
+    columns = len(cost)
+    packed = csr_array(table @ diags_array(alone.astype(np.float64)))
+    packed.eliminate_zeros()
+    packed = packed[np.diff(packed.indptr) > 1]
+    rows = csr_array(vstack([table, packed]))
     lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = columns, rows
+    lp.num_col_, lp.num_row_ = columns, rows.shape[0]
     lp.col_cost_ = cost
     lp.col_lower_, lp.col_upper_ = np.zeros(columns), np.ones(columns)
-    lp.row_lower_, lp.row_upper_ = np.ones(rows), np.full(rows, highspy.kHighsInf)
+    free = np.full(table.shape[0], highspy.kHighsInf)
+    lp.row_lower_ = np.concatenate([np.ones(table.shape[0]), np.full(packed.shape[0], -highspy.kHighsInf)])
+    lp.row_upper_ = np.concatenate([free, np.ones(packed.shape[0])])
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = table.indptr, table.indices, table.data
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = rows.indptr, rows.indices, rows.data
     lp.integrality_ = [highspy.HighsVarType.kInteger] * columns
     highs = highspy.Highs()
-    options = {"output_flag": False, "threads": 1, "mip_max_nodes": _NODES, "time_limit": _SECONDS, "mip_abs_gap": 0.01}
-    for name, value in {**options, "mip_rel_gap": 0.0}.items():
+    for name, value in _OPTIONS.items():
         highs.setOptionValue(name, value)
     highs.passModel(lp)
-    given = np.zeros(columns)
-    given[start] = 1.0
     known = highspy.HighsSolution()
-    known.col_value = given.tolist()
+    known.col_value = np.isin(np.arange(columns), start).astype(np.float64).tolist()
     highs.setSolution(known)
     highs.run()
-    found = np.flatnonzero(np.array(highs.getSolution().col_value[:columns]) > 0.5)
-    covers = len(found) and (np.bincount(table.indices, minlength=columns) >= 0).all()
-    reached = np.zeros(columns)
-    reached[found] = 1.0
-    covers = covers and bool((table @ reached > 0.5).all())
-    return found.astype(np.int64) if covers and cost[found].sum() <= cost[start].sum() else start
+    value = np.array(highs.getSolution().col_value)
+    found = np.flatnonzero(value > 0.5) if len(value) == columns else start
+    taken = np.isin(np.arange(columns), found).astype(np.float64)
+    valid = bool((table @ taken > 0.5).all()) and bool((packed @ taken < 1.5).all())
+    return found.astype(np.int64) if valid and cost[found].sum() <= cost[start].sum() else start

@@ -20,6 +20,8 @@ from cpwl.construct.plane_cover import cover
 __all__ = ["OUTPUT", "Shared", "share_gates"]
 
 OUTPUT = -1
+_TRIES = 16
+_WORK = 4000  # faces that need a gate, over all tries
 _Use = dict[int, int]
 _Kind = tuple[tuple[int, int], ...]
 
@@ -34,6 +36,11 @@ class Shared:
         self.users: list[_Kind] = []
         self._numbers: dict[tuple[int, int, _Kind], int] = {}
         self.uses: list[list[_Use]] = [[{} for _ in range(len(faces))] for faces in local.complex.faces]
+
+    @property
+    def cost(self) -> int:
+        """The number of neurons above the first layer, up to what does not depend on choices."""
+        return sum(gate.codimension - 1 for gate in self.gates)
 
     def gate(self, codimension: int, plane: int, kind: _Kind) -> int:
         """The gate of that plane and use, made if it is new."""
@@ -50,26 +57,38 @@ class Shared:
 
 
 def share_gates(local: LocalFunctions) -> Shared:
-    """Top formula, local formulas and set covers for one output."""
-    n = local.complex.dim
-    shared, needs = Shared(local), find_needs(local)
+    """Top formula, local formulas and set covers for one output.
+
+    Among covers of equal size at the vertices some lead to fewer gates further up, so several are tried.
+    """
+    needs = find_needs(local)
+    size = sum(len(found) for found in needs)
+    tries = max(1, min(_TRIES, _WORK // max(1, size))) if size else 1
+    best = min((_share(local, needs, seed) for seed in range(tries)), key=lambda shared: shared.cost)
+    _collect(best)
+    return best
+
+
+def _share(local: LocalFunctions, needs: list[set[int]], seed: int) -> Shared:
+    n, shared = local.complex.dim, Shared(local)
     for d, values in enumerate(local.complex.coefficients()):
         for i in values.nonzero()[0].tolist():
             shared.uses[d][i][OUTPUT] = int(values[i])
     for d in range(n - 1):
         used = [i for i in local.complex.interior(d) if shared.uses[d][i]]
         gated = [i for i in used if i in needs[d]]
-        for i, (plane, kind) in _choose(shared, needs, d, gated).items():
+        for i, (plane, kind) in _choose(shared, needs, d, gated, seed).items():
             _push_gate(shared, d, i, shared.gate(n - d, plane, kind), plane)
         for i in used:
             if i not in needs[d]:
                 for e, j in local.generic_sides(d, i)[0]:
                     _push(shared, e, j, shared.uses[d][i], (-1) ** (e - d - 1))
-    _collect(shared)
     return shared
 
 
-def _choose(shared: Shared, needs: list[set[int]], d: int, gated: list[int]) -> dict[int, tuple[int, _Kind]]:
+def _choose(
+    shared: Shared, needs: list[set[int]], d: int, gated: list[int], seed: int
+) -> dict[int, tuple[int, _Kind]]:
     """A plane for each face that needs a gate: few pairs (plane, use)."""
     local = shared.local
     group = _groups(local, needs, d)
@@ -81,7 +100,7 @@ def _choose(shared: Shared, needs: list[set[int]], d: int, gated: list[int]) -> 
         kind = _kind(shared.uses[d][i])[0]
         for plane in sorted(planes[group.get(i, i)]):
             sets[plane, kind].append(i)
-    return cover(sets)
+    return cover(sets, seed=seed)
 
 
 def _groups(local: LocalFunctions, needs: list[set[int]], d: int) -> dict[int, int]:

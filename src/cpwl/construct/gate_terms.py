@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from flint import fmpq
 
-__all__ = ["Gate", "Plane", "Planes", "Rational", "Terms", "ZERO", "dot"]
+__all__ = ["ZERO", "Gate", "Plane", "Planes", "Rational", "Terms", "dot"]
 
-Rational = fmpq
+Rational: TypeAlias = Any
+"""A rational number of `flint`."""
 ZERO = fmpq(0)
 Plane = tuple[int, ...]
 """The affine function ``a.x + b`` as integers ``(a, b)`` without a common divisor."""

@@ -17,7 +17,7 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from cpwl.errors import ConstructionError
-from cpwl.exact.integers import sign
+from cpwl.exact.integers import primitive, sign
 from cpwl.function import CPWL
 from cpwl.function.bends import neighbours
 from cpwl.geometry.probe import Probe
@@ -95,28 +95,32 @@ def _sides(p: CPWL, row: NDArray[np.object_]) -> NDArray[np.object_]:
         at = sign((p.mesh.corners * law).sum(axis=1))[p.mesh.simplices]
         high, low = (at >= 0).all(axis=1), (at <= 0).all(axis=1)
     else:
-        ranges = [_range(p, i, law) for i in range(p.num_pieces)]
-        high, low = (np.array(side) for side in zip(*ranges, strict=True))
+        whole = primitive(p.polyhedra.integer())
+        high, low = (_has_row(p, whole, side) for side in (-row, row))
+        for i in np.flatnonzero(~(high | low)):
+            high[i], low[i] = _range(p, int(i), law)
     cut = np.flatnonzero(~(high | low))
     if len(cut):
         raise ConstructionError(f"a bend hyperplane cuts piece {cut[0]}", piece=int(cut[0]))
     return high.astype(np.int64).astype(object)
 
 
+def _has_row(p: CPWL, rows: NDArray[np.object_], row: NDArray[np.object_]) -> NDArray[np.bool_]:
+    """Which pieces have that row."""
+    held = np.zeros(p.num_pieces, dtype=bool)
+    held[p.polyhedra.owner[(rows == row).all(axis=1)]] = True
+    return held
+
+
 def _range(p: CPWL, i: int, law: NDArray[np.object_]) -> tuple[bool, bool]:
+    """Whether a law is at least 0, or at most 0, on a piece."""
     body = p.polyhedra[i]
-    rows = body.integer()
-    outward = np.append(law[:-1], -law[-1])
-    if (rows == outward).all(axis=1).any():
-        return False, True
-    if (rows == -outward).all(axis=1).any():
-        return True, False
-    extreme = corners(rows)
+    extreme = corners(body.integer())
     if extreme is not None:
         at = extreme.signs(law[None])[0]
         return bool((at >= 0).all()), bool((at <= 0).all())
     (most, _), (least, _) = Probe(0.0).maxima(body, [law[:-1], -law[:-1]])
-    return -least + law[-1] >= 0, most + law[-1] <= 0
+    return bool(-least + law[-1] >= 0), bool(most + law[-1] <= 0)
 
 
 # --- the affine rest ------------------------------------------------------------------------------------------
@@ -144,7 +148,7 @@ def _network(hinges: Hinges, p: CPWL) -> Network:
             _add(neurons, columns, -form, o, -c)
         else:
             lowest = _least(p, rest[o, :-1])
-            carried = np.append(rest[o, :-1], 0 if lowest is None else -lowest)
+            carried = np.array([*rest[o, :-1], 0 if lowest is None else -lowest], dtype=object)
             _add(neurons, columns, carried, o, Fraction(1))
             if lowest is None:
                 _add(neurons, columns, -carried, o, Fraction(-1))
@@ -221,7 +225,7 @@ def _parallel(rows: NDArray[np.object_], slopes: NDArray[np.object_]) -> int | N
 
 def _ratio(slopes: NDArray[np.object_], form: NDArray[np.object_]) -> Fraction:
     c = int(np.argmax(form != 0))
-    return Fraction(slopes[c]) / form[c]
+    return Fraction(slopes[c]) / Fraction(form[c])
 
 
 def _least(p: CPWL, slopes: NDArray[np.object_]) -> Fraction | None:

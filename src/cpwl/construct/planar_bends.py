@@ -1,8 +1,8 @@
 """Where and how strongly a function of two inputs bends: the jump along each line, from a sweep of its edges.
 
-The laws on the two sides of a line ``l = a x + b y + c`` differ by a multiple `w` of `l`, the jump. Along the line `w` is
-a step function. It is found from the edges of the pieces on either side, each side sorted for itself: so pieces need
-not meet face to face, and may be unbounded.
+The laws on the two sides of a line ``l = a x + b y + c`` differ by a multiple `w` of `l`, the jump. Along the line `w`
+is a step function. It is found from the edges of the pieces on either side, each side sorted for itself: so pieces
+need not meet face to face, and may be unbounded.
 """
 
 from __future__ import annotations
@@ -10,18 +10,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.construct.planar_edges import BEGIN, END, Edges, find_edges
+from cpwl.construct.planar_edges import BEGIN, Edges, find_edges
 from cpwl.errors import InputError
-from cpwl.exact.rational import to_float
+from cpwl.exact.integers import ratio_view
 from cpwl.function import CPWL
 
-__all__ = ["PlanarBends", "find_bends"]
+__all__ = ["PlanarBends", "away_from", "find_bends", "power_of_two", "signed"]
 
 _fraction = np.frompyfunc(Fraction, 2, 1)
+_power = np.frompyfunc(lambda a, b: 1 << (max(a, b).bit_length() - 1), 2, 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,11 +31,13 @@ class PlanarBends:
     """The bends of a function of two inputs with `m` outputs, all numbers exact.
 
     Lines are oriented away from a point inside one piece: there all forms are negative, or 0 and negative just to the
-    right of it (and above). So ``p = law + sum_H start_H relu(l_H) + ...`` has just that piece's law as its affine part.
+    right of it (and above). So ``p = law + sum_H start_H relu(l_H) + ...`` has that piece's law as its affine part.
     """
 
     lines: NDArray[np.object_]
     """``(k, 3)``: integer forms ``(a, b, c)`` of the bend lines; a line runs in the direction ``(b, -a)``."""
+    scale: NDArray[np.object_]
+    """Powers of two: jumps are multiples of `lines` divided by them, the larger slope of which is in [1, 2)."""
     start: NDArray[np.object_]
     """``(k, m)``: the jump where the line enters the domain."""
     vertices: NDArray[np.object_]
@@ -45,7 +49,7 @@ class PlanarBends:
     on: NDArray[np.int64]
     """Pairs (vertex, line): bend lines that are known to pass through the vertex, with a step there or not."""
     law: NDArray[np.object_]
-    """``(m, 3)``: the law of the piece that the lines are oriented away from."""
+    """``(m, 4)``: the law of the piece that the lines are oriented away from, integers with the denominator last."""
     point: NDArray[np.object_]
     """``(X, Y, W)`` inside that piece."""
     boundary: NDArray[np.object_]
@@ -53,6 +57,8 @@ class PlanarBends:
     corners: NDArray[np.object_]
     """Corners ``(X, Y, W)`` of the domain, and its extreme rays with ``W = 0``."""
     bounded: bool
+    solid: NDArray[np.int64]
+    """The pieces that have an interior."""
 
 
 def find_bends(p: CPWL) -> PlanarBends:
@@ -66,39 +72,38 @@ def find_bends(p: CPWL) -> PlanarBends:
     edges = find_edges(p)
     sides = np.zeros((len(edges.lines), 2), dtype=bool)
     sides[edges.line, (edges.side > 0).astype(np.int64)] = True
-    rim = ~sides.all(axis=1)
+    rim = np.asarray(~sides.all(axis=1))
     outer = rim[edges.line]
     on_rim = np.zeros(len(edges.points.place) + 2, dtype=bool)
     on_rim[edges.first[outer]] = on_rim[edges.last[outer]] = True
-    on_rim[[BEGIN, END]] = True  # the last two places stand for the infinite ends
+    on_rim[-2:] = True  # the last two places stand for the infinite ends
     sweep = _sweep(p, edges, ~outer)
-    bent = np.unique(sweep.line[(sweep.jump != 0).any(axis=1)])
+    bent = np.unique(sweep.line[np.asarray(sweep.jump != 0).any(axis=1)])
     point, piece = _middle(p, edges)
     lines = edges.lines[bent]
-    turn = -_side_of(lines, point)
+    turn = away_from(lines, point)
     number = np.full(len(edges.lines), -1, dtype=np.int64)
     number[bent] = np.arange(len(bent))
-    start, at, line, step, passing = _steps(sweep, number, on_rim)
-    total = start.copy()
-    np.add.at(total, line, step)
-    start = np.where(turn[:, None] > 0, start, total)
+    start, end, at, line, step, passing = _steps(sweep, number, on_rim)
+    start = np.where(turn[:, None] > 0, start, end)
     star = np.unique(at)
     inner = np.isin(passing[:, 0], star)
     boundary, corners, bounded = _domain(edges, outer)
-    f = p.laws.integer()[piece]
     return PlanarBends(
         lines * turn[:, None],
+        power_of_two(lines),
         start,
         edges.points.place[star],
         np.searchsorted(star, at),
         line,
-        step * turn[line].astype(object)[:, None],
+        signed(step, turn[line]),
         np.column_stack([np.searchsorted(star, passing[inner, 0]), passing[inner, 1]]),
-        np.asarray(_fraction(f[:, :-1], f[:, -1:])),
+        p.laws.integer()[piece],
         point,
         boundary,
         corners,
         bounded,
+        np.unique(edges.piece) if len(edges.piece) else np.array([piece], dtype=np.int64),
     )
 
 
@@ -154,27 +159,29 @@ def _jumps(p: CPWL, edges: Edges, plus: NDArray[np.int64], minus: NDArray[np.int
         if len(torn):
             i, k = int(one[bent[torn[0]]]), int(two[bent[torn[0]]])
             raise InputError(f"pieces {i} and {k} disagree on their common edge", pieces=(i, k))
-        jump[bent, j] = _fraction(rise[each, c], f[:, 3] * g[:, 3] * l[each, c])
+        jump[bent, j] = _fraction(rise[each, c] * power_of_two(l), f[:, 3] * g[:, 3] * l[each, c])
     return jump
 
 
-def _steps(
-    sweep: _Sweep, number: NDArray[np.int64], on_rim: NDArray[np.bool_]
-) -> tuple[NDArray[np.object_], NDArray[np.int64], NDArray[np.int64], NDArray[np.object_], NDArray[np.int64]]:
-    """The first jumps of the bent lines; points, lines and sizes of the steps inside; all points passed inside."""
+def _steps(sweep: _Sweep, number: NDArray[np.int64], on_rim: NDArray[np.bool_]) -> tuple[Any, ...]:
+    """First and last jumps of the bent lines; points, lines and sizes of the steps inside; all points passed inside."""
     keep = np.flatnonzero(number[sweep.line] >= 0)
     line, jump = number[sweep.line[keep]], sweep.jump[keep]
     opens = np.concatenate([[True], line[1:] != line[:-1]])[: len(line)]
     closes = np.concatenate([line[1:] != line[:-1], [True]])[: len(line)]
-    before = np.where(opens[:, None], Fraction(0), np.concatenate([jump[-1:], jump[:-1]]))
+    before = np.concatenate([jump[-1:], jump[:-1]])
+    before[opens] = Fraction(0)
     at = np.concatenate([sweep.first[keep], sweep.last[keep][closes]])
-    size = np.concatenate([jump - before, -jump[closes]])
+    size = np.concatenate([jump, -jump[closes]])
+    both = np.flatnonzero(np.asarray(before != 0).any(axis=1))
+    size[both] = jump[both] - before[both]
     owner = np.concatenate([line, line[closes]])
-    start = jump[opens]
+    start, end = jump[opens], jump[closes]
     start[~on_rim[sweep.first[keep][opens]]] = Fraction(0)
+    end[~on_rim[sweep.last[keep][closes]]] = Fraction(0)
     inside = ~on_rim[at]
     moved = inside & (size != 0).any(axis=1)
-    return start, at[moved], owner[moved], size[moved], np.column_stack([at[inside], owner[inside]])
+    return start, end, at[moved], owner[moved], size[moved], np.column_stack([at[inside], owner[inside]])
 
 
 def _domain(edges: Edges, outer: NDArray[np.bool_]) -> tuple[NDArray[np.object_], NDArray[np.object_], bool]:
@@ -190,11 +197,23 @@ def _domain(edges: Edges, outer: NDArray[np.bool_]) -> tuple[NDArray[np.object_]
     return forms, np.concatenate([corners, directions]), len(rim) > 0 and len(rays) == 0
 
 
-def _side_of(lines: NDArray[np.object_], point: NDArray[np.object_]) -> NDArray[np.int64]:
-    """The sign of each form at the point; where it is 0, just to the right of the point, and above."""
+def power_of_two(lines: NDArray[np.object_]) -> NDArray[np.object_]:
+    """For each form the largest power of two that is at most its larger slope."""
+    return np.asarray(_power(np.abs(lines[:, 0]), np.abs(lines[:, 1])), dtype=object)
+
+
+def signed(values: NDArray[np.object_], side: NDArray[np.int64]) -> NDArray[np.object_]:
+    """The rows times their signs; only those that change are touched."""
+    result = values.copy()
+    result[side < 0] = -values[side < 0]
+    return result
+
+
+def away_from(lines: NDArray[np.object_], point: NDArray[np.object_]) -> NDArray[np.int64]:
+    """The sign that makes each form negative at the point; where it is 0, just to the right of the point, and above."""
     value = (lines * point).sum(axis=1)
     value = np.where(value != 0, value, np.where(lines[:, 0] != 0, lines[:, 0], lines[:, 1]))
-    return np.where(value > 0, 1, -1).astype(np.int64)
+    return np.where(value > 0, -1, 1).astype(np.int64)
 
 
 def _middle(p: CPWL, edges: Edges) -> tuple[NDArray[np.object_], int]:
@@ -204,7 +223,7 @@ def _middle(p: CPWL, edges: Edges) -> tuple[NDArray[np.object_], int]:
     """
     if len(edges.piece) == 0:
         return np.array([0, 0, 1], dtype=object), 0
-    view = to_float(_fraction(edges.points.place[:, :2], edges.points.place[:, 2:])).reshape(-1, 2)
+    view = ratio_view(edges.points.place[:, :2], edges.points.place[:, 2:])
     ends = np.concatenate([edges.first, edges.last])
     owner = np.concatenate([edges.piece, edges.piece])
     bounded = np.ones(p.num_pieces, dtype=bool)
@@ -230,7 +249,9 @@ def _inside(edges: Edges, own: NDArray[np.int64]) -> NDArray[np.object_]:
         l = edges.lines[edges.line[i]]
         known = [edges.points.place[k] for k in (edges.first[i], edges.last[i]) if k >= 0]
         square = int(l[0] ** 2 + l[1] ** 2)
-        base = [Fraction(v, known[0][2]) for v in known[0][:2]] if known else [Fraction(-l[2] * v, square) for v in l[:2]]
+        base = (
+            [Fraction(v, known[0][2]) for v in known[0][:2]] if known else [Fraction(-l[2] * v, square) for v in l[:2]]
+        )
         away = [Fraction(int(v), int(abs(l[0]) + abs(l[1]))) for v in (l[1], -l[0])]
         places = [[Fraction(v, k[2]) for v in k[:2]] for k in known]
         if edges.last[i] < 0:
@@ -241,9 +262,9 @@ def _inside(edges: Edges, own: NDArray[np.int64]) -> NDArray[np.object_]:
         count += len(places)
     if len(own) == 1:  # a half-plane: one step inwards
         l, side = edges.lines[edges.line[own[0]]], int(edges.side[own[0]])
-        total = [t + count * side * Fraction(int(v), int(abs(l[0]) + abs(l[1]))) for t, v in zip(total, l[:2], strict=True)]
+        total = [
+            t + count * side * Fraction(int(v), int(abs(l[0]) + abs(l[1]))) for t, v in zip(total, l[:2], strict=True)
+        ]
     x, y = (t / count for t in total)
     common = math.lcm(x.denominator, y.denominator)
     return np.array([int(x * common), int(y * common), common], dtype=object)
-
-

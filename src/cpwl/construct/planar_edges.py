@@ -1,7 +1,7 @@
 """The edges of the pieces of a function of two inputs, on their lines, exactly.
 
-Points are integer rows ``(X, Y, W)``, ``W > 0``, for ``(X/W, Y/W)``. A line is a primitive integer row ``(a, b, c)`` for
-``a x + b y + c = 0``, the first slope that is not 0 positive, and runs in the direction ``(b, -a)``. Along one line
+Points are integer rows ``(X, Y, W)``, ``W > 0``, for ``(X/W, Y/W)``. A line is a primitive integer row ``(a, b, c)``
+for ``a x + b y + c = 0``, the first slope that is not 0 positive, and runs in the direction ``(b, -a)``. Along one line
 points are compared by their rank among all points in x, or in y if the line is vertical: integers only.
 """
 
@@ -35,7 +35,9 @@ class Points:
         """Integers that grow along each line with its points; the infinite ends come first and last."""
         far = len(self.place) + 1
         slope = sign(lines[:, 1])
-        along = np.where(slope == 0, -self.rank_y[point], slope * self.rank_x[point])
+        known = np.maximum(point, 0)
+        rank_x, rank_y = (np.append(rank, 0)[known] for rank in (self.rank_x, self.rank_y))
+        along = np.where(slope == 0, -rank_y, slope * rank_x)
         return np.where(point == BEGIN, -far, np.where(point == END, far, along)).astype(np.int64)
 
 
@@ -163,7 +165,7 @@ def _ranked(place: NDArray[np.object_]) -> Points:
 
 
 def _ranks(top: NDArray[np.object_], bottom: NDArray[np.object_]) -> NDArray[np.int64]:
-    """The rank of each quotient among the distinct ones. Correct rounding keeps the order; ties are compared exactly."""
+    """The rank of each quotient among the distinct ones. Rounding keeps the order; its ties are compared exactly."""
     view = ratio_view(top, bottom)
     order = np.argsort(view, kind="stable")
     tied = np.flatnonzero(np.diff(view[order]) == 0)

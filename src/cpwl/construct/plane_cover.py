@@ -13,21 +13,27 @@ from scipy.sparse import coo_array
 __all__ = ["cover"]
 
 _SMALL = 400  # elements up to which the integer program is tried
-_NODES = 200  # of its search; a limit in seconds would make the result depend on the machine
+_NODES = 20  # of its search; a limit in seconds would make the result depend on the machine
 
 S = TypeVar("S", bound=Hashable)
 
 
-def cover(sets: Mapping[S, Sequence[int]], *, exact: bool = True) -> dict[int, S]:
+def cover(sets: Mapping[S, Sequence[int]], *, seed: int = 0) -> dict[int, S]:
     """For each element one of few sets that contain it: greedy, and for small inputs HiGHS's integer program.
+
+    Another `seed` prefers other sets among equals.
 
     >>> cover({"a": [0, 1], "b": [1, 2], "c": [0, 1, 2]})
     {0: 'c', 1: 'c', 2: 'c'}
     """
+    if seed:
+        order = np.random.default_rng(seed).permutation(len(sets))
+        keys = list(sets)
+        sets = {keys[k]: sets[keys[k]] for k in order}
     best = _greedy(sets)
     count = len(set(best.values()))
-    if exact and count > 1 and len(best) <= _SMALL:
-        found = _integer_program(sets)
+    if count > 1 and len(best) <= _SMALL:
+        found = _integer_program(sets, seed)
         if found is not None and len(set(found.values())) < count:
             return found
     return best
@@ -50,17 +56,20 @@ def _greedy(sets: Mapping[S, Sequence[int]]) -> dict[int, S]:
     return dict(sorted(chosen.items()))
 
 
-def _integer_program(sets: Mapping[S, Sequence[int]]) -> dict[int, S] | None:
+def _integer_program(sets: Mapping[S, Sequence[int]], seed: int) -> dict[int, S] | None:
     keys = [key for key in sets if len(sets[key])]
     elements = sorted({e for key in keys for e in sets[key]})
     row = {e: i for i, e in enumerate(elements)}
     place = [(row[e], j) for j, key in enumerate(keys) for e in sets[key]]
     i, j = np.array(place, dtype=np.int64).T
     holds = coo_array((np.ones(len(place)), (i, j)), shape=(len(elements), len(keys))).tocsr()
+    cost = np.ones(len(keys))
+    if seed:  # less than one set in all
+        cost += np.random.default_rng(seed).random(len(keys)) / (2 * len(elements))
     answer = milp(
-        np.ones(len(keys)),
+        cost,
         constraints=LinearConstraint(holds, 1, np.inf),
-        integrality=np.ones(len(keys)),
+        integrality=np.ones(len(keys), dtype=np.int64),
         bounds=Bounds(0, 1),
         options={"node_limit": _NODES},
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ from numpy.typing import NDArray
 
 from cpwl.exact.integers import primitive
 from cpwl.function.cpwl import CPWL
+from cpwl.function.lineality import essential_coordinates, on_coordinates
 from cpwl.function.parts import Mesh
 from cpwl.geometry.facets import facets_of, hyperplanes
+from cpwl.geometry.polyhedra import Polyhedra
 from cpwl.geometry.probe import Probe
 
 __all__ = ["Neighbours", "neighbours"]
@@ -58,27 +61,43 @@ def _mesh_neighbours(mesh: Mesh) -> tuple[NDArray[np.int64], NDArray[np.int64]] 
 
 
 def _facet_neighbours(p: CPWL) -> Neighbours:
-    exact = replace(p.polyhedra, exact=primitive(p.polyhedra.integer()))
-    planes, probe = hyperplanes(exact, 0.0), Probe(0.0)
+    """Pieces whose rows are the same but for the sense of one are neighbours across it; other facets need a point."""
+    coordinates = essential_coordinates(p)
+    small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
+    stack = replace(small.polyhedra, exact=primitive(small.polyhedra.integer()))
+    planes, probe = hyperplanes(stack, 0.0), Probe(0.0)
+    keys = list(zip(planes.number.tolist(), planes.side.tolist(), strict=True))
+    pieces = [frozenset(keys[a:b]) for a, b in pairwise(stack.start.tolist())]
+    index = {piece: i for i, piece in enumerate(pieces)}
     holders: dict[tuple[int, int], list[int]] = {}
-    for i, h, s in zip(exact.owner.tolist(), planes.number.tolist(), planes.side.tolist(), strict=True):
-        holders.setdefault((h, s), []).append(i)
-    found: dict[tuple[int, int, int], NDArray[Any]] = {}
-    for i in range(p.num_pieces):
-        for facet in facets_of(exact, planes, i, probe):
-            h, s = int(planes.number[facet.row]), int(planes.side[facet.row])
-            for j in holders.get((h, -s), ()):
-                if _holds(exact.exact, exact.start, j, facet.point):
-                    pair = (i, j, h) if s > 0 else (j, i, h)
-                    found.setdefault(pair, exact.exact[facet.row] * s)  # type: ignore[index]
-                    break
-    keys = sorted(found)
-    rows = np.array([found[key] for key in keys], dtype=object).reshape(len(keys), p.dim + 1)
-    pairs = np.array([key[:2] for key in keys], dtype=np.int64).reshape(len(keys), 2)
-    return Neighbours(pairs[:, 0], pairs[:, 1], rows)
+    for i, key in zip(stack.owner.tolist(), keys, strict=True):
+        holders.setdefault(key, []).append(i)
+    found: dict[tuple[int, int, int], int] = {}
+    for i, piece in enumerate(pieces):
+        rows = range(int(stack.start[i]), int(stack.start[i + 1]))
+        twins = {r: index.get(piece - {keys[r]} | {(keys[r][0], -keys[r][1])}) for r in rows}
+        for r, j in twins.items():
+            if j is not None:
+                _note(found, i, j, r, keys[r])
+        if None in twins.values():
+            for facet in facets_of(stack, planes, i, probe):
+                h, s = keys[facet.row]
+                across = holders.get((h, -s), []) if twins[facet.row] is None else []
+                j = next((k for k in across if _holds(stack, k, facet.point)), None)
+                if j is not None:
+                    _note(found, i, j, facet.row, keys[facet.row])
+    order = sorted(found)
+    signed = primitive(p.polyhedra.integer()) * planes.side[:, None]
+    pairs = np.array([key[:2] for key in order], dtype=np.int64).reshape(len(order), 2)
+    return Neighbours(pairs[:, 0], pairs[:, 1], signed[[found[key] for key in order]])
 
 
-def _holds(rows: NDArray[np.object_] | None, start: NDArray[np.int64], j: int, x: NDArray[Any]) -> bool:
-    assert rows is not None
-    own = rows[start[j] : start[j + 1]]
+def _note(found: dict[tuple[int, int, int], int], i: int, j: int, row: int, key: tuple[int, int]) -> None:
+    """The piece on the side ``a.x <= b`` of the row with sense + comes first."""
+    found.setdefault((i, j, key[0]) if key[1] > 0 else (j, i, key[0]), row)
+
+
+def _holds(stack: Polyhedra, j: int, x: NDArray[Any]) -> bool:
+    assert stack.exact is not None
+    own = stack.exact[stack.start[j] : stack.start[j + 1]]
     return bool(((own[:, :-1] * x).sum(axis=1) <= own[:, -1]).all())

@@ -64,8 +64,10 @@ class Contacts:
         pieces, place = np.unique(pairs, return_inverse=True)
         one, two = place.reshape(-1, 2).T
         graph = coo_array((np.ones(len(one)), (one, two)), shape=(len(pieces), len(pieces)))
-        number, region = connected_components(graph, directed=False)
-        return [[int(i) for i in pieces[region == k]] for k in range(number)]
+        region = connected_components(graph, directed=False)[1]
+        order = np.argsort(region, kind="stable")
+        ends = np.flatnonzero(np.diff(region[order])) + 1
+        return [part.tolist() for part in np.split(pieces[order], ends) if len(part)]
 
     def is_covered(self, i: int, key: Key) -> bool:
         """Whether the neighbours of a facet cover all of it."""
@@ -76,11 +78,10 @@ class Contacts:
 
     def _meet(self, h: int, one: list[int], two: list[int], twins: dict[int, int]) -> None:
         """Finds the contacts between pieces on the two sides of one hyperplane."""
-        left = []
+        left, there = [], set(two)
         for i in one:
-            facet = self.facets[i][h, 1]
-            j = twins.get(facet.row)
-            if j in two:
+            j = twins.get(self.facets[i][h, 1].row)
+            if j is not None and j in there:
                 self._touch(h, i, j)
                 self._whole[i, (h, 1)] = self._whole[j, (h, -1)] = True
             else:

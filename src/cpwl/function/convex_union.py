@@ -14,7 +14,7 @@ that were cut by hyperplanes come back in this way.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -133,33 +133,33 @@ class Merger:
 
         None if there is none, or it takes more than `most` bodies.
         """
-        members, inner = list(start), set[Key]()
-        bounded: dict[int, int] = {}  # how many of the members a row is known to bound
+        members, inner, seen = list(start), set[Key](), 0
+        bounding: dict[Key, int] = {}  # a row for each side that bounds all members seen so far
         while True:
-            count = len(members)
-            rows = self._rows(members, inner)
-            refuted = {key for key, row in rows.items() if self._is_refuted(key, row, members[bounded.get(row, 0) :])}
+            rows = self._rows(members[seen:], inner, bounding)
+            refuted = self._refuted(bounding, members[seen:]) | self._refuted(rows, members)
             if self._beyond(members, refuted, sure=False) is None:
                 return None
-            for key, row in rows.items():
-                if key in refuted or not self._holds(key, row, members[bounded.get(row, 0) :]):
-                    inner.add(key)
-                bounded[row] = count
+            inner |= refuted
+            inner |= {k for k, r in bounding.items() if k not in inner and not self._holds(k, r, members[seen:])}
+            inner |= {k for k, r in rows.items() if k not in inner and not self._holds(k, r, members)}
+            bounding = {k: r for k, r in (bounding | rows).items() if k not in inner}
             beyond = self._beyond(members, inner, sure=True)
             if beyond is None or not self._loose_rows_hold(members):
                 return None
+            seen = len(members)
             members += sorted(beyond - set(members))
-            if len(members) == count:
+            if len(members) == seen:
                 return members, inner
             if len(members) > most:
                 return None
 
-    def _rows(self, members: list[int], inner: set[Key]) -> dict[Key, int]:
-        """The first row for each side of a hyperplane that members lie on, where it may still bound them all."""
+    def _rows(self, members: list[int], *known: Container[Key]) -> dict[Key, int]:
+        """The first row for each side of a hyperplane that members lie on and that is not known yet."""
         rows: dict[Key, int] = {}
         for i in members:
             for key, facet in self.bodies[i].facets.items():
-                if key not in inner:
+                if not any(key in keys for keys in known):
                     rows[key] = min(facet.row, rows.get(key, facet.row))
         return rows
 
@@ -180,30 +180,45 @@ class Merger:
                     found.update(self.body_of[j] for j in near)
         return found
 
-    def _is_refuted(self, key: Key, row: int, members: list[int]) -> bool:
-        """Whether a known point, or a facet on the other side, shows that a row does not bound all members."""
-        opposite = (key[0], -key[1])
-        if any(opposite in self.bodies[i].facets for i in members):
-            return True
-        points = np.concatenate([self._points[i] for i in members]) if members else np.zeros((0, self.polyhedra.dim))
-        a, b = self.polyhedra.A[row], self.polyhedra.b[row]
-        far = np.abs(a).sum() * (1 + np.abs(points).max(axis=1, initial=0.0)) + abs(b)
-        return bool((points @ a - b > max(1e-9, 2 * self.probe.tol) * far).any())
+    def _refuted(self, rows: dict[Key, int], members: list[int]) -> set[Key]:
+        """The sides that a known point, or a facet on the other side, shows not to bound all members."""
+        there = {key for i in members for key in self.bodies[i].facets}
+        found = {(h, s) for h, s in rows if (h, -s) in there}
+        left = [key for key in rows if key not in found]
+        if not left or not members:
+            return found
+        points = np.concatenate([self._points[i] for i in members])
+        which = [rows[key] for key in left]
+        A, b = self.polyhedra.A[which], self.polyhedra.b[which]
+        margin = max(1e-9, 2 * self.probe.tol)
+        for first in range(0, len(left), 64):
+            a, c = A[first : first + 64], b[first : first + 64]
+            far = np.abs(a).sum(axis=1) * (1 + np.abs(points).max(axis=1, keepdims=True)) + np.abs(c)
+            wrong = (points @ a.T - c > margin * far).any(axis=0)
+            found |= {left[first + int(k)] for k in np.flatnonzero(wrong)}
+        return found
 
     def _holds(self, key: Key, row: int, members: list[int]) -> bool:
-        return all(key in self.bodies[i].facets or self._bounds(row, i) for i in members)
+        """Whether a row holds on members: exactly, or within the tolerance of float data."""
+        others = [i for i in members if key not in self.bodies[i].facets]
+        if self.mesh is not None and others:
+            corners = np.unique(np.concatenate([self._corners(i) for i in others]))
+            a, c, x = self.polyhedra.A[row], self.polyhedra.b[row], self.mesh.points[corners]
+            unsure = x @ a - c > -1e-9 * (np.abs(x) @ np.abs(a) + abs(c))
+            at, exact = self.mesh.corners[corners[unsure]], self.polyhedra.integer()[row]
+            return bool(((at[:, :-1] * exact[:-1]).sum(axis=1) <= at[:, -1] * exact[-1]).all())
+        return all(self._bounds(row, i) for i in others)
 
     def _bounds(self, row: int, i: int) -> bool:
-        """Whether a row holds on a body: exactly, or within the tolerance of float data."""
         if (row, i) not in self._known:
-            body = self.bodies[i]
-            if self.mesh is not None:
-                corners, (*a, b) = self.mesh.corners[body.corners], self.polyhedra.integer()[row]
-                self._known[row, i] = bool((corners[:, :-1] @ a <= corners[:, -1] * b).all())
-            else:
-                whole = rows_of(self.polyhedra, body.rows())
-                self._known[row, i] = self.probe.bounds(whole, rows_of(self.polyhedra, [row]))
+            whole = rows_of(self.polyhedra, self.bodies[i].rows())
+            self._known[row, i] = self.probe.bounds(whole, rows_of(self.polyhedra, [row]))
         return self._known[row, i]
+
+    def _corners(self, i: int) -> NDArray[np.int64]:
+        corners = self.bodies[i].corners
+        assert corners is not None
+        return corners
 
     def _loose_rows_hold(self, members: list[int]) -> bool:
         loose = {row for i in members for row in self.bodies[i].loose}
@@ -240,7 +255,7 @@ class Merger:
         """The corners of a union; those on fewer rows than there are dimensions are inside a face."""
         if self.mesh is None:
             return None
-        corners = np.unique(np.concatenate([body.corners for body in bodies if body.corners is not None]))
+        corners = np.unique([corner for body in bodies if body.corners is not None for corner in body.corners])
         rows = [f.row for f in facets.values()]
         A, b, x = self.polyhedra.A[rows], self.polyhedra.b[rows], self.mesh.points[corners]
         tight = np.abs(x @ A.T - b) <= 1e-9 * (np.abs(x) @ np.abs(A).T + np.abs(b))

@@ -11,6 +11,7 @@ from cpwl.exact.integers import primitive
 from cpwl.function.components import label_maps
 from cpwl.function.contacts import Contacts, Key
 from cpwl.function.evaluate import find_pieces
+from cpwl.function.hinged import hinged_laws
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.recut import integer_polyhedra, recut
 from cpwl.geometry.facets import facets_of, hyperplanes
@@ -39,6 +40,7 @@ class Frame:
         self.leader = np.stack([p.representatives(j)[p.component[:, j]] for j in range(p.outputs)], axis=1)
         self.laws = p.laws.integer()[self.leader, np.arange(p.outputs)]
         self.given = p.polyhedra if p.domain is None else _join(p.polyhedra, p.domain)
+        self.integer = self.given.integer()
         self.planes = hyperplanes(self.given, p.tol)
         self.instead = self._instead()
         probe = Probe(p.tol)
@@ -101,13 +103,21 @@ class Frame:
     def _rows(self) -> dict[tuple[int, Key], list[_Row]]:
         """For each facet the exact rows that take the place of its row."""
         bent = {key[0]: next(iter(rows.values())) * key[1] for (_, key), rows in reversed(self.bends.items())}
-        given, found = self.given.integer(), {}
+        found = {}
         for i, facets in self.contacts.facets.items():
-            for (h, s), facet in facets.items():
-                kept = self.instead[facet.row]
-                row = bent[h] if h in bent else given[kept] * int(self.planes.side[kept])
-                found[i, (h, s)] = list(self.bends.get((i, (h, s)), {0: row * s}).values())
+            for h, s in facets:
+                row = bent[h] * s if h in bent else self.shared_row(i, (h, s))
+                found[i, (h, s)] = list(self.bends.get((i, (h, s)), {0: row}).values())
         return found
+
+    def replaced(self) -> list[tuple[int, _Row]]:
+        """The rows of facets, by their numbers, with the exact rows that take their places."""
+        return [(self.contacts.facets[i][key].row, row) for (i, key), rows in self.rows.items() for row in rows]
+
+    def shared_row(self, i: int, key: Key) -> _Row:
+        """The row that the facet shares with all others on its hyperplane, on its own side."""
+        kept = self.instead[self.contacts.facets[i][key].row]
+        return np.asarray(self.integer[kept] * int(self.planes.side[kept] * key[1]))
 
     def snapped(self) -> CPWL:
         """The function with its laws made equal and its rows shared, still with its tolerance."""
@@ -123,13 +133,18 @@ class Frame:
 
     def rederived(self) -> CPWL:
         """The exact function on the same pieces."""
-        pieces = [
-            np.array([row for key in self.contacts.facets[i] for row in self.rows[i, key]], dtype=object).reshape(
-                -1, self.p.dim + 1
-            )
-            for i in self.facets
-        ]
-        return self._exact(integer_polyhedra(pieces, self.p.dim), self.laws[list(self.facets)])
+        return self._exact(self._pieces(self.rows), Laws.from_integer(self.laws[list(self.facets)]))
+
+    def hinged(self) -> CPWL | None:
+        """The exact function on the same pieces and rows, with laws that are sums of hinges."""
+        laws = hinged_laws(self)
+        rows = {(i, key): [self.shared_row(i, key)] for i, key in self.rows}
+        return None if laws is None else self._exact(self._pieces(rows), laws)
+
+    def _pieces(self, rows: dict[tuple[int, Key], list[_Row]]) -> Polyhedra:
+        pieces = [[row for key in self.contacts.facets[i] for row in rows[i, key]] for i in self.facets]
+        shape = (-1, self.p.dim + 1)
+        return integer_polyhedra([np.array(piece, dtype=object).reshape(shape) for piece in pieces], self.p.dim)
 
     def recut(self) -> CPWL | str:
         """The exact function with each law's region cut along the hyperplanes where that law meets others.
@@ -149,7 +164,7 @@ class Frame:
         if isinstance(found, str):
             return found
         first = {int(law): i for i, law in reversed(list(enumerate(self.label)))}
-        return self._exact(found[0], self.laws[[first[int(law)] for law in found[1]]])
+        return self._exact(found[0], Laws.from_integer(self.laws[[first[int(law)] for law in found[1]]]))
 
     def _domain(self) -> NDArray[np.object_]:
         """The exact rows of the domain: those asserted, or of hyperplanes with pieces on one side only."""
@@ -160,9 +175,8 @@ class Frame:
         rows = {key: self.rows[i, key][0] for i, facets in self.contacts.facets.items() for key in outer & set(facets)}
         return np.array([rows[key] for key in sorted(rows)], dtype=object).reshape(-1, self.p.dim + 1)
 
-    def _exact(self, polyhedra: Polyhedra, laws: NDArray[np.object_]) -> CPWL:
-        domain = self.p.domain
-        return type(self.p)._from_parts(Parts(polyhedra, Laws.from_integer(laws), domain, 0.0))
+    def _exact(self, polyhedra: Polyhedra, laws: Laws) -> CPWL:
+        return type(self.p)._from_parts(Parts(polyhedra, laws, self.p.domain, 0.0))
 
 
 def _join(polyhedra: Polyhedra, rows: Polyhedron) -> Polyhedra:

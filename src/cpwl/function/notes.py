@@ -51,6 +51,8 @@ def note_on_laws(p: CPWL, solid: NDArray[np.int64]) -> list[Finding]:
     apart = float(np.abs(p.laws.coefficients()[solid] - p.laws.coefficients()[leader]).max())
     message = f"{len(solid)} pieces but {len(distinct)} laws: pieces {some(most)} follow one law"
     message += f", up to {apart:.2g} in a coefficient; try `p.snap()`." if apart else "."
+    if p.mesh is not None:
+        message += " `p.merge()` merges those that have a convex union."
     return [note("repeated laws", message, tuple(most.tolist()), None, len(solid) - len(distinct))]
 
 

@@ -40,12 +40,11 @@ def _redundant_rows(doctor: PieceDoctor) -> list[Finding]:
         extra = redundant_rows(doctor.polyhedra, doctor.planes, facets, doctor.probe)
         if not extra:
             continue
-        first, count = int(doctor.polyhedra.start[i]), int(np.diff(doctor.polyhedra.start)[i])
-        rows = [row - first for row, _ in extra]
+        rows = [row - int(doctor.polyhedra.start[i]) for row, _ in extra]
         point = extra[0][1]
-        what = f"row {rows[0]} is" if len(rows) == 1 else f"rows {some(rows)} are"
+        what = f"row {rows[0]}" if len(rows) == 1 else f"rows {some(rows)}"
         message = (
-            f"piece {i}: {what} redundant, of {count}; leave out what the others imply. "
+            f"{what} of piece {i} can be left out: the other rows imply {'it' if len(rows) == 1 else 'them'}. "
             f"Row {rows[0]} comes closest at x = {point_text(point)}."
         )
         found.append(note("redundant rows", message, (i,), point, len(rows)))
@@ -60,7 +59,7 @@ def _mergeable_pieces(doctor: PieceDoctor) -> list[Finding]:
         return []
     members = groups[0].members
     message = (
-        f"{len(doctor.solid)} pieces could be {len(doctor.solid) - saved}: `p.merge()` merges pieces of one law where "
-        f"their union is convex, such as {some(list(members))}."
+        f"{len(doctor.solid)} pieces could be {len(doctor.solid) - saved}: pieces {some(list(members))} follow one law "
+        f"and have a convex union, for one. `p.merge()` merges such pieces."
     )
     return [note("mergeable pieces", message, members, None, saved)]

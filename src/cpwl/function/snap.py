@@ -3,14 +3,15 @@
 What is tried, in this order, until the exact doctor finds nothing wrong:
 
 1. the data as it is, every float being a rational;
-2. the same pieces, each facet moved to where the snapped laws of its two sides are equal;
-3. the same after merging pieces of one law (their cuts are no part of the function);
-4. each law's region cut afresh, along the hyperplanes where the law meets its neighbours;
-5. if all pieces are simplices, the table on their corners.
+2. if all pieces are simplices with laws of their own (with laws in common: at the end), the table on their corners;
+3. the same pieces, each facet moved to where the snapped laws of its two sides are equal;
+4. the same pieces with shared rows, and laws that are sums of hinges on them;
+5. all this again after merging pieces of one law: cuts between them are no part of the function;
+6. each law's region cut afresh, along the hyperplanes where the law meets its neighbours.
 
 A row between pieces of one law, or on the boundary of the domain, stays as it is, and all pieces share it exactly.
 Where three laws meet, their three hyperplanes meet of themselves; where more meet than that, rounded laws miss each
-other, and only simplices have an answer.
+other, and only simplices and hinges have an answer.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from cpwl.function.doctor import first_error
 from cpwl.function.evaluate import find_pieces
 from cpwl.function.frame import Frame
 from cpwl.function.merge import merge
-from cpwl.function.parts import Parts
+from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 
@@ -48,6 +49,10 @@ class Moved:
     """The largest change of a law on its piece, relative to the size of the values."""
     facet: float = 0.0
     """The largest distance from a facet to its new hyperplane, relative to the size of the coordinates."""
+
+    def __add__(self, more: Moved) -> Moved:
+        """Both moves, one after the other."""
+        return Moved(self.coefficient + more.coefficient, self.value + more.value, self.facet + more.facet)
 
     @property
     def largest(self) -> float:
@@ -92,62 +97,78 @@ def snap(p: CPWL, tol: float) -> Snapped:
     error = first_error(rough)
     if error is not None:
         return Snapped(None, Moved(), f"it is no function within {tol:g}, relative: {error.message}")
-    frame = Frame(rough)
-    reach, reason = _reach(frame), ""
-    for candidate in _candidates(frame, reach):
-        if isinstance(candidate, tuple):
-            objection = _objection(frame, *candidate)
-            if objection is None:
-                return Snapped(*candidate, "")
-            reason = objection
-        elif candidate is not None:
-            reason = candidate
+    frame, reason = Frame(rough), ""
+    for candidate in _candidates(frame, _reach(frame)):
+        objection = candidate if isinstance(candidate, str) else _objection(frame, candidate)
+        if isinstance(candidate, _Candidate) and objection is None:
+            return Snapped(candidate.function, candidate.moved, "")
+        reason = objection or reason
     return Snapped(None, Moved(), reason)
 
 
-def _candidates(frame: Frame, reach: float) -> Iterator[tuple[CPWL, Moved] | str | None]:
-    """Exact functions to try, the one most like the data first, or why one cannot be made.
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """An exact function to try, and which of the data's laws each of its pieces has; None: piece by piece the same."""
 
-    Where no two pieces share a law there is none to keep, and simplices are put together from their corners first.
-    """
-    each = np.arange(frame.p.outputs)
-    laws = frame.p.laws.gradient[frame.leader, each], frame.p.laws.offset[frame.leader, each]
-    rows = [(frame.contacts.facets[i][key].row, row) for (i, key), rows in frame.rows.items() for row in rows]
-    moved = _moved(frame.p, laws, rows, reach)
-    all_differ = len(np.unique(frame.label)) == frame.p.num_pieces
-    if all_differ:
-        yield _table(frame, reach)
+    function: CPWL
+    moved: Moved
+    label: NDArray[np.int64] | None
+
+
+def _candidates(frame: Frame, reach: float) -> Iterator[_Candidate | str]:
+    """Exact functions to try, the one most like the data first, or why one cannot be made."""
+    yield from _with_pieces(frame, reach, Moved(), None)
+    p, shared = frame.p, frame.snapped()
+    rows = [(frame.contacts.facets[i][key].row, frame.shared_row(i, key)) for i, key in frame.rows]
+    moved = _moved(p, shared.laws, rows, reach)
+    number = {tuple(law.ravel()): int(frame.label[i]) for i, law in enumerate(frame.laws)}
+    merged = Frame(merge(shared))
+    if merged.p is not shared:
+        label = np.array([number[tuple(law.ravel())] for law in merged.p.laws.integer()[list(merged.facets)]])
+        yield from _with_pieces(merged, reach, moved, label)
+    if merged.disagreement() is None:
+        fresh = merged.recut()
+        if isinstance(fresh, str):
+            yield fresh
+        else:
+            fresh = merge(fresh)
+            label = np.array([number[tuple(law.ravel())] for law in fresh.laws.integer()])
+            yield _Candidate(fresh, moved + _moved(merged.p, merged.p.laws, merged.replaced(), reach), label)
+    if len(np.unique(frame.label)) < p.num_pieces:
+        yield from _table(frame, reach, Moved(), None)
+
+
+def _with_pieces(
+    frame: Frame, reach: float, before: Moved, label: NDArray[np.int64] | None
+) -> Iterator[_Candidate | str]:
+    """Candidates on given pieces, which are themselves `before` away from the data."""
+    p = frame.p
+    if len(np.unique(frame.label)) == p.num_pieces:  # no two pieces share a law that would have to be kept
+        yield from _table(frame, reach, before, label)
     split = frame.disagreement()
+    if split is None:
+        leaders = frame.snapped().laws
+        yield _Candidate(frame.rederived(), before + _moved(p, leaders, frame.replaced(), reach), label)
+    hinged = frame.hinged()
+    if hinged is not None:
+        rows = [(frame.contacts.facets[i][key].row, frame.shared_row(i, key)) for i, key in frame.rows]
+        yield _Candidate(hinged, before + _moved(p, hinged.laws, rows, reach), label)
     if split is not None:
         yield split
-    else:
-        yield frame.rederived(), moved
-        merged = Frame(merge(frame.snapped()))
-        yield merged.rederived(), moved
-        fresh = merged.recut()
-        yield fresh if isinstance(fresh, str) else (merge(fresh), moved)
-    if not all_differ:
-        yield _table(frame, reach)
 
 
-def _table(frame: Frame, reach: float) -> tuple[CPWL, Moved] | None:
+def _table(frame: Frame, reach: float, before: Moved, label: NDArray[np.int64] | None) -> Iterator[_Candidate]:
     """The table on the corners of the pieces, if they are simplices."""
     table = from_corners(frame, reach)
-    if table is None:
-        return None
-    rows = [f.row for i in range(frame.p.num_pieces) for f in frame.facets[i]]
-    pairs = list(zip(rows, table.polyhedra.integer(), strict=True))
-    return table, _moved(frame.p, (table.laws.gradient, table.laws.offset), pairs, reach)
+    if table is not None:
+        rows = [f.row for i in range(frame.p.num_pieces) for f in frame.facets[i]]
+        pairs = list(zip(rows, table.polyhedra.integer(), strict=True))
+        yield _Candidate(table, before + _moved(frame.p, table.laws, pairs, reach), label)
 
 
-def _moved(
-    p: CPWL,
-    laws: tuple[NDArray[np.float64], NDArray[np.float64]],
-    rows: list[tuple[int, NDArray[np.object_]]],
-    reach: float,
-) -> Moved:
+def _moved(p: CPWL, laws: Laws, rows: list[tuple[int, NDArray[np.object_]]], reach: float) -> Moved:
     """Bounds on how far laws and rows are from what they are to become, over the box ``|x_i| <= reach``."""
-    slopes, offsets = np.abs(p.laws.gradient - laws[0]), np.abs(p.laws.offset - laws[1])
+    slopes, offsets = np.abs(p.laws.gradient - laws.gradient), np.abs(p.laws.offset - laws.offset)
     largest = np.abs(p.laws.gradient).max(axis=(0, 2))
     level = np.maximum(np.abs(p.laws.offset).max(axis=0), largest * reach)
     scale = np.abs(p.laws.gradient).sum(axis=2).max(axis=0) * reach + np.abs(p.laws.offset).max(axis=0)
@@ -180,36 +201,49 @@ def _reach(frame: Frame) -> float:
     return float(max(np.max(inside), np.max(sides, where=np.isfinite(sides), initial=0.0))) or 1.0
 
 
-def _objection(frame: Frame, candidate: CPWL, moved: Moved) -> str | None:
-    """What speaks against a candidate: the exact doctor, or that something is too far from the data."""
-    if moved.largest > frame.p.tol:
-        return f"something would move by {moved.largest:.2g}, relative, which is more than {frame.p.tol:g}."
-    error = first_error(candidate)
+def _objection(frame: Frame, candidate: _Candidate) -> str | None:
+    """What speaks against a candidate: that something is too far from the data, or the exact doctor."""
+    moved, function = candidate.moved.largest, candidate.function
+    if moved > frame.p.tol:
+        return f"something would move by {moved:.2g}, relative, which is more than {frame.p.tol:g}."
+    error = first_error(function)
     if error is not None:
         return f"rounded laws and facets do not fit together exactly: {error.message}"
-    return _lost(frame, candidate) or (None if candidate.mesh is not None else _strayed(frame, candidate))
+    return _lost(frame, function) or _strayed(frame, candidate)
 
 
 def _lost(frame: Frame, candidate: CPWL) -> str | None:
-    """A piece that the candidate does not cover, of which a point inside and one beside each facet are asked."""
-    for i, facets in frame.facets.items():
-        inside = np.asarray(frame.inside[i])
-        x = np.array([inside, *(0.999 * f.point + 0.001 * inside for f in facets)])
-        if (find_pieces(candidate, x) < 0).any():
-            return f"piece {i} would be lost."
+    """A piece that the candidate does not cover, of which a point inside and one beside each facet are asked.
+
+    Or, of a piece that is too thin to count, where its law would be missed by more than the tolerance.
+    """
+    p, probe = frame.p, Probe(frame.p.tol)
+    scale = np.abs(p.laws.gradient).sum(axis=2).max(axis=0) * _reach(frame) + np.abs(p.laws.offset).max(axis=0)
+    for i in range(p.num_pieces):
+        if i in frame.facets:
+            inside = np.asarray(frame.inside[i])
+            x = np.array([inside, *(0.999 * f.point + 0.001 * inside for f in frame.facets[i])])
+            if (find_pieces(candidate, x) < 0).any():
+                return f"piece {i} would be lost."
+            continue
+        ends = probe.maxima(p.polyhedra[i], [*np.eye(p.dim), *-np.eye(p.dim)])
+        x = np.array([point for value, point in ends if np.isfinite(value)]).reshape(-1, p.dim)
+        gap = np.abs(candidate(x) - x @ p.laws.gradient[i].T - p.laws.offset[i])
+        if (gap > p.tol * scale).any():  # a corner outside, where there is no value, is no evidence
+            return f"the law of piece {i}, which has next to no interior, would be lost."
     return None
 
 
-def _strayed(frame: Frame, candidate: CPWL) -> str | None:
+def _strayed(frame: Frame, candidate: _Candidate) -> str | None:
     """A piece in which the candidate has the law of another one, not only in a sliver thinner than the tolerance."""
-    laws = {tuple(law.ravel()): int(frame.label[i]) for i, law in enumerate(frame.laws)}
-    label = np.array([laws[tuple(law.ravel())] for law in candidate.laws.integer()])
-    probe = Probe(frame.p.tol)
-    boxes = np.array([probe.box(body) for body in candidate.polyhedra])
+    if candidate.label is None:
+        return None
+    probe, polyhedra = Probe(frame.p.tol), candidate.function.polyhedra
+    boxes = np.array([probe.box(body) for body in polyhedra])
     for i, (low, high) in frame.boxes.items():
         meets = (boxes[:, 0] <= high).all(axis=1) & (boxes[:, 1] >= low).all(axis=1)
-        for j in np.flatnonzero(meets & (label != frame.label[i])):
-            one, two = frame.p.polyhedra[i], candidate.polyhedra[int(j)]
+        for j in np.flatnonzero(meets & (candidate.label != frame.label[i])):
+            one, two = frame.p.polyhedra[i], polyhedra[int(j)]
             common = Polyhedron(np.concatenate([one.A, two.A]), np.concatenate([one.b, two.b]))
             if probe.interior(common) is not None:
                 return f"piece {i} would get another law, and not only in a sliver."

@@ -42,7 +42,7 @@ class Complex:
     >>> [len(faces) for faces in square.faces], square.euler()
     ([4, 5, 2], 1)
     >>> square.coefficients()[1]
-    array([ 0,  0, -1,  0,  0])
+    array([0, 0, 1, 0, 0])
     """
 
     generators: NDArray[np.object_]

@@ -1,0 +1,86 @@
+"""``cpwl doctor``: what is wrong or noteworthy with a function in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cpwl.cli.output import Code, print_json, print_table
+
+if TYPE_CHECKING:
+    from cpwl.function import CPWL
+    from cpwl.function.report import Finding, Report
+
+__all__ = ["doctor"]
+
+
+def doctor(
+    source: Annotated[Path, typer.Argument(metavar="LAW.json", readable=False, help="The function.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """List what is wrong with a function, and what is noteworthy, with a place, a size and what to do."""
+    p = _load(source)
+    report = p.doctor()
+    if as_json:
+        print_json(_summary(p, report, source))
+    else:
+        _print_table(p, report, source)
+    raise typer.Exit(Code.DONE if report.healthy else Code.REFUTED)
+
+
+def _load(source: Path) -> CPWL:
+    from cpwl.errors import InputError
+    from cpwl.formats.json import load
+    from cpwl.function import CPWL
+
+    p = load(source)
+    if not isinstance(p, CPWL):
+        raise InputError(f"{source} holds a network; the doctor examines functions", path=str(source))
+    return p
+
+
+def _summary(p: CPWL, report: Report, source: Path) -> dict[str, Any]:
+    return {
+        "input": str(source),
+        "healthy": report.healthy,
+        "pieces": p.num_pieces,
+        "components": p.num_components,
+        "findings": [
+            {
+                "severity": finding.severity,
+                "kind": finding.kind,
+                "pieces": list(finding.pieces),
+                "point": None if finding.point is None else [float(v) for v in finding.point],
+                "size": finding.size,
+                "message": finding.message,
+            }
+            for finding in report
+        ],
+    }
+
+
+def _print_table(p: CPWL, report: Report, source: Path) -> None:
+    from rich.box import SIMPLE
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("", "kind", "where", box=SIMPLE, show_header=len(report) > 0)
+    table.add_column("size", justify="right")
+    table.add_column("what", ratio=1)
+    for finding in report:
+        # Plain text: a message may hold brackets, which rich would read as markup.
+        cells = (finding.severity, finding.kind, _where(finding), f"{finding.size:.3g}", finding.message)
+        table.add_row(*map(Text, cells))
+    counts = f"{source}: {p.num_pieces:,} pieces, {p.num_components:,} laws"
+    verdict = (
+        "healthy" if report.healthy else f"not a continuous function on a convex domain ({len(report.errors)} errors)"
+    )
+    print_table(table, f"{counts}: {verdict}")
+
+
+def _where(finding: Finding) -> str:
+    """The pieces in question, the first few of them."""
+    some = ", ".join(map(str, finding.pieces[:3]))
+    return some + (", ..." if len(finding.pieces) > 3 else "")
