@@ -58,10 +58,18 @@ def test_jumps_come_largest_first():
     assert [(f.pieces, f.size) for f in p.doctor().errors] == [((1, 2), 3.0), ((0, 1), 1.0)]
 
 
-def test_a_jump_of_1e_30_is_found_in_exact_data():
-    """Exact data must be exactly consistent."""
-    p = boxes([([0], [1]), ([1], [2])], [([0], 0), ([0], Fraction(1, 10**30))])
+@pytest.mark.parametrize("slope", [0, 1, 10**6])
+@pytest.mark.parametrize("size", [Fraction(1, 10**30), Fraction(1, 10**400)])
+def test_a_tiny_jump_is_found_in_exact_data(slope, size):
+    """Exact data must be exactly consistent, also where the floats of the two values are equal."""
+    p = boxes([([0], [1]), ([1], [2])], [([slope], 0), ([slope], size)])
     assert kinds(p) == ["jump"]
+
+
+def test_a_tiny_overlap_is_found_in_exact_data():
+    """Pieces that overlap with laws that differ by 1e-30 are no function."""
+    p = boxes([([0], [2]), ([1], [3])], [([1], 0), ([1], Fraction(1, 10**30))])
+    assert kinds(p) == ["overlap"]
 
 
 def test_a_jump_below_the_tolerance_is_no_jump():

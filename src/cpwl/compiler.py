@@ -12,6 +12,8 @@ import numpy as np
 from cpwl import bounds
 from cpwl.bounds import Bound
 from cpwl.certify.prove import Certificate, certify
+from cpwl.construct.gates import gates
+from cpwl.construct.hinge import hinge
 from cpwl.construct.lattice import lattice
 from cpwl.construct.paper import paper
 from cpwl.errors import ConstructionError, CpwlWarning, InputError
@@ -23,17 +25,19 @@ from cpwl.simplify.share import share_first_layer
 
 __all__ = ["CONSTRUCTIONS", "Alternative", "Compiled", "compile"]
 
-CONSTRUCTIONS = ("auto", "paper", "lattice")
+CONSTRUCTIONS = ("auto", "paper", "lattice", "hinge", "gates")
 """What `construction` may be."""
+_MANY = 2_000_000  # decisions (pieces times components) that "auto" does not make where it has a smaller network
 
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """What another construction would have cost, and whether it computes the function (None: not tested)."""
+    """What another construction would have cost (None: not applicable), and whether it is right (None: not tested)."""
 
-    neurons: int
-    depth: int
+    neurons: int | None
+    depth: int | None
     valid: bool | None
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +49,7 @@ class Compiled:
     """The construction that made the network."""
     sizes: Sizes
     bounds: dict[str, Bound]
-    """The published bounds for this function, and the exact count of Algorithm 1, side by side."""
+    """The published bounds for this function, and the exact count of Algorithm 1 where its rows were computed."""
     alternatives: dict[str, Alternative]
     """What other constructions would have cost."""
     certificate: Certificate | None
@@ -84,62 +88,103 @@ def compile(
         raise InputError(f'`minimize` must be "neurons", "depth", "width" or "nonzeros", not "{minimize}"')
     if check:
         p = _healthy(p)
-    coordinates = essential_coordinates(p)
-    small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
-    orders = [order_components(small, j, executor=executor, progress=progress) for j in range(p.outputs)]
-    counts = _bounds(p, [[int(size) for size in order.above.sum(axis=1)] for order in orders])
+    work = _Work(p, check, executor, progress)
     built: dict[str, _Built] = {}
     alternatives: dict[str, Alternative] = {}
-    if construction != "paper":
-        made = [lattice(p, j, order=order, progress=progress) for j, order in enumerate(orders)]
-        splits = sum(part.splits for part in made)
-        built["lattice"] = _Built(_join([part.network for part in made]), sum(part.solves for part in made), splits)
-    if construction != "lattice":
-        _try_paper(p, orders, counts["algorithm1"], construction, check, minimize, built, alternatives, progress)
+    for name in _candidates(p) if construction == "auto" else (construction,):
+        if construction == "auto" and work.is_hopeless(name, built, minimize):
+            continue
+        try:
+            built[name] = getattr(work, name)()
+        except ConstructionError as error:
+            if construction != "auto":
+                raise
+            wrong = False if name == "paper" else None
+            alternatives[name] = Alternative(None, None, wrong, str(error).splitlines()[0])
     best = min(built, key=lambda name: (getattr(built[name].network.sizes, minimize), name))
-    chosen = built[best]
     for name, other in built.items():
         if name != best:
             sizes = other.network.sizes
             alternatives[name] = Alternative(sizes.neurons, sizes.depth, True)
+    counts = work.bounds()
+    if "algorithm1" in counts and "paper" not in (*built, *alternatives):
+        alternatives["paper"] = Alternative(counts["algorithm1"].neurons, counts["algorithm1"].layers, None)
+    chosen = built[best]
     network = chosen.network
     proof = certify(p, network) if certificate else None
-    return Compiled(network, best, network.sizes, counts, alternatives, proof, chosen.solves, chosen.splits)
+    return Compiled(network, best, network.sizes, counts, alternatives, proof, work.solves, chosen.splits)
+
+
+def _candidates(p: CPWL) -> tuple[str, ...]:
+    """What "auto" tries, in order. Float data has no exact bends: there the max-min forms carry proven bounds."""
+    return ("lattice", "paper") if p.tol else ("hinge", "gates", "lattice", "paper")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Built:
     network: Network
-    solves: int
-    splits: int
+    splits: int = 0
 
 
-def _try_paper(
-    p: CPWL,
-    orders: list[Order],
-    count: Bound,
-    construction: str,
-    check: bool,
-    minimize: str,
-    built: dict[str, _Built],
-    alternatives: dict[str, Alternative],
-    progress: Progress | None,
-) -> None:
-    """Algorithm 1, if it was asked for; for "auto", only where it would be smaller and is right."""
-    if construction == "auto":
+class _Work:
+    """The constructions for one function, with the order of its components computed once, when first needed."""
+
+    def __init__(self, p: CPWL, check: bool, executor: Executor | None, progress: Progress | None) -> None:
+        self.p, self.check, self.executor, self.progress = p, check, executor, progress
+        self._orders: list[Order] | None = None
+        self.solves = 0
+
+    def is_hopeless(self, name: str, built: dict[str, _Built], minimize: str) -> bool:
+        """Whether a construction need not be tried: it cannot be smaller, or would take too long for what it gives."""
+        if "hinge" in built:
+            return True
+        if not built:
+            return False
+        if name in ("lattice", "paper") and self.p.num_pieces * self.p.num_components > _MANY:
+            return True
+        if name != "paper":
+            return False
         # The width of Algorithm 1 is known up to its bound only, and nonzeros not at all: then it is built.
+        count = self.bounds()["algorithm1"]
         known = {"neurons": count.neurons, "depth": count.layers}.get(minimize, 0)
-        if known >= getattr(built["lattice"].network.sizes, minimize):
-            alternatives["paper"] = Alternative(count.neurons, count.layers, None)
-            return
-    try:
-        made = [paper(p, j, order=order, check=check, progress=progress) for j, order in enumerate(orders)]
-    except ConstructionError:
-        if construction == "paper":
-            raise
-        alternatives["paper"] = Alternative(count.neurons, count.layers, False)
-        return
-    built["paper"] = _Built(_join([part[0] for part in made]), sum(order.solves for order in orders), 0)
+        return any(known >= getattr(other.network.sizes, minimize) for other in built.values())
+
+    def orders(self) -> list[Order]:
+        """Which components stay above and below the function on each piece, for each output."""
+        if self._orders is None:
+            coordinates = essential_coordinates(self.p)
+            small = self.p if len(coordinates) == self.p.dim else on_coordinates(self.p, coordinates)
+            self._orders = [
+                order_components(small, j, executor=self.executor, progress=self.progress)
+                for j in range(self.p.outputs)
+            ]
+            self.solves += sum(order.solves for order in self._orders)
+        return self._orders
+
+    def bounds(self) -> dict[str, Bound]:
+        """The published bounds; with the exact count of Algorithm 1 if the order of components is known."""
+        sizes = None
+        if self._orders is not None:
+            sizes = [[int(size) for size in order.above.sum(axis=1)] for order in self._orders]
+        return _bounds(self.p, sizes)
+
+    def hinge(self) -> _Built:
+        return _Built(hinge(self.p))
+
+    def gates(self) -> _Built:
+        return _Built(gates(self.p))
+
+    def lattice(self) -> _Built:
+        made = [lattice(self.p, j, order=order, progress=self.progress) for j, order in enumerate(self.orders())]
+        self.solves += sum(part.solves for part in made)
+        return _Built(_join([part.network for part in made]), sum(part.splits for part in made))
+
+    def paper(self) -> _Built:
+        made = [
+            paper(self.p, j, order=order, check=self.check, progress=self.progress)
+            for j, order in enumerate(self.orders())
+        ]
+        return _Built(_join([network for network, _ in made]))
 
 
 def _join(networks: list[Network]) -> Network:
@@ -164,15 +209,17 @@ def _healthy(p: CPWL) -> CPWL:
     return p.take(np.setdiff1d(np.arange(p.num_pieces), flat))
 
 
-def _bounds(p: CPWL, sizes: list[list[int]]) -> dict[str, Bound]:
+def _bounds(p: CPWL, sizes: list[list[int]] | None) -> dict[str, Bound]:
     q, n = p.num_pieces, p.dim
     counts = [len(p.representatives(j)) for j in range(p.outputs)]
-    return {
+    known = {
         "theorem1": _side_by_side([bounds.theorem1(q) for _ in counts]),
         "theorem2": _side_by_side([bounds.theorem2(k, q) for k in counts]),
         "theorem3": _side_by_side([bounds.theorem3(n, k) for k in counts]),
-        "algorithm1": _side_by_side([bounds.algorithm1(s) for s in sizes]),
     }
+    if sizes is not None:
+        known["algorithm1"] = _side_by_side([bounds.algorithm1(s) for s in sizes])
+    return known
 
 
 def _side_by_side(parts: list[Bound]) -> Bound:

@@ -24,7 +24,7 @@ __all__ = ["Role", "guess_roles", "points_in", "role_documents"]
 
 Floats = NDArray[np.float64]
 _CLOSE = 1e-7  # of the size of the terms: a sum this small may be 0
-_MOST = 3000  # points
+_MOST = 6000  # points
 _BLOCK = 64  # planes at once
 
 
@@ -50,9 +50,10 @@ def role_documents(roles: list[list[Role]], carries: Sequence[int], gates: Seque
 def points_in(p: CPWL) -> Floats:
     """Some points of the domain: corners and inner points of the pieces, and far ones where they are unbounded."""
     if p.mesh is not None:
-        own = p.mesh.points[p.mesh.simplices]
-        weights = np.arange(2.0, p.dim + 3.0)
-        inner = np.einsum("i,qij->qj", weights / weights.sum(), own)
+        corner, k = np.eye(p.dim + 1), p.dim + 1
+        uneven = np.arange(2.0, k + 2.0) / np.arange(2.0, k + 2.0).sum()
+        weights = np.concatenate([uneven[None], 0.9 * corner + 0.1 / k, 0.5 * corner + 0.5 * uneven])
+        inner = np.einsum("wi,qij->wqj", weights, p.mesh.points[p.mesh.simplices]).reshape(-1, p.dim)
         return np.concatenate([p.mesh.points[np.unique(p.mesh.simplices)], inner])[:_MOST]
     probe, found = Probe(1e-9), []
     for body in p.polyhedra:
@@ -86,13 +87,12 @@ def guess_roles(
         for layer, (value, size) in enumerate(_sums(network, on.reshape(-1, network.inputs))):
             shape = (*on.shape[:2], value.shape[1])
             flat[layer][first : first + _BLOCK] = (np.abs(value) / size).reshape(shape).max(axis=1)
-    sides = points @ unit[:, :-1].T + unit[:, -1]
     number = {tuple(row): k + 1 for k, row in enumerate(planes.tolist())}
     roles: list[list[Role]] = [[] for _ in inside]
     for layer, (value, size) in enumerate(inside):
         for i in range(value.shape[1]):
             relative = value[:, i] / size[:, i]
-            role = _role(relative, flat[layer][:, i], sides)
+            role = _role(relative, flat[layer][:, i], unit, points)
             if role is None:
                 plane = zero_plane(network, layer + 1, i, points, relative)
                 if plane is None:
@@ -104,7 +104,7 @@ def guess_roles(
     return roles, np.array(list(number), dtype=object).reshape(-1, planes.shape[1])
 
 
-def _role(relative: Floats, flat: Floats, sides: Floats) -> Role | None:
+def _role(relative: Floats, flat: Floats, unit: Floats, points: Floats) -> Role | None:
     """What values at points say, and how far from 0 the neuron is on each plane; None for a gate on another plane."""
     if (relative >= -_CLOSE).all():
         return Role("carry")
@@ -113,8 +113,9 @@ def _role(relative: Floats, flat: Floats, sides: Floats) -> Role | None:
     best, least = None, np.inf
     clear = np.abs(relative) > _CLOSE
     for k in np.flatnonzero(flat < _CLOSE):
+        sides = np.sign(points[clear] @ unit[k, :-1] + unit[k, -1])
         for side in (1, -1):
-            wrong = np.maximum(0.0, -side * np.sign(sides[clear, k]) * relative[clear]).sum()
+            wrong = np.maximum(0.0, -side * sides * relative[clear]).sum()
             if wrong < least:
                 best, least = Role("gate", side * (int(k) + 1)), wrong
     return best
@@ -134,11 +135,11 @@ def _sums(network: Network, points: Floats) -> list[tuple[Floats, Floats]]:
 
 
 def _on_planes(unit: Floats, points: Floats) -> Floats:
-    """For each plane some points on it, all over the domain: ``(planes, 12 n, n)``."""
+    """For each plane some points on it, all over the domain: ``(planes, 20 n, n)``."""
     n = points.shape[1]
     low, high = points.min(axis=0), points.max(axis=0)
     rng = np.random.default_rng(0)
-    x = rng.uniform(low, high, size=(len(unit), 12 * n, n))
+    x = rng.uniform(low, high, size=(len(unit), 20 * n, n))
     normal = unit[:, None, :-1]
     away = ((x * normal).sum(axis=2) + unit[:, None, -1]) / (normal**2).sum(axis=2)
     return np.asarray(x - away[..., None] * normal)

@@ -29,8 +29,8 @@ def find_difference(
 ) -> tuple[Point, Point, Point] | None:
     """The point, the network's value and the function's, where they differ by more than `tolerance`; or None.
 
-    First the given points, then points of the pieces: where floats differ most, and then all of them in rationals, since a
-    float sees no difference of 1e-30.
+    First the given points, then points of the pieces: where floats differ most, and then all of them in rationals,
+    since floats see no difference of 1e-30.
     """
     for x in points:
         found = _differ(p, network, tolerance, fraction_array(np.asarray(x, dtype=object))[None])
@@ -78,18 +78,25 @@ def _places(p: CPWL) -> Iterator[Point]:
             yield from (exact * share[:, None]).sum(axis=1)
         return
     probe = Probe(p.tol)
-    inner = {i: x for i in pieces if (x := probe.interior(p.polyhedra[i])) is not None}
+    inner = {i: fraction_array(x) for i in pieces if (x := probe.interior(p.polyhedra[i])) is not None}
     rows, start = p.polyhedra.integer(), p.polyhedra.start
-    yield from (fraction_array(x) for x in inner.values())
+    yield from inner.values()
     for k in range(1, _TRIES):
         for i, x in inner.items():
-            toward = fraction_array(rng.integers(-4, 5, p.dim))
-            share = Fraction((3 * k) % 7 + 2, 9)  # up to the boundary, which belongs to the piece
-            yield fraction_array(x) + share * _length(rows[start[i] : start[i + 1]], fraction_array(x), toward) * toward
+            toward = rng.integers(-4, 5, p.dim)
+            if k % 3 == 0:
+                value, corner = probe.maximum(p.polyhedra[i], toward)
+                if np.isfinite(float(value)):
+                    yield fraction_array(corner)
+            else:
+                # On the boundary, which belongs to the piece, and on the way to it; or farther and farther out.
+                share = Fraction(1) if k % 3 == 1 else Fraction(k, _TRIES)
+                length = _length(rows[start[i] : start[i + 1]], x, toward, 10**k)
+                yield x + share * length * fraction_array(toward)
 
 
-def _length(rows: NDArray[np.object_], x: Point, toward: Point) -> Fraction:
-    """How far one can go from a point of the polyhedron in that direction; 100 if for ever."""
+def _length(rows: NDArray[np.object_], x: Point, toward: NDArray[np.int64], most: int) -> Fraction:
+    """How far one can go from a point of the polyhedron in that direction, at most so far."""
     speed = (rows[:, :-1] * toward).sum(axis=1)
     room = rows[:, -1] - (rows[:, :-1] * x).sum(axis=1)
-    return min((Fraction(r) / s for r, s in zip(room, speed, strict=True) if s > 0), default=Fraction(100))
+    return min((Fraction(r) / s for r, s in zip(room, speed, strict=True) if s > 0), default=Fraction(most))

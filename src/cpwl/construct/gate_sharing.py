@@ -21,7 +21,7 @@ __all__ = ["OUTPUT", "Shared", "share_gates"]
 
 OUTPUT = -1
 _TRIES = 16
-_WORK = 4000  # faces that need a gate, over all tries
+_WORK = 3000  # faces that need a gate, over all tries
 _Use = dict[int, int]
 _Kind = tuple[tuple[int, int], ...]
 

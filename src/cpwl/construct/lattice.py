@@ -60,7 +60,7 @@ def lattice(
     short = {_shorten(test, order, region.above) for region in regions}
     rows = _cover(_without_supersets(sorted(short, key=lambda r: (len(r), r))), regions)
     network = max_of_mins(p.components(output), [np.array(row) for row in rows])
-    return Lattice(network, tuple(rows), splits, order.solves + test.probe.solves)
+    return Lattice(network, tuple(rows), splits, test.probe.solves)
 
 
 def _shorten(test: RowTest, order: Order, above: NDArray[np.bool_]) -> tuple[int, ...]:

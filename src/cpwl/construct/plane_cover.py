@@ -13,6 +13,7 @@ from scipy.sparse import coo_array
 __all__ = ["cover"]
 
 _SMALL = 400  # elements up to which the integer program is tried
+_FEW = 1500  # memberships up to which it is tried for a given seed, which makes it harder
 _NODES = 20  # of its search; a limit in seconds would make the result depend on the machine
 
 S = TypeVar("S", bound=Hashable)
@@ -32,7 +33,8 @@ def cover(sets: Mapping[S, Sequence[int]], *, seed: int = 0) -> dict[int, S]:
         sets = {keys[k]: sets[keys[k]] for k in order}
     best = _greedy(sets)
     count = len(set(best.values()))
-    if count > 1 and len(best) <= _SMALL:
+    small = sum(map(len, sets.values())) <= _FEW if seed else len(best) <= _SMALL
+    if count > 1 and small:
         found = _integer_program(sets, seed)
         if found is not None and len(set(found.values())) < count:
             return found
@@ -64,7 +66,7 @@ def _integer_program(sets: Mapping[S, Sequence[int]], seed: int) -> dict[int, S]
     i, j = np.array(place, dtype=np.int64).T
     holds = coo_array((np.ones(len(place)), (i, j)), shape=(len(elements), len(keys))).tocsr()
     cost = np.ones(len(keys))
-    if seed:  # less than one set in all
+    if seed:  # all of it together is less than one set
         cost += np.random.default_rng(seed).random(len(keys)) / (2 * len(elements))
     answer = milp(
         cost,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.exact.rational import fraction_array
 from cpwl.function.report import point_text
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
@@ -49,9 +51,7 @@ class Agreement:
         rest = d - d[:, k : k + 1] / h[k] * h
         return bool((np.abs(rest) @ np.append(np.full(self.p.dim, self.reach), 1.0) <= self.slack).all())
 
-    def largest(
-        self, i: int, j: int, where: Polyhedron, seen: NDArray[Any], probe: Probe
-    ) -> tuple[float, NDArray[Any]]:
+    def largest(self, i: int, j: int, where: Polyhedron, seen: NDArray[Any], probe: Probe) -> tuple[Any, NDArray[Any]]:
         """How far the two laws are apart on a set, and where; at the point `seen` if that has no bound."""
         best, place = self.gap(i, j, seen), np.asarray(seen)
         for law in self.difference(i, j):
@@ -61,10 +61,14 @@ class Agreement:
                     best, place = self.gap(i, j, point), point
         return best, place
 
-    def gap(self, i: int, j: int, x: NDArray[Any]) -> float:
-        """The largest difference of the two laws at a point, over the outputs."""
-        one, two = self._at(i, x), self._at(j, x)
-        return float(np.abs(one - two).max())
+    def gap(self, i: int, j: int, x: NDArray[Any]) -> Any:
+        """The largest difference of the two laws at a point, over the outputs; for exact data a rational."""
+        if not self.exact:
+            return float(np.abs(self._at(i, x) - self._at(j, x)).max())
+        # Values that agree in all digits of a float may still differ.
+        d, scale = self.difference(i, j), self._laws[i][:, -1] * self._laws[j][:, -1]
+        at = np.append(fraction_array(x), Fraction(1))
+        return max(abs(Fraction(value) / int(s)) for value, s in zip((d * at).sum(axis=1), scale, strict=True))
 
     def text(self, i: int, j: int, x: NDArray[Any]) -> str:
         """What the two pieces say at a point."""

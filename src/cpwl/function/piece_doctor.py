@@ -128,10 +128,10 @@ class PieceDoctor:
         text = f"pieces {i} and {j} overlap"
         if size <= self.agreement.slack:
             message = f"{text} around x = {point_text(x)}, where their laws agree."
-            self.found.append(Finding("overlap", "note", message, (i, j), x, size))
+            self.found.append(Finding("overlap", "note", message, (i, j), x, float(size)))
             return
         message = f"{text}: at x = {point_text(place)} {self.agreement.text(i, j, place)}."
-        self._add("overlap", message, (i, j), place, size)
+        self._add("overlap", message, (i, j), place, float(size))
 
     def _common(self, i: int, j: int) -> Polyhedron:
         both = self.polyhedra.take(np.array([i, j]))
@@ -181,7 +181,7 @@ class PieceDoctor:
             f"pieces {i} and {j} disagree on their common facet: at x = {point_text(place)} "
             f"{self.agreement.text(i, j, place)}.\n  The function is not continuous there.{advice}"
         )
-        self._add("jump", message, (i, j), place, size)
+        self._add("jump", message, (i, j), place, float(size))
 
     # --- the boundary -----------------------------------------------------------------------------------------
 

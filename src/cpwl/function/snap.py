@@ -3,9 +3,9 @@
 What is tried, in this order, until the exact doctor finds nothing wrong:
 
 1. the data as it is, every float being a rational;
-2. if all pieces are simplices with laws of their own (with laws in common: at the end), the table on their corners;
-3. the same pieces, each facet moved to where the snapped laws of its two sides are equal;
-4. the same pieces with shared rows, and laws that are sums of hinges on them;
+2. the same pieces, each facet moved to where the snapped laws of its two sides are equal;
+3. the same pieces with shared rows, and laws that are sums of hinges on them;
+4. if all pieces are simplices with laws of their own (with laws in common: at the end), the table on their corners;
 5. all this again after merging pieces of one law: cuts between them are no part of the function;
 6. each law's region cut afresh, along the hyperplanes where the law meets its neighbours.
 
@@ -143,23 +143,23 @@ def _with_pieces(
 ) -> Iterator[_Candidate | str]:
     """Candidates on given pieces, which are themselves `before` away from the data."""
     p = frame.p
-    if len(np.unique(frame.label)) == p.num_pieces:  # no two pieces share a law that would have to be kept
-        yield from _table(frame, reach, before, label)
     split = frame.disagreement()
     if split is None:
         leaders = frame.snapped().laws
         yield _Candidate(frame.rederived(), before + _moved(p, leaders, frame.replaced(), reach), label)
+    else:
+        yield split
     hinged = frame.hinged()
     if hinged is not None:
         rows = [(frame.contacts.facets[i][key].row, frame.shared_row(i, key)) for i, key in frame.rows]
         yield _Candidate(hinged, before + _moved(p, hinged.laws, rows, reach), label)
-    if split is not None:
-        yield split
+    if len(np.unique(frame.label)) == p.num_pieces:  # no two pieces share a law that would have to be kept
+        yield from _table(frame, reach, before, label)
 
 
 def _table(frame: Frame, reach: float, before: Moved, label: NDArray[np.int64] | None) -> Iterator[_Candidate]:
     """The table on the corners of the pieces, if they are simplices."""
-    table = from_corners(frame, reach)
+    table = from_corners(frame, reach) if frame.p.domain is None else None
     if table is not None:
         rows = [f.row for i in range(frame.p.num_pieces) for f in frame.facets[i]]
         pairs = list(zip(rows, table.polyhedra.integer(), strict=True))
