@@ -18,8 +18,8 @@ test-all: $(DEV) lint
 	$(BIN)/python -m pytest -n 2
 
 lint: $(DEV)
-	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests examples docs
+	$(BIN)/ruff format --check src tests examples docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

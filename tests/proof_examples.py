@@ -185,13 +185,14 @@ def cut_segment():
 
 
 def empty_piece():
-    """|x|, with a third piece x <= -1, x >= 1 on which anything is true."""
+    """|x|, with two more pieces x <= -1, x >= 1 and 0 x <= -1, on which anything is true."""
     p, net, whole = absolute_value()
-    empty = {"empty": {"0": 1, "1": 1}}
     p["pieces"].append({"A": [[1], [-1]], "b": [-1, -1], "gradient": [[5]], "offset": [7]})
+    p["pieces"].append({"A": [[0], [0]], "b": [1, -3], "gradient": [5], "offset": 7})
+    nothing = [{"empty": {"0": 1, "1": 1}}, {"empty": {"0": 1}}]
     claim = whole["outputs"][0]
-    claim["below"] = [[*entries, empty] for entries in claim["below"]]
-    claim["reach"] = [*claim["reach"], leaf(0, empty)]
+    claim["below"] = [[*entries, *nothing] for entries in claim["below"]]
+    claim["reach"] = [*claim["reach"], *(leaf(0, entry) for entry in nothing)]
     return p, net, whole
 
 
@@ -221,13 +222,15 @@ def rounded():
 
 
 def rounded_in_a_box():
-    """The same on [-1, 1]; x = -1 or x = 1 is the worst for each neuron."""
+    """The same on [-1, 3]; each neuron is off most at an end."""
     p, net, whole = rounded()
-    for piece in p["pieces"]:
-        piece["A"], piece["b"] = [*piece["A"], [-piece["A"][0][0]]], [0, 1]
-    inside = [[on({"0": 1}, 1), on({"1": 1})], [on({"1": 1}), on({"0": 1}, 1)]]
-    whole["box"] = {"low": [-1], "high": [1], "proof": inside}
-    whole["error_bound"] = str(OFF_CONSTANT + OFF_SLOPE)
+    for piece, end in zip(p["pieces"], (1, 3), strict=True):
+        piece["A"], piece["b"] = [*piece["A"], [-piece["A"][0][0]]], [0, end]
+    inside = [[on({"0": 1}, 3), on({"1": 1})], [on({"1": 1}), on({"0": 1}, 1)]]
+    whole["box"] = {"low": [-1], "high": [3], "proof": inside}
+    slope, constant = THIRD - Fraction(1 / 3), Fraction(1 / 7) - SEVENTH
+    single = max(abs(slope * x + constant) for x in (-1, 3))
+    whole["error_bound"] = str(3 * abs(Fraction(2 / 3) - 2 * THIRD) + 2 * single)
     return p, net, whole
 
 

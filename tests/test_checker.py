@@ -256,11 +256,62 @@ def test_attacks_on_a_proof_are_refused_with_their_place(example, path, value, r
         check(p, network, put(proof, path, value))
 
 
+NETWORK_ATTACKS = [
+    (("layers", 0, "entries", 0), [0, 0, 2, 0], "length 3"),
+    (("layers", 0, "entries", 0), [-3, 0, 2], "layer 0: a weight at -3, 0"),
+    (("layers", 0, "entries", 0), [0, -1, 2], "layer 0: a weight at 0, -1"),
+    (("layers", 0, "entries", 0), [0, 1, 2], "layer 0: a weight at 0, 1"),
+    (("layers", 0, "entries", 0), [0.0, 0, 2], "layer 0"),
+    (("layers", 0, "entries", 0), ["0", 0, 2], "layer 0: a weight at 0, 0"),
+    (("layers", 0, "entries", 1), [0, 0, 2], "layer 0: a weight at 0, 0"),
+    (("layers", 0, "bias"), [0, 0], "biases"),
+    (("layers", 1, "columns"), 4, "columns"),
+    (("layers",), [], "no layers"),
+    (("outputs",), 2, "outputs"),
+    (("inputs",), 1.0, "inputs"),
+    (("format",), "cpwl", "format"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "reason"), NETWORK_ATTACKS)
+def test_attacks_on_a_network_are_refused_with_their_place(path, value, reason):
+    """Weights at strange places, and sizes that do not fit."""
+    p, network, proof = documents(absolute_value)
+    with pytest.raises(Refused, match=reason):
+        check(p, put(network, path, value), proof)
+
+
+def test_a_weight_may_not_be_given_twice():
+    """Not even with a difference that would be right if the two were added, or if the later one counted."""
+    p, network, proof = documents(absolute_value)
+    for weights in ((2, 2), (1, 1), (7, 2), (2, 0), (0, 2)):
+        entries = [[0, 0, w] for w in weights] + network["layers"][0]["entries"][1:]
+        assert "layer 0" in refusal([p, put(network, ("layers", 0, "entries"), entries), proof])
+
+
+def test_more_outputs_than_the_function_has_are_refused():
+    """The last layer must have as many rows as are stated."""
+    p, network, proof = documents(absolute_value)
+    last = network["layers"][1]
+    last["rows"], last["bias"] = 2, [0, 0]
+    assert "outputs" in refusal([p, network, proof])
+
+
+def test_the_negative_of_a_max_of_mins_is_another_function():
+    """The network gives -min(x, 1) where the function is min(x, 1), and the proof calls it by its value."""
+    p, network, proof = documents(two_outputs)
+    for entry in network["layers"][1]["entries"][3:]:
+        entry[2] = -entry[2]
+    proof["output"] = [1, 2]
+    assert not claim_is_true(p, network, proof)
+    assert "output 1: the network does not compute these rows" in refusal([p, network, proof])
+
+
 def test_a_box_that_misses_a_piece_is_refused():
     """An entry with a negative t would be an error elsewhere; for the box there is none."""
     p, network, proof = documents(rounded_in_a_box)
-    proof["box"]["high"] = ["1/2"]
-    proof["box"]["proof"][0][0]["t"] = "1/2"
+    proof["box"]["high"] = ["5/2"]
+    proof["box"]["proof"][0][0]["t"] = "5/2"
     proof["box"]["proof"][1][0]["t"] = "-1/2"
     assert "box, piece 1, entry 0: the piece is not inside" in refusal([p, network, proof])
 

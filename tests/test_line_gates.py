@@ -13,8 +13,9 @@ from scipy.spatial import Delaunay
 
 from cpwl import CPWL
 from cpwl.construct.gate_cover import cover
+from cpwl.construct.gate_multiplier import crossings, keeps_sign
 from cpwl.construct.line_gates import line_gates
-from cpwl.construct.planar_bends import find_bends
+from cpwl.construct.planar_bends import find_bends, power_of_two
 from cpwl.errors import ConstructionError, InputError
 from cpwl.exact.rational import fraction_array
 from cpwl.function.shallow import from_hidden_layer
@@ -58,6 +59,30 @@ def half_plane(seed):
     return CPWL.from_pieces(A, b, g, o)
 
 
+def side_by_side(*functions):
+    """Functions on the same pieces as the outputs of one."""
+    first = functions[0].polyhedra
+    rows = [first[i].integer().tolist() for i in range(len(first))]
+    laws = np.concatenate([f.laws.integer() for f in functions], axis=1)
+    exact = [[[Fraction(v, law[-1]) for v in law[:-1]] for law in piece] for piece in laws]
+    A, b = [[row[:2] for row in own] for own in rows], [[row[2] for row in own] for own in rows]
+    return CPWL.from_pieces(A, b, [[f[:2] for f in own] for own in exact], [[f[2] for f in own] for own in exact])
+
+
+def with_hanging_nodes(p):
+    """The same table, each third triangle cut in two through the middle of its first edge: its neighbour is not."""
+    points = [[Fraction(v, c[-1]) for v in c[:-1]] for c in p.mesh.corners]
+    values, triangles = [[Fraction(v) for v in z] for z in p.mesh.values], []
+    for i, (a, b, c) in enumerate(p.mesh.simplices.tolist()):
+        if i % 3:
+            triangles.append([a, b, c])
+            continue
+        triangles += [[a, len(points), c], [len(points), b, c]]
+        points.append(middle(points[a], points[b]))
+        values.append(middle(values[a], values[b]))
+    return CPWL.from_simplices(points, triangles, values)
+
+
 def differences(p, network, count=3):
     """Where network and function differ: random points of every piece, corners, midpoints between corners."""
     solid = p.take(find_bends(p).solid)
@@ -75,6 +100,7 @@ def middle(x, y):
     return [(a + b) / 2 for a, b in zip(x, y, strict=True)]
 
 
+RAYS = [(1, 0), (1, 2), (-1, 1), (-2, -1), (0, -1), (3, -2)]
 FUNCTIONS = {
     "one vertex": five_pieces,
     "three pieces of one law": three_piece_cut,
@@ -85,12 +111,13 @@ FUNCTIONS = {
     "slanted sides 1": lambda: delaunay_on_hull(20, 1),
     "grid": lambda: grid(5, 0),
     "flat grid": lambda: CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [0, 1, 0], [0, 0, 0]]),
+    "hanging nodes": lambda: with_hanging_nodes(delaunay_on_box(12, 6)),
     "T-junctions in a table": lambda: cut_up(delaunay_on_box(5, 3), cuts(2, 12, 0)),
     "T-junctions on the plane": lambda: cut_up(random_maxmin(2, 5, 3, 3, 4), cuts(2, 9, 1)),
     "max-min 0": lambda: random_maxmin(2, 6, 4, 3, 0),
     "max-min 1": lambda: random_maxmin(2, 7, 4, 3, 1),
     "max-min 2": lambda: random_maxmin(2, 8, 5, 3, 2),
-    "fan": lambda: fan([(1, 0), (1, 2), (-1, 1), (-2, -1), (0, -1), (3, -2)], [1, -2, 3, 0, 1, -1]),
+    "fan": lambda: fan(RAYS, [1, -2, 3, 0, 1, -1]),
     "rings": lambda: rings([1, 2, 4], [0, 3, 1, 2], bounded=True),
     "rings on the plane": lambda: rings([1, 2, 4], [0, 3, 1, 2], bounded=False),
     "half-plane": lambda: half_plane(3),
@@ -99,6 +126,9 @@ FUNCTIONS = {
     "hidden layer": lambda: from_hidden_layer([[1, 2], [-1, 1], [3, 1]], [0, 1, -2], [1, -2, 3], "1/3"),
     "affine": lambda: CPWL.from_maxmin([[1, 2, 3]], [[0]]),
     "several outputs": lambda: delaunay_on_box(9, 4, outputs=3),
+    "several outputs on the plane": lambda: side_by_side(
+        fan(RAYS, [1, -2, 3, 0, 1, -1]), fan(RAYS, [0, 1, 1, 2, -3, 0])
+    ),
 }
 
 
@@ -175,6 +205,48 @@ def test_more_pieces_of_one_law_cost_nothing():
     q = cut_up(p, cuts(2, 8, 3))
     assert q.num_pieces > p.num_pieces
     assert line_gates(q).network.sizes.neurons == line_gates(p).network.sizes.neurons
+
+
+def test_hanging_nodes_cost_nothing():
+    """Triangles that do not meet edge to edge are no problem, and change no bend."""
+    p = delaunay_on_box(12, 6)
+    q = with_hanging_nodes(p)
+    assert q.num_pieces > p.num_pieces
+    assert line_gates(q).network.sizes.neurons == line_gates(p).network.sizes.neurons
+
+
+def test_the_same_input_gives_the_same_network():
+    """Down to the last weight."""
+    one, two = (line_gates(delaunay_on_box(14, 1)).network for _ in range(2))
+    for (a, b), (c, d) in zip(exact_layers(one), exact_layers(two), strict=True):
+        assert (a.toarray() == c.toarray()).all()
+        assert (b == d).all()
+
+
+def test_many_points_take_bounds_instead_of_sharp_multipliers(monkeypatch):
+    """Multipliers from the stars of the points are larger, and the network is the same function."""
+    p = delaunay_on_box(14, 1)
+    sharp = line_gates(p, spare=False)
+    monkeypatch.setattr("cpwl.construct.line_gates._SHARP", 0)
+    rough = line_gates(p, spare=False)
+    assert (sharp.sharp, rough.sharp) == (True, False)
+    assert all(abs(a.multiplier) <= abs(b.multiplier) for a, b in zip(sharp.gates, rough.gates, strict=True))
+    assert len(differences(p, rough.network)) == 0
+
+
+@pytest.mark.parametrize("name", ["Delaunay 1", "max-min 2", "slanted sides 1", "half-plane"])
+def test_multipliers_are_no_larger_than_8_bits_need(name):
+    """One part in 64 less, and the gate has the wrong sign at some crossing of its lines, unless 0 would do."""
+    p = FUNCTIONS[name]()
+    bends, made = find_bends(p), line_gates(p, spare=False)
+    for gate in made.gates:
+        l, others = made.forms[gate.line], made.forms[gate.hinges]
+        inward = -others * np.sign(l[0] * others[:, 1] - l[1] * others[:, 0])[:, None]
+        scale = power_of_two(made.forms)[np.append(gate.hinges, gate.line)]
+        points = crossings(inward, bends.boundary, bounded=bends.bounded)
+        assert keeps_sign(l, inward, scale, gate.weight, points, gate.multiplier) == gate.sign
+        less = keeps_sign(l, inward, scale, gate.weight, points, gate.multiplier * Fraction(63, 64))
+        assert less == 0 or keeps_sign(l, inward, scale, gate.weight, points, Fraction(0)) == gate.sign
 
 
 def test_steps_balance_at_every_vertex():

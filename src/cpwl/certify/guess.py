@@ -36,15 +36,9 @@ class Role:
     side: int = 0
 
 
-def role_documents(roles: list[list[Role]], carries: Sequence[int], gates: Sequence[int]) -> list[list[dict[str, Any]]]:
+def role_documents(roles: list[list[Role]], within: Sequence[int]) -> list[list[dict[str, Any]]]:
     """The roles as a proof writes them, shown within those rows of the domain."""
-    return [
-        [
-            {"gate": r.side, "within": list(gates)} if r.kind == "gate" else {r.kind: True, "within": list(carries)}
-            for r in layer
-        ]
-        for layer in roles
-    ]
+    return [[{r.kind: r.side if r.kind == "gate" else True, "within": list(within)} for r in layer] for layer in roles]
 
 
 def points_in(p: CPWL) -> Floats:

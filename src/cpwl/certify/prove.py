@@ -99,7 +99,9 @@ def certify(
     box = box_of(p)
     weights = deviation(network, tables, wiring, box)
     bound = _total(proof.shortfall, weights)
-    _check_size(p, network, bound, max_error, tables)
+    doubt = _check_size(p, network, bound, max_error, tables)
+    if doubt:
+        return Certificate(False, None, doubt, None, None)
     document = _document(p, tables, wiring, outputs, bound, box)
     return Certificate(True, bound, "", evaluation_bound(network, wiring, box), document)
 
@@ -127,18 +129,22 @@ def _check_size(
     bound: Fraction | tuple[Fraction, Fraction],
     max_error: float | None,
     tables: list[NDArray[np.object_]],
-) -> None:
-    """An exact network for exact data must be equal; rounded ones must at least be close."""
+) -> str:
+    """An exact network for exact data must be equal, rounded ones must at least be close; why that is not proved."""
     size = float(max(np.abs(table.astype(np.float64)).max() for table in tables)) or 1.0
+    equal = max_error is None and network.exact is not None and p.tol == 0
     if max_error is None:
-        max_error = 0.0 if network.exact is not None and p.tol == 0 else 1e-4 * size
+        max_error = 0.0 if equal else 1e-4 * size
     largest = bound[0] + bound[1] if isinstance(bound, tuple) else bound
-    if largest > Fraction(max_error):
-        _raise_difference(p, network, Fraction(max_error), [])
-        raise ProofError(
-            f"the network is within {float(largest):.3g} of the function, which is more than {max_error:.3g}",
-            bound=bound,
-        )
+    if largest <= Fraction(max_error):
+        return ""
+    _raise_difference(p, network, Fraction(max_error), [])
+    if equal:  # A weight that has no effect on the pieces may be off: no difference, and no proof either.
+        return f"not proved: the network is within {_upward(largest):.3g} of the function, but not shown to be equal"
+    raise ProofError(
+        f"the network is within {float(largest):.3g} of the function, which is more than {max_error:.3g}",
+        bound=bound,
+    )
 
 
 def _raise_difference(p: CPWL, network: Network, tolerance: Fraction, points: list[Any]) -> None:

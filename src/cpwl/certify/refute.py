@@ -17,7 +17,7 @@ from cpwl.network import Network
 __all__ = ["find_difference"]
 
 _PIECES = 400  # how many pieces to look at, at most: a search, not a proof
-_TRIES = 12  # points in each of them
+_TRIES = 24  # points in each of them
 _WORK = 3 * 10**6  # products of rationals that an exact search may cost
 _LARGEST = 16  # of the float differences, how many to look at exactly
 
@@ -91,7 +91,7 @@ def _places(p: CPWL) -> Iterator[Point]:
             else:
                 # On the boundary, which belongs to the piece, and on the way to it; or farther and farther out.
                 share = Fraction(1) if k % 3 == 1 else Fraction(k, _TRIES)
-                length = _length(rows[start[i] : start[i + 1]], x, toward, 10**k)
+                length = _length(rows[start[i] : start[i + 1]], x, toward, 10 ** (k // 3))
                 yield x + share * length * fraction_array(toward)
 
 

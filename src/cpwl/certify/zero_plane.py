@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -14,64 +12,65 @@ from numpy.typing import NDArray
 from cpwl.exact.integers import integer_rows
 from cpwl.exact.rational import fraction_array
 from cpwl.network import Network
-from cpwl.network.evaluate import evaluate_exact
+from cpwl.network.evaluate import evaluate, evaluate_exact
 from cpwl.network.network import exact_layers
 
 __all__ = ["zero_plane"]
 
-_HALVINGS = 30  # after which the neuron should be linear between the two ends
+_HALVINGS = 20  # after which the neuron should be linear between the two ends
 
 
 def zero_plane(
     network: Network, layer: int, neuron: int, points: NDArray[np.float64], values: NDArray[np.float64]
 ) -> tuple[int, ...] | None:
-    """Integers ``(a, c)``, first slope positive, with the neuron 0 on ``a.x + c = 0``, from its values at points; None if they fit no plane.
+    """Integers ``(a, c)``, first slope positive, with the neuron 0 on ``a.x + c = 0``; None if it is so on no plane.
 
-    `layer` counts affine maps from 0. One crossing more than needed is looked at, so that most wrong planes are seen.
+    `layer` counts affine maps from 0; `values` are those of the neuron at some points. One crossing more than needed is
+    looked at, so that most wrong planes are seen.
     """
     n = network.inputs
-    weight, bias = exact_layers(network)[layer]
-    pick = np.array([neuron])
-    layers = [*exact_layers(network)[:layer], (weight.take_rows(pick), bias[pick])]
-
-    def exact(x: NDArray[np.object_]) -> Fraction:
-        found: Fraction = evaluate_exact(layers, x[None])[0, 0]
-        return found
-
-    above, below = np.argsort(-values)[: 2 * n + 2], np.argsort(values)[: 2 * n + 2]
     found: list[list[int]] = []
-    for i, j in itertools.product(range(2 * n + 2), repeat=2):
-        up, down = above[i % len(above)], below[(i + j) % len(below)]
-        root = _crossing(exact, fraction_array(points[up]), fraction_array(points[down]))
-        if root is None:
-            continue
-        row = integer_rows(np.zeros((1, n + 1)), np.array([[*root, Fraction(1)]], dtype=object))[0].tolist()
-        if len(found) < n and fmpz_mat([*found, row]).rank() == len(found) + 1:
+    for row in _crossings(network, layer, neuron, points, values):
+        if len(found) == n:
+            return _plane(found, row)
+        if fmpz_mat([*found, row]).rank() == len(found) + 1:
             found.append(row)
-        elif len(found) == n:
-            break
-    if len(found) < n:
-        return None
-    plane = fmpz_mat(found).nullspace()[0]
-    normal = [int(plane[i, 0]) for i in range(n + 1)]
-    if not any(normal[:-1]) or sum(a * b for a, b in zip(normal, row, strict=True)):
-        return None
-    divisor = math.gcd(*normal) * (1 if next(v for v in normal if v) > 0 else -1)
-    return tuple(v // divisor for v in normal)
+    return None
 
 
-def _crossing(
-    exact: Callable[[NDArray[np.object_]], Fraction], up: NDArray[np.object_], down: NDArray[np.object_]
-) -> NDArray[np.object_] | None:
-    """The point between the two where the neuron is 0, if it is linear near there."""
-    high, low = exact(up), exact(down)
-    if high <= 0 or low >= 0:
+def _plane(found: list[list[int]], another: list[int]) -> tuple[int, ...] | None:
+    """The plane through `n` points, if it goes through another one."""
+    null = fmpz_mat(found).nullspace()[0]
+    plane = [int(null[i, 0]) for i in range(len(another))]
+    if not any(plane[:-1]) or sum(a * b for a, b in zip(plane, another, strict=True)):
         return None
+    divisor = math.gcd(*plane) * (1 if next(v for v in plane if v) > 0 else -1)
+    return tuple(v // divisor for v in plane)
+
+
+def _crossings(
+    network: Network, layer: int, neuron: int, points: NDArray[np.float64], values: NDArray[np.float64]
+) -> list[list[int]]:
+    """Points ``(x, 1)``, in integers, where the neuron is 0: found by halving in floats, then from two exact values."""
+    pick, count = np.array([neuron]), 4 * network.inputs
+    weight, bias = network.layers[layer]
+    layers = [*network.layers[:layer], (weight[pick], bias[pick])]
+    order = np.argsort(values, kind="stable")
+    above = order[::-1][np.arange(count) % max(1, int((values > 0).sum()))]
+    below = order[(3 * np.arange(count) // 2) % max(1, int((values < 0).sum()))]
+    up, down = points[above], points[below]
     for _ in range(_HALVINGS):
         middle = (up + down) / 2
-        value = exact(middle)
-        if value > 0:
-            up, high = middle, value
-        else:
-            down, low = middle, value
-    return np.asarray(down + (up - down) * (-low / (high - low)))
+        positive = evaluate(layers, middle)[:, 0] > 0
+        up, down = np.where(positive[:, None], middle, up), np.where(positive[:, None], down, middle)
+    whole, shift = exact_layers(network)[layer]
+    exact = [*exact_layers(network)[:layer], (whole.take_rows(pick), shift[pick])]
+    ends = fraction_array(np.concatenate([up, down]))
+    at = evaluate_exact(exact, ends)[:, 0]
+    crossings = []
+    for i, (high, low) in enumerate(zip(at[:count], at[count:], strict=True)):
+        if high > 0 >= low:
+            x = ends[count + i] + (ends[i] - ends[count + i]) * (-low / (high - low))
+            row = np.array([[*x, Fraction(1)]], dtype=object)
+            crossings.append(integer_rows(row.astype(np.float64), row)[0].tolist())
+    return crossings

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from cpwl.cli.bench import bench
 from cpwl.cli.bounds import bounds
 from cpwl.cli.check import check
 from cpwl.cli.compile import compile
@@ -30,6 +31,7 @@ _app.command()(doctor)
 _app.command()(bounds)
 _app.command()(figures)
 _app.command()(demo)
+_app.command()(bench)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -13,10 +13,10 @@ from scipy.sparse import csr_array, diags_array, vstack
 __all__ = ["cover"]
 
 _MOST = 1500  # points up to which the MIP is asked
+_NODES = 10_000  # of the search, divided by the number of points
 _OPTIONS: dict[str, Any] = {
     "output_flag": False,
     "threads": 1,
-    "mip_max_nodes": 2000,  # A limit on nodes, unlike one on time, gives the same answer every time.
     "time_limit": 60.0,
     "mip_abs_gap": 0.01,
     "mip_rel_gap": 0.0,
@@ -97,7 +97,8 @@ def _mip(
     lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = rows.indptr, rows.indices, rows.data
     lp.integrality_ = [highspy.HighsVarType.kInteger] * columns
     highs = highspy.Highs()
-    for name, value in _OPTIONS.items():
+    # A limit on nodes, unlike one on time, gives the same answer every time.
+    for name, value in {**_OPTIONS, "mip_max_nodes": 20 + _NODES // table.shape[0]}.items():
         highs.setOptionValue(name, value)
     highs.passModel(lp)
     known = highspy.HighsSolution()

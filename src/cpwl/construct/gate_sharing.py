@@ -20,8 +20,8 @@ from cpwl.construct.plane_cover import cover
 __all__ = ["OUTPUT", "Shared", "share_gates"]
 
 OUTPUT = -1
-_TRIES = 16
-_WORK = 3000  # faces that need a gate, over all tries
+_TRIES = 8
+_WORK = 1500  # faces that need a gate, over all tries
 _Use = dict[int, int]
 _Kind = tuple[tuple[int, int], ...]
 
@@ -86,9 +86,7 @@ def _share(local: LocalFunctions, needs: list[set[int]], seed: int) -> Shared:
     return shared
 
 
-def _choose(
-    shared: Shared, needs: list[set[int]], d: int, gated: list[int], seed: int
-) -> dict[int, tuple[int, _Kind]]:
+def _choose(shared: Shared, needs: list[set[int]], d: int, gated: list[int], seed: int) -> dict[int, tuple[int, _Kind]]:
     """A plane for each face that needs a gate: few pairs (plane, use)."""
     local = shared.local
     group = _groups(local, needs, d)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from cpwl.construct.gate_lines import GateLines, Stars, choose_gate_lines, find_stars, with_more_lines
 from cpwl.construct.gate_lowering import Gate, lower, shared_columns
-from cpwl.construct.gate_multiplier import common_integers, crossings, rounded_up, sharp_range
+from cpwl.construct.gate_multiplier import common_integers, crossings, keeps_sign, rounded_up, sharp_range
 from cpwl.construct.hinge import hinge
 from cpwl.construct.planar_bends import PlanarBends, find_bends, signed
 from cpwl.errors import ConstructionError
@@ -127,9 +127,7 @@ def _glue(
             if g in chosen.spared:
                 multiplier, sense = alpha[g, 0], chosen.spared[int(g)]
             elif points is not None:
-                multiplier, sense = _smaller(
-                    *sharp_range(bends.lines[g], inward, scale, to_float(steps[:, j]), points), spare
-                )
+                multiplier, sense = _sharp(bends.lines[g], inward, scale, steps[:, j], points, spare)
             else:
                 multiplier, sense = _smaller(low[g, j], high[g, j], spare)
             alpha[g] -= share[:, b] * multiplier
@@ -150,8 +148,28 @@ def _bounds(owner: NDArray[np.int64], stars: Stars, count: int) -> tuple[NDArray
     return low * slack[:, None], high * slack[:, None]
 
 
-def _smaller(low: float, high: float, zero: bool) -> tuple[Fraction, int]:
-    """The smaller of the two multipliers that will do, and the sign that goes with it; 0 only if allowed."""
-    tiny = 0.0 if zero else 2.0**-60 * max(-low, high)
-    up, down = rounded_up(max(high, tiny)), rounded_up(max(-low, tiny))
+def _sharp(
+    line: NDArray[np.object_],
+    hinges: NDArray[np.object_],
+    scale: NDArray[np.object_],
+    jump: NDArray[np.object_],
+    points: NDArray[np.object_],
+    spare: bool,
+) -> tuple[Fraction, int]:
+    """The smallest multiplier of 8 bits; 0 where that will do, which rounding cannot tell."""
+    low, high = sharp_range(line, hinges, scale, to_float(jump), points)
+    if spare and min(-low, high) <= 1e-9 * (high - low):
+        sense = keeps_sign(line, hinges, scale, jump, points, Fraction(0))
+        if sense:
+            return Fraction(0), sense
+    return _smaller(low, high, spare)
+
+
+def _smaller(low: float, high: float, spare: bool) -> tuple[Fraction, int]:
+    """The smaller of the two multipliers that will do, and the sign that goes with it.
+
+    Unless hinges are spared it is not 0 and not tiny: then the gate is 0 on its line and nowhere near it.
+    """
+    least = 0.0 if spare else (high - low) / 256
+    up, down = rounded_up(max(high, least)), rounded_up(max(-low, least))
     return (up, 1) if up <= down else (-down, -1)

@@ -67,8 +67,8 @@ class Agreement:
             return float(np.abs(self._at(i, x) - self._at(j, x)).max())
         # Values that agree in all digits of a float may still differ.
         d, scale = self.difference(i, j), self._laws[i][:, -1] * self._laws[j][:, -1]
-        at = np.append(fraction_array(x), Fraction(1))
-        return max(abs(Fraction(value) / int(s)) for value, s in zip((d * at).sum(axis=1), scale, strict=True))
+        values = (d[:, :-1] * fraction_array(x)).sum(axis=1) + d[:, -1]
+        return max(abs(Fraction(value) / int(s)) for value, s in zip(values, scale, strict=True))
 
     def text(self, i: int, j: int, x: NDArray[Any]) -> str:
         """What the two pieces say at a point."""

@@ -187,7 +187,17 @@ class CPWL:
         return result[0] if single else result
 
     def doctor(self) -> Report:
-        """Everything wrong with this function, each with a witness: gaps, overlaps, jumps, empty pieces."""
+        """Everything wrong or noteworthy with this function, each with a witness, a size and what to do.
+
+        Errors: jumps, overlaps, gaps, a domain that is not convex. Notes: pieces without interior, slivers, redundant
+        rows, repeated laws, pieces that could be merged, nearly parallel facets, scales that are far apart.
+
+        >>> p = CPWL.from_pieces([[[1]], [[-1], [1]], [[-1]]], [[0], [0, 2], [-2]], [[0], [1], [1]], [0, 0, 0])
+        >>> print(p.doctor())
+        note: 3 pieces but 2 laws: pieces 1 and 2 follow one law.
+        note: 3 pieces could be 2: pieces 1 and 2 follow one law and have a convex union, for one. `p.merge()` merges
+            such pieces.
+        """
         return examine(self)
 
     def merge(self) -> CPWL:

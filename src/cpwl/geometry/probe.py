@@ -30,6 +30,7 @@ class Probe:
     def __init__(self, tol: float) -> None:
         self.tol = tol
         self._lp: LinearProgram | None = None
+        self._rough: Probe | None = self if tol else None
 
     @property
     def solves(self) -> int:
@@ -83,8 +84,9 @@ class Probe:
     def box(self, polyhedron: Polyhedron) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The corners of a bounding box, in floats and a little wide; infinite where there is no bound."""
         unit = np.eye(polyhedron.dim)
-        rough = self if self.tol else Probe(1e-9)
-        best = np.array([value for value, _ in rough.maxima(polyhedron, [*unit, *-unit])])
+        if self._rough is None:
+            self._rough = Probe(1e-9)
+        best = np.array([value for value, _ in self._rough.maxima(polyhedron, [*unit, *-unit])])
         best += 1e-6 * (1 + np.where(np.isfinite(best), np.abs(best), 0.0))
         return -best[polyhedron.dim :], best[: polyhedron.dim]
 
