@@ -55,7 +55,7 @@ def in_a_plane():
 
 TABLES = {
     "space": lambda: interpolant(3, 6, 0),
-    "more space": lambda: interpolant(3, 20, 1),
+    "more space": lambda: interpolant(3, 12, 1),
     "four": lambda: interpolant(4, 3, 2),
     "plane": lambda: interpolant(2, 12, 3),
     "grid 2": lambda: grid(3, 2, 4),
@@ -152,6 +152,30 @@ def test_kuhn_size():
     """A Kuhn grid takes at most 2 m^2 + 11 m neurons, which is fewer than it has cells."""
     m = 4
     assert local_gates(grid(3, m, 0)).network.sizes.neurons <= 2 * m**2 + 11 * m
+
+
+def test_orthant():
+    """An unbounded domain that is not all of R^n: max(x, y, z, 1) on the positive orthant, its pieces cut there."""
+    whole = CPWL.from_maxmin([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], [[0], [1, 2], [3]])
+    A, b = [], []
+    for piece in whole.polyhedra:
+        rows = [*piece.integer().tolist(), [-1, 0, 0, 0], [0, -1, 0, 0], [0, 0, -1, 0]]
+        A.append([row[:-1] for row in rows])
+        b.append([row[-1] for row in rows])
+    laws = whole.laws.integer()[:, 0].tolist()
+    p = CPWL.from_pieces(A, b, [law[:-2] for law in laws], [law[-2] for law in laws])
+    points = np.abs(rational_points(p, random.Random(6), 150))
+    assert local_gates(p).network(points).tolist() == whole(points).tolist()
+
+
+def test_hanging_node():
+    """A triangulation with a hanging vertex is cut until its pieces meet face to face."""
+    points = [[0, 0], [2, 0], [0, 2], [2, 2], [1, 1]]
+    p = CPWL.from_simplices(points, [[0, 1, 2], [1, 3, 4], [2, 3, 4]], [0, 2, 2, 5, 2])
+    at, values = table_points(p, random.Random(0))
+    made = local_gates(p)
+    assert made.cells > p.num_pieces
+    assert made.network(at)[:, 0].tolist() == values
 
 
 def test_hinges_only():

@@ -148,6 +148,15 @@ def test_more_noise_than_tolerance_is_refused(noise):
     assert found.reason
 
 
+def test_laws_that_differ_by_a_constant_meet_nowhere():
+    """A jump that the doctor lets pass, but of two laws: no facet can be put between them."""
+    p = CPWL.from_pieces([[[1.0]], [[-1.0]]], [[1.0], [-1.0]], [[1.0], [1.0]], [0.0, 3e-9], tol=1e-9)
+    assert p.doctor().healthy
+    assert p.num_components == 2
+    assert p.snap(1e-9).reason
+    assert p.snap(1e-8).function.num_components == 1
+
+
 @pytest.mark.parametrize(
     "p",
     [
@@ -209,4 +218,4 @@ if SHARED_CASES:  # elsewhere there is nothing to collect
     def test_a_law_that_cannot_be_snapped_has_a_reason():
         """Two outputs in space whose rounded laws bend on different planes: nothing is offered, or it is healthy."""
         found = load(SHARED_CASES["mpqp_3d_55"]).snap(1e-9)
-        assert found.reason if found.function is None else found.function.doctor().healthy
+        assert "several outputs bend" in found.reason if found.function is None else found.function.doctor().healthy

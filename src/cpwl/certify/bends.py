@@ -1,12 +1,13 @@
 """Proofs of kind "bends", for networks of hinges and gates: the hints, and the verdict of the checker on them.
 
-Above the first hidden layer each neuron is a gate, ``relu(Y) = [l > 0] Y`` for a plane `l`, or a carry, ``Y >= 0``. Which
-of them it is, and on which plane, is guessed from values in floats; that it is so, and that the network then has
+Above the first hidden layer each neuron is a gate, ``relu(Y) = [l > 0] Y`` for a plane `l`, or a carry, ``Y >= 0``.
+Which of them it is, and on which plane, is guessed from values in floats; that it is so, and that the network then has
 the function's bends, is decided by the stand-alone checker, in rationals. See docs/proof.md.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,8 @@ from numpy.typing import NDArray
 
 from cpwl.certify.checker import Refused, check
 from cpwl.certify.documents import function_document, network_document
-from cpwl.certify.entries import Prover
 from cpwl.certify.guess import guess_roles, points_in, role_documents
-from cpwl.exact.integers import integer_rows, primitive, sign
+from cpwl.exact.integers import primitive, sign
 from cpwl.function import CPWL
 from cpwl.geometry.vertices import corners
 from cpwl.network import Network
@@ -25,7 +25,6 @@ from cpwl.network.network import exact_layers
 __all__ = ["NotProved", "prove_bends"]
 
 Integers = NDArray[np.object_]
-_HIGH = 4  # inputs from which pieces with rows may have too many corners
 
 
 class NotProved(Exception):
@@ -53,9 +52,7 @@ def prove_bends(p: CPWL, network: Network) -> dict[str, Any]:
     roles, planes = guess_roles(network, planes, points)
     domain = _domain(p, points) if roles else planes[:0]
     document: dict[str, Any] = {"format": "cpwl-proof", "version": 1, "kind": "bends", "inputs": p.dim}
-    document |= {"planes": planes.tolist(), "limits": domain.tolist(), "roles": [], "sides": None, "error_bound": 0}
-    if not roles and p.dim >= _HIGH and (p.mesh is None or p.domain is not None):
-        document["sides"] = _sides(p, planes)
+    document |= {"planes": planes.tolist(), "limits": domain.tolist(), "roles": [], "error_bound": 0}
     document["roles"] = role_documents(roles, range(len(domain)))
     try:
         check(function_document(p), network_document(network), document)
@@ -69,7 +66,8 @@ def _first_planes(network: Network) -> Integers:
     weight, bias = exact_layers(network)[0]
     rows = np.column_stack([weight.toarray(), bias])
     slanted = rows[(rows[:, :-1] != 0).any(axis=1)]
-    return _distinct(integer_rows(slanted.astype(np.float64), slanted))
+    whole = [[int(v * math.lcm(*(x.denominator for x in row))) for v in row] for row in slanted]
+    return _distinct(primitive(np.array(whole, dtype=object).reshape(slanted.shape)))
 
 
 def _facets(p: CPWL) -> Integers:
@@ -100,27 +98,10 @@ def _domain(p: CPWL, points: NDArray[np.float64]) -> Integers:
     rows = rows[likely]
     above = np.concatenate([-rows[:, :-1], rows[:, -1:]], axis=1)
     holds = [(sign(places.dot(row)) >= 0).all() for row in above]
-    return rows[np.array(holds, dtype=bool)]
+    kept: Integers = rows[np.array(holds, dtype=bool)]
+    return kept
 
 
 def _once(p: CPWL) -> Integers:
     rows = list(dict.fromkeys(map(tuple, primitive(p.polyhedra.integer()).tolist())))
     return np.array(rows, dtype=object).reshape(len(rows), p.dim + 1)
-
-
-def _sides(p: CPWL, planes: Integers) -> list[list[Any]]:
-    """For each piece the planes that do not cut it, with the multipliers that show it."""
-    prover = Prover()
-    rows, start = p.polyhedra.integer(), p.polyhedra.start
-    sides = []
-    for j in range(p.num_pieces):
-        prover.load(rows[start[j] : start[j + 1]])
-        found: list[Any] = []
-        for k, plane in enumerate(planes):
-            for side in (1, -1):
-                entry = prover.least(np.array([*(side * plane), 1], dtype=object))
-                if entry.empty or (entry.t is not None and entry.t >= 0):
-                    found.append([side * (k + 1), entry.document()])
-                    break
-        sides.append(found)
-    return sides

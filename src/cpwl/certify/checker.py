@@ -4,13 +4,13 @@ Exit status 0: proved, 1: refused, 64: wrong usage, 65: unreadable file. What a 
 docs/proof.md, in the words used here. Only the standard library, no code of the package, only integers and fractions.
 """
 
+import functools
 import json
 import math
 import re
 import sys
-from collections.abc import Callable
 from fractions import Fraction
-from operator import add, mul
+from operator import add, and_, mul
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -250,64 +250,67 @@ def rounding(off: list[Forms], box: Any, n: int, pieces: list[Piece]) -> tuple[R
 
 
 # --- Proofs of kind "bends" -------------------------------------------------------------------------------------------
-# A point x is held as integers, a positive multiple of (x, 1), and a direction as (x, 0): all functions are homogeneous.
+# A point x is held as integers, a positive multiple of (x, 1), a direction as (x, 0); all functions are homogeneous.
 
 LIMIT = 20000  # regions into which one question may be cut
+Steps = dict[frozenset[int], int]  # a sum of factors times products of indicators of half-spaces, see `Atom.side`
 
 
 def dot(u: list[int], v: list[int]) -> int:
     return sum(map(mul, u, v))
 
 
-def primitive(v: list[int]) -> list[int]:
-    divisor = math.gcd(*v) or 1
-    return [x // divisor for x in v]
+def minus(v: list[int]) -> list[int]:
+    return [-x for x in v]
+
+
+def mix(a: int, u: list[int], b: int, v: list[int]) -> list[int]:
+    """``a u + b v``, up to a positive factor."""
+    w = [a * x + b * y for x, y in zip(u, v, strict=True)]
+    divisor = math.gcd(*w) or 1
+    return [x // divisor for x in w]
 
 
 class Cone(NamedTuple):
-    """All sums of multiples of the lines and of non-negative multiples of the rays. It is also where some rows are at
-    least 0; a ray has bit r of its number set if row r is 0 there. No ray is a sum of others, up to lines."""
+    """All sums of multiples of the lines and of non-negative multiples of the rays; at the same time, all places where
+    some rows are at least 0. A ray has bit r set if row r is 0 there. No ray is a sum of others, up to lines."""
 
     lines: list[list[int]]
     rays: list[tuple[list[int], int]]
     rows: int
 
     def generators(self) -> list[list[int]]:
-        return [ray for ray, _ in self.rays] + self.lines + [[-x for x in line] for line in self.lines]
+        return [ray for ray, _ in self.rays] + self.lines + [minus(line) for line in self.lines]
 
     def cut(self, row: list[int]) -> "Cone":
         """The part where the row is at least 0 (double description: Motzkin, Raiffa, Thompson and Thrall 1953)."""
         bit = 1 << self.rows
         for i, line in enumerate(self.lines):
             if v := dot(row, line):
-                ray, v = (line, v) if v > 0 else ([-x for x in line], -v)
-                others = [*self.lines[:i], *self.lines[i + 1 :], *(g for g, _ in self.rays)]
-                moved = [primitive([v * x - dot(row, g) * y for x, y in zip(g, ray, strict=True)]) for g in others]
-                k = len(self.lines) - 1
-                rays = [(g, bits | bit) for g, (_, bits) in zip(moved[k:], self.rays, strict=True)]
-                return Cone(moved[:k], [*rays, (ray, bit - 1)], self.rows + 1)
+                ray, v = (line, v) if v > 0 else (minus(line), -v)
+                lines = [mix(v, g, -dot(row, g), ray) for g in self.lines[:i] + self.lines[i + 1 :]]
+                rays = [(mix(v, g, -dot(row, g), ray), bits | bit) for g, bits in self.rays]
+                return Cone(lines, [*rays, (ray, bit - 1)], self.rows + 1)
         values = [(dot(row, g), g, bits) for g, bits in self.rays]
-        on = {bits | bit: g for v, g, bits in values if v == 0}
         above, below = [x for x in values if x[0] > 0], [x for x in values if x[0] < 0]
         need(len(above) * len(below) <= 10**6, "geometry", "a region has too many corners")
-        new = {b & c | bit: (u, g, v, h) for u, g, b in above for v, h, c in below}
-        # A new ray is extreme if no other one is in more of the rows.
-        tight = [*on, *new]
-        for bits in [b for b in new if not any(b & c == b != c for c in tight)]:
-            u, g, v, h = new[bits]
-            on.setdefault(bits, primitive([u * y - v * x for x, y in zip(g, h, strict=True)]))
+        on = {bits | bit: g for v, g, bits in values if v == 0}
+        new = {b & c | bit: (u, h, -v, g) for u, g, b in above for v, h, c in below}
+        # Of the new rays those are no sums of others for which no other one is 0 in more rows.
+        extreme = [b for b in new if not any(b & c == b != c for c in (*on, *new))]
+        on = {b: mix(*new[b]) for b in extreme} | on
         return Cone(self.lines, [(g, bits) for _, g, bits in above] + [(g, b) for b, g in on.items()], self.rows + 1)
 
     def side(self, row: list[int]) -> int:
-        """1 or -1 if the row is nowhere negative or positive here; 0 if it changes its sign."""
+        """1 if the row is negative nowhere here, -1 if it is positive nowhere, 0 if it has both signs."""
         if any(dot(row, line) for line in self.lines):
             return 0
         values = [dot(row, g) for g, _ in self.rays]
         return 1 if min(values, default=0) >= 0 else -1 if max(values) <= 0 else 0
 
 
-def region_of(n: int, rows: list[list[int]]) -> Cone:
-    """The cone over the points where the rows are at least 0."""
+def region(n: int, rows: list[list[int]]) -> Cone:
+    """The cone over the points where all rows are at least 0."""
     unit = [[int(i == j) for j in range(n + 1)] for i in range(n + 1)]
     cone = Cone(unit, [], 0)
     for row in [unit[n], *rows]:
@@ -315,60 +318,47 @@ def region_of(n: int, rows: list[list[int]]) -> Cone:
     return cone
 
 
-class Atom(NamedTuple):
-    """``[l > 0] Y``, where Y is 0 on l = 0 and has the sign of l; it is a hinge relu(l) if Y = l, else a gate."""
-
-    side: int  # l is plane k if this is k + 1, and its negative if this is -(k + 1)
-    row: list[int]  # l
-    affine: list[int]  # Y is this ..
-    terms: list[tuple[int, int]]  # .. plus factors times atoms of lower number
-
-    def most(self, atoms: "list[Atom]", x: list[int]) -> int:
-        """A bound above. It is sublinear: at a sum of points it is at most the sum of what it is at each."""
-        return max(0, dot(self.affine, x) + sum(c * atoms[a].most(atoms, x) for c, a in self.terms if c > 0))
-
-    def value(self, atoms: "list[Atom]", x: list[int]) -> int:
-        if dot(self.row, x) <= 0:
-            return 0
-        return dot(self.affine, x) + sum(c * atoms[a].value(atoms, x) for c, a in self.terms)
-
-
-Steps = dict[frozenset[int], int]  # a step function: a sum of factors times products of indicators of half-spaces
-
-
-def local(steps: Steps, side: Callable[[int], int]) -> Steps:
-    """The same where the planes have these sides; a side of 0 is not known."""
+def local(steps: Steps, sides: dict[int, int]) -> Steps:
+    """The same where the planes have these sides; a side of 0 leaves it open."""
     total: Steps = {}
     for product, factor in steps.items():
-        signs = {s: side(abs(s)) * (1 if s > 0 else -1) for s in product}
+        signs = {s: sides[abs(s)] * (1 if s > 0 else -1) for s in product}
         if -1 not in signs.values():
             rest = frozenset(s for s, sign in signs.items() if sign == 0)
             total[rest] = total.get(rest, 0) + factor
     return {product: factor for product, factor in total.items() if factor}
 
 
+class Atom(NamedTuple):
+    """The output of a neuron: relu(Y), which is Y where l >= 0 and 0 where l <= 0. For a hinge Y = l."""
+
+    side: int  # l is plane k if this is k + 1, and minus plane k if this is -(k + 1)
+    row: list[int]  # l
+    affine: list[int]  # Y is this ..
+    terms: list[tuple[int, int]]  # .. plus a sum of factors times atoms of lower numbers
+
+
 class Circuit:
     """What the neurons compute: forms with the coefficients of (x, 1), and that of atom i at place n + 1 + i."""
 
     def __init__(self, n: int, planes: list[list[int]]) -> None:
-        self.n, self.planes, self.atoms = n, planes, list[Atom]()
-        self.number = {tuple(s * x for x in row): s * (k + 1) for k, row in enumerate(planes) for s in (1, -1)}
-        self.hinges: dict[int, int] = {}
+        self.n, self.planes, self.atoms, self.hinges = n, planes, list[Atom](), dict[int, int]()
+        self.known: dict[tuple[int, ...], dict[int, int]] = {}  # values of atoms at points
+        self.number = {tuple(v): s * (k + 1) for k, row in enumerate(planes) for s, v in ((1, row), (-1, minus(row)))}
         need(len(self.number) == 2 * len(planes), "planes", "one comes twice")
 
-    def combine(self, reads: Form, before: list[Form | None], where: str) -> Form:
-        """What a neuron reads, as a form."""
-        total: dict[int, Rational] = {self.n: reads.get(len(before), 0)}
-        for j, weight in reads.items():
-            if j < len(before):
-                form = before[j]
-                need(form is not None, where, f"neuron {j}, which has no role, is read")
-                for i, x in (form or {}).items():
-                    total[i] = total.get(i, 0) + weight * x
+    def reads(self, weights: Form, before: list[Form | None], where: str) -> Form:
+        """What a neuron with these weights reads."""
+        total: dict[int, Rational] = {self.n: weights.get(len(before), 0)}
+        for j, weight in weights.items():
+            form = before[j] if j < len(before) else {}
+            need(form is not None, where, f"it reads neuron {j}, which has no role")
+            for i, x in (form or {}).items():
+                total[i] = total.get(i, 0) + weight * x
         return {i: x for i, x in total.items() if x}
 
     def whole(self, form: Form) -> tuple[list[int], list[tuple[int, int]], int]:
-        """A positive multiple of the form in integers: its affine part, its factors of atoms, and the multiple."""
+        """A positive multiple of the form in integers: its affine part, its factors and atoms, and the multiple."""
         names = [i for i in form if i > self.n]
         numbers, d = over_one([form.get(i, 0) for i in range(self.n + 1)] + [form[i] for i in names])
         atoms = [(c, i - self.n - 1) for c, i in zip(numbers[self.n + 1 :], names, strict=True)]
@@ -379,252 +369,180 @@ class Circuit:
         row, _, d = self.whole(form)
         if not any(row[:-1]):
             return {self.n: form[self.n]} if row[-1] > 0 else {}
-        factor = Fraction(math.gcd(*row), d)
-        plane = primitive(row)
+        plane = mix(1, row, 0, row)
         if tuple(plane) not in self.number:
             self.planes.append(plane)
-            self.number |= {tuple(s * x for x in plane): s * len(self.planes) for s in (1, -1)}
+            self.number |= {tuple(plane): len(self.planes), tuple(minus(plane)): -len(self.planes)}
         side = self.number[tuple(plane)]
         if abs(side) not in self.hinges:
             self.hinges[abs(side)] = len(self.atoms)
             self.atoms.append(Atom(abs(side), self.planes[abs(side) - 1], self.planes[abs(side) - 1], []))
-        result: Form = {} if side > 0 else dict(form)
-        return result | {self.n + 1 + self.hinges[abs(side)]: factor}
+        more: Form = {self.n + 1 + self.hinges[abs(side)]: Fraction(math.gcd(*row), d)}
+        return more if side > 0 else form | more
 
-    def need_positive(self, form: Form, cone: Cone, sign: int, where: str) -> None:
-        """Shows that `sign` times the form is at least 0 on a cone: by its corners, or else by halves of the cone."""
+    def value(self, a: int, x: list[int], known: dict[int, int]) -> int:
+        """Of an atom at a point."""
+        if a not in known:
+            _, row, affine, terms = self.atoms[a]
+            known[a] = dot(row, x) > 0 and dot(affine, x) + sum(c * self.value(b, x, known) for c, b in terms)
+        return known[a]
+
+    def most(self, a: int, x: list[int], known: dict[int, int]) -> int:
+        """A bound above of an atom, sublinear: at a sum of points it is at most the sum of what it is at each."""
+        if a not in known:
+            _, _, affine, terms = self.atoms[a]
+            known[a] = max(0, dot(affine, x) + sum(c * self.most(b, x, known) for c, b in terms if c > 0))
+        return known[a]
+
+    def need_sign(self, form: Form, sign: int, cone: Cone, where: str) -> None:
+        """Shows that `sign` times the form is at least 0 on the cone: by its generators, or else by those of halves."""
         affine, terms, _ = self.whole(form)
         todo = [(cone, [sign * x for x in affine], {a: sign * c for c, a in terms})]
         for _ in range(LIMIT):
             if not todo:
                 return
-            region, rest, factors = todo.pop()
-            rest, factors = self.fold(region, rest, dict(factors))
-            worst, place = 0, None
-            for g in region.generators():
-                # Its sum is concave: atoms are at least 0, and where they are taken off a sublinear bound is.
-                low = dot(rest, g) + sum(c * self.atoms[a].most(self.atoms, g) for a, c in factors.items() if c < 0)
+            part, rest, factors = todo.pop()
+            rest, factors = self.fold(part, rest, dict(factors))
+            worst, place = 0, list[int]()
+            for g in part.generators():
+                # A concave bound: an atom is at least 0, and at most `most`. At generators only its values count.
+                known: dict[int, int] = {}
+                low = dot(rest, g) + sum(c * self.most(a, g, known) for a, c in factors.items() if c < 0)
                 worst, place = (low, g) if low < worst else (worst, place)
-            if place is None:
-                continue
-            lost = {}
-            for a, c in factors.items():
-                atom = self.atoms[a]
-                lost[a] = c * (atom.value(self.atoms, place) - (atom.most(self.atoms, place) if c < 0 else 0))
-            need(worst + sum(lost.values()) >= 0, where, f"the wrong sign at {place}")
-            row = self.atoms[max(lost, key=lambda a: lost[a])].row
-            todo += [(region.cut(r), rest, factors) for r in (row, [-x for x in row])]
+            if worst:
+                at, above = dict[int, int](), dict[int, int]()
+                lost = {a: c * self.value(a, place, at) for a, c in factors.items()}
+                lost |= {a: lost[a] - c * self.most(a, place, above) for a, c in factors.items() if c < 0}
+                need(worst + sum(lost.values()) >= 0, where, f"this has the wrong sign at {place}")
+                row = self.atoms[max(lost, key=lambda a: lost[a])].row
+                todo += [(part.cut(r), rest, factors) for r in (row, minus(row))]
         raise Refused(f"{where}: the sign is not shown with {LIMIT} regions")
 
-    def fold(self, region: Cone, rest: list[int], factors: dict[int, int]) -> tuple[list[int], dict[int, int]]:
-        """A sum in which atoms that are Y, or 0, on all of the region are replaced by that."""
+    def fold(self, part: Cone, rest: list[int], factors: dict[int, int]) -> tuple[list[int], dict[int, int]]:
+        """The same sum there; atoms that are Y, or 0, all over the cone are replaced by that."""
         kept = {}
-        while factors:
-            a = max(factors)
-            c, atom = factors.pop(a), self.atoms[a]
-            side = region.side(atom.row) if c else -1
-            if side > 0:
-                rest = [x + c * y for x, y in zip(rest, atom.affine, strict=True)]
-                for d, b in atom.terms:
-                    factors[b] = factors.get(b, 0) + c * d
-            elif side == 0:
-                kept[a] = c
+        for a in range(max(factors, default=-1), -1, -1):
+            if c := factors.get(a, 0):
+                atom = self.atoms[a]
+                side = part.side(atom.row)
+                if side > 0:
+                    rest = [x + c * y for x, y in zip(rest, atom.affine, strict=True)]
+                    for d, b in atom.terms:
+                        factors[b] = factors.get(b, 0) + c * d
+                elif side == 0:
+                    kept[a] = c
         return rest, kept
 
-    def products(self, form: Form, where: str) -> dict[frozenset[int], list[int]]:
-        """The form (times what `whole` says) as a sum of products of indicators, each times an affine function."""
-        affine, terms, _ = self.whole(form)
-        total = {frozenset[int](): affine}
-        todo = [(c, a, frozenset[int]()) for c, a in terms]
-        while todo:
-            c, a, inside = todo.pop()
+    def bends(self, form: Form, where: str) -> dict[int, Steps]:
+        """For each plane the jump of the slope across it, times a factor: a step function on the plane."""
+        _, terms, _ = self.whole(form)
+        todo, jumps = [(c, a, frozenset[int]()) for c, a in terms], dict[int, Steps]()
+        for _ in range(10**7):
+            if not todo:
+                return {k: nonzero for k, steps in jumps.items() if (nonzero := {p: c for p, c in steps.items() if c})}
+            factor, a, inside = todo.pop()
             atom = self.atoms[a]
             if -atom.side not in inside:
-                product = inside | {atom.side}
-                old = total.setdefault(product, [0] * len(affine))
-                total[product] = [x + c * y for x, y in zip(old, atom.affine, strict=True)]
-                todo += [(c * d, b, product) for d, b in atom.terms]
-                need(len(total) + len(todo) < 10**7, where, "there are too many products of indicators")
-        return total
+                product = inside | {atom.side}  # the form has the term: factor times [product] times atom.affine
+                for s in product:
+                    slope = factor * atom.affine[next(i for i, x in enumerate(self.planes[abs(s) - 1]) if x)]
+                    steps, others = jumps.setdefault(abs(s), {}), product - {s}
+                    steps[others] = steps.get(others, 0) + (slope if s > 0 else -slope)
+                todo += [(factor * c, b, product) for c, b in atom.terms]
+        raise Refused(f"{where}: there are too many products of indicators")
 
-    def bends(self, form: Form, where: str) -> dict[int, Steps]:
-        """For each plane the jump of the form's slope across it, times a factor: a step function on the plane."""
-        jumps: dict[int, Steps] = {}
-        for product, affine in self.products(form, where).items():
-            for s in product:
-                row = self.planes[abs(s) - 1]
-                slope = affine[next(i for i, x in enumerate(row) if x)]
-                steps, rest = jumps.setdefault(abs(s), {}), product - {s}
-                steps[rest] = steps.get(rest, 0) + (slope if s > 0 else -slope)
-        return {k: nonzero for k, steps in jumps.items() if (nonzero := local(steps, lambda _: 0))}
-
-    def vanish(self, steps: Steps, cone: Cone, where: str) -> bool:
-        """Whether a step function is 0 on a cone, up to its boundary and other planes."""
+    def is_zero(self, steps: Steps, cone: Cone, where: str) -> bool:
+        """Whether a step function is 0 on the cone, but for its boundary and the planes."""
         todo = [(steps, cone)]
         for _ in range(LIMIT):
             if not todo:
                 return True
-            before, region = todo.pop()
-            sides = {s: region.side(self.planes[s - 1]) for product in before for s in map(abs, product)}
-            left = local(before, sides.__getitem__)
-            cuts = set().union(*left)
-            if left and not cuts:
+            steps, part = todo.pop()
+            steps = local(steps, {abs(s): part.side(self.planes[abs(s) - 1]) for product in steps for s in product})
+            cuts = set().union(*steps)
+            if steps and not cuts:
                 return False
-            if left:
+            if steps:
                 row = self.planes[abs(min(cuts)) - 1]
-                todo += [(left, region.cut(r)) for r in (row, [-x for x in row])]
-        raise Refused(f"{where}: the bends are not compared with {LIMIT} regions")
+                todo += [(steps, part.cut(r)) for r in (row, minus(row))]
+        raise Refused(f"{where}: the bends are not known with {LIMIT} regions")
 
 
-def read_roles(roles: Any, layers: list[Forms], domain: list[list[int]], circuit: Circuit) -> list[Form]:
-    """The outputs as forms; what the proof says of the neurons above the first hidden layer is shown first."""
-    n = circuit.n
+def read_roles(roles: Any, layers: list[Forms], limits: list[list[int]], circuit: Circuit) -> list[Form]:
+    """The outputs as forms. What the proof says of the neurons above the first hidden layer is shown on the way."""
     regions: dict[tuple[int, ...], Cone] = {}
-    values: list[Form | None] = [{i: 1} for i in range(n)]
-    for l, layer in enumerate(layers):
-        inputs = [circuit.combine(reads, values, f"layer {l}, neuron {i}") for i, reads in enumerate(layer)]
-        if l == len(layers) - 1:
-            return inputs
-        values = []
-        for i, form in enumerate(inputs):
-            where, role = f"layer {l}, neuron {i}", None if l == 0 else roles[l - 1][i]
-            if l == 0 or role is None:
-                values.append(circuit.hinge(form) if l == 0 else None)
+    values: list[Form | None] = [{i: 1} for i in range(circuit.n)]
+    for l, layer in enumerate(layers[:-1]):
+        inputs = [circuit.reads(weights, values, f"layer {l}, neuron {i}") for i, weights in enumerate(layer)]
+        values = [circuit.hinge(form) for form in inputs] if l == 0 else []
+        sides = range(-len(circuit.planes), len(circuit.planes) + 1)
+        for i, (form, role) in enumerate(zip(inputs, roles[l - 1], strict=True) if l else []):
+            where = f"layer {l}, neuron {i}"
+            if role is None:
+                values.append(None)
                 continue
             kind = next((k for k in ("gate", "carry") if type(role) is dict and k in role), "zero")
-            sides = range(-len(circuit.planes), len(circuit.planes) + 1)
-            shape = {kind: sides if kind == "gate" else True, "within": [range(len(domain))]}
-            side, within = read(role, shape, where)
+            side, within = read(role, {kind: sides if kind == "gate" else True, "within": [range(len(limits))]}, where)
             key = tuple(within)
-            if key not in regions:
-                regions[key] = region_of(n, [domain[r] for r in key])
-            region = regions[key]
+            cone = regions[key] = regions.get(key) or region(circuit.n, [limits[r] for r in key])
+            need(side, where, "there is no plane 0")
             if kind != "gate":
-                circuit.need_positive(form, region, 1 if kind == "carry" else -1, where)
+                circuit.need_sign(form, 1 if kind == "carry" else -1, cone, where)
                 values.append(form if kind == "carry" else {})
                 continue
-            need(side, where, "there is no plane 0")
-            row = [x if side > 0 else -x for x in circuit.planes[abs(side) - 1]]
-            circuit.need_positive(form, region.cut(row), 1, where)
-            circuit.need_positive(form, region.cut([-x for x in row]), -1, where)
+            row = circuit.planes[abs(side) - 1] if side > 0 else minus(circuit.planes[abs(side) - 1])
+            circuit.need_sign(form, 1, cone.cut(row), where)
+            circuit.need_sign(form, -1, cone.cut(minus(row)), where)
             affine, terms, d = circuit.whole(form)
-            values.append({n + 1 + len(circuit.atoms): Fraction(1, d)})
+            values.append({circuit.n + 1 + len(circuit.atoms): Fraction(1, d)})
             circuit.atoms.append(Atom(side, row, affine, terms))
-    return []
+    return [circuit.reads(weights, values, f"output {o}") for o, weights in enumerate(layers[-1])]
 
 
-def cone_of(piece: Piece, n: int) -> Cone:
-    """The cone over a piece."""
-    if piece.corners:
-        return Cone([], [(primitive(x), 2 ** (n + 1) - 1 - 2**i) for i, x in enumerate(piece.corners)], n + 1)
-    return region_of(n, [row for row, _ in piece.rows.values()])
-
-
-class Located(NamedTuple):
-    """The generators of all pieces, each once, and on which side of each plane they are: bit i is for generator i."""
-
-    points: dict[tuple[int, ...], int]
-    positive: list[int]
-    negative: list[int]
-
-    def side(self, plane: int, members: int) -> int:
-        """Of plane number plane - 1 and some generators: as `Cone.side`."""
-        above, below = self.positive[plane - 1] & members, self.negative[plane - 1] & members
-        return 0 if above and below else -1 if below else 1
-
-
-def locate(cones: list[Cone], planes: list[list[int]]) -> Located:
-    points = {x: i for i, x in enumerate(dict.fromkeys(tuple(g) for cone in cones for g in cone.generators()))}
-    signs = [[dot(row, x) for x in map(list, points)] for row in planes]
-    positive, negative = (
-        [int("".join("01"[s * x > 0] for x in reversed(values)) or "0", 2) for values in signs] for s in (1, -1)
-    )
-    return Located(points, positive, negative)
+def check_piece(
+    piece: Piece, cone: Cone, circuit: Circuit, forms: list[Form], bends: list[dict[int, Steps]], j: int
+) -> None:
+    """The network does not bend inside the piece, and it is the law at points that span it."""
+    sides = {k: cone.side(row) for k, row in enumerate(circuit.planes, 1)}
+    base = next(g for g, _ in cone.rays if g[-1])
+    points = [g if g[-1] else mix(1, base, 1, g) for g in cone.generators()]
+    known = [circuit.known.setdefault(tuple(x), {}) for x in points]
+    tight = functools.reduce(and_, (bits for _, bits in cone.rays))
+    need(all(sides.values()) or not tight, f"piece {j}", "it has no interior, and a plane cuts it")
+    for o, form in enumerate(forms):
+        (affine, terms, scale), (law, d), where = circuit.whole(form), piece.laws[o], f"output {o}, piece {j}"
+        for i, x in enumerate(points):
+            value = dot(affine, x) + sum(c * circuit.value(a, x, known[i]) for c, a in terms)
+            meant = law[i] * x[-1] if piece.corners else dot(law, x)
+            place = [str(Fraction(v, x[-1])) for v in x[:-1]]
+            need(value * d == meant * scale, where, f"network and function differ at {place}")
+        for plane, steps in bends[o].items():
+            if sides[plane] == 0 and (left := local(steps, sides)):
+                row = circuit.planes[plane - 1]
+                zero = circuit.is_zero(left, cone.cut(row).cut(minus(row)), where)
+                need(zero, where, f"the network bends inside, on the plane {row}")
 
 
 def check_bends(proof: Any, n: int, pieces: list[Piece], layers: list[Forms]) -> Fraction:
-    """0, if the proof shows that the network equals the function on every piece; or `Refused`."""
+    """0, if the proof shows that the network is the function on every piece; or `Refused`."""
     head = {"format": "cpwl-proof", "version": 1, "kind": "bends", "inputs": n, "error_bound": 0}
-    body = {"planes": [[Rational, n + 1]], "limits": [[Rational, n + 1]], "roles": [[Any]], "sides": Any}
-    *_, rows, limits, roles, sides = read(proof, head | body, "proof")
-    need(all(any(row[:-1]) for row in rows), "planes", "one has no slope")
-    need(len(layers) < 100, "files", "too many layers")
+    body = {"planes": [[Rational, n + 1]], "limits": [[Rational, n + 1]], "roles": [[Any]]}
+    *_, planes, limits, roles = read(proof, head | body, "proof")
+    need(all(any(row[:-1]) for row in planes), "planes", "one has no slope")
     need([len(x) for x in roles] == [len(x) for x in layers[1:-1]], "roles", "there is not one for each neuron")
-    circuit = Circuit(n, [primitive(over_one(row)[0]) for row in rows])
-    domain = [half_space(row)[0] for row in limits]
-    forms = read_roles(roles, layers, domain, circuit)
-    if sides is not None:
-        need(not domain, "sides", "they are for proofs on all of space")
-        check_sides(read(sides, [[Any], len(pieces)], "sides"), pieces, circuit, forms)
-        return Fraction(0)
-    cones = [cone_of(piece, n) for piece in pieces]
-    located = locate(cones, circuit.planes)
-    for x in map(list, located.points):
-        need(all(dot(row, x) >= 0 for row in domain), "domain", f"a piece is not inside, at {x}")
-    for o, form in enumerate(forms):
-        bends = circuit.bends(form, f"output {o}")
-        for j, (piece, cone) in enumerate(zip(pieces, cones, strict=True)):
-            if any(g[-1] for g, _ in cone.rays):  # or else the piece is empty
-                check_values(piece, cone, o, circuit, form, f"output {o}, piece {j}")
-                check_piece(cone, circuit, bends, located, f"output {o}, piece {j}")
+    need(len(layers) < 100, "network", "too many layers")  # for the depth of recursion
+    circuit = Circuit(n, [mix(1, row, 0, row) for row in (over_one(plane)[0] for plane in planes)])
+    rows = [half_space(row)[0] for row in limits]
+    forms = read_roles(roles, layers, rows, circuit)
+    bends = [circuit.bends(form, f"output {o}") for o, form in enumerate(forms)]
+    for j, piece in enumerate(pieces):
+        cone = Cone([], [(mix(1, x, 0, x), 2 ** (n + 1) - 1 - 2**i) for i, x in enumerate(piece.corners or [])], n + 1)
+        cone = cone if piece.corners else region(n, [row for row, _ in piece.rows.values()])
+        outside = [g for g in cone.generators() if any(dot(row, g) < 0 for row in rows)]
+        need(not outside, "limits", f"piece {j} is not inside, at {outside}")
+        if any(g[-1] for g, _ in cone.rays):  # otherwise the piece is empty
+            check_piece(piece, cone, circuit, forms, bends, j)
     return Fraction(0)
-
-
-def check_values(piece: Piece, cone: Cone, o: int, circuit: Circuit, form: Form, where: str) -> None:
-    """Network and law agree at points that span the piece."""
-    affine, terms, scale = circuit.whole(form)
-    law, d = piece.laws[o]
-    base = next(g for g, _ in cone.rays if g[-1])
-    for i, g in enumerate(cone.generators()):
-        x = g if g[-1] else list(map(add, base, g))
-        value = dot(affine, x) + sum(c * circuit.atoms[a].value(circuit.atoms, x) for c, a in terms)
-        meant = law[i] * x[-1] if piece.corners else dot(law, x)
-        need(
-            value * d == meant * scale,
-            where,
-            f"network and function differ at {[str(Fraction(v, x[-1])) for v in x[:-1]]}",
-        )
-
-
-def check_piece(cone: Cone, circuit: Circuit, bends: dict[int, Steps], located: Located, where: str) -> None:
-    """The network does not bend inside the piece."""
-    members = sum(1 << located.points[tuple(g)] for g in cone.generators())
-    common = -1
-    for _, bits in cone.rays:
-        common &= bits
-    for plane, steps in bends.items():
-        if located.side(plane, members) == 0:
-            need(not common, where, "it has no interior, and a plane cuts it")
-            left = local(steps, lambda k: located.side(k, members))
-            if left:
-                row = circuit.planes[plane - 1]
-                section = cone.cut(row).cut([-x for x in row])
-                need(circuit.vanish(left, section, where), where, f"the network bends inside, on the plane {row}")
-
-
-def check_sides(sides: list[Any], pieces: list[Piece], circuit: Circuit, forms: list[Form]) -> None:
-    """Every atom is Y or 0 on every piece, by entries; then the network is affine there, and must be the law."""
-    products = [circuit.products(form, f"output {o}") for o, form in enumerate(forms)]
-    numbers = range(-len(circuit.planes), len(circuit.planes) + 1)
-    for j, (piece, claims) in enumerate(zip(pieces, sides, strict=True)):
-        need(piece.corners is None, f"piece {j}", "sides are for pieces with rows")
-        known: dict[int, int] = {}
-        for k, (side, entry) in enumerate(read(claims, [[Any, 2]], f"sides, piece {j}")):
-            where = f"piece {j}, side {k}"
-            need(read(side, numbers, where), where, "there is no plane 0")
-            known[abs(side)] = sign = 1 if side > 0 else -1
-            row = [sign * x for x in circuit.planes[abs(side) - 1]]
-            need(piece.shortfall(entry, [(1, (row, 1))], where)[0] == 0, where, "the piece is not on this side")
-            if "empty" in entry:
-                break
-        else:
-            for o, (form, terms) in enumerate(zip(forms, products, strict=True)):
-                law, d = piece.laws[o]
-                scale = circuit.whole(form)[2]
-                for i, x in enumerate(law):
-                    left = local({p: affine[i] for p, affine in terms.items()}, lambda s: known.get(s, 0))
-                    same = left.keys() <= {frozenset()} and left.get(frozenset(), 0) * d == x * scale
-                    need(same, f"output {o}, piece {j}", "the law is not shown to be the network's")
 
 
 def check(function: Any, network: Any, proof: Any) -> Fraction | tuple[Fraction, Fraction]:

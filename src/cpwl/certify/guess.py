@@ -129,11 +129,20 @@ def _sums(network: Network, points: Floats) -> list[tuple[Floats, Floats]]:
 
 
 def _on_planes(unit: Floats, points: Floats) -> Floats:
-    """For each plane some points on it, all over the domain: ``(planes, 20 n, n)``."""
-    n = points.shape[1]
-    low, high = points.min(axis=0), points.max(axis=0)
+    """For each plane some points of the domain on it, between points of its two sides: ``(planes, 16 n, n)``.
+
+    Where all points are on one side, it is the nearest ones.
+    """
+    count = 16 * points.shape[1]
     rng = np.random.default_rng(0)
-    x = rng.uniform(low, high, size=(len(unit), 20 * n, n))
-    normal = unit[:, None, :-1]
-    away = ((x * normal).sum(axis=2) + unit[:, None, -1]) / (normal**2).sum(axis=2)
-    return np.asarray(x - away[..., None] * normal)
+    sides = points @ unit[:, :-1].T + unit[:, -1]
+    found = np.empty((len(unit), count, points.shape[1]))
+    for k, side in enumerate(sides.T):
+        above, below = np.flatnonzero(side > 0), np.flatnonzero(side < 0)
+        if len(above) == 0 or len(below) == 0:
+            found[k] = points[np.argsort(np.abs(side))[np.arange(count) % len(points)]]
+            continue
+        i, j = rng.choice(above, count), rng.choice(below, count)
+        share = side[i] / (side[i] - side[j])
+        found[k] = points[i] + share[:, None] * (points[j] - points[i])
+    return found

@@ -18,7 +18,7 @@ __all__ = ["find_difference"]
 
 _PIECES = 400  # how many pieces to look at, at most: a search, not a proof
 _TRIES = 24  # points in each of them
-_WORK = 3 * 10**6  # products of rationals that an exact search may cost
+_WORK = 10**6  # products of rationals that an exact search may cost
 _LARGEST = 16  # of the float differences, how many to look at exactly
 
 Point = NDArray[np.object_]
@@ -42,7 +42,7 @@ def find_difference(
         gap = np.abs(network(at) - p(at)).max(axis=1)
     gap = np.where(np.isfinite(gap), gap, 0.0)
     first = np.argsort(-gap, kind="stable")[:_LARGEST]
-    count = max(_PIECES, _WORK // (network.sizes.nonzeros + 1))
+    count = max(_PIECES // 4, _WORK // (network.sizes.nonzeros + 1))
     for block in [first, *np.array_split(np.arange(min(len(places), count)), count // 32 + 1)]:
         found = _differ(p, network, tolerance, places[block]) if len(block) else None
         if found is not None:

@@ -1,4 +1,4 @@
-"""The plane on which a neuron changes its sign, exactly: where segments between positive and negative points cross it."""
+"""The plane on which a neuron changes its sign, exactly: segments from positive to negative points cross it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from flint import fmpz_mat
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import integer_rows
 from cpwl.exact.rational import fraction_array
 from cpwl.network import Network
 from cpwl.network.evaluate import evaluate, evaluate_exact
@@ -42,7 +41,7 @@ def _plane(found: list[list[int]], another: list[int]) -> tuple[int, ...] | None
     """The plane through `n` points, if it goes through another one."""
     null = fmpz_mat(found).nullspace()[0]
     plane = [int(null[i, 0]) for i in range(len(another))]
-    if not any(plane[:-1]) or sum(a * b for a, b in zip(plane, another, strict=True)):
+    if not any(plane[:-1]) or sum(a * b for a, b in zip(plane, another, strict=True)) != 0:
         return None
     divisor = math.gcd(*plane) * (1 if next(v for v in plane if v) > 0 else -1)
     return tuple(v // divisor for v in plane)
@@ -52,7 +51,7 @@ def _crossings(
     network: Network, layer: int, neuron: int, points: NDArray[np.float64], values: NDArray[np.float64]
 ) -> list[list[int]]:
     """Points ``(x, 1)``, in integers, where the neuron is 0: found by halving in floats, then from two exact values."""
-    pick, count = np.array([neuron]), 4 * network.inputs
+    pick, count = np.array([neuron]), 2 * network.inputs + 1
     weight, bias = network.layers[layer]
     layers = [*network.layers[:layer], (weight[pick], bias[pick])]
     order = np.argsort(values, kind="stable")
@@ -65,12 +64,13 @@ def _crossings(
         up, down = np.where(positive[:, None], middle, up), np.where(positive[:, None], down, middle)
     whole, shift = exact_layers(network)[layer]
     exact = [*exact_layers(network)[:layer], (whole.take_rows(pick), shift[pick])]
-    ends = fraction_array(np.concatenate([up, down]))
-    at = evaluate_exact(exact, ends)[:, 0]
+    # From two values where it is positive: on the other side it may be 0 for a while.
+    near, far = fraction_array(up), fraction_array(up + (up - down))
+    at = evaluate_exact(exact, np.concatenate([near, far]))[:, 0]
     crossings = []
-    for i, (high, low) in enumerate(zip(at[:count], at[count:], strict=True)):
-        if high > 0 >= low:
-            x = ends[count + i] + (ends[i] - ends[count + i]) * (-low / (high - low))
-            row = np.array([[*x, Fraction(1)]], dtype=object)
-            crossings.append(integer_rows(row.astype(np.float64), row)[0].tolist())
+    for x, y, low, high in zip(near, far, at[:count], at[count:], strict=True):
+        if high > low > 0:
+            root = [*(x - (y - x) * (low / (high - low))), Fraction(1)]
+            scale = math.lcm(*(v.denominator for v in root))
+            crossings.append([int(v * scale) for v in root])
     return crossings

@@ -26,8 +26,8 @@ _BITS = 16
 def outwards(value: Rational, bits: int = _BITS) -> Rational:
     """The next number away from zero with few binary digits.
 
-    >>> outwards(fmpq(1, 3), 4), outwards(fmpq(-5), 2)
-    (11/32, -6)
+    >>> outwards(fmpq(1, 3), 4), outwards(fmpq(-37), 3)
+    (11/32, -40)
     """
     top, bottom = abs(int(value.p)), int(value.q)
     shift = bits - (top.bit_length() - bottom.bit_length())

@@ -29,9 +29,14 @@ def reduce_rank(circuit: Circuit) -> Circuit:
         for number, gate in gates.items():
             if gate.layer == k:
                 groups[gate.plane].append(number)
-        for group in groups.values():
-            if len(group) > 1:
-                _reduce(circuit, gates, group)
+        several = {plane: group for plane, group in groups.items() if len(group) > 1}
+        readers: dict[int, list[Terms]] = defaultdict(list)
+        for terms in [*circuit.outputs, *(gate.content for gate in gates.values())]:
+            for plane in sorted({gates[g].plane for g in terms.gates if gates[g].layer == k}):
+                if plane in several:
+                    readers[plane].append(terms)
+        for plane, group in several.items():
+            _reduce(gates, group, readers[plane])
     used = sorted(gates)
     place = {old: new for new, old in enumerate(used)}
     for terms in [*circuit.outputs, *(gates[g].content for g in used)]:
@@ -39,19 +44,13 @@ def reduce_rank(circuit: Circuit) -> Circuit:
     return Circuit(circuit.planes, [gates[g] for g in used], circuit.outputs)
 
 
-def _reduce(circuit: Circuit, gates: dict[int, Gate], group: Sequence[int]) -> None:
-    readers = [terms for terms in _all_terms(circuit, gates) if any(g in terms.gates for g in group)]
-    if len(readers) == 1:
-        _replace(gates, group, readers, [0], [{0: fmpq(1)}])
-        return
+def _reduce(gates: dict[int, Gate], group: Sequence[int], readers: Sequence[Terms]) -> None:
+    if len(readers) >= len(group) and len(group) == 2:
+        return  # gates that are proportional, or used in proportion, are one already
     needs = [_vector(_combined(gates, group, terms)) for terms in readers]
     basis, shares = _independent(needs)
     if len(basis) < len(group):
         _replace(gates, group, readers, basis, shares)
-
-
-def _all_terms(circuit: Circuit, gates: dict[int, Gate]) -> list[Terms]:
-    return [*circuit.outputs, *(gate.content for gate in gates.values())]
 
 
 def _combined(gates: dict[int, Gate], group: Sequence[int], reader: Terms) -> Terms:

@@ -98,7 +98,16 @@ def _choose(shared: Shared, needs: list[set[int]], d: int, gated: list[int], see
         kind = _kind(shared.uses[d][i])[0]
         for plane in sorted(planes[group.get(i, i)]):
             sets[plane, kind].append(i)
-    return cover(sets, seed=seed)
+    return cover(sets, family=lambda key: _direction(local, key[0]), seed=seed)
+
+
+def _direction(local: LocalFunctions, plane: int) -> tuple[int, ...]:
+    """What parallel planes have in common."""
+    normal = local.planes.rows[plane][:-1]
+    divisor = gcd(*normal)
+    if next(v for v in normal if v) < 0:
+        divisor = -divisor
+    return tuple(v // divisor for v in normal)
 
 
 def _groups(local: LocalFunctions, needs: list[set[int]], d: int) -> dict[int, int]:

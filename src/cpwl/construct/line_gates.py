@@ -97,15 +97,10 @@ def _glue(
     bends: PlanarBends, chosen: GateLines, stars: Stars, spare: bool
 ) -> tuple[NDArray[np.object_], list[Gate], bool]:
     """The weights of the hinges in the sum that is carried, and the gates."""
-    alpha = bends.start.copy()
     gate = chosen.owner[bends.vertex]
     l, others = bends.lines[gate], bends.lines[bends.line]
-    side = sign(
-        l[:, 0] * others[:, 1] - l[:, 1] * others[:, 0]
-    )  # to which side of the gate the line runs; 0: it is the gate
-    for i in np.flatnonzero(side < 0):  # A loop over steps: most are the first of their line, and 0 + x costs as x + y.
-        h, step = bends.line[i], bends.step[i]
-        alpha[h] = alpha[h] + step if alpha[h].any() else step
+    side = sign(l[:, 0] * others[:, 1] - l[:, 1] * others[:, 0])  # to which side of its gate a line runs; 0: it is it
+    alpha = _to_negative_sides(bends, side)
     away = np.flatnonzero(side)
     away = away[np.argsort(gate[away], kind="stable")]
     lines = np.unique(chosen.owner)
@@ -136,6 +131,15 @@ def _glue(
             affine = np.append(bends.lines[g] * times - whole @ forms[up], common)
             gates.append(Gate(int(g), bends.line[group], steps[:, j], affine, multiplier, sense, share[:, b]))
     return alpha, gates, sharp
+
+
+def _to_negative_sides(bends: PlanarBends, side: NDArray[np.int64]) -> NDArray[np.object_]:
+    """The jumps of the lines where they begin, and the steps on rays to the negative sides of their gates."""
+    alpha = bends.start.copy()
+    for i in np.flatnonzero(side < 0):  # A loop over steps: most are the first of their line, and 0 + x costs as x + y.
+        h, step = bends.line[i], bends.step[i]
+        alpha[h] = alpha[h] + step if alpha[h].any() else step
+    return alpha
 
 
 def _bounds(owner: NDArray[np.int64], stars: Stars, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -47,10 +47,10 @@ class LocalGates:
 def local_gates(p: CPWL) -> LocalGates:
     """The network of local functions and gates for all outputs of `p`, with exact rational weights.
 
-    >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [0, 1, 0], [0, 0, 0]])
+    >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [0, 1, 0], [0, 2, 0]])
     >>> made = local_gates(p)
     >>> made.planes, made.gates, made.network([[1.0, 0.5]])
-    (3, {2: 1}, array([[0.5]]))
+    (5, {2: 1}, array([[0.5]]))
     """
     divided = divide(p)
     if divided is None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Hashable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -13,16 +14,20 @@ from scipy.sparse import coo_array
 __all__ = ["cover"]
 
 _SMALL = 400  # elements up to which the integer program is tried
+_FAMILIES = 6
 _FEW = 700  # memberships up to which it is tried for a given seed, which makes it harder
 _NODES = 20  # of its search; a limit in seconds would make the result depend on the machine
 
 S = TypeVar("S", bound=Hashable)
 
 
-def cover(sets: Mapping[S, Sequence[int]], *, seed: int = 0) -> dict[int, S]:
+def cover(
+    sets: Mapping[S, Sequence[int]], *, family: Callable[[S], Hashable] = lambda _: None, seed: int = 0
+) -> dict[int, S]:
     """For each element one of few sets that contain it: greedy, and for small inputs HiGHS's integer program.
 
-    Another `seed` prefers other sets among equals.
+    Greedy also tries the sets of one large `family` first: the parallel planes of a grid beat any mixture. Another
+    `seed` prefers other sets among equals.
 
     >>> cover({"a": [0, 1], "b": [1, 2], "c": [0, 1, 2]})
     {0: 'c', 1: 'c', 2: 'c'}
@@ -31,7 +36,7 @@ def cover(sets: Mapping[S, Sequence[int]], *, seed: int = 0) -> dict[int, S]:
         order = np.random.default_rng(seed).permutation(len(sets))
         keys = list(sets)
         sets = {keys[k]: sets[keys[k]] for k in order}
-    best = _greedy(sets)
+    best = _best_greedy(sets, family)
     count = len(set(best.values()))
     small = sum(map(len, sets.values())) <= _FEW if seed else len(best) <= _SMALL
     if count > 1 and small:
@@ -41,18 +46,29 @@ def cover(sets: Mapping[S, Sequence[int]], *, seed: int = 0) -> dict[int, S]:
     return best
 
 
-def _greedy(sets: Mapping[S, Sequence[int]]) -> dict[int, S]:
-    """The largest set first, by what it still adds; equal ones in the order given."""
+def _best_greedy(sets: Mapping[S, Sequence[int]], family: Callable[[S], Hashable]) -> dict[int, S]:
+    families: dict[Hashable, int] = defaultdict(int)
+    for key, members in sets.items():
+        families[family(key)] += len(members)
+    largest = sorted(families, key=lambda name: -families[name])[:_FAMILIES]
+    tries = [_greedy(sets, set())]
+    if len(families) > 1:
+        tries += [_greedy(sets, {key for key in sets if family(key) == name}) for name in largest]
+    return min(tries, key=lambda chosen: len(set(chosen.values())))
+
+
+def _greedy(sets: Mapping[S, Sequence[int]], preferred: set[S]) -> dict[int, S]:
+    """Preferred sets first, then the largest, by what it still adds; equal ones in the order given."""
     keys = list(sets)
-    heap = [(-len(sets[key]), i) for i, key in enumerate(keys)]
+    heap = [(key not in preferred, -len(sets[key]), i) for i, key in enumerate(keys)]
     heapq.heapify(heap)
     chosen: dict[int, S] = {}
     while heap:
-        size, i = heapq.heappop(heap)
+        last, size, i = heapq.heappop(heap)
         new = [e for e in sets[keys[i]] if e not in chosen]
         if len(new) < -size:
             if new:
-                heapq.heappush(heap, (-len(new), i))
+                heapq.heappush(heap, (last, -len(new), i))
             continue
         chosen.update(dict.fromkeys(new, keys[i]))
     return dict(sorted(chosen.items()))

@@ -126,14 +126,15 @@ def _candidates(frame: Frame, reach: float) -> Iterator[_Candidate | str]:
     if merged.p is not shared:
         label = np.array([number[tuple(law.ravel())] for law in merged.p.laws.integer()[list(merged.facets)]])
         yield from _with_pieces(merged, reach, moved, label)
-    if merged.disagreement() is None:
+    moved += _moved(merged.p, merged.p.laws, merged.replaced(), reach)
+    if merged.disagreement() is None and moved.largest <= p.tol:
         fresh = merged.recut()
         if isinstance(fresh, str):
             yield fresh
         else:
             fresh = merge(fresh)
             label = np.array([number[tuple(law.ravel())] for law in fresh.laws.integer()])
-            yield _Candidate(fresh, moved + _moved(merged.p, merged.p.laws, merged.replaced(), reach), label)
+            yield _Candidate(fresh, moved, label)
     if len(np.unique(frame.label)) < p.num_pieces:
         yield from _table(frame, reach, Moved(), None)
 
@@ -147,12 +148,12 @@ def _with_pieces(
     if split is None:
         leaders = frame.snapped().laws
         yield _Candidate(frame.rederived(), before + _moved(p, leaders, frame.replaced(), reach), label)
-    else:
-        yield split
     hinged = frame.hinged()
     if hinged is not None:
         rows = [(frame.contacts.facets[i][key].row, frame.shared_row(i, key)) for i, key in frame.rows]
         yield _Candidate(hinged, before + _moved(p, hinged.laws, rows, reach), label)
+    if split is not None:  # after the hinges: of the two reasons this one tells more
+        yield split
     if len(np.unique(frame.label)) == p.num_pieces:  # no two pieces share a law that would have to be kept
         yield from _table(frame, reach, before, label)
 
@@ -185,8 +186,11 @@ def _ratio(change: NDArray[np.float64], scale: NDArray[np.float64]) -> float:
 def _shift(old: NDArray[np.object_], new: NDArray[np.object_], reach: float) -> float:
     """How far the hyperplane `new` is from points of `old` in the box ``|x_i| <= reach``, at most, relative to it.
 
-    There ``new - t old`` is the same as `new`; `t` is chosen to leave almost nothing of it.
+    There ``new - t old`` is the same as `new`; `t` is chosen to leave almost nothing of it. Laws that differ by a
+    constant meet nowhere.
     """
+    if not new[:-1].any():
+        return np.inf
     k = int(np.argmax(np.abs(old[:-1])))
     rest = new * old[k] - old * new[k]
     size = abs(old[k]) * np.abs(new[:-1]).max()
