@@ -77,8 +77,8 @@ def absolute_value():
 
 
 def absolute_value_on_segments():
-    """|x| on [-1, 1], by points and values; the last segment has no interior."""
-    p = table([[-1], [0], [1]], [[0, 1], [1, 2], [2, 2]], [1, 0, 1])
+    """|x| on [-1/3, 1], by points and values; the last segment has no interior."""
+    p = table([["-1/3"], [0], [1]], [[0, 1], [1, 2], [2, 2]], ["1/3", 0, 1])
     claim = ([[0], [1]], [[at(0), at(0)], [at(1), at(1)]], [leaf(0, at()), leaf(1, at())])
     return p, ABS_NET, proof([[-1, 0], [1, 0]], [claim], ABS_WIRING, [1])
 
@@ -170,8 +170,8 @@ def affine():
 
 
 def cut_segment():
-    """0 = max(min(0, x), min(0, -x)) on [-1, 1], one simplex: cut at 0, and once more where nothing is left."""
-    p = table([["-1/1"], [1]], [[0, 1]], [[0], ["0.0"]])
+    """0 = max(min(0, x), min(0, -x)) on [-2/3, 1], one simplex: cut at 0, and once more where nothing is left."""
+    p = table([["-2/3"], [1]], [[0, 1]], [[0], ["0.0"]])
     net = network([[-1, 0], [0, 0], [1, 0]], [[1, 0, -1, 0], [-1, 0, 0, 0], [1, 0, 0, 0]], [[1, 1, -1, 0]])
     wiring = [
         [{"max": [-1, -2], "neurons": [0, 1, 1]}, {"max": [-1, -3], "neurons": [2, 1, 1]}],
@@ -236,12 +236,12 @@ def rounded_in_a_box():
 
 def rounded_on_triangles():
     """|x - y|/3 on the two triangles of a square, in float64; the box is seen from the corners."""
-    p = table([[0, 0], [1, 0], [1, 1], [0, 1]], [[0, 1, 2], [2, 0, 3]], [0, "1/3", 0, "1/3"])
+    p = table([[0, 0], [1.5, 0], [1.5, "3/2"], [0, 1.5]], [[0, 1, 2], [2, 0, 3]], [0, 0.5, 0, "1/2"])
     net = network([[-2 / 3, 2 / 3, 0], [1 / 3, -1 / 3, 0], [-1 / 3, 1 / 3, 0]], [[1, 1, -1, 0]])
     claim = ([[0], [1]], [[at(0), at(0)], [at(1), at(1)]], [leaf(0, at()), leaf(1, at())])
     whole = proof([["1/3", "-1/3", 0], ["-1/3", "1/3", 0]], [claim], ABS_WIRING, [1])
-    whole["box"] = {"low": [0, 0], "high": [1, 1], "proof": None}
-    whole["error_bound"] = str(OFF_SLOPE)
+    whole["box"] = {"low": [0, 0], "high": [1.5, 1.5], "proof": None}
+    whole["error_bound"] = str(OFF_SLOPE * Fraction(3, 2))
     return p, net, whole
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.certify.bends import NotProved, prove_bends
 from cpwl.certify.entries import text
 from cpwl.certify.maxmin import MaxMinProof, Shortfall
 from cpwl.certify.recover import NotRecognised, Wiring, recover
@@ -95,7 +96,7 @@ def certify(
         proof = MaxMinProof(p, tables, wiring, progress)
         outputs = [proof.output(j) for j in range(p.outputs)]
     except (NotRecognised, Shortfall) as reason:
-        return _not_proved(p, network, str(reason), getattr(reason, "points", []), tables)
+        return _by_bends(p, network, reason, tables)
     box = box_of(p)
     weights = deviation(network, tables, wiring, box)
     bound = _total(proof.shortfall, weights)
@@ -104,6 +105,19 @@ def certify(
         return Certificate(False, None, doubt, None, None)
     document = _document(p, tables, wiring, outputs, bound, box)
     return Certificate(True, bound, "", evaluation_bound(network, wiring, box), document)
+
+
+def _by_bends(
+    p: CPWL, network: Network, reason: NotRecognised | Shortfall, tables: list[NDArray[np.object_]]
+) -> Certificate:
+    """The proof for hinges and gates; for exact data only, since rounding moves where a network bends."""
+    points = list(getattr(reason, "points", []))
+    if p.tol == 0 and isinstance(reason, NotRecognised):
+        try:
+            return Certificate(True, Fraction(0), "", None, prove_bends(p, network))
+        except (NotRecognised, NotProved) as other:
+            reason, points = other, [*points, *getattr(other, "points", [])]  # type: ignore[assignment]
+    return _not_proved(p, network, str(reason), points, tables)
 
 
 def _upward(x: Fraction) -> float:
