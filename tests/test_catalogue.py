@@ -15,18 +15,29 @@ from cpwl import CPWL, Certificate, ConstructionError, certify, compile
 from cpwl.certify.rounding import box_of
 from cpwl.compiler import CONSTRUCTIONS
 from cpwl.exact.rational import fraction_array
+from cpwl.network.network import exact_layers
 
 EVERY = [case.name for case in CASES]
 EXACT = names(without="float")
-PROVED = ("lattice", "paper")  # the constructions whose networks `certify` recognises
+MAX_MIN = ("lattice", "paper")
+# Gates whose planes `certify` does not find: neither proved nor refuted.
+OPEN = {
+    "largest_coordinate_norm",
+    "delaunay_space",
+    "delaunay_in_four_to_repair",
+    "six_components",
+    "components_in_space",
+}
 BOTH = [(name, construction) for name in EVERY for construction in CONSTRUCTIONS]
 
 
 @cache
 def certificate(name: str, construction: str) -> Certificate | None:
-    """The proof for a case, made once; None where there is no network, or none that `certify` recognises."""
+    """The proof for a case, made once; None where there is no network. "auto" has that of what it chose."""
     made = compiled(name, construction)
-    return None if made is None or made.construction not in PROVED else certify(function(name), made.network)
+    if made is not None and construction == "auto":
+        return certificate(name, made.construction)
+    return None if made is None else certify(function(name), made.network)
 
 
 def law(piece, output, x):
@@ -62,17 +73,30 @@ def test_what_must_compile_compiles(name):
     assert (compiled(name, "paper") is None) == (name in names("wrong"))
 
 
+@pytest.mark.parametrize("name", EVERY)
+def test_auto_builds_what_it_chose(name):
+    """The network of "auto" is that of the construction that it names, weight by weight."""
+    best = compiled(name, "auto")
+    assert best is not None
+    same = compiled(name, best.construction)
+    assert same is not None
+    for (one, left), (two, right) in zip(exact_layers(best.network), exact_layers(same.network), strict=True):
+        assert (one.toarray() == two.toarray()).all()
+        assert (left == right).all()
+
+
 @pytest.mark.parametrize(("name", "construction"), BOTH)
 def test_every_construction_is_proved(name, construction):
     """Equality for exact data, a small error for float data."""
     proof = certificate(name, construction)
     if proof is None:
         return
-    if name in names("unbounded noise"):
-        assert not proof.proved
+    if not proof.proved:
+        made = compiled(name, construction)
+        assert made is not None
+        assert name in names("unbounded noise") or (name in OPEN and made.construction == "gates")
         assert proof.reason.startswith("not proved: ")
         return
-    assert proof.proved
     assert proof.error_bound == 0 or (function(name).tol > 0 and proof.error_bound < Fraction(1, 10**9))
 
 
@@ -93,11 +117,11 @@ def test_auto_is_never_larger(name):
     """ "auto" has at most the neurons of every construction that is right; for float data, of the max-min forms."""
     best = compiled(name, "auto")
     assert best is not None
-    others = [compiled(name, c) for c in (CONSTRUCTIONS if name in EXACT else PROVED)]
+    others = [compiled(name, c) for c in (CONSTRUCTIONS if name in EXACT else MAX_MIN)]
     assert best.sizes.neurons <= min(made.sizes.neurons for made in others if made is not None)
 
 
-@pytest.mark.parametrize(("name", "construction"), BOTH)
+@pytest.mark.parametrize(("name", "construction"), [(n, c) for n, c in BOTH if c != "auto"])
 def test_the_checker_agrees(name, construction, tmp_path):
     """The stand-alone checker accepts the saved files and finds the same bound."""
     made, proof = compiled(name, construction), certificate(name, construction)
@@ -131,9 +155,9 @@ def test_values_are_those_of_the_laws(name):
     x = np.array([point for _, point in places], dtype=object)
     expected = np.array([[law(pieces[i], j, point) for j in range(p.outputs)] for i, point in places], dtype=object)
     assert (p(x) == expected).all()
-    for construction in CONSTRUCTIONS:
+    for construction in ("lattice", "hinge", "gates"):  # Algorithm 1 is large, and proved
         made = compiled(name, construction)
-        if made is not None and construction != "paper":  # which is large, and proved
+        if made is not None:
             assert (made.network(x) == expected).all(), construction
 
 
@@ -148,6 +172,20 @@ def test_float_data_is_met_within_its_tolerance(name):
     np.testing.assert_allclose(
         made.network(x), p(x), atol=p.tol * size * np.abs(p.laws.gradient).max(), equal_nan=False
     )
+
+
+@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+def test_a_redundant_row_on_the_line_of_other_edges(construction):
+    """A triangle cut in two: the part away from the diagonal keeps the diagonal's row, which does not touch it."""
+    A = [[[0, 1], [1, -1], [-1, 0]], [[1, 0], [-1, 1], [0, -1], [-9, 6]], [[1, 0], [-1, 1], [0, -1], [9, -6]]]
+    p = CPWL.from_pieces(A, [[1, 0, 0], [1, 0, 0, -4], [1, 0, 0, 4]], [[2, 1], [1, 2], [1, 2]], [0, 0, 0])
+    assert p.doctor().errors == ()
+    try:
+        network = compile(p, construction=construction).network
+    except ConstructionError:
+        return
+    x = fraction_array([[0, 1], ["1/2", "1/2"], [1, "1/3"], ["2/3", "1/3"]])
+    assert (network(x) == p(x)).all()
 
 
 @pytest.mark.xfail(strict=True, reason="HiGHS takes 1e20 for infinity and refuses the program: SolverError")

@@ -51,7 +51,7 @@ def evaluate(network: Network, x: np.ndarray, dtype) -> np.ndarray:
 
 @cache
 def certificate(name: str, kind: str) -> tuple[Network, Certificate]:
-    made = compiled(name, "auto")
+    made = compiled(name, "lattice")
     assert made is not None
     network = rounded(made.network, FORMATS[kind])
     return network, certify(function(name), network)
@@ -127,7 +127,7 @@ def test_bounds_hold_at_a_million_points(name, kind):
 @pytest.mark.parametrize("name", names("bounded", without="float"))
 def test_an_exact_network_evaluates_within_its_bound(name):
     """For exact weights the evaluation bound includes their rounding: in float64 the network keeps to it."""
-    made = compiled(name, "auto")
+    made = compiled(name, "lattice")
     assert made is not None
     proof = certify(function(name), made.network)
     assert proof.error_bound == 0
@@ -138,7 +138,7 @@ def test_an_exact_network_evaluates_within_its_bound(name):
 @pytest.mark.parametrize("name", names("bounded"))
 def test_float32_is_coarser_than_float64(name):
     """Both bounds are larger in the coarser format, by at most the ratio of the two, 2^29, and a little."""
-    made = compiled(name, "auto")
+    made = compiled(name, "lattice")
     assert made is not None
     fine, coarse = (certificate(name, kind)[1].evaluation_bound for kind in FORMATS)
     assert fine is not None

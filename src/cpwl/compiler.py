@@ -18,6 +18,7 @@ from cpwl.construct.lattice import lattice
 from cpwl.construct.paper import paper
 from cpwl.errors import ConstructionError, CpwlWarning, InputError
 from cpwl.function import CPWL
+from cpwl.function.doctor import examine
 from cpwl.function.lineality import essential_coordinates, on_coordinates
 from cpwl.function.order import Order, Progress, order_components
 from cpwl.network import Network, Sizes, side_by_side
@@ -199,7 +200,7 @@ def _join(networks: list[Network]) -> Network:
 
 def _healthy(p: CPWL) -> CPWL:
     """The function without pieces that have no interior; raises if anything is wrong with it."""
-    report = p.doctor()
+    report = examine(p, notes=False)
     report.check()
     flat = sorted({f.pieces[0] for f in report if f.kind in ("empty piece", "flat piece")})
     if not flat:

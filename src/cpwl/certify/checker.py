@@ -249,6 +249,36 @@ def rounding(off: list[Forms], box: Any, n: int, pieces: list[Piece]) -> tuple[R
     return (max(constants), max(slopes)) if box is None else (max(map(add, constants, slopes)), 0)
 
 
+def rounded(function: Any, proof: Any, layers: list[Forms], n: int, outputs: int, pieces: list[Piece]) -> Fraction:
+    """Kind "rounded": the weights are near those of an exact network that has a proof of its own."""
+    head = {"format": "cpwl-proof", "version": 1, "kind": "rounded", "inputs": n, "error_bound": Rational}
+    *_, stated, box, network, inner = read(
+        proof, head | {"box": {str: Any}, "network": Any, "proof": {str: Any}}, "proof"
+    )
+    need(inner.get("kind") == "bends" and check(function, network, inner) == 0, "proof.proof", "it must show equality")
+    exact = read_network(network, n, outputs)
+    need([*map(len, exact)] == [*map(len, layers)], "network", "its layers are not those of the exact one")
+    rounding([[{}]], box, n, pieces)
+    low, high, off = [*map(Fraction, box["low"])], [*map(Fraction, box["high"])], [Fraction(0)] * n
+    for real, meant in zip(layers, exact, strict=True):
+        low, high, off = [*low, Fraction(1)], [*high, Fraction(1)], [*off, Fraction(0)]  # the bias is multiplied with 1
+        size, lows, highs, offs = [*map(max, map(abs, low), map(abs, high))], [], [], []
+        for v, w in zip(real, meant, strict=True):
+            lows.append(-up(-sum((x * (low[j] if x > 0 else high[j]) for j, x in w.items()), Fraction(0))))
+            highs.append(up(sum((x * (high[j] if x > 0 else low[j]) for j, x in w.items()), Fraction(0))))
+            moved = sum((abs(v.get(j, 0) - w.get(j, 0)) * size[j] for j in {*v, *w}), Fraction(0))
+            offs.append(up(moved + sum((abs(x) * off[j] for j, x in v.items()), Fraction(0))))
+        low, high, off = [max(x, Fraction(0)) for x in lows], [max(x, Fraction(0)) for x in highs], offs
+    need(max(off) <= stated < 10**300, "network", "its weights are off by more than error_bound")
+    return Fraction(stated)
+
+
+def up(x: Fraction) -> Fraction:
+    """A short number that is not smaller."""
+    need(abs(x) < 10**300, "network", "a number is too large")
+    return Fraction(math.nextafter(x, math.inf)) if x else x
+
+
 # --- Proofs of kind "bends" -------------------------------------------------------------------------------------------
 # A point x is held as integers, a positive multiple of (x, 1), a direction as (x, 0); all functions are homogeneous.
 
@@ -552,6 +582,8 @@ def check(function: Any, network: Any, proof: Any) -> Fraction | tuple[Fraction,
     need(pieces and layers and len(layers[-1]) == outputs, "files", "no pieces, no layers, or not as many outputs")
     if type(proof) is dict and proof.get("kind") == "bends":
         return check_bends(proof, n, pieces, layers)
+    if type(proof) is dict and proof.get("kind") == "rounded":
+        return rounded(function, proof, layers, n, outputs, pieces)
     head = {"format": "cpwl-proof", "version": 1, "kind": "max-min", "inputs": n, "error_bound": Any, "box": Any}
     body = {"components": [[Rational, n + 1]], "outputs": [Any, outputs], "wiring": [[Any], len(layers) - 1]}
     *_, stated, box, components, claims, wiring, output = read(proof, head | body | {"output": [Any, outputs]}, "proof")
@@ -588,13 +620,8 @@ def main(paths: list[str]) -> int:
         return 1 if refused else 65
     bounds = bound if isinstance(bound, tuple) else (bound, Fraction(0))
     a, b = (x if (x := float(exact)) >= exact else math.nextafter(x, math.inf) for exact in bounds)
-    size = (
-        f"{len(proof['planes'])} planes"
-        if proof["kind"] == "bends"
-        else (
-            f"{len(proof['outputs'][0]['reach'])} pieces, {sum(len(claim['rows']) for claim in proof['outputs'])} rows"
-        )
-    )
+    parts = proof.get("outputs", [])
+    size = f"{len(parts[0]['reach'])} pieces, {sum(len(x['rows']) for x in parts)} rows" if parts else "by bends"
     near = f"|network - function| <= {a}{f' + {b} max |x_i|' if b else ''} on every piece"
     print("proved:", near if a or b else f"network = function on every piece ({size})")
     return 0

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.certify.recover import NotRecognised
-from cpwl.certify.zero_plane import zero_plane
+from cpwl.certify.zero_plane import zero_planes
 from cpwl.exact.integers import ratio_view
 from cpwl.function import CPWL
 from cpwl.geometry.probe import Probe
@@ -73,46 +73,65 @@ def guess_roles(
     """
     if len(network.layers) < 3:
         return [], planes
-    unit = ratio_view(planes, np.abs(planes[:, :-1]).max(axis=1)[:, None])
     inside = _sums(network, points)
-    flat = [np.full((len(unit), size.shape[1]), np.inf) for _, size in inside]
-    for first in range(0, len(unit), _BLOCK):
-        on = _on_planes(unit[first : first + _BLOCK], points)
-        for layer, (value, size) in enumerate(_sums(network, on.reshape(-1, network.inputs))):
-            shape = (*on.shape[:2], value.shape[1])
-            flat[layer][first : first + _BLOCK] = (np.abs(value) / size).reshape(shape).max(axis=1)
+    near, far = _flatness(network, planes, points)
     number = {tuple(row): k + 1 for k, row in enumerate(planes.tolist())}
     roles: list[list[Role]] = [[] for _ in inside]
     for layer, (value, size) in enumerate(inside):
         for i in range(value.shape[1]):
             relative = value[:, i] / size[:, i]
-            role = _role(relative, flat[layer][:, i], unit, points)
-            if role is None:
-                plane = zero_plane(network, layer + 1, i, points, relative)
-                if plane is None:
-                    raise NotRecognised(f"layer {layer + 1}, neuron {i} changes its sign, and not at one plane")
-                form = ratio_view(np.array(plane, dtype=object), np.array(max(map(abs, plane[:-1])), dtype=object))
-                side = 1 if (points @ form[:-1] + form[-1]) @ relative > 0 else -1
-                role = Role("gate", side * number.setdefault(plane, len(number) + 1))
-            roles[layer].append(role)
+            if (relative >= -_CLOSE).all() or (relative <= _CLOSE).all():
+                roles[layer].append(Role("carry" if (relative >= -_CLOSE).all() else "zero"))
+                continue
+            found = _gate(relative, planes, near[layer][:, i], far[layer][:, i], points)
+            if found is None or found.doubt > _CLOSE:
+                own = np.array(zero_planes(network, layer + 1, i, points), dtype=object).reshape(-1, planes.shape[1])
+                flat = _flatness(network, own, points)
+                other = _gate(relative, own, flat[0][layer][:, i], flat[1][layer][:, i], points)
+                found = min((g for g in (found, other) if g is not None), key=lambda g: g.doubt, default=None)
+            if found is None:
+                raise NotRecognised(f"layer {layer + 1}, neuron {i} changes its sign, and not at one plane")
+            roles[layer].append(Role("gate", found.sign * number.setdefault(found.plane, len(number) + 1)))
     return roles, np.array(list(number), dtype=object).reshape(-1, planes.shape[1])
 
 
-def _role(relative: Floats, flat: Floats, unit: Floats, points: Floats) -> Role | None:
-    """What values at points say, and how far from 0 the neuron is on each plane; None for a gate on another plane."""
-    if (relative >= -_CLOSE).all():
-        return Role("carry")
-    if (relative <= _CLOSE).all():
-        return Role("zero")
-    best, least = None, np.inf
+@dataclass(frozen=True, slots=True)
+class _Gate:
+    """A plane and the side of it where a neuron is positive; `doubt` is small if nothing speaks against it."""
+
+    plane: tuple[int, ...]
+    sign: int
+    doubt: float
+
+
+def _gate(relative: Floats, planes: NDArray[np.object_], near: Floats, far: Floats, points: Floats) -> _Gate | None:
+    """The best of the planes on which the neuron is 0: it has one sign on each side, and is 0 on it far away, too."""
     clear = np.abs(relative) > _CLOSE
-    for k in np.flatnonzero(flat < _CLOSE):
-        sides = np.sign(points[clear] @ unit[k, :-1] + unit[k, -1])
-        for side in (1, -1):
-            wrong = np.maximum(0.0, -side * sides * relative[clear]).sum()
-            if wrong < least:
-                best, least = Role("gate", side * (int(k) + 1)), wrong
+    best: _Gate | None = None
+    for k in np.flatnonzero(near < _CLOSE):
+        form = ratio_view(planes[k], np.array(np.abs(planes[k, :-1]).max(), dtype=object))
+        sides = np.sign(points[clear] @ form[:-1] + form[-1])
+        for sign in (1, -1):
+            doubt = float(np.maximum(0.0, -sign * sides * relative[clear]).sum() + far[k])
+            if best is None or doubt < best.doubt:
+                best = _Gate(tuple(planes[k].tolist()), sign, doubt)
     return best
+
+
+def _flatness(network: Network, planes: NDArray[np.object_], points: Floats) -> tuple[list[Floats], list[Floats]]:
+    """The largest values of the neurons of each layer ``(planes, neurons)`` on the planes: in the domain, and far away."""
+    widths = [weight.shape[0] for weight, _ in network.layers[1:-1]]
+    found = tuple([np.zeros((len(planes), w)) for w in widths] for _ in range(2))
+    unit = ratio_view(planes, np.abs(planes[:, :-1]).max(axis=1, initial=1)[:, None])
+    middle = points.mean(axis=0)
+    for first in range(0, len(unit), _BLOCK):
+        block = unit[first : first + _BLOCK]
+        for flat, cloud in zip(found, (points, middle + 1000.0 * (points - middle)), strict=True):
+            on = _on_planes(block, cloud)
+            for layer, (value, size) in enumerate(_sums(network, on.reshape(-1, network.inputs))):
+                shape = (*on.shape[:2], value.shape[1])
+                flat[layer][first : first + _BLOCK] = (np.abs(value) / size).reshape(shape).max(axis=1)
+    return found[0], found[1]
 
 
 def _sums(network: Network, points: Floats) -> list[tuple[Floats, Floats]]:
@@ -123,7 +142,8 @@ def _sums(network: Network, points: Floats) -> list[tuple[Floats, Floats]]:
         sums = np.asarray(weight @ values.T).T + bias
         if layer:
             size = np.asarray(abs(weight) @ np.abs(values).T).T + np.abs(bias)
-            found.append((sums, np.where(size == 0, 1.0, size)))
+            # Where all terms are about 0 a sum says nothing.
+            found.append((sums, np.maximum(size, 1e-6 * size.max(axis=0)) + (size.max(axis=0) == 0)))
         values = np.maximum(sums, 0.0)
     return found
 

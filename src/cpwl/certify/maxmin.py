@@ -178,7 +178,7 @@ class _OutputProof:
         best = 0
         if inner is not None:
             values = [min(self._value(j, int(m), inner) for m in row) for row in self.rows]
-            best = int(np.argmax(values))
+            best = max(range(len(values)), key=values.__getitem__)
             if values[best] < -100 * self.slack:
                 raise Shortfall(f"no row reaches the function on piece {j}", [self._lift(inner)])
         leaf, short = self._leaf(j, best, rows)
@@ -205,7 +205,7 @@ class _OutputProof:
 
     def _value(self, j: int, m: int, x: Integers) -> Fraction:
         law = self._difference(j, m, -1)
-        return Fraction((law[:-2] * x).sum() + law[-2]) / law[-1]
+        return Fraction((law[:-2] * x).sum() + law[-2]) / Fraction(law[-1])
 
     def _inner_point(self, rows: Integers) -> Integers | None:
         """A point of the region, inside it if it has an interior; None if it is empty."""

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.certify.bends import NotProved, prove_bends
+from cpwl.certify.documents import network_document
 from cpwl.certify.entries import text
 from cpwl.certify.maxmin import MaxMinProof, Shortfall
 from cpwl.certify.recover import NotRecognised, Wiring, recover
 from cpwl.certify.refute import find_difference
-from cpwl.certify.rounding import Box, box_of, deviation, evaluation_bound
+from cpwl.certify.rounding import Box, box_of, deviation, drift, evaluation_bound
 from cpwl.errors import InputError, ProofError
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
@@ -71,15 +72,21 @@ class Certificate:
 
 
 def certify(
-    p: CPWL, network: Network, *, max_error: float | None = None, progress: Progress | None = None
+    p: CPWL,
+    network: Network,
+    *,
+    exact: Network | None = None,
+    max_error: float | None = None,
+    progress: Progress | None = None,
 ) -> Certificate:
     """Proves that `network` computes `p` on every piece, from its weights alone.
 
     For an exact network and exact data the proof is of equality. For rounded weights or float data it is of a
     bound on the difference; a bound above `max_error` (default: 1e-4 of the size of the values for float32-like
     weights) counts as a failure. Raises `ProofError` with a rational point where the two differ and both
-    values. A network that is not recognised as a max of mins, and shows no difference, is reported as not
-    proved.
+    values. A network that is neither a max of mins nor made of hinges and gates as far as can be seen, and shows
+    no difference, is reported as not proved. Rounding moves where hinges and gates bend: for such a network give
+    the `exact` one that it is a rounding of; the proof is of the exact one, and of how far the rounded one is off.
 
     >>> from cpwl.construct.lattice import lattice
     >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
@@ -96,7 +103,7 @@ def certify(
         proof = MaxMinProof(p, tables, wiring, progress)
         outputs = [proof.output(j) for j in range(p.outputs)]
     except (NotRecognised, Shortfall) as reason:
-        return _by_bends(p, network, reason, tables)
+        return _by_bends(p, network, exact, reason, tables)
     box = box_of(p)
     weights = deviation(network, tables, wiring, box)
     bound = _total(proof.shortfall, weights)
@@ -108,16 +115,43 @@ def certify(
 
 
 def _by_bends(
-    p: CPWL, network: Network, reason: NotRecognised | Shortfall, tables: list[NDArray[np.object_]]
+    p: CPWL,
+    network: Network,
+    exact: Network | None,
+    reason: NotRecognised | Shortfall,
+    tables: list[NDArray[np.object_]],
 ) -> Certificate:
-    """The proof for hinges and gates; for exact data only, since rounding moves where a network bends."""
+    """The proof for hinges and gates, of equality, or for rounded weights with the exact network inside."""
     points = list(getattr(reason, "points", []))
     if p.tol == 0 and isinstance(reason, NotRecognised):
         try:
-            return Certificate(True, Fraction(0), "", None, prove_bends(p, network))
+            if exact is None:
+                return Certificate(True, Fraction(0), "", None, prove_bends(p, network))
+            return _rounded(p, network, exact)
         except (NotRecognised, NotProved) as other:
             reason, points = other, [*points, *getattr(other, "points", [])]  # type: ignore[assignment]
     return _not_proved(p, network, str(reason), points, tables)
+
+
+def _rounded(p: CPWL, network: Network, exact: Network) -> Certificate:
+    inner = prove_bends(p, exact)
+    box = box_of(p)
+    if box is None:
+        raise NotRecognised("there is no bound for rounded weights on an unbounded domain")
+    bound = drift(exact, network, box)
+    if bound == 0:
+        return Certificate(True, bound, "", None, inner)
+    document = {
+        "format": "cpwl-proof",
+        "version": 1,
+        "kind": "rounded",
+        "inputs": p.dim,
+        "error_bound": text(bound),
+        "box": box.document(),
+        "network": network_document(exact),
+        "proof": inner,
+    }
+    return Certificate(True, bound, "", None, document)
 
 
 def _upward(x: Fraction) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,11 +12,12 @@ from numpy.typing import NDArray
 
 from cpwl.certify.entries import Entry, Prover, text
 from cpwl.certify.recover import Group, Wiring
+from cpwl.exact.sparse import RationalMatrix
 from cpwl.function import CPWL
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 
-__all__ = ["Box", "box_of", "deviation", "evaluation_bound"]
+__all__ = ["Box", "box_of", "deviation", "drift", "evaluation_bound"]
 
 Floats = NDArray[np.float64]
 _FORMATS: dict[str, type[np.floating[Any]]] = {"float64": np.float64, "float32": np.float32}
@@ -60,14 +62,15 @@ def box_of(p: CPWL) -> Box | None:
     solid = [entries for entries in found if not entries[0].empty]
     if not solid:
         return None
-    high = tuple(max(-entries[k].t for entries in solid) for k in range(p.dim))  # type: ignore[operator, type-var]
-    low = tuple(min(entries[p.dim + k].t for entries in solid) for k in range(p.dim))  # type: ignore[type-var]
-    shift = [*high, *(-v for v in low)]  # type: ignore[misc]
+    least = [[entry.t or Fraction(0) for entry in entries] for entries in solid]
+    high = tuple(max(-row[k] for row in least) for k in range(p.dim))
+    low = tuple(min(row[p.dim + k] for row in least) for k in range(p.dim))
+    shift = [*high, *(-v for v in low)]
     proof = tuple(
         tuple(e if e.t is None else Entry(e.multipliers, e.t + s) for e, s in zip(entries, shift, strict=True))
         for entries in found
     )
-    return Box(low, high, proof)  # type: ignore[arg-type]
+    return Box(low, high, proof)
 
 
 def deviation(
@@ -86,6 +89,44 @@ def deviation(
         worst.append((sum((a for a, _ in sizes), Fraction(0)), sum((b for _, b in sizes), Fraction(0))))
     constant, slope = max(a for a, _ in worst), max(b for _, b in worst)
     return constant if box is not None else (constant, slope)
+
+
+def drift(exact: Network, rounded: Network, box: Box) -> Fraction:
+    """How far the values of a network with rounded weights are from those of the exact one, on a box.
+
+    Layer by layer, with intervals for the exact activations `a` and bounds `e` on how far the rounded ones are
+    off: ``|z' - z| <= sum |w'| e + sum |w' - w| |a| + |b' - b|``. Everything is rounded outwards.
+    """
+    low, high = list(box.low), list(box.high)
+    errors = [Fraction(0)] * len(low)
+    last = len(exact.layers) - 1
+    pairs = zip(exact_layers(exact), exact_layers(rounded), strict=True)
+    for number, ((weight, bias), (near, near_bias)) in enumerate(pairs):
+        meant, real = (_vectors(matrix) for matrix in (weight, near))
+        spans = []
+        for w, v, b, c in zip(meant, real, bias, near_bias, strict=True):
+            below = b + sum((x * (low[j] if x > 0 else high[j]) for j, x in w.items()), Fraction(0))
+            above = b + sum((x * (high[j] if x > 0 else low[j]) for j, x in w.items()), Fraction(0))
+            off = abs(b - c) + sum((abs(x) * errors[j] for j, x in v.items()), Fraction(0))
+            for j in {*w, *v}:
+                off += abs(v.get(j, Fraction(0)) - w.get(j, Fraction(0))) * max(abs(low[j]), abs(high[j]))
+            spans.append((below, above, off))
+        if number < last:
+            spans = [(max(a, Fraction(0)), max(b, Fraction(0)), e) for a, b, e in spans]
+        low, high, errors = ([_up(s * row[k]) * s for row in spans] for k, s in ((0, -1), (1, 1), (2, 1)))
+    return max(errors)
+
+
+def _vectors(matrix: RationalMatrix) -> list[dict[int, Fraction]]:
+    rows: list[dict[int, Fraction]] = [{} for _ in range(matrix.shape[0])]
+    for i, j, value in zip(matrix.rows.tolist(), matrix.indices.tolist(), matrix.data, strict=True):
+        rows[i][j] = Fraction(value)
+    return rows
+
+
+def _up(x: Fraction) -> Fraction:
+    """The next double above a rational: a short number that is not smaller."""
+    return Fraction(math.nextafter(float(x), math.inf)) if x else Fraction(0)
 
 
 def _expected(

@@ -1,76 +1,78 @@
-"""The plane on which a neuron changes its sign, exactly: segments from positive to negative points cross it."""
+"""Planes on which a neuron may change its sign: where one of its own affine laws is 0."""
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
-from flint import fmpz_mat
 from numpy.typing import NDArray
 
 from cpwl.exact.rational import fraction_array
 from cpwl.network import Network
-from cpwl.network.evaluate import evaluate, evaluate_exact
 from cpwl.network.network import exact_layers
 
-__all__ = ["zero_plane"]
+__all__ = ["zero_planes"]
 
-_HALVINGS = 20  # after which the neuron should be linear between the two ends
+_MOST = 60  # laws to try
+_DIGITS = 9
 
 
-def zero_plane(
-    network: Network, layer: int, neuron: int, points: NDArray[np.float64], values: NDArray[np.float64]
-) -> tuple[int, ...] | None:
-    """Integers ``(a, c)``, first slope positive, with the neuron 0 on ``a.x + c = 0``; None if it is so on no plane.
+def zero_planes(network: Network, layer: int, neuron: int, points: NDArray[np.float64]) -> list[tuple[int, ...]]:
+    """Integer rows ``(a, c)``, first slope positive, for the laws that the neuron follows at the points.
 
-    `layer` counts affine maps from 0; `values` are those of the neuron at some points. One crossing more than needed is
-    looked at, so that most wrong planes are seen.
+    A gate is 0 on all of its plane, and so is the law of any of its linear regions that touch the plane. `layer` counts
+    affine maps from 0. Laws are told apart in floats and then computed exactly.
     """
-    n = network.inputs
-    found: list[list[int]] = []
-    for row in _crossings(network, layer, neuron, points, values):
-        if len(found) == n:
-            return _plane(found, row)
-        if fmpz_mat([*found, row]).rank() == len(found) + 1:
-            found.append(row)
-    return None
+    slopes, offset = _laws(network, layer, neuron, points)
+    size = np.abs(slopes).max(axis=1)
+    bent = np.flatnonzero(size > 1e-9 * size.max(initial=0.0))
+    forms = np.column_stack([slopes, offset])[bent] / size[bent, None]
+    forms *= np.sign(forms[np.arange(len(forms)), np.argmax(np.abs(forms[:, :-1]) > 1e-9, axis=1)])[:, None]
+    _, first, count = np.unique(np.round(forms, _DIGITS), axis=0, return_index=True, return_counts=True)
+    chosen = bent[first[np.argsort(-count, kind="stable")[:_MOST]]]
+    return list(
+        dict.fromkeys(row for i in chosen if (row := _exact_law(network, layer, neuron, points[i])) is not None)
+    )
 
 
-def _plane(found: list[list[int]], another: list[int]) -> tuple[int, ...] | None:
-    """The plane through `n` points, if it goes through another one."""
-    null = fmpz_mat(found).nullspace()[0]
-    plane = [int(null[i, 0]) for i in range(len(another))]
-    if not any(plane[:-1]) or sum(a * b for a, b in zip(plane, another, strict=True)) != 0:
-        return None
-    divisor = math.gcd(*plane) * (1 if next(v for v in plane if v) > 0 else -1)
-    return tuple(v // divisor for v in plane)
-
-
-def _crossings(
-    network: Network, layer: int, neuron: int, points: NDArray[np.float64], values: NDArray[np.float64]
-) -> list[list[int]]:
-    """Points ``(x, 1)``, in integers, where the neuron is 0: found by halving in floats, then from two exact values."""
-    pick, count = np.array([neuron]), 2 * network.inputs + 1
+def _laws(
+    network: Network, layer: int, neuron: int, points: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Slopes and offset of what the neuron reads, near each point."""
+    values, active = points.T, []
+    for weight, bias in network.layers[:layer]:
+        values = weight @ values + bias[:, None]
+        active.append(values > 0)
+        values = np.maximum(values, 0.0)
     weight, bias = network.layers[layer]
-    layers = [*network.layers[:layer], (weight[pick], bias[pick])]
-    order = np.argsort(values, kind="stable")
-    above = order[::-1][np.arange(count) % max(1, int((values > 0).sum()))]
-    below = order[(3 * np.arange(count) // 2) % max(1, int((values < 0).sum()))]
-    up, down = points[above], points[below]
-    for _ in range(_HALVINGS):
-        middle = (up + down) / 2
-        positive = evaluate(layers, middle)[:, 0] > 0
-        up, down = np.where(positive[:, None], middle, up), np.where(positive[:, None], down, middle)
-    whole, shift = exact_layers(network)[layer]
-    exact = [*exact_layers(network)[:layer], (whole.take_rows(pick), shift[pick])]
-    # From two values where it is positive: on the other side it may be 0 for a while.
-    near, far = fraction_array(up), fraction_array(up + (up - down))
-    at = evaluate_exact(exact, np.concatenate([near, far]))[:, 0]
-    crossings = []
-    for x, y, low, high in zip(near, far, at[:count], at[count:], strict=True):
-        if high > low > 0:
-            root = [*(x - (y - x) * (low / (high - low))), Fraction(1)]
-            scale = math.lcm(*(v.denominator for v in root))
-            crossings.append([int(v * scale) for v in root])
-    return crossings
+    row = weight[[neuron]]
+    total = np.asarray((row @ values).ravel()) + bias[neuron]
+    back = np.repeat(row.toarray(), len(points), axis=0)
+    for k in range(layer - 1, -1, -1):
+        back = np.asarray((network.layers[k][0].T @ (back * active[k].T).T).T)
+    return back, total - (back * points).sum(axis=1)
+
+
+def _exact_law(network: Network, layer: int, neuron: int, point: NDArray[np.float64]) -> tuple[int, ...] | None:
+    """The same at one point, as integers; None if the law is constant."""
+    x = fraction_array(point)
+    values, active = x, []
+    layers = exact_layers(network)
+    for weight, bias in layers[:layer]:
+        values = weight @ values + bias
+        active.append(np.asarray(values > 0, dtype=bool))
+        values = np.where(active[-1], values, 0)
+    weight, bias = layers[layer]
+    row = weight.take_rows(np.array([neuron]))
+    total = (row @ values)[0] + bias[neuron]
+    back = row.toarray()[0]
+    for k in range(layer - 1, -1, -1):
+        which = np.flatnonzero(active[k] & (back != 0))
+        back = back[which].dot(layers[k][0].take_rows(which).toarray()) if len(which) else np.zeros(1, dtype=object)
+    if not back.any():
+        return None
+    form = [*back, total - (back * x).sum()]
+    scale = math.lcm(*(v.denominator for v in form))
+    whole = [int(v * scale) for v in form]
+    divisor = math.gcd(*whole) * (1 if next(v for v in whole if v) > 0 else -1)
+    return tuple(v // divisor for v in whole)

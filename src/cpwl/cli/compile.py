@@ -82,7 +82,7 @@ def compile(
         )
     seconds = perf_counter() - began
     _write(compiled, output, dtype)
-    statement = None if proof is None else _prove(p, output, proof)
+    statement = None if proof is None else _prove(p, compiled, output, proof)
     if as_json:
         print_json({**_summary(p, compiled, source, output, seconds), **({} if statement is None else statement)})
     else:
@@ -124,14 +124,14 @@ def _write(compiled: Compiled, output: Path, dtype: Dtype | None) -> None:
         to_onnx(compiled.network, output, dtype="float32" if dtype is Dtype.float32 else "float64")
 
 
-def _prove(p: CPWL, output: Path, proof: Path) -> dict[str, Any]:
+def _prove(p: CPWL, compiled: Compiled, output: Path, proof: Path) -> dict[str, Any]:
     """Proves the network as it was written, not as it was meant: its weights are read back."""
     from cpwl.certify.prove import certify
     from cpwl.cli.network_file import load_network
     from cpwl.errors import LimitError
 
     with progress_bar() as progress:
-        certificate = certify(p, load_network(output), progress=progress)
+        certificate = certify(p, load_network(output), exact=compiled.network, progress=progress)
     if not certificate.proved:
         raise LimitError(f"{output} was written, but its proof was not found: {certificate.reason}")
     certificate.save(proof)
@@ -171,7 +171,8 @@ def _print_table(p: CPWL, compiled: Compiled, source: Path, output: Path, second
     table.add_row(f"this network ({compiled.construction})", *map(readable_integer, numbers))
     for name, other in compiled.alternatives.items():
         verdict = " (wrong here)" if other.valid is False else ""
-        table.add_row(f"{name}{verdict}", readable_integer(other.depth), "-", readable_integer(other.neurons), "-")
+        depth, neurons = ("-" if v is None else readable_integer(v) for v in (other.depth, other.neurons))
+        table.add_row(f"{name}{verdict}", depth, "-", neurons, "-")
     for name, bound in compiled.bounds.items():
         limits = (bound.layers, bound.width, bound.neurons)
         table.add_row(f"bound: {_title(name)}", *map(readable_integer, limits), "-")

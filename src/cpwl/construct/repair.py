@@ -71,7 +71,10 @@ def _split(p: CPWL, output: int, work: PieceOrder, probe: Probe, region: Region,
     bends = np.array([law[:-1].any() for law in differences], dtype=bool)  # a parallel component cuts nothing
     candidates = np.flatnonzero(low & ~region.above & bends)
     points = _sample(probe, region.body)
-    shares = [float(np.mean([(differences[m] * x).sum() >= 0 for x in points])) for m in candidates]
+    likely = np.array([np.asarray(x, dtype=np.float64) for x in points])  # only to choose where to cut first
+    largest = np.abs(differences).max(axis=1)
+    view = np.asarray(differences / np.where(largest == 0, 1, largest)[:, None], dtype=np.float64)
+    shares = (likely @ view[candidates].T >= 0).mean(axis=0)
     for k in np.argsort(np.negative(shares), kind="stable"):
         m = int(candidates[k])
         high, less = (_cut(region.body, side) for side in (-differences[m], differences[m]))

@@ -51,7 +51,7 @@ class PieceOrder:
             known = corners(body.integer())
             if known is not None:
                 signs = known.signs(difference)
-                return (signs >= 0).all(axis=1), (signs <= 0).all(axis=1)
+                return np.asarray((signs >= 0).all(axis=1)), np.asarray((signs <= 0).all(axis=1))
         rows = body.integer() if self.tol == 0 else np.column_stack([body.A, body.b])
         above = _proved_by_row(rows, difference, self.slack)
         below = _proved_by_row(rows, -difference, self.slack)
@@ -73,8 +73,7 @@ class PieceOrder:
         if self.tol == 0:
             extreme = corners(body.integer())
             if extreme is not None:
-                signs: NDArray[np.bool_] = (extreme.signs(difference) >= 0).all(axis=1)
-                return signs
+                return np.asarray((extreme.signs(difference) >= 0).all(axis=1))
         places = self._first_places(probe, body)
         for m in np.flatnonzero(~known):
             above[m] = self._holds(probe, body, difference[m], places)
