@@ -8,6 +8,8 @@ the function's bends, is decided by the stand-alone checker, in rationals. See d
 from __future__ import annotations
 
 import math
+import re
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from cpwl.network.network import exact_layers
 __all__ = ["NotProved", "prove_bends"]
 
 Integers = NDArray[np.object_]
+_FAR = (0, 3, 9, 20, 40, 80)  # powers of ten: an error of 1e-30 in a slope is seen far out
 
 
 class NotProved(Exception):
@@ -57,7 +60,7 @@ def prove_bends(p: CPWL, network: Network) -> dict[str, Any]:
     try:
         check(function_document(p), network_document(network), document)
     except Refused as reason:
-        raise NotProved(str(reason), []) from None
+        raise NotProved(str(reason), _places(str(reason), points)) from None
     return document
 
 
@@ -105,3 +108,15 @@ def _domain(p: CPWL, points: NDArray[np.float64]) -> Integers:
 def _once(p: CPWL) -> Integers:
     rows = list(dict.fromkeys(map(tuple, primitive(p.polyhedra.integer()).tolist())))
     return np.array(rows, dtype=object).reshape(len(rows), p.dim + 1)
+
+
+def _places(message: str, points: NDArray[np.float64]) -> list[Any]:
+    """The point that the checker names, or points far out in the direction that it names."""
+    found = re.search(r" at (x =|the end of) \[([^]]*)\]", message)
+    if found is None:
+        return []
+    x = [Fraction(v) for v in re.findall(r"-?\d+(?:/\d+)?", found[2])]
+    if found[1] == "x =":
+        return [x]
+    starts = [[Fraction(v) for v in row] for row in points[:: max(1, len(points) // 8)]]
+    return [[a + 10**k * v for a, v in zip(start, x, strict=True)] for k in _FAR for start in starts]

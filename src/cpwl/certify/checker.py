@@ -27,6 +27,9 @@ WEIGHTS = {str: Rational}
 NOT_READ = {"domain", "note", "tol"}  # what is proved is proved on every piece, whatever the domain
 
 
+Bound = Fraction | tuple[Fraction, Fraction]  # a number, or (a, b) for a + b max |x_i|
+
+
 class Refused(ValueError):
     """The proof does not show what it has to show; the message says where."""
 
@@ -249,28 +252,32 @@ def rounding(off: list[Forms], box: Any, n: int, pieces: list[Piece]) -> tuple[R
     return (max(constants), max(slopes)) if box is None else (max(map(add, constants, slopes)), 0)
 
 
-def rounded(function: Any, proof: Any, layers: list[Forms], n: int, outputs: int, pieces: list[Piece]) -> Fraction:
+def rounded(function: Any, proof: Any, layers: list[Forms], n: int, outputs: int, pieces: list[Piece]) -> Bound:
     """Kind "rounded": the weights are near those of an exact network that has a proof of its own."""
-    head = {"format": "cpwl-proof", "version": 1, "kind": "rounded", "inputs": n, "error_bound": Rational}
-    *_, stated, box, network, inner = read(
-        proof, head | {"box": {str: Any}, "network": Any, "proof": {str: Any}}, "proof"
-    )
+    head = {"format": "cpwl-proof", "version": 1, "kind": "rounded", "inputs": n, "error_bound": Any, "box": Any}
+    *_, stated, box, network, inner = read(proof, head | {"network": Any, "proof": {str: Any}}, "proof")
     need(inner.get("kind") == "bends" and check(function, network, inner) == 0, "proof.proof", "it must show equality")
     exact = read_network(network, n, outputs)
     need([*map(len, exact)] == [*map(len, layers)], "network", "its layers are not those of the exact one")
     rounding([[{}]], box, n, pieces)
-    low, high, off = [*map(Fraction, box["low"])], [*map(Fraction, box["high"])], [Fraction(0)] * n
-    for real, meant in zip(layers, exact, strict=True):
-        low, high, off = [*low, Fraction(1)], [*high, Fraction(1)], [*off, Fraction(0)]  # the bias is multiplied with 1
-        size, lows, highs, offs = [*map(max, map(abs, low), map(abs, high))], [], [], []
-        for v, w in zip(real, meant, strict=True):
-            lows.append(-up(-sum((x * (low[j] if x > 0 else high[j]) for j, x in w.items()), Fraction(0))))
-            highs.append(up(sum((x * (high[j] if x > 0 else low[j]) for j, x in w.items()), Fraction(0))))
-            moved = sum((abs(v.get(j, 0) - w.get(j, 0)) * size[j] for j in {*v, *w}), Fraction(0))
-            offs.append(up(moved + sum((abs(x) * off[j] for j, x in v.items()), Fraction(0))))
-        low, high, off = [max(x, Fraction(0)) for x in lows], [max(x, Fraction(0)) for x in highs], offs
-    need(max(off) <= stated < 10**300, "network", "its weights are off by more than error_bound")
-    return Fraction(stated)
+    bounds = read(stated if type(stated) is list else [stated, 0], [Rational, 2], "error_bound")
+    for k in (0, 1):  # sizes and differences are at most a + b max |x_i|: first all the a, then all the b
+        size = [Fraction(k)] * n
+        if box is not None:
+            size = [(1 - k) * max(abs(Fraction(box["low"][i])), abs(Fraction(box["high"][i]))) for i in range(n)]
+        off = [Fraction(0)] * n
+        for real, meant in zip(layers, exact, strict=True):
+            size, off = [*size, Fraction(1 - k)], [*off, Fraction(0)]  # a bias is multiplied with 1
+            moved = [plus(v, -1, w) for v, w in zip(real, meant, strict=True)]
+            off = [up(total(d, size) + total(v, off)) for d, v in zip(moved, real, strict=True)]
+            size = [up(total(w, size)) for w in meant]
+        need(max(off) <= bounds[k] < 10**300, "network", "its weights are off by more than error_bound")
+    return (Fraction(bounds[0]), Fraction(bounds[1])) if type(stated) is list else Fraction(bounds[0])
+
+
+def total(weights: Form, sizes: list[Fraction]) -> Fraction:
+    terms: list[Fraction] = [abs(Fraction(x)) * sizes[j] for j, x in weights.items()]
+    return sum(terms, Fraction(0))
 
 
 def up(x: Fraction) -> Fraction:
@@ -292,6 +299,13 @@ def dot(u: list[int], v: list[int]) -> int:
 
 def minus(v: list[int]) -> list[int]:
     return [-x for x in v]
+
+
+def show(x: list[int]) -> str:
+    short = (
+        [str(Fraction(v, x[-1] or 1)) for v in x[:-1]] if max(map(abs, x)) < 10**500 else "a place with long numbers"
+    )
+    return f"{'x =' if x[-1] else 'the end of'} {short}"
 
 
 def mix(a: int, u: list[int], b: int, v: list[int]) -> list[int]:
@@ -443,7 +457,7 @@ class Circuit:
                 at, above = dict[int, int](), dict[int, int]()
                 lost = {a: c * self.value(a, place, at) for a, c in factors.items()}
                 lost |= {a: lost[a] - c * self.most(a, place, above) for a, c in factors.items() if c < 0}
-                need(worst + sum(lost.values()) >= 0, where, f"this has the wrong sign at {place}")
+                need(worst + sum(lost.values()) >= 0, where, "this has the wrong sign at " + show(place))
                 row = self.atoms[max(lost, key=lambda a: lost[a])].row
                 todo += [(part.cut(r), rest, factors) for r in (row, minus(row))]
         raise Refused(f"{where}: the sign is not shown with {LIMIT} regions")
@@ -488,7 +502,8 @@ class Circuit:
             if not todo:
                 return True
             steps, part = todo.pop()
-            steps = local(steps, {abs(s): part.side(self.planes[abs(s) - 1]) for product in steps for s in product})
+            names = {abs(s) for product in steps for s in product}
+            steps = local(steps, {k: part.side(self.planes[k - 1]) for k in names})
             cuts = set().union(*steps)
             if steps and not cuts:
                 return False
@@ -544,13 +559,13 @@ def check_piece(
         for i, x in enumerate(points):
             value = dot(affine, x) + sum(c * circuit.value(a, x, known[i]) for c, a in terms)
             meant = law[i] * x[-1] if piece.corners else dot(law, x)
-            place = [str(Fraction(v, x[-1])) for v in x[:-1]]
-            need(value * d == meant * scale, where, f"network and function differ at {place}")
+            if value * d != meant * scale:
+                raise Refused(f"{where}: network and function differ at {show(x)}")
         for plane, steps in bends[o].items():
             if sides[plane] == 0 and (left := local(steps, sides)):
                 row = circuit.planes[plane - 1]
                 zero = circuit.is_zero(left, cone.cut(row).cut(minus(row)), where)
-                need(zero, where, f"the network bends inside, on the plane {row}")
+                need(zero, where, f"the network bends inside, on plane {plane - 1}")
 
 
 def check_bends(proof: Any, n: int, pieces: list[Piece], layers: list[Forms]) -> Fraction:
@@ -569,13 +584,13 @@ def check_bends(proof: Any, n: int, pieces: list[Piece], layers: list[Forms]) ->
         cone = Cone([], [(mix(1, x, 0, x), 2 ** (n + 1) - 1 - 2**i) for i, x in enumerate(piece.corners or [])], n + 1)
         cone = cone if piece.corners else region(n, [row for row, _ in piece.rows.values()])
         outside = [g for g in cone.generators() if any(dot(row, g) < 0 for row in rows)]
-        need(not outside, "limits", f"piece {j} is not inside, at {outside}")
+        need(not outside, "limits", f"piece {j} is not inside")
         if any(g[-1] for g, _ in cone.rays):  # otherwise the piece is empty
             check_piece(piece, cone, circuit, forms, bends, j)
     return Fraction(0)
 
 
-def check(function: Any, network: Any, proof: Any) -> Fraction | tuple[Fraction, Fraction]:
+def check(function: Any, network: Any, proof: Any) -> Bound:
     """The proven bound of ``|network - function|``: a number, or (a, b) for ``a + b max |x_i|``; or `Refused`."""
     n, outputs, pieces = read_function(function)
     layers = read_network(network, n, outputs)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.certify.recover import NotRecognised
-from cpwl.certify.zero_plane import zero_planes
+from cpwl.certify.zero_plane import exact_law, laws_at
 from cpwl.exact.integers import ratio_view
 from cpwl.function import CPWL
 from cpwl.geometry.probe import Probe
@@ -74,7 +74,8 @@ def guess_roles(
     if len(network.layers) < 3:
         return [], planes
     inside = _sums(network, points)
-    near, far = _flatness(network, planes, points)
+    unit = ratio_view(planes, np.abs(planes[:, :-1]).max(axis=1, initial=1)[:, None])
+    near, far = _flatness(network, unit, points)
     number = {tuple(row): k + 1 for k, row in enumerate(planes.tolist())}
     roles: list[list[Role]] = [[] for _ in inside]
     for layer, (value, size) in enumerate(inside):
@@ -83,46 +84,46 @@ def guess_roles(
             if (relative >= -_CLOSE).all() or (relative <= _CLOSE).all():
                 roles[layer].append(Role("carry" if (relative >= -_CLOSE).all() else "zero"))
                 continue
-            found = _gate(relative, planes, near[layer][:, i], far[layer][:, i], points)
+            found = _gate(relative, unit, near[layer][:, i], far[layer][:, i], points)
+            plane = None if found is None else tuple(planes[found.number].tolist())
             if found is None or found.doubt > _CLOSE:
-                own = np.array(zero_planes(network, layer + 1, i, points), dtype=object).reshape(-1, planes.shape[1])
-                flat = _flatness(network, own, points)
-                other = _gate(relative, own, flat[0][layer][:, i], flat[1][layer][:, i], points)
-                found = min((g for g in (found, other) if g is not None), key=lambda g: g.doubt, default=None)
-            if found is None:
+                laws, at = laws_at(network, layer + 1, i, points)
+                flat = _flatness(network, laws, points)
+                other = _gate(relative, laws, flat[0][layer][:, i], flat[1][layer][:, i], points)
+                if other is not None and (found is None or other.doubt < found.doubt):
+                    found, plane = other, exact_law(network, layer + 1, i, points[at[other.number]])
+            if found is None or plane is None:
                 raise NotRecognised(f"layer {layer + 1}, neuron {i} changes its sign, and not at one plane")
-            roles[layer].append(Role("gate", found.sign * number.setdefault(found.plane, len(number) + 1)))
+            roles[layer].append(Role("gate", found.sign * number.setdefault(plane, len(number) + 1)))
     return roles, np.array(list(number), dtype=object).reshape(-1, planes.shape[1])
 
 
 @dataclass(frozen=True, slots=True)
 class _Gate:
-    """A plane and the side of it where a neuron is positive; `doubt` is small if nothing speaks against it."""
+    """A plane and the sign it has where a neuron is positive; `doubt` is small if nothing speaks against it."""
 
-    plane: tuple[int, ...]
+    number: int
     sign: int
     doubt: float
 
 
-def _gate(relative: Floats, planes: NDArray[np.object_], near: Floats, far: Floats, points: Floats) -> _Gate | None:
+def _gate(relative: Floats, unit: Floats, near: Floats, far: Floats, points: Floats) -> _Gate | None:
     """The best of the planes on which the neuron is 0: it has one sign on each side, and is 0 on it far away, too."""
     clear = np.abs(relative) > _CLOSE
     best: _Gate | None = None
     for k in np.flatnonzero(near < _CLOSE):
-        form = ratio_view(planes[k], np.array(np.abs(planes[k, :-1]).max(), dtype=object))
-        sides = np.sign(points[clear] @ form[:-1] + form[-1])
+        sides = np.sign(points[clear] @ unit[k, :-1] + unit[k, -1])
         for sign in (1, -1):
             doubt = float(np.maximum(0.0, -sign * sides * relative[clear]).sum() + far[k])
             if best is None or doubt < best.doubt:
-                best = _Gate(tuple(planes[k].tolist()), sign, doubt)
+                best = _Gate(int(k), sign, doubt)
     return best
 
 
-def _flatness(network: Network, planes: NDArray[np.object_], points: Floats) -> tuple[list[Floats], list[Floats]]:
-    """The largest values of the neurons of each layer ``(planes, neurons)`` on the planes: in the domain, and far away."""
+def _flatness(network: Network, unit: Floats, points: Floats) -> tuple[list[Floats], list[Floats]]:
+    """How far from 0 the neurons of each layer are on the planes ``(planes, neurons)``: in the domain, and far away."""
     widths = [weight.shape[0] for weight, _ in network.layers[1:-1]]
-    found = tuple([np.zeros((len(planes), w)) for w in widths] for _ in range(2))
-    unit = ratio_view(planes, np.abs(planes[:, :-1]).max(axis=1, initial=1)[:, None])
+    found = tuple([np.zeros((len(unit), w)) for w in widths] for _ in range(2))
     middle = points.mean(axis=0)
     for first in range(0, len(unit), _BLOCK):
         block = unit[first : first + _BLOCK]

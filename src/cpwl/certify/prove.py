@@ -136,8 +136,6 @@ def _by_bends(
 def _rounded(p: CPWL, network: Network, exact: Network) -> Certificate:
     inner = prove_bends(p, exact)
     box = box_of(p)
-    if box is None:
-        raise NotRecognised("there is no bound for rounded weights on an unbounded domain")
     bound = drift(exact, network, box)
     if bound == 0:
         return Certificate(True, bound, "", None, inner)
@@ -146,8 +144,8 @@ def _rounded(p: CPWL, network: Network, exact: Network) -> Certificate:
         "version": 1,
         "kind": "rounded",
         "inputs": p.dim,
-        "error_bound": text(bound),
-        "box": box.document(),
+        "error_bound": [text(v) for v in bound] if isinstance(bound, tuple) else text(bound),
+        "box": None if box is None else box.document(),
         "network": network_document(exact),
         "proof": inner,
     }

@@ -20,6 +20,8 @@ _PIECES = 400  # how many pieces to look at, at most: a search, not a proof
 _TRIES = 24  # points in each of them
 _WORK = 10**6  # products of rationals that an exact search may cost
 _LARGEST = 16  # of the float differences, how many to look at exactly
+_MEANS = 200  # points of each piece in floats, to meet the linear regions of the network
+_ACTIVATIONS = 2 * 10**7  # how many neurons at how many of them, at most
 
 Point = NDArray[np.object_]
 
@@ -30,24 +32,52 @@ def find_difference(
     """The point, the network's value and the function's, where they differ by more than `tolerance`; or None.
 
     First the given points, then points of the pieces: where floats differ most, and then all of them in rationals,
-    since floats see no difference of 1e-30.
+    since floats see no difference of 1e-30; then a point of each linear region of the network that is met.
     """
     for x in points:
         found = _differ(p, network, tolerance, fraction_array(np.asarray(x, dtype=object))[None])
         if found is not None:
             return found
-    places = np.array(list(_places(p)), dtype=object).reshape(-1, p.dim)
-    at = to_float(places)
+    owner, places = _places(p)
+    more = _between(owner, to_float(places), network)
+    at = np.concatenate([to_float(places), more])
     with np.errstate(all="ignore"):
         gap = np.abs(network(at) - p(at)).max(axis=1)
-    gap = np.where(np.isfinite(gap), gap, 0.0)
-    first = np.argsort(-gap, kind="stable")[:_LARGEST]
+    first = np.argsort(-np.where(np.isfinite(gap), gap, 0.0), kind="stable")[:_LARGEST]
+    regions = more[_one_each(network, more)]
     count = max(_PIECES // 4, _WORK // (network.sizes.nonzeros + 1))
-    for block in [first, *np.array_split(np.arange(min(len(places), count)), count // 32 + 1)]:
-        found = _differ(p, network, tolerance, places[block]) if len(block) else None
-        if found is not None:
-            return found
+    for x in (fraction_array(at[first]), places[:count], fraction_array(regions[:count])):
+        for block in np.array_split(x, len(x) // 32 + 1):
+            found = _differ(p, network, tolerance, block)
+            if found is not None:
+                return found
     return None
+
+
+def _between(owner: NDArray[np.int64], at: NDArray[np.float64], network: Network) -> NDArray[np.float64]:
+    """Random means of a few of the points of each piece, which is convex."""
+    rng = np.random.default_rng(1)
+    pieces = np.unique(owner)
+    each = int(np.clip(_ACTIVATIONS // ((network.sizes.neurons + 1) * len(pieces)), 1, _MEANS))
+    few = at.shape[1] + 1
+    found = []
+    for i in pieces:
+        ends = at[owner == i]
+        which = rng.integers(len(ends), size=(each, few))
+        found.append((rng.dirichlet(np.ones(few), each)[:, :, None] * ends[which]).sum(axis=1))
+    return np.concatenate(found)
+
+
+def _one_each(network: Network, at: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The first of the points in each linear region of the network, as floats see it."""
+    h, signs = at.T, []
+    for weight, bias in network.layers[:-1]:
+        h = np.maximum(weight @ h + bias[:, None], 0.0)
+        signs.append(h > 0)
+    if not signs:
+        return np.zeros(1, dtype=np.int64)
+    pattern = np.packbits(np.concatenate(signs), axis=0)
+    return np.sort(np.unique(pattern, axis=1, return_index=True)[1]).astype(np.int64)
 
 
 def _differ(p: CPWL, network: Network, tolerance: Fraction, x: Point) -> tuple[Point, Point, Point] | None:
@@ -62,37 +92,47 @@ def _differ(p: CPWL, network: Network, tolerance: Fraction, x: Point) -> tuple[P
     return (x[far[0]], theirs[far[0]], ours[far[0]]) if len(far) else None
 
 
-def _places(p: CPWL) -> Iterator[Point]:
-    """Rational points of the pieces: first one inside each, then others towards their boundaries and corners."""
-    step = -(-p.num_pieces // _PIECES)
-    pieces = range(0, p.num_pieces, step)
+def _places(p: CPWL) -> tuple[NDArray[np.int64], Point]:
+    """Rational points of the pieces, with their pieces: first one inside each, then towards boundaries and corners."""
+    found = list(_in_simplices(p) if p.mesh is not None else _in_pieces(p))
+    return np.array([i for i, _ in found], dtype=np.int64), np.array([x for _, x in found]).reshape(-1, p.dim)
+
+
+def _some(p: CPWL) -> range:
+    return range(0, p.num_pieces, -(-p.num_pieces // _PIECES))
+
+
+def _in_simplices(p: CPWL) -> Iterator[tuple[int, Point]]:
+    assert p.mesh is not None
     rng = np.random.default_rng(0)
-    if p.mesh is not None:
-        corners = p.mesh.corners[p.mesh.simplices[::step]]
-        exact = fraction_array(corners[..., :-1]) / corners[..., -1:]
-        for k in range(_TRIES + p.dim + 1):
-            weight = np.arange(2, p.dim + 3) if k == 0 else rng.integers(1, 4, p.dim + 1) ** 3
-            if k >= _TRIES:
-                weight = np.arange(p.dim + 1) == k - _TRIES  # a corner
-            share = fraction_array(weight.astype(np.int64)) / int(weight.sum())
-            yield from (exact * share[:, None]).sum(axis=1)
-        return
+    corners = p.mesh.corners[p.mesh.simplices[_some(p)]]
+    exact = fraction_array(corners[..., :-1]) / corners[..., -1:]
+    for k in range(_TRIES + p.dim + 1):
+        weight = np.arange(2, p.dim + 3) if k == 0 else rng.integers(1, 4, p.dim + 1) ** 3
+        if k >= _TRIES:
+            weight = np.arange(p.dim + 1) == k - _TRIES  # a corner
+        share = fraction_array(weight.astype(np.int64)) / int(weight.sum())
+        yield from zip(_some(p), (exact * share[:, None]).sum(axis=1), strict=True)
+
+
+def _in_pieces(p: CPWL) -> Iterator[tuple[int, Point]]:
+    rng = np.random.default_rng(0)
     probe = Probe(p.tol)
-    inner = {i: fraction_array(x) for i in pieces if (x := probe.interior(p.polyhedra[i])) is not None}
+    inner = {i: fraction_array(x) for i in _some(p) if (x := probe.interior(p.polyhedra[i])) is not None}
     rows, start = p.polyhedra.integer(), p.polyhedra.start
-    yield from inner.values()
+    yield from inner.items()
     for k in range(1, _TRIES):
         for i, x in inner.items():
             toward = rng.integers(-4, 5, p.dim)
             if k % 3 == 0:
                 value, corner = probe.maximum(p.polyhedra[i], toward)
                 if np.isfinite(float(value)):
-                    yield fraction_array(corner)
+                    yield i, fraction_array(corner)
             else:
                 # On the boundary, which belongs to the piece, and on the way to it; or farther and farther out.
                 share = Fraction(1) if k % 3 == 1 else Fraction(k, _TRIES)
                 length = _length(rows[start[i] : start[i + 1]], x, toward, 10 ** (k // 3))
-                yield x + share * length * fraction_array(toward)
+                yield i, x + share * length * fraction_array(toward)
 
 
 def _length(rows: NDArray[np.object_], x: Point, toward: NDArray[np.int64], most: int) -> Fraction:

@@ -91,37 +91,41 @@ def deviation(
     return constant if box is not None else (constant, slope)
 
 
-def drift(exact: Network, rounded: Network, box: Box) -> Fraction:
-    """How far the values of a network with rounded weights are from those of the exact one, on a box.
+def drift(exact: Network, rounded: Network, box: Box | None) -> Fraction | tuple[Fraction, Fraction]:
+    """How far the values of a network with rounded weights are from those of the exact one.
 
-    Layer by layer, with intervals for the exact activations `a` and bounds `e` on how far the rounded ones are
-    off: ``|z' - z| <= sum |w'| e + sum |w' - w| |a| + |b' - b|``. Everything is rounded outwards.
+    Layer by layer, with bounds on the size of the exact activations `a` and on how far the rounded ones are off, `e`:
+    ``|z' - z| <= sum |w'| e + sum |w' - w| |a| + |b' - b|``. All bounds are ``a + b max |x_i|``, with ``b = 0`` on a
+    box, rounded upwards.
     """
-    low, high = list(box.low), list(box.high)
-    errors = [Fraction(0)] * len(low)
-    last = len(exact.layers) - 1
-    pairs = zip(exact_layers(exact), exact_layers(rounded), strict=True)
-    for number, ((weight, bias), (near, near_bias)) in enumerate(pairs):
-        meant, real = (_vectors(matrix) for matrix in (weight, near))
-        spans = []
-        for w, v, b, c in zip(meant, real, bias, near_bias, strict=True):
-            below = b + sum((x * (low[j] if x > 0 else high[j]) for j, x in w.items()), Fraction(0))
-            above = b + sum((x * (high[j] if x > 0 else low[j]) for j, x in w.items()), Fraction(0))
-            off = abs(b - c) + sum((abs(x) * errors[j] for j, x in v.items()), Fraction(0))
-            for j in {*w, *v}:
-                off += abs(v.get(j, Fraction(0)) - w.get(j, Fraction(0))) * max(abs(low[j]), abs(high[j]))
-            spans.append((below, above, off))
-        if number < last:
-            spans = [(max(a, Fraction(0)), max(b, Fraction(0)), e) for a, b, e in spans]
-        low, high, errors = ([_up(s * row[k]) * s for row in spans] for k, s in ((0, -1), (1, 1), (2, 1)))
-    return max(errors)
+    zero, one = Fraction(0), Fraction(1)
+    size = [(zero, one)] * exact.inputs
+    if box is not None:
+        size = [(max(abs(x), abs(y)), zero) for x, y in zip(box.low, box.high, strict=True)]
+    error = [(zero, zero)] * exact.inputs
+    for meant, real in zip(exact_layers(exact), exact_layers(rounded), strict=True):
+        size, error = [*size, (one, zero)], [*error, (zero, zero)]  # the bias is multiplied with 1
+        rows = list(zip(_vectors(*meant), _vectors(*real), strict=True))
+        moved = [{j: abs(v.get(j, zero) - w.get(j, zero)) for j in {*v, *w}} for w, v in rows]
+        error = [
+            (_up(_total(d, size, 0) + _total(v, error, 0)), _up(_total(d, size, 1) + _total(v, error, 1)))
+            for d, (_, v) in zip(moved, rows, strict=True)
+        ]
+        size = [(_up(_total(w, size, 0)), _up(_total(w, size, 1))) for w, _ in rows]
+    constant, slope = max(a for a, _ in error), max(b for _, b in error)
+    return (constant, slope) if slope else constant
 
 
-def _vectors(matrix: RationalMatrix) -> list[dict[int, Fraction]]:
-    rows: list[dict[int, Fraction]] = [{} for _ in range(matrix.shape[0])]
-    for i, j, value in zip(matrix.rows.tolist(), matrix.indices.tolist(), matrix.data, strict=True):
+def _vectors(weight: RationalMatrix, bias: NDArray[np.object_]) -> list[dict[int, Fraction]]:
+    """The weights of each neuron by column, its bias in the last one."""
+    rows: list[dict[int, Fraction]] = [{weight.shape[1]: Fraction(b)} for b in bias]
+    for i, j, value in zip(weight.rows.tolist(), weight.indices.tolist(), weight.data, strict=True):
         rows[i][j] = Fraction(value)
     return rows
+
+
+def _total(weights: dict[int, Fraction], sizes: list[tuple[Fraction, Fraction]], k: int) -> Fraction:
+    return sum((abs(x) * sizes[j][k] for j, x in weights.items()), Fraction(0))
 
 
 def _up(x: Fraction) -> Fraction:

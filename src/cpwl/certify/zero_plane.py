@@ -11,17 +11,19 @@ from cpwl.exact.rational import fraction_array
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 
-__all__ = ["zero_planes"]
+__all__ = ["exact_law", "laws_at"]
 
 _MOST = 60  # laws to try
 _DIGITS = 9
 
 
-def zero_planes(network: Network, layer: int, neuron: int, points: NDArray[np.float64]) -> list[tuple[int, ...]]:
-    """Integer rows ``(a, c)``, first slope positive, for the laws that the neuron follows at the points.
+def laws_at(
+    network: Network, layer: int, neuron: int, points: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The laws ``(a, c)`` that the neuron follows at the points, largest slope 1 in size; and a point for each.
 
     A gate is 0 on all of its plane, and so is the law of any of its linear regions that touch the plane. `layer` counts
-    affine maps from 0. Laws are told apart in floats and then computed exactly.
+    affine maps from 0.
     """
     slopes, offset = _laws(network, layer, neuron, points)
     size = np.abs(slopes).max(axis=1)
@@ -29,10 +31,8 @@ def zero_planes(network: Network, layer: int, neuron: int, points: NDArray[np.fl
     forms = np.column_stack([slopes, offset])[bent] / size[bent, None]
     forms *= np.sign(forms[np.arange(len(forms)), np.argmax(np.abs(forms[:, :-1]) > 1e-9, axis=1)])[:, None]
     _, first, count = np.unique(np.round(forms, _DIGITS), axis=0, return_index=True, return_counts=True)
-    chosen = bent[first[np.argsort(-count, kind="stable")[:_MOST]]]
-    return list(
-        dict.fromkeys(row for i in chosen if (row := _exact_law(network, layer, neuron, points[i])) is not None)
-    )
+    chosen = first[np.argsort(-count, kind="stable")[:_MOST]]
+    return forms[chosen], bent[chosen]
 
 
 def _laws(
@@ -53,8 +53,8 @@ def _laws(
     return back, total - (back * points).sum(axis=1)
 
 
-def _exact_law(network: Network, layer: int, neuron: int, point: NDArray[np.float64]) -> tuple[int, ...] | None:
-    """The same at one point, as integers; None if the law is constant."""
+def exact_law(network: Network, layer: int, neuron: int, point: NDArray[np.float64]) -> tuple[int, ...] | None:
+    """The law at one point, as integers without a common divisor, first slope positive; None if it is constant."""
     x = fraction_array(point)
     values, active = x, []
     layers = exact_layers(network)

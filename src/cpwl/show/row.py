@@ -95,6 +95,8 @@ class Row:
     example: Example
     compiled: Compiled
     hertrich: int
+    algorithm1: int
+    """The neurons of the network that Algorithm 1 builds."""
     failure: Failure | None
     """Where Algorithm 1 is wrong; None where it is right."""
     exported: Certificate
@@ -116,11 +118,6 @@ class Row:
     def theorem2(self) -> int:
         """The neurons that suffice by Theorem 2."""
         return self.compiled.bounds["theorem2"].neurons
-
-    @property
-    def algorithm1(self) -> int:
-        """The neurons of the network that Algorithm 1 builds."""
-        return self.compiled.bounds["algorithm1"].neurons
 
     @property
     def proof(self) -> str:
@@ -155,14 +152,14 @@ def compile_example(example: Example, folder: Path) -> Row:
     save(p, files.law, note=example.about)
     save(compiled.network, files.network)
     to_onnx(compiled.network, files.onnx)
-    exported = certify(p, from_onnx(files.onnx))
+    exported = certify(p, from_onnx(files.onnx), exact=compiled.network)
     exported.save(files.onnx_proof)
     exact = certify(p, compiled.network)
     exact.save(files.proof)
     verdict = check_proof(files.law, files.network, files.proof)
     seconds = perf_counter() - start
     hertrich = bounds.hertrich2021(p.dim, p.num_components)
-    return Row(example, compiled, hertrich, _try_algorithm_1(p), exported, exact, verdict, files, seconds)
+    return Row(example, compiled, hertrich, *_try_algorithm_1(p), exported, exact, verdict, files, seconds)
 
 
 def check_proof(law: Path, network: Path, proof: Path) -> Verdict:
@@ -192,12 +189,11 @@ def rounded_up(x: Fraction | float) -> str:
     return f"{up:.0e}" if x else "0"
 
 
-def _try_algorithm_1(p: CPWL) -> Failure | None:
-    """Algorithm 1 as printed: None, or where its network is wrong."""
+def _try_algorithm_1(p: CPWL) -> tuple[int, Failure | None]:
+    """Algorithm 1 as printed: its neurons, and where its network is wrong, if it is."""
     try:
-        compile(p, construction="paper")
+        return compile(p, construction="paper").sizes.neurons, None
     except ConstructionError as error:
         network = compile(p, construction="paper", check=False).network
         point, output = error.details["point"], error.details["output"]
-        return Failure(point, network(point)[output], p(point)[output])
-    return None
+        return network.sizes.neurons, Failure(point, network(point)[output], p(point)[output])
