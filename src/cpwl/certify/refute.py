@@ -55,7 +55,7 @@ def find_difference(
 
 
 def _between(owner: NDArray[np.int64], at: NDArray[np.float64], network: Network) -> NDArray[np.float64]:
-    """Random means of a few of the points of each piece, which is convex."""
+    """Random means of a few of the points of each piece, which is convex; with the first, so that they are inside."""
     rng = np.random.default_rng(1)
     pieces = np.unique(owner)
     each = int(np.clip(_ACTIVATIONS // ((network.sizes.neurons + 1) * len(pieces)), 1, _MEANS))
@@ -63,14 +63,15 @@ def _between(owner: NDArray[np.int64], at: NDArray[np.float64], network: Network
     found = []
     for i in pieces:
         ends = at[owner == i]
-        which = rng.integers(len(ends), size=(each, few))
+        which = np.column_stack([np.zeros(each, dtype=np.int64), rng.integers(len(ends), size=(each, few - 1))])
         found.append((rng.dirichlet(np.ones(few), each)[:, :, None] * ends[which]).sum(axis=1))
     return np.concatenate(found)
 
 
 def _one_each(network: Network, at: NDArray[np.float64]) -> NDArray[np.int64]:
     """The first of the points in each linear region of the network, as floats see it."""
-    h, signs = at.T, []
+    signs: list[NDArray[np.bool_]] = []
+    h = at.T
     for weight, bias in network.layers[:-1]:
         h = np.maximum(weight @ h + bias[:, None], 0.0)
         signs.append(h > 0)
