@@ -518,6 +518,14 @@ def delaunay_in_four() -> CPWL:
 
 
 @case("bounded", "wrong")
+def table_to_repair() -> CPWL:
+    """Six triangles on six points of a grid, on which Algorithm 1 is wrong."""
+    points = [(9, 4), (0, 9), (6, 6), (3, 5), (1, 1), (3, 7)]
+    triangles = [[4, 3, 1], [3, 4, 0], [2, 3, 0], [3, 5, 1], [5, 2, 1], [2, 5, 3]]
+    return CPWL.from_simplices(points, triangles, [2, 3, 2, 1, -4, 5])
+
+
+@case("bounded", "wrong")
 def delaunay_plane_to_repair() -> CPWL:
     """Algorithm 1 is wrong, and repair takes six splits."""
     return delaunay(2, 24, 3)

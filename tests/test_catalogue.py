@@ -27,6 +27,8 @@ OPEN = {
     "delaunay_in_four_to_repair",
     "six_components",
     "components_in_space",
+    "delaunay_in_four",
+    "delaunay_space_to_repair",
 }
 # Bends of float data are not exact: there only the max-min forms have proofs.
 BOTH = [(n, c) for n in EVERY for c in (CONSTRUCTIONS if n in EXACT else ("auto", *MAX_MIN))]

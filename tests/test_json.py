@@ -13,7 +13,7 @@ import fastjsonschema
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from json_examples import EXAMPLES, PIECES, TABLE, write
 from strategies import networks, rational_arrays
 
@@ -131,7 +131,10 @@ def test_tables_come_back(path, data):
 @given(st.lists(FLOATS, min_size=2, max_size=5, unique=True).map(sorted))
 def test_breakpoints_come_back(path, x):
     """A function of one variable, whose exact rows are not its float rows, comes back."""
-    p = CPWL.from_breakpoints(x, list(range(len(x))))
+    try:
+        p = CPWL.from_breakpoints(x, list(range(len(x))))
+    except LimitError:  # steeper than any double
+        reject()
     assert_same_function(through_file(p, path), p)
 
 

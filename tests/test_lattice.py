@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from catalogue import function
 from functions import abs_sum, delaunay, five_pieces, three_piece_cut
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -182,13 +183,6 @@ def test_the_doctor_comes_first():
 # --- rows, by brute force -----------------------------------------------------------------------------------------
 
 
-def table_to_repair():
-    """Six triangles on six points of a grid, on which Algorithm 1 is wrong."""
-    points = [(9, 4), (0, 9), (6, 6), (3, 5), (1, 1), (3, 7)]
-    triangles = [[4, 3, 1], [3, 4, 0], [2, 3, 0], [3, 5, 1], [5, 2, 1], [2, 5, 3]]
-    return CPWL.from_simplices(points, triangles, [2, 3, 2, 1, -4, 5])
-
-
 def deciding_points(piece, laws):
     """Points of a planar piece that decide about every function that bends on ``f_a = f_b`` only, in rationals.
 
@@ -225,7 +219,7 @@ PLANAR = {
     "maxmin": random_maxmin(2, 5, 3, 2, seed=4),
     "squares": rings([1, 2], [0, 1, -1], bounded=False),
     "table": delaunay(2, 7, 3),
-    "table to repair": table_to_repair(),
+    "table to repair": function("table_to_repair"),
     "cut up": cut_up(five_pieces(), [[1, 2], [3, -1], [1, -1], [0, 2]]),
 }
 

@@ -103,6 +103,9 @@ def compile(
             wrong = False if name == "paper" else None
             alternatives[name] = Alternative(None, None, wrong, str(error).splitlines()[0])
     best = min(built, key=lambda name: (getattr(built[name].network.sizes, minimize), name))
+    proof = None
+    if certificate:
+        best, proof = _first_proved(p, built, minimize)
     for name, other in built.items():
         if name != best:
             sizes = other.network.sizes
@@ -112,13 +115,23 @@ def compile(
         alternatives["paper"] = Alternative(counts["algorithm1"].neurons, counts["algorithm1"].layers, None)
     chosen = built[best]
     network = chosen.network
-    proof = certify(p, network) if certificate else None
     return Compiled(network, best, network.sizes, counts, alternatives, proof, work.solves, chosen.splits)
 
 
 def _candidates(p: CPWL) -> tuple[str, ...]:
     """What "auto" tries, in order. Float data has no exact bends: there the max-min forms carry proven bounds."""
     return ("lattice", "paper") if p.tol else ("hinge", "gates", "lattice", "paper")
+
+
+def _first_proved(p: CPWL, built: dict[str, _Built], minimize: str) -> tuple[str, Certificate]:
+    """The smallest network with a proof; if none has one, the smallest, with the reason."""
+    order = sorted(built, key=lambda name: (getattr(built[name].network.sizes, minimize), name))
+    proofs = []
+    for name in order:
+        proofs.append(certify(p, built[name].network))
+        if proofs[-1].proved:
+            return name, proofs[-1]
+    return order[0], proofs[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

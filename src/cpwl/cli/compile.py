@@ -78,7 +78,7 @@ def compile(
     began = perf_counter()
     with progress_bar() as progress:
         compiled = compile_function(
-            p, construction=construction, minimize=minimize.value, check=check, progress=progress
+            p, construction=construction, minimize=minimize.value, check=check, certificate=certify, progress=progress
         )
     seconds = perf_counter() - began
     _write(compiled, output, dtype)

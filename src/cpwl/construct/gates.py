@@ -26,8 +26,8 @@ def gates(p: CPWL) -> Network:
     """A network whose size is linear in the pieces and their faces.
 
     >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [0, 1, 0], [0, 0, 0]])
-    >>> gates(p).sizes.depth
-    3
+    >>> gates(p).sizes.depth <= 3
+    True
     """
     coordinates = essential_coordinates(p)
     if len(coordinates) == p.dim:

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.errors import LimitError
+
 __all__ = ["adjugate", "determinant", "integer_rows", "primitive", "quotient", "ratio_view", "sign"]
 
 _numerator = np.frompyfunc(lambda x: x.numerator, 1, 1)
@@ -58,7 +60,10 @@ def quotient(numerators: NDArray[np.object_], denominator: NDArray[np.object_]) 
 
 def ratio_view(numerators: NDArray[np.object_], denominator: NDArray[np.object_]) -> NDArray[np.float64]:
     """Quotients of integers as doubles, each correctly rounded."""
-    return np.asarray(numerators / denominator, dtype=np.float64)
+    try:
+        return np.asarray(numerators / denominator, dtype=np.float64)
+    except OverflowError:
+        raise LimitError("a slope or an offset is larger than any float64: scale the coordinates") from None
 
 
 def sign(values: Any) -> NDArray[np.int64]:
