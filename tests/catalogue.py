@@ -538,7 +538,7 @@ def delaunay_space_to_repair() -> CPWL:
 
 @case("bounded", "wrong")
 def delaunay_in_four_to_repair() -> CPWL:
-    return delaunay(4, 10, 1)
+    return delaunay(4, 8, 53)
 
 
 @case("bounded")

@@ -85,7 +85,7 @@ BASES = {
 
 
 @given(st.sampled_from(sorted(BASES)), st.data())
-@settings(max_examples=25)
+@settings(max_examples=20)
 def test_cutting_pieces_up_changes_nothing(name, data):
     """However the pieces are cut further, the function compiles to a network that is proved for both versions."""
     p = BASES[name]

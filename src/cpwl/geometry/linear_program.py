@@ -54,7 +54,7 @@ class LinearProgram:
     4.0
     """
 
-    __slots__ = ("_columns", "_highs", "count", "dim", "solves")
+    __slots__ = ("_columns", "_highs", "_refused", "count", "dim", "solves")
 
     def __init__(self, A: NDArray[np.float64], b: NDArray[np.float64]) -> None:
         self._highs = highspy.Highs()
@@ -84,12 +84,14 @@ class LinearProgram:
         lp.a_matrix_.index_ = np.nonzero(keep)[1]
         lp.a_matrix_.value_ = A[keep]
         lp.sense_ = highspy.ObjSense.kMaximize
-        if self._highs.passModel(lp) == highspy.HighsStatus.kError:
-            raise SolverError("HiGHS refused a linear program", A=A, b=b)
+        # HiGHS takes 1e20 for infinity and refuses such rows: then only exact programs can be solved.
+        self._refused = self._highs.passModel(lp) == highspy.HighsStatus.kError
 
     def maximize(self, objective: Sequence[float] | NDArray[np.float64]) -> FloatOptimum:
         """The largest value of ``objective . x``; unbounded and infeasible are told apart."""
         self.solves += 1
+        if self._refused:
+            raise SolverError("HiGHS refused a linear program: its numbers are too large for it")
         cost = np.asarray(objective, dtype=np.float64)
         self._highs.changeColsCost(self.dim, self._columns, cost)
         self._highs.run()

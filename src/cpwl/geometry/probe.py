@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.errors import SolverError
 from cpwl.exact.rational import fraction_array
 from cpwl.geometry.linear_program import LinearProgram
 from cpwl.geometry.polyhedra import Polyhedron
@@ -46,15 +47,14 @@ class Probe:
         lp = self._load(wide.A, wide.b)
         objective = np.zeros(polyhedron.dim + 1)
         objective[-1] = 1.0
-        found = lp.maximize(objective)
-        point, radius = found.point[:-1], found.point[-1]
         if self.tol:
+            found = lp.maximize(objective)
+            point, radius = found.point[:-1], found.point[-1]
             size = 1.0 + np.abs(point).max(initial=0.0)
             return point if found.status == "optimal" and radius > self.tol * size else None
-        if found.status == "optimal" and radius > 0:
-            exact = self._strictly_inside(polyhedron, point, on)
-            if exact is not None:
-                return exact
+        exact = self._proposed(lp, objective, polyhedron, on)
+        if exact is not None:
+            return exact
         best = lp.maximize_exactly(wide.integer(), [0] * polyhedron.dim + [1])
         if best.status != "optimal" or best.value is None or best.value <= 0:
             return None
@@ -152,6 +152,18 @@ class Probe:
         scale = np.abs(wide[:, :-1]).max(axis=1)
         view = np.asarray(wide / np.where(scale == 0, 1, scale)[:, None], dtype=np.float64)
         return Polyhedron(view[:, :-1], view[:, -1], wide)
+
+    def _proposed(
+        self, lp: LinearProgram, objective: NDArray[np.float64], polyhedron: Polyhedron, on: Sequence[int]
+    ) -> NDArray[np.object_] | None:
+        """What floats propose, if it is right; a solver that fails proposes nothing."""
+        try:
+            found = lp.maximize(objective)
+        except SolverError:
+            return None
+        if found.status != "optimal" or found.point[-1] <= 0:
+            return None
+        return self._strictly_inside(polyhedron, found.point[:-1], on)
 
     def _strictly_inside(
         self, polyhedron: Polyhedron, point: NDArray[np.float64], on: Sequence[int]
