@@ -6,19 +6,9 @@ import numpy as np
 from scipy.spatial import Delaunay
 
 from cpwl import CPWL
+from cpwl.show import bundled
 
-
-def five_pieces() -> CPWL:
-    """THEORY 1.1: p = 0 for y <= 0 and min(y, 1 - 3y + |x|) above, in the least number of pieces."""
-    A = [
-        [[0, 1]],
-        [[-1, 0], [0, -1], [-1, 4]],
-        [[1, 0], [0, -1], [1, 4]],
-        [[-1, 0], [1, -4]],
-        [[1, 0], [-1, -4]],
-    ]
-    b = [[0], [0, 0, 1], [0, 0, 1], [0, -1], [0, -1]]
-    return CPWL.from_pieces(A, b, [[0, 0], [0, 1], [0, 1], [1, -3], [-1, -3]], [0, 0, 0, 1, 1])
+five_pieces = bundled.five_pieces
 
 
 def five_pieces_value(x, y):

@@ -8,6 +8,7 @@ import pytest
 import cpwl
 from cpwl.function.shallow import random_shallow
 from cpwl.network import Network
+from cpwl.show.bundled import five_pieces
 from cpwl.show.naive import naive
 
 FUNCTIONS = {
@@ -42,15 +43,7 @@ def test_naive_and_ours_compute_the_same_function(name: str) -> None:
 
 def test_naive_has_the_failure_of_algorithm_1() -> None:
     """On THEORY's five-piece function it is wrong where ours refuses: at (0, 1) it gives 0 in place of -2."""
-    A = [
-        [[0, 1]],
-        [[-1, 0], [0, -1], [-1, 4]],
-        [[1, 0], [0, -1], [1, 4]],
-        [[-1, 0], [1, -4]],
-        [[1, 0], [-1, -4]],
-    ]
-    b = [[0], [0, 0, 1], [0, 0, 1], [0, -1], [0, -1]]
-    p = cpwl.CPWL.from_pieces(A, b, [[0, 0], [0, 1], [0, 1], [1, -3], [-1, -3]], [0, 0, 0, 1, 1])
+    p = five_pieces()
     assert p([[0.0, 1.0]])[0, 0] == -2
     assert Network(naive(p))([[0.0, 1.0]])[0, 0] == pytest.approx(0)
 
