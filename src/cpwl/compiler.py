@@ -4,29 +4,34 @@ from __future__ import annotations
 
 import warnings
 from concurrent.futures import Executor
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from cpwl import bounds
 from cpwl.bounds import Bound
 from cpwl.certify.prove import Certificate, certify
-from cpwl.construct.gates import gates
-from cpwl.construct.hinge import hinge
-from cpwl.construct.lattice import lattice
-from cpwl.construct.paper import paper
-from cpwl.errors import ConstructionError, CpwlWarning, InputError
+from cpwl.construct.lower_bounds import LowerBound, lower_bounds
+from cpwl.construct.select import (
+    PRECISIONS,
+    Candidate,
+    Choice,
+    Minimize,
+    Precision,
+    default_error,
+    predicted_error,
+    select,
+)
+from cpwl.constructions import TABLE, Workpiece
+from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError
 from cpwl.function import CPWL
 from cpwl.function.doctor import examine
-from cpwl.function.lineality import essential_coordinates, on_coordinates
-from cpwl.function.order import Order, Progress, order_components
-from cpwl.network import Network, Sizes, side_by_side
-from cpwl.simplify.share import share_first_layer
+from cpwl.function.order import Progress
+from cpwl.network import Network, Sizes
 
 __all__ = ["CONSTRUCTIONS", "Alternative", "Compiled", "compile"]
 
-CONSTRUCTIONS = ("auto", "paper", "lattice", "hinge", "gates")
+CONSTRUCTIONS = ("auto", *TABLE)
 """What `construction` may be."""
 _MANY = 2_000_000  # decisions (pieces times components) that "auto" does not make where it has a smaller network
 
@@ -39,6 +44,10 @@ class Alternative:
     depth: int | None
     valid: bool | None
     reason: str = ""
+    sizes: Sizes | None = None
+    """All sizes, where the network was planned."""
+    error: float | None = None
+    """The predicted rounding error at the precision asked for, relative to the range of the function."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,13 +68,32 @@ class Compiled:
     """How many linear programs the construction solved."""
     splits: int
     """How often a piece had to be split to make the max-min form right."""
+    error: float = 0.0
+    """The predicted rounding error at the precision asked for, relative to the range of the function."""
+    reason: str = ""
+    """Why this construction was taken."""
+    function: CPWL | None = field(default=None, repr=False)
+    """What was compiled: the pieces that have an interior."""
+
+    @property
+    def lower_bounds(self) -> list[LowerBound]:
+        """How many hidden neurons any plain network for this function needs, and any with as many hidden layers."""
+        assert self.function is not None
+        return lower_bounds(self.function, self.sizes.depth - 1)
+
+    @property
+    def lower_bound(self) -> LowerBound:
+        """The best of those that hold for any depth."""
+        return self.lower_bounds[0]
 
 
 def compile(
     p: CPWL,
     *,
     construction: str = "auto",
-    minimize: Literal["neurons", "depth", "width", "nonzeros"] = "neurons",
+    minimize: Minimize = "neurons",
+    precision: Precision = "float64",
+    max_error: float | None = None,
     check: bool = True,
     certificate: bool = False,
     executor: Executor | None = None,
@@ -73,142 +101,160 @@ def compile(
 ) -> Compiled:
     """The smallest ReLU network we can build that computes `p` on its domain.
 
-    `check` runs `p.doctor()` first and, for Algorithm 1, tests its rows afterwards. `certificate` proves the
-    result (`certify`). `minimize` says what "auto" compares. `executor` shares out the decisions; `progress` is
-    called with ``(done, total, what)``.
+    `minimize` says what "auto" compares, among the constructions whose predicted rounding error when evaluated in
+    `precision` is at most `max_error` times the range of `p` (1e-9, in float32 1e-5; "exact" allows all). If none is,
+    it takes the most accurate and warns. `check` runs `p.doctor()` first and, for Algorithm 1, tests its rows
+    afterwards. `certificate` proves the result (`certify`). `executor` shares out the decisions; `progress` is called
+    with ``(done, total, what)``.
 
     >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
     >>> compile(p).network([[-3.0], [2.0]])
     array([[3.],
            [2.]])
     """
-    if construction not in CONSTRUCTIONS:
-        names = ", ".join(f'"{name}"' for name in CONSTRUCTIONS)
-        raise InputError(f'`construction` must be one of {names}, not "{construction}"')
-    if minimize not in ("neurons", "depth", "width", "nonzeros"):
-        raise InputError(f'`minimize` must be "neurons", "depth", "width" or "nonzeros", not "{minimize}"')
+    limit = _check_options(construction, minimize, precision, max_error)
     if check:
         p = _healthy(p)
-    work = _Work(p, check, executor, progress)
-    built: dict[str, _Built] = {}
-    alternatives: dict[str, Alternative] = {}
+    work = Workpiece(p, minimize=minimize, check=check, executor=executor, progress=progress)
+    planned: dict[str, Candidate] = {}
+    others: dict[str, Alternative] = {}
     for name in _candidates(p) if construction == "auto" else (construction,):
-        if construction == "auto" and work.is_hopeless(name, built, minimize):
+        skip = _hopeless(name, work, planned, limit) if construction == "auto" else ""
+        if skip:
+            others[name] = Alternative(None, None, None, skip)
             continue
         try:
-            built[name] = getattr(work, name)()
-        except ConstructionError as error:
+            plan = TABLE[name].plan(work)
+        except (ConstructionError, LimitError) as error:
             if construction != "auto":
                 raise
-            wrong = False if name == "paper" else None
-            alternatives[name] = Alternative(None, None, wrong, str(error).splitlines()[0])
-    best = min(built, key=lambda name: (getattr(built[name].network.sizes, minimize), name))
-    proof = None
-    if certificate:
-        best, proof = _first_proved(p, built, minimize)
-    for name, other in built.items():
-        if name != best:
-            sizes = other.network.sizes
-            alternatives[name] = Alternative(sizes.neurons, sizes.depth, True)
-    counts = work.bounds()
-    if "algorithm1" in counts and "paper" not in (*built, *alternatives):
-        alternatives["paper"] = Alternative(counts["algorithm1"].neurons, counts["algorithm1"].layers, None)
-    chosen = built[best]
-    network = chosen.network
-    return Compiled(network, best, network.sizes, counts, alternatives, proof, work.solves, chosen.splits)
+            wrong = False if name == "paper" and isinstance(error, ConstructionError) else None
+            others[name] = Alternative(None, None, wrong, str(error).splitlines()[0])
+            continue
+        planned[name] = Candidate(plan, predicted_error(plan, precision, work.sample.range))
+    choice = select(planned.values(), minimize, limit)
+    best, network, proof = _built(p, planned, choice, certificate)
+    if construction == "auto":
+        _warn_if_poor(choice, planned[best], precision, limit)
+    return _compiled(work, planned, others, best, network, proof, choice if construction == "auto" else None)
+
+
+def _check_options(construction: str, minimize: str, precision: str, max_error: float | None) -> float:
+    """The largest relative error that is allowed, if all options are known."""
+    for name, value, known in (
+        ("construction", construction, CONSTRUCTIONS),
+        ("minimize", minimize, ("neurons", "depth", "width", "nonzeros")),
+        ("precision", precision, tuple(PRECISIONS)),
+    ):
+        if value not in known:
+            names = ", ".join(f'"{option}"' for option in known)
+            raise InputError(f'`{name}` must be one of {names}, not "{value}"')
+    if max_error is None:
+        return default_error(precision)  # type: ignore[arg-type]
+    if not max_error > 0:
+        raise InputError(f"`max_error` must be positive, not {max_error}", max_error=max_error)
+    return max_error
 
 
 def _candidates(p: CPWL) -> tuple[str, ...]:
-    """What "auto" tries, in order. Float data has no exact bends: there the max-min forms carry proven bounds."""
-    return ("lattice", "paper") if p.tol else ("hinge", "gates", "lattice", "paper")
+    """What "auto" plans, in order. Float data has no exact bends: there the max-min forms carry proven bounds."""
+    return tuple(name for name, c in TABLE.items() if not (p.tol and c.exact_only))
 
 
-def _first_proved(p: CPWL, built: dict[str, _Built], minimize: str) -> tuple[str, Certificate]:
-    """The smallest network with a proof; if none has one, the smallest, with the reason."""
-    order = sorted(built, key=lambda name: (getattr(built[name].network.sizes, minimize), name))
-    proofs = []
-    for name in order:
-        proofs.append(certify(p, built[name].network))
-        if proofs[-1].proved:
-            return name, proofs[-1]
-    return order[0], proofs[0]
+def _hopeless(name: str, work: Workpiece, planned: dict[str, Candidate], limit: float) -> str:
+    """Why a construction need not be planned: it cannot be smaller, or would take too long for what it gives."""
+    good = {other for other, candidate in planned.items() if candidate.error <= limit}
+    small = work.minimize in ("neurons", "depth")
+    if "hinge" in good and small and not (name == "univariate" and work.minimize == "neurons"):
+        return "not planned: one hidden layer will do"
+    if "gates" in good and small and name == "clamped":
+        return "not planned: gates are smaller, and accurate enough"
+    if not planned:
+        return ""
+    if name in ("lattice", "paper") and work.p.num_pieces * work.p.num_components > _MANY:
+        return "not planned: too many pieces and components to compare"
+    if name == "paper" and work.minimize in ("neurons", "depth"):
+        count = _bounds(work.p, work.row_sizes)["algorithm1"]
+        known = count.neurons if work.minimize == "neurons" else count.layers
+        if any(known >= getattr(other.sizes, work.minimize) for other in planned.values()):
+            return "not planned: larger by its formula"
+    return ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Built:
-    network: Network
-    splits: int = 0
+def _built(
+    p: CPWL, planned: dict[str, Candidate], choice: Choice, certificate: bool
+) -> tuple[str, Network, Certificate | None]:
+    """The best network; with a certificate, the best that has a proof; if none has one, the best, with the reason."""
+    if not certificate:
+        return choice.order[0], planned[choice.order[0]].plan.build(), None
+    first: tuple[str, Network, Certificate] | None = None
+    for name in choice.order:
+        network = planned[name].plan.build()
+        proof = certify(p, network)
+        if proof.proved:
+            return name, network, proof
+        first = first or (name, network, proof)
+    assert first is not None
+    return first
 
 
-class _Work:
-    """The constructions for one function, with the order of its components computed once, when first needed."""
-
-    def __init__(self, p: CPWL, check: bool, executor: Executor | None, progress: Progress | None) -> None:
-        self.p, self.check, self.executor, self.progress = p, check, executor, progress
-        self._orders: list[Order] | None = None
-        self.solves = 0
-
-    def is_hopeless(self, name: str, built: dict[str, _Built], minimize: str) -> bool:
-        """Whether a construction need not be tried: it cannot be smaller, or would take too long for what it gives."""
-        if "hinge" in built:
-            return True
-        if not built:
-            return False
-        if name in ("lattice", "paper") and self.p.num_pieces * self.p.num_components > _MANY:
-            return True
-        if name != "paper":
-            return False
-        # The width of Algorithm 1 is known up to its bound only, and nonzeros not at all: then it is built.
-        count = self.bounds()["algorithm1"]
-        known = {"neurons": count.neurons, "depth": count.layers}.get(minimize, 0)
-        return any(known >= getattr(other.network.sizes, minimize) for other in built.values())
-
-    def orders(self) -> list[Order]:
-        """Which components stay above and below the function on each piece, for each output."""
-        if self._orders is None:
-            coordinates = essential_coordinates(self.p)
-            small = self.p if len(coordinates) == self.p.dim else on_coordinates(self.p, coordinates)
-            self._orders = [
-                order_components(small, j, executor=self.executor, progress=self.progress)
-                for j in range(self.p.outputs)
-            ]
-            self.solves += sum(order.solves for order in self._orders)
-        return self._orders
-
-    def bounds(self) -> dict[str, Bound]:
-        """The published bounds; with the exact count of Algorithm 1 if the order of components is known."""
-        sizes = None
-        if self._orders is not None:
-            sizes = [[int(size) for size in order.above.sum(axis=1)] for order in self._orders]
-        return _bounds(self.p, sizes)
-
-    def hinge(self) -> _Built:
-        return _Built(hinge(self.p))
-
-    def gates(self) -> _Built:
-        return _Built(gates(self.p))
-
-    def lattice(self) -> _Built:
-        made = [lattice(self.p, j, order=order, progress=self.progress) for j, order in enumerate(self.orders())]
-        self.solves += sum(part.solves for part in made)
-        return _Built(_join([part.network for part in made]), sum(part.splits for part in made))
-
-    def paper(self) -> _Built:
-        made = [
-            paper(self.p, j, order=order, check=self.check, progress=self.progress)
-            for j, order in enumerate(self.orders())
-        ]
-        return _Built(_join([network for network, _ in made]))
+def _warn_if_poor(choice: Choice, best: Candidate, precision: str, limit: float) -> None:
+    if choice.accurate:
+        return
+    advice = (
+        'construction="clamped" or "lattice", or precision="float64"' if precision == "float32" else "exact weights"
+    )
+    warnings.warn(
+        f"no construction is predicted to be within {limit:.3g} of the range in {precision}; "
+        f"{best.plan.construction}, the most accurate, is off by about {best.error:.1g} (try {advice})",
+        CpwlWarning,
+        stacklevel=3,
+    )
 
 
-def _join(networks: list[Network]) -> Network:
-    """One network an output, side by side, with what their first layers have in common shared."""
-    if len(networks) == 1:
-        return networks[0]
-    first = [1 if len(n.layers) == 1 else n.layers[0][0].shape[0] for n in networks]
-    depth = max(len(n.layers) for n in networks)
-    first = [2 if len(n.layers) == 1 and depth > 1 else f for n, f in zip(networks, first, strict=True)]
-    return share_first_layer(side_by_side(networks), first) if depth > 1 else side_by_side(networks)
+def _compiled(
+    work: Workpiece,
+    planned: dict[str, Candidate],
+    others: dict[str, Alternative],
+    best: str,
+    network: Network,
+    proof: Certificate | None,
+    choice: Choice | None,
+) -> Compiled:
+    counts = _bounds(work.p, work.row_sizes if work.knows_orders else None)
+    for name, other in planned.items():
+        if name != best:
+            sizes = other.sizes
+            others[name] = Alternative(sizes.neurons, sizes.depth, True, "", sizes, other.error)
+    if (
+        "algorithm1" in counts
+        and best != "paper"
+        and "paper" not in planned
+        and others.get("paper", _UNTRIED).valid is None
+    ):
+        others["paper"] = Alternative(counts["algorithm1"].neurons, counts["algorithm1"].layers, None)
+    if choice is None:
+        reason = "asked for"
+    elif best == choice.order[0]:
+        reason = choice.reason
+    else:
+        reason = f"{choice.reason}, among those with a proof"
+    return Compiled(
+        network,
+        best,
+        network.sizes,
+        counts,
+        {name: others[name] for name in TABLE if name in others},
+        proof,
+        work.solves,
+        work.splits,
+        planned[best].error,
+        reason,
+        work.p,
+    )
+
+
+_UNTRIED = Alternative(None, None, None)
 
 
 def _healthy(p: CPWL) -> CPWL:

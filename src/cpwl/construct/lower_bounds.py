@@ -1,0 +1,145 @@
+"""How many neurons a plain network needs at least: the bounds that hold for this very function (THEORY 10).
+
+Bounds from counting parameters hold for almost every function only, and are not here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from flint import fmpz_mat
+from numpy.typing import NDArray
+
+from cpwl.construct.planar_bends import find_bends
+from cpwl.exact.integers import primitive, sign
+from cpwl.function import CPWL
+from cpwl.function.bends import neighbours
+
+__all__ = ["LowerBound", "lower_bounds"]
+
+_POINTS = 1500  # vertices up to which lines through them are counted
+_PIECES = 20_000  # pieces up to which bends are looked for
+
+
+@dataclass(frozen=True, slots=True)
+class LowerBound:
+    """No plain network has fewer hidden neurons; with `hidden_layers`, none with so many hidden layers has."""
+
+    neurons: int
+    reason: str
+    hidden_layers: int | None = None
+
+
+def lower_bounds(p: CPWL, hidden_layers: int | None = None) -> list[LowerBound]:
+    """What is known for networks of any depth, and for those with so many hidden layers; the largest of each first.
+
+    >>> p = CPWL.from_maxmin([[1, 0], [-1, 0]], [[0], [1]])
+    >>> [(b.neurons, b.reason) for b in lower_bounds(p)]
+    [(2, 'the gradients have rank 1, and the function is nowhere constant on R^1'), (1, '2 laws')]
+    """
+    laws = _laws(p)
+    if len(laws) == 1:
+        return [LowerBound(0, "the function is affine")]
+    found = [_rank(p, laws), LowerBound(_patterns(p.dim, len(laws), None), f"{len(laws)} laws")]
+    if hidden_layers is not None:
+        count = _patterns(p.dim, len(laws), hidden_layers)
+        found.append(LowerBound(count, f"{len(laws)} laws", hidden_layers))
+        found += _bent(p, hidden_layers)
+    return sorted(found, key=lambda b: (b.hidden_layers or 0, -b.neurons))
+
+
+def _laws(p: CPWL) -> NDArray[np.object_]:
+    """The distinct laws of all outputs together: integers over the last column."""
+    rows = p.laws.integer().reshape(p.num_pieces, -1)
+    first: dict[tuple[int, ...], int] = {}
+    for i, row in enumerate(map(tuple, rows)):
+        first.setdefault(row, i)
+    return p.laws.integer()[list(first.values())]
+
+
+def _rank(p: CPWL, laws: NDArray[np.object_]) -> LowerBound:
+    """The first layer must see every direction in which the function changes.
+
+    On all of R^n, were its rows independent, all its neurons would be 0 on an open cone, and the function constant.
+    """
+    slopes = laws[..., :-2].reshape(-1, p.dim)
+    rank = fmpz_mat([[int(v) for v in row] for row in slopes]).rank()
+    if _is_everything(p) and all(law.any() for law in laws[..., :-2].reshape(len(laws), -1)):
+        return LowerBound(
+            rank + 1, f"the gradients have rank {rank}, and the function is nowhere constant on R^{p.dim}"
+        )
+    return LowerBound(rank, f"the gradients have rank {rank}")
+
+
+def _is_everything(p: CPWL) -> bool:
+    """Whether the domain, which is convex, is R^n: some piece goes on forever along each axis, both ways."""
+    if p.mesh is not None:
+        return False
+    slopes, start = sign(p.polyhedra.integer()[:, :-1]), p.polyhedra.start[:-1]
+    if (np.diff(p.polyhedra.start) == 0).any():
+        return True  # a piece without rows
+    return all((np.maximum.reduceat(s * slopes, start, axis=0) <= 0).any(axis=0).all() for s in (1, -1))
+
+
+def _patterns(n: int, laws: int, hidden_layers: int | None) -> int:
+    """The fewest neurons whose activation patterns can be as many as the laws.
+
+    `w` neurons on R^n make at most ``sum_{j <= n} C(w, j)`` patterns, a layer on top as many in each.
+    """
+
+    def regions(w: int) -> int:
+        return sum(math.comb(w, j) for j in range(min(n, w) + 1))
+
+    if hidden_layers is None:
+        return (laws - 1).bit_length()  # at most 2^w, and layers of one neuron reach it
+    total = 0
+    while True:
+        # Even widths are best: the logarithm of `regions` is concave.
+        share, more = divmod(total, hidden_layers)
+        if regions(share) ** (hidden_layers - more) * regions(share + 1) ** more >= laws:
+            return total
+        total += 1
+
+
+def _bent(p: CPWL, hidden_layers: int) -> list[LowerBound]:
+    if p.tol or p.num_pieces > _PIECES:
+        return []
+    if hidden_layers == 1:
+        planes = _planes(p)
+        return [LowerBound(planes, f"the function bends on {planes} hyperplanes", 1)]
+    if hidden_layers == 2 and p.dim == 2:
+        vertices = find_bends(p).vertices
+        if 0 < len(vertices) <= _POINTS:
+            most = _most_on_a_line(vertices)
+            lines = -(-len(vertices) // most)
+            reason = f"a first-layer line through each of {len(vertices)} points, at most {most} on one"
+            return [LowerBound(lines, reason, 2)]
+    return []
+
+
+def _planes(p: CPWL) -> int:
+    """The number of hyperplanes on which some output bends."""
+    found = neighbours(p)
+    laws = p.laws.integer()
+    f, g = laws[found.two], laws[found.one]
+    bent = (f[..., :-1] * g[..., -1:] != g[..., :-1] * f[..., -1:]).any(axis=(1, 2))
+    rows = primitive(found.row[bent])
+    return len({max(tuple(row), tuple(-row)) for row in rows})
+
+
+def _most_on_a_line(vertices: NDArray[np.object_]) -> int:
+    """The largest number of points ``(x, y, w)`` on one line."""
+    most = min(len(vertices), 2)
+    for i, v in enumerate(vertices):  # a loop over points, each against all later ones in arrays
+        others = vertices[i + 1 :]
+        if len(others) + 1 <= most:
+            break
+        directions = np.column_stack(
+            [others[:, 0] * v[2] - v[0] * others[:, 2], others[:, 1] * v[2] - v[1] * others[:, 2]]
+        )
+        keys = sorted(max(tuple(d), tuple(-d)) for d in primitive(directions))
+        most = max(most, 1 + max(len(list(group)) for _, group in itertools.groupby(keys)))
+    return most

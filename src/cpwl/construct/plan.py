@@ -1,0 +1,35 @@
+"""A plan: what a construction would give, known before the network is assembled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.network import Network, Sizes
+from cpwl.network.noise import noise
+
+__all__ = ["Plan"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """The sizes a construction will have, how accurate it will be in floats, and how to build it."""
+
+    construction: str
+    sizes: Sizes
+    """What ``build().sizes`` will be, exactly."""
+    magnitude: float
+    """Times the unit roundoff, this predicts the largest rounding error of an evaluation (`cpwl.network.noise`)."""
+    build: Callable[[], Network]
+
+    @classmethod
+    def of(cls, construction: str, network: Network, points: NDArray[np.float64]) -> Plan:
+        """The plan of a construction that has to choose every weight before it knows its sizes.
+
+        >>> Plan.of("hinge", Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])]), np.array([[2.0]])).sizes.neurons
+        2
+        """
+        return cls(construction, network.sizes, noise(network.layers, points), lambda: network)
