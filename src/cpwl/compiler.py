@@ -201,12 +201,10 @@ def _built(
 def _warn_if_poor(choice: Choice, best: Candidate, precision: str, limit: float) -> None:
     if choice.accurate:
         return
-    advice = (
-        'construction="clamped" or "lattice", or precision="float64"' if precision == "float32" else "exact weights"
-    )
+    advice = 'precision="float64"' if precision == "float32" else "exact arithmetic"
     warnings.warn(
         f"no construction is predicted to be within {limit:.3g} of the range in {precision}; "
-        f"{best.plan.construction}, the most accurate, is off by about {best.error:.1g} (try {advice})",
+        f"{best.plan.construction}, the most accurate, is off by about {best.error:.1g} (use {advice})",
         CpwlWarning,
         stacklevel=3,
     )

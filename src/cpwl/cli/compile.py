@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cpwl.cli.explain import explain_choice
 from cpwl.cli.output import check_output, plain_integer, print_json, print_table, readable_integer
 from cpwl.cli.progress import progress_bar
 
@@ -25,6 +26,14 @@ class Dtype(StrEnum):
 
     float64 = "float64"
     float32 = "float32"
+
+
+class Precision(StrEnum):
+    """In what arithmetic the network will be evaluated."""
+
+    float64 = "float64"
+    float32 = "float32"
+    exact = "exact"
 
 
 class Minimize(StrEnum):
@@ -56,6 +65,14 @@ def compile(
         str, typer.Option(callback=_known, help="How to build it: auto, or a construction such as paper.")
     ] = "auto",
     minimize: Annotated[Minimize, typer.Option(help="What --construction auto makes small.")] = Minimize.neurons,
+    precision: Annotated[
+        Precision | None,
+        typer.Option(help="The arithmetic in which the network must be accurate.  [default: that of the weights]"),
+    ] = None,
+    max_error: Annotated[
+        float | None,
+        typer.Option(help="The rounding error allowed, relative to the range.  [default: 1e-9, in float32 1e-5]"),
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check/--no-check", help="Whether to look for mistakes in the function first.")
     ] = True,
@@ -64,6 +81,9 @@ def compile(
     ] = None,
     certify: Annotated[
         bool, typer.Option("--certify", help="Prove the network that was written; the proof goes to OUT.proof.json.")
+    ] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Print what every construction would cost, and why this one was taken.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -78,7 +98,14 @@ def compile(
     began = perf_counter()
     with progress_bar() as progress:
         compiled = compile_function(
-            p, construction=construction, minimize=minimize.value, check=check, certificate=certify, progress=progress
+            p,
+            construction=construction,
+            minimize=minimize.value,
+            precision=(precision or Precision(dtype or "float64")).value,
+            max_error=max_error,
+            check=check,
+            certificate=certify,
+            progress=progress,
         )
     seconds = perf_counter() - began
     _write(compiled, output, dtype)
@@ -87,6 +114,8 @@ def compile(
         print_json({**_summary(p, compiled, source, output, seconds), **({} if statement is None else statement)})
     else:
         _print_table(p, compiled, source, output, seconds)
+        if explain:
+            explain_choice(compiled)
         if statement is not None:
             print(f"{proof}: proved: {statement['statement']}")
 
@@ -150,6 +179,9 @@ def _summary(p: CPWL, compiled: Compiled, source: Path, output: Path, seconds: f
         "sizes": asdict(compiled.sizes),
         "bounds": {name: _plain(asdict(bound)) for name, bound in compiled.bounds.items()},
         "alternatives": {name: asdict(other) for name, other in compiled.alternatives.items()},
+        "reason": compiled.reason,
+        "predicted_error": compiled.error,
+        "lower_bounds": [asdict(bound) for bound in compiled.lower_bounds],
         "splits": compiled.splits,
         "seconds": round(seconds, 6),
     }
@@ -170,9 +202,12 @@ def _print_table(p: CPWL, compiled: Compiled, source: Path, output: Path, second
     numbers = (sizes.depth, sizes.width, sizes.neurons, sizes.nonzeros)
     table.add_row(f"this network ({compiled.construction})", *map(readable_integer, numbers))
     for name, other in compiled.alternatives.items():
+        if other.neurons is None and other.valid is None:
+            continue  # --explain says why
         verdict = " (wrong here)" if other.valid is False else ""
         depth, neurons = ("-" if v is None else readable_integer(v) for v in (other.depth, other.neurons))
-        table.add_row(f"{name}{verdict}", depth, "-", neurons, "-")
+        width, nonzeros = ("-", "-") if other.sizes is None else (other.sizes.width, other.sizes.nonzeros)
+        table.add_row(f"{name}{verdict}", depth, _number(width), neurons, _number(nonzeros))
     for name, bound in compiled.bounds.items():
         limits = (bound.layers, bound.width, bound.neurons)
         table.add_row(f"bound: {_title(name)}", *map(readable_integer, limits), "-")
@@ -182,6 +217,10 @@ def _print_table(p: CPWL, compiled: Compiled, source: Path, output: Path, second
         f"{_count(p.dim, 'input')}, {_count(p.outputs, 'output')}",
         f"{output}: compiled in {seconds:.2f} s",
     )
+
+
+def _number(value: int | str) -> str:
+    return value if isinstance(value, str) else readable_integer(value)
 
 
 def _title(name: str) -> str:

@@ -1,0 +1,55 @@
+"""What ``cpwl compile --explain`` prints: every construction, what it would cost, and why one was taken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpwl.cli.output import print_table, readable_integer
+
+if TYPE_CHECKING:
+    from cpwl.compiler import Alternative, Compiled
+
+__all__ = ["explain_choice"]
+
+
+def explain_choice(compiled: Compiled) -> None:
+    """A table of the constructions, and the proven lower bounds below it."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    from cpwl.constructions import TABLE
+
+    table = Table("construction", box=SIMPLE)
+    for name in ("neurons", "layers", "width", "nonzeros", "predicted error"):
+        table.add_column(name, justify="right", no_wrap=True)
+    reasons = []
+    for name in TABLE:
+        if name == compiled.construction:
+            sizes = compiled.sizes
+            numbers = (sizes.neurons, sizes.depth, sizes.width, sizes.nonzeros)
+            table.add_row(name, *map(readable_integer, numbers), _error(compiled.error))
+            reasons.append(f"{name} was taken: {compiled.reason}")
+        elif name in compiled.alternatives:
+            other = compiled.alternatives[name]
+            table.add_row(name, *_cells(other))
+            if other.reason:
+                reasons.append(f"{name}: {'wrong here: ' if other.valid is False else ''}{other.reason}")
+    bounds = [
+        f"at least {b.neurons:,} neurons"
+        + ("" if b.hidden_layers is None else f" with {b.hidden_layers} hidden layer{'s'[: b.hidden_layers != 1]}")
+        + f": {b.reason}"
+        for b in compiled.lower_bounds
+    ]
+    print_table(table, "Predicted errors are relative to the range of the function.", *reasons, *bounds)
+
+
+def _cells(other: Alternative) -> tuple[str, ...]:
+    count, depth = ("-" if v is None else readable_integer(v) for v in (other.neurons, other.depth))
+    width, nonzeros = (
+        ("-", "-") if other.sizes is None else map(readable_integer, (other.sizes.width, other.sizes.nonzeros))
+    )
+    return count, depth, width, nonzeros, _error(other.error)
+
+
+def _error(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1e}" if value else "0"
