@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from cpwl.certify.bends import NotProved, prove_bends
 from cpwl.certify.documents import network_document
 from cpwl.certify.entries import text
+from cpwl.certify.float_error import float_error
 from cpwl.certify.maxmin import MaxMinProof, Shortfall
 from cpwl.certify.recover import NotRecognised, Wiring, recover
 from cpwl.certify.refute import find_difference
 from cpwl.certify.rounding import Box, box_of, deviation, drift, evaluation_bound
+from cpwl.certify.univariate import bend_direction, prove_line
 from cpwl.errors import InputError, ProofError
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
@@ -126,19 +128,31 @@ def _by_bends(
     if p.tol == 0 and isinstance(reason, NotRecognised):
         try:
             if exact is None:
-                return Certificate(True, Fraction(0), "", None, prove_bends(p, network))
+                document = _prove_equal(p, network)
+                return Certificate(True, Fraction(0), "", _evaluation(network, box_of(p)), document)
             return _rounded(p, network, exact)
         except (NotRecognised, NotProved) as other:
             reason, points = other, [*points, *getattr(other, "points", [])]  # type: ignore[assignment]
     return _not_proved(p, network, str(reason), points, tables)
 
 
+def _prove_equal(p: CPWL, network: Network) -> dict[str, Any]:
+    """By a walk along the line where there is one direction of bends, else (or if that is not all) by bends."""
+    if bend_direction(p) is not None:
+        try:
+            return prove_line(p, network)
+        except NotProved:
+            if p.dim == 1:  # there a walk decides
+                raise
+    return prove_bends(p, network)
+
+
 def _rounded(p: CPWL, network: Network, exact: Network) -> Certificate:
-    inner = prove_bends(p, exact)
+    inner = _prove_equal(p, exact)
     box = box_of(p)
     bound = drift(exact, network, box)
     if bound == 0:
-        return Certificate(True, bound, "", None, inner)
+        return Certificate(True, bound, "", _evaluation(network, box), inner)
     document = {
         "format": "cpwl-proof",
         "version": 1,
@@ -149,7 +163,15 @@ def _rounded(p: CPWL, network: Network, exact: Network) -> Certificate:
         "network": network_document(exact),
         "proof": inner,
     }
-    return Certificate(True, bound, "", None, document)
+    return Certificate(True, bound, "", _evaluation(network, box), document)
+
+
+def _evaluation(network: Network, box: Box | None) -> dict[str, float] | None:
+    if box is None:
+        return None
+    low = np.array([np.nextafter(float(v), -np.inf) for v in box.low])
+    high = np.array([np.nextafter(float(v), np.inf) for v in box.high])
+    return {dtype: float_error(network, low, high, dtype) for dtype in ("float64", "float32")}
 
 
 def _upward(x: Fraction) -> float:

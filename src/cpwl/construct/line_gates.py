@@ -16,7 +16,7 @@ leaves one piece's law as the affine part; carriers near the middle.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -26,13 +26,11 @@ from cpwl.construct.gate_lines import GateLines, Stars, choose_gate_lines, find_
 from cpwl.construct.gate_lowering import Gate, lower, shared_columns
 from cpwl.construct.gate_multiplier import common_integers, crossings, keeps_sign, rounded_up, sharp_range
 from cpwl.construct.hinge import hinge
-from cpwl.construct.planar_bends import PlanarBends, find_bends, signed
+from cpwl.construct.planar_bends import PlanarBends, find_bends, signed, with_edges_only
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import sign
 from cpwl.exact.rational import to_float
 from cpwl.function import CPWL
-from cpwl.geometry.facets import trim
-from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 
 __all__ = ["LineGates", "line_gates"]
@@ -81,11 +79,7 @@ def line_gates(p: CPWL, *, spare: bool = True) -> LineGates:
         if snapped.function is None:
             raise ConstructionError(f"there is no exact function near this data: {snapped.reason}", tol=p.tol)
         p = snapped.function
-    if p.mesh is None:  # a row that touches its piece in a corner only is no edge
-        probe = Probe(0.0)
-        thick = [i for i, body in enumerate(p.polyhedra) if probe.interior(body) is not None]
-        p = p if len(thick) == p.num_pieces else p.take(np.array(thick, dtype=np.int64))
-        p = replace(p, polyhedra=trim(p.polyhedra, 0.0))
+    p = with_edges_only(p)
     bends = find_bends(p)
     count = len(bends.lines)
     if len(bends.vertices) == 0:

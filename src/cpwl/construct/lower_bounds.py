@@ -13,7 +13,7 @@ import numpy as np
 from flint import fmpz_mat
 from numpy.typing import NDArray
 
-from cpwl.construct.planar_bends import find_bends
+from cpwl.construct.planar_bends import find_bends, with_edges_only
 from cpwl.exact.integers import primitive, sign
 from cpwl.function import CPWL
 from cpwl.function.bends import neighbours
@@ -111,7 +111,7 @@ def _bent(p: CPWL, hidden_layers: int) -> list[LowerBound]:
         planes = _planes(p)
         return [LowerBound(planes, f"the function bends on {planes} hyperplanes", 1)]
     if hidden_layers == 2 and p.dim == 2:
-        vertices = find_bends(p).vertices
+        vertices = find_bends(with_edges_only(p)).vertices
         if 0 < len(vertices) <= _POINTS:
             most = _most_on_a_line(vertices)
             lines = -(-len(vertices) // most)

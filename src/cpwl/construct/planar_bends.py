@@ -8,7 +8,7 @@ need not meet face to face, and may be unbounded.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,8 +19,10 @@ from cpwl.construct.planar_edges import BEGIN, Edges, find_edges
 from cpwl.errors import InputError
 from cpwl.exact.integers import ratio_view
 from cpwl.function import CPWL
+from cpwl.geometry.facets import trim
+from cpwl.geometry.probe import Probe
 
-__all__ = ["PlanarBends", "away_from", "find_bends", "power_of_two", "signed"]
+__all__ = ["PlanarBends", "away_from", "find_bends", "power_of_two", "signed", "with_edges_only"]
 
 _fraction = np.frompyfunc(Fraction, 2, 1)
 _power = np.frompyfunc(lambda a, b: 1 << (max(a, b).bit_length() - 1), 2, 1)
@@ -59,6 +61,16 @@ class PlanarBends:
     bounded: bool
     solid: NDArray[np.int64]
     """The pieces that have an interior."""
+
+
+def with_edges_only(p: CPWL) -> CPWL:
+    """The pieces that have an interior, without rows that touch their piece in a corner only: such a row is no edge."""
+    if p.mesh is not None:
+        return p
+    probe = Probe(0.0)
+    thick = [i for i, body in enumerate(p.polyhedra) if probe.interior(body) is not None]
+    p = p if len(thick) == p.num_pieces else p.take(np.array(thick, dtype=np.int64))
+    return replace(p, polyhedra=trim(p.polyhedra, 0.0))
 
 
 def find_bends(p: CPWL) -> PlanarBends:
