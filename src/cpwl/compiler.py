@@ -118,7 +118,7 @@ def compile(
     work = Workpiece(p, minimize=minimize, check=check, executor=executor, progress=progress)
     planned: dict[str, Candidate] = {}
     others: dict[str, Alternative] = {}
-    for name in _candidates(p) if construction == "auto" else (construction,):
+    for name in TABLE if construction == "auto" else (construction,):
         skip = _hopeless(name, work, planned, limit) if construction == "auto" else ""
         if skip:
             others[name] = Alternative(None, None, None, skip)
@@ -154,11 +154,6 @@ def _check_options(construction: str, minimize: str, precision: str, max_error: 
     if not max_error > 0:
         raise InputError(f"`max_error` must be positive, not {max_error}", max_error=max_error)
     return max_error
-
-
-def _candidates(p: CPWL) -> tuple[str, ...]:
-    """What "auto" plans, in order. Float data has no exact bends: there the max-min forms carry proven bounds."""
-    return tuple(name for name, c in TABLE.items() if not (p.tol and c.exact_only))
 
 
 def _hopeless(name: str, work: Workpiece, planned: dict[str, Candidate], limit: float) -> str:

@@ -14,6 +14,7 @@ from cpwl.construct.lattice import lattice
 from cpwl.construct.paper import paper
 from cpwl.construct.plan import Plan
 from cpwl.construct.select import Minimize
+from cpwl.errors import ConstructionError
 from cpwl.function import CPWL
 from cpwl.function.lineality import essential_coordinates, on_coordinates
 from cpwl.function.order import Order, Progress, order_components
@@ -22,6 +23,8 @@ from cpwl.network import Network, side_by_side
 from cpwl.simplify.share import share_first_layer
 
 __all__ = ["TABLE", "Construction", "Workpiece"]
+
+_SNAP = 200  # pieces of float data up to which an exact function near them is looked for
 
 
 class Workpiece:
@@ -44,6 +47,20 @@ class Workpiece:
     def sample(self) -> Sample:
         """Points of the domain, and the range of the values."""
         return sample(self.p)
+
+    @cached_property
+    def exact(self) -> CPWL:
+        """The function itself, or for data with a tolerance an exactly consistent one near it."""
+        if not self.p.tol:
+            return self.p
+        if self.p.num_pieces > _SNAP:
+            raise ConstructionError(
+                f"{self.p.num_pieces} pieces of float data are too many to look for an exact function"
+            )
+        snapped = self.p.snap(self.p.tol)
+        if snapped.function is None:
+            raise ConstructionError(f"there is no exact function near this data: {snapped.reason}", tol=self.p.tol)
+        return snapped.function
 
     @cached_property
     def essential(self) -> int:
@@ -81,17 +98,15 @@ class Construction:
 
     name: str
     about: str
-    exact_only: bool
-    """Whether "auto" leaves it out for data with a tolerance."""
     plan: Callable[[Workpiece], Plan]
 
 
 def _hinge(work: Workpiece) -> Plan:
-    return work.built("hinge", hinge(work.p))
+    return work.built("hinge", hinge(work.exact))
 
 
 def _gates(work: Workpiece) -> Plan:
-    return work.built("gates", gates(work.p))
+    return work.built("gates", gates(work.exact))
 
 
 def _lattice(work: Workpiece) -> Plan:
@@ -121,12 +136,10 @@ def _join(networks: list[Network]) -> Network:
 TABLE: dict[str, Construction] = {
     c.name: c
     for c in (
-        Construction(
-            "hinge", "one hidden layer, one neuron a hyperplane, where the jumps are consistent", True, _hinge
-        ),
-        Construction("gates", "linear in the pieces, any dimension", True, _gates),
-        Construction("lattice", "max of mins, for few pieces in many dimensions and for float data", False, _lattice),
-        Construction("paper", "Algorithm 1 as printed, with every row tested", False, _paper),
+        Construction("hinge", "one hidden layer, one neuron a hyperplane, where the jumps are consistent", _hinge),
+        Construction("gates", "linear in the pieces, any dimension", _gates),
+        Construction("lattice", "max of mins, for few pieces in many dimensions and for float data", _lattice),
+        Construction("paper", "Algorithm 1 as printed, with every row tested", _paper),
     )
 }
 """The constructions in the order in which "auto" plans them."""

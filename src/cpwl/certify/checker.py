@@ -8,10 +8,12 @@ import functools
 import json
 import math
 import re
+import runpy
 import sys
 from fractions import Fraction
 from operator import add, and_, mul
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 Rational = int | Fraction
@@ -250,40 +252,6 @@ def rounding(off: list[Forms], box: Any, n: int, pieces: list[Piece]) -> tuple[R
     constants = [sum(abs(sum((x * centre[i] for i, x in d.items()), Fraction(0))) for d in group) for group in off]
     slopes = [sum(abs(x * half[i]) for d in group for i, x in d.items()) for group in off]
     return (max(constants), max(slopes)) if box is None else (max(map(add, constants, slopes)), 0)
-
-
-def rounded(function: Any, proof: Any, layers: list[Forms], n: int, outputs: int, pieces: list[Piece]) -> Bound:
-    """Kind "rounded": the weights are near those of an exact network that has a proof of its own."""
-    head = {"format": "cpwl-proof", "version": 1, "kind": "rounded", "inputs": n, "error_bound": Any, "box": Any}
-    *_, stated, box, network, inner = read(proof, head | {"network": Any, "proof": {str: Any}}, "proof")
-    need(inner.get("kind") == "bends" and check(function, network, inner) == 0, "proof.proof", "it must show equality")
-    exact = read_network(network, n, outputs)
-    need([*map(len, exact)] == [*map(len, layers)], "network", "its layers are not those of the exact one")
-    rounding([[{}]], box, n, pieces)
-    bounds = read(stated if type(stated) is list else [stated, 0], [Rational, 2], "error_bound")
-    for k in (0, 1):  # sizes and differences are at most a + b max |x_i|: first all the a, then all the b
-        size = [Fraction(k)] * n
-        if box is not None:
-            size = [(1 - k) * max(abs(Fraction(box["low"][i])), abs(Fraction(box["high"][i]))) for i in range(n)]
-        off = [Fraction(0)] * n
-        for real, meant in zip(layers, exact, strict=True):
-            size, off = [*size, Fraction(1 - k)], [*off, Fraction(0)]  # a bias is multiplied with 1
-            moved = [plus(v, -1, w) for v, w in zip(real, meant, strict=True)]
-            off = [up(total(d, size) + total(v, off)) for d, v in zip(moved, real, strict=True)]
-            size = [up(total(w, size)) for w in meant]
-        need(max(off) <= bounds[k] < 10**300, "network", "its weights are off by more than error_bound")
-    return (Fraction(bounds[0]), Fraction(bounds[1])) if type(stated) is list else Fraction(bounds[0])
-
-
-def total(weights: Form, sizes: list[Fraction]) -> Fraction:
-    terms: list[Fraction] = [abs(Fraction(x)) * sizes[j] for j, x in weights.items()]
-    return sum(terms, Fraction(0))
-
-
-def up(x: Fraction) -> Fraction:
-    """A short number that is not smaller."""
-    need(abs(x) < 10**300, "network", "a number is too large")
-    return Fraction(math.nextafter(x, math.inf)) if x else x
 
 
 # --- Proofs of kind "bends" -------------------------------------------------------------------------------------------
@@ -597,8 +565,11 @@ def check(function: Any, network: Any, proof: Any) -> Bound:
     need(pieces and layers and len(layers[-1]) == outputs, "files", "no pieces, no layers, or not as many outputs")
     if type(proof) is dict and proof.get("kind") == "bends":
         return check_bends(proof, n, pieces, layers)
-    if type(proof) is dict and proof.get("kind") == "rounded":
-        return rounded(function, proof, layers, n, outputs, pieces)
+    if type(proof) is dict and (kind := proof.get("kind")) in ("rounded", "near", "line", "expression"):
+        beside = Path(__file__).with_name(f"{kind}_checker.py")
+        need(beside.is_file(), "proof", f"for this kind {beside.name} must lie beside the checker")
+        bound: Bound = runpy.run_path(str(beside))[kind](SimpleNamespace(**globals()), function, network, proof)
+        return bound
     head = {"format": "cpwl-proof", "version": 1, "kind": "max-min", "inputs": n, "error_bound": Any, "box": Any}
     body = {"components": [[Rational, n + 1]], "outputs": [Any, outputs], "wiring": [[Any], len(layers) - 1]}
     *_, stated, box, components, claims, wiring, output = read(proof, head | body | {"output": [Any, outputs]}, "proof")

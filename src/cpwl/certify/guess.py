@@ -86,11 +86,12 @@ def guess_roles(
                 continue
             found = _gate(relative, unit, near[layer][:, i], far[layer][:, i], points)
             plane = None if found is None else tuple(planes[found.number].tolist())
-            if found is None or found.doubt > _CLOSE:
+            if found is None or max(found.doubt) > _CLOSE:
                 laws, at = laws_at(network, layer + 1, i, points)
                 flat = _flatness(network, laws, points)
                 other = _gate(relative, laws, flat[0][layer][:, i], flat[1][layer][:, i], points)
-                if other is not None and (found is None or other.doubt < found.doubt):
+                clean = other is not None and max(other.doubt) <= _CLOSE
+                if other is not None and (found is None or clean or other.doubt[0] < found.doubt[0]):
                     found, plane = other, exact_law(network, layer + 1, i, points[at[other.number]])
             if found is None or plane is None:
                 raise NotRecognised(f"layer {layer + 1}, neuron {i} changes its sign, and not at one plane")
@@ -100,11 +101,15 @@ def guess_roles(
 
 @dataclass(frozen=True, slots=True)
 class _Gate:
-    """A plane and the sign it has where a neuron is positive; `doubt` is small if nothing speaks against it."""
+    """A plane and the sign it has where a neuron is positive; `doubt` is small if nothing speaks against it.
+
+    First, what does so at points of the domain; then, how far from 0 the neuron is on the plane far outside. That says
+    less: on a bounded domain a neuron may be anything there.
+    """
 
     number: int
     sign: int
-    doubt: float
+    doubt: tuple[float, float]
 
 
 def _gate(relative: Floats, unit: Floats, near: Floats, far: Floats, points: Floats) -> _Gate | None:
@@ -114,7 +119,8 @@ def _gate(relative: Floats, unit: Floats, near: Floats, far: Floats, points: Flo
     for k in np.flatnonzero(near < _CLOSE):
         sides = np.sign(points[clear] @ unit[k, :-1] + unit[k, -1])
         for sign in (1, -1):
-            doubt = float(np.maximum(0.0, -sign * sides * relative[clear]).sum() + far[k])
+            against = float(np.maximum(0.0, -sign * sides * relative[clear]).sum())
+            doubt = (against, float(far[k]))
             if best is None or doubt < best.doubt:
                 best = _Gate(int(k), sign, doubt)
     return best

@@ -15,7 +15,7 @@ from cpwl.function import CPWL
 from cpwl.function.lineality import essential_coordinates, lift, on_coordinates
 from cpwl.function.order import Progress, order_components, value_tolerance
 
-__all__ = ["MaxMinProof", "Shortfall"]
+__all__ = ["MaxMinProof", "OutputProof", "Shortfall"]
 
 Integers = NDArray[np.object_]
 _DEEPEST = 64  # cuts that led to one region
@@ -32,7 +32,9 @@ class Shortfall(Exception):
 class MaxMinProof:
     """The *below* and *reach* parts of a proof, output by output, and the error `shortfall` that they need."""
 
-    def __init__(self, p: CPWL, tables: list[Integers], wiring: Wiring, progress: Progress | None = None) -> None:
+    def __init__(
+        self, p: CPWL, tables: list[Integers], wiring: Wiring | None, progress: Progress | None = None
+    ) -> None:
         self.coordinates = essential_coordinates(p)
         self.p = p if len(self.coordinates) == p.dim else on_coordinates(p, self.coordinates)
         self.dim, self.tables, self.wiring, self.progress = p.dim, tables, wiring, progress
@@ -46,9 +48,10 @@ class MaxMinProof:
 
     def output(self, o: int) -> dict[str, Any]:
         """The proof document of one output."""
+        assert self.wiring is not None
         shift = int(self.start[o])
         rows = [np.array(row) - shift for row in self.wiring.rows[o]]
-        work = _OutputProof(self, o, rows)
+        work = OutputProof(self, o, rows)
         below: list[list[Any]] = [[None] * self.p.num_pieces for _ in rows]
         reach: list[Any] = []
         for j in range(self.p.num_pieces):
@@ -60,7 +63,7 @@ class MaxMinProof:
         return {"rows": [list(row) for row in self.wiring.rows[o]], "below": below, "reach": reach}
 
 
-class _OutputProof:
+class OutputProof:
     """One output: entries for rows and pieces, computed when needed and kept."""
 
     def __init__(self, whole: MaxMinProof, o: int, rows: list[NDArray[np.int64]]) -> None:

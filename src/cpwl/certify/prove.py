@@ -17,6 +17,7 @@ from cpwl.certify.documents import network_document
 from cpwl.certify.entries import text
 from cpwl.certify.float_error import float_error
 from cpwl.certify.maxmin import MaxMinProof, Shortfall
+from cpwl.certify.near import NotNear, prove_near
 from cpwl.certify.recover import NotRecognised, Wiring, recover
 from cpwl.certify.refute import find_difference
 from cpwl.certify.rounding import Box, box_of, deviation, drift, evaluation_bound
@@ -29,6 +30,8 @@ from cpwl.function.report import point_text
 from cpwl.network import Network
 
 __all__ = ["Certificate", "certify"]
+
+Bound = Fraction | tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +108,7 @@ def certify(
         proof = MaxMinProof(p, tables, wiring, progress)
         outputs = [proof.output(j) for j in range(p.outputs)]
     except (NotRecognised, Shortfall) as reason:
-        return _by_bends(p, network, exact, reason, tables)
+        return _by_bends(p, network, exact, reason, tables, max_error)
     box = box_of(p)
     weights = deviation(network, tables, wiring, box)
     bound = _total(proof.shortfall, weights)
@@ -122,16 +125,17 @@ def _by_bends(
     exact: Network | None,
     reason: NotRecognised | Shortfall,
     tables: list[NDArray[np.object_]],
+    max_error: float | None,
 ) -> Certificate:
     """The proof for hinges and gates, of equality, or for rounded weights with the exact network inside."""
     points = list(getattr(reason, "points", []))
-    if p.tol == 0 and isinstance(reason, NotRecognised):
+    if isinstance(reason, NotRecognised):
         try:
-            if exact is None:
-                document = _prove_equal(p, network)
-                return Certificate(True, Fraction(0), "", _evaluation(network, box_of(p)), document)
-            return _rounded(p, network, exact)
-        except (NotRecognised, NotProved) as other:
+            if p.tol:
+                return _near(p, network, exact, max_error, tables)
+            bound, document = _bounded(p, network, exact)
+            return Certificate(True, bound, "", _evaluation(network, box_of(p)), document)
+        except (NotRecognised, NotProved, NotNear) as other:
             reason, points = other, [*points, *getattr(other, "points", [])]  # type: ignore[assignment]
     return _not_proved(p, network, str(reason), points, tables)
 
@@ -147,23 +151,30 @@ def _prove_equal(p: CPWL, network: Network) -> dict[str, Any]:
     return prove_bends(p, network)
 
 
-def _rounded(p: CPWL, network: Network, exact: Network) -> Certificate:
-    inner = _prove_equal(p, exact)
+def _bounded(p: CPWL, network: Network, exact: Network | None) -> tuple[Bound, dict[str, Any]]:
+    """The proof of equality, or for a rounding of the exact network how far it is off."""
+    inner = _prove_equal(p, network if exact is None else exact)
+    if exact is None:
+        return Fraction(0), inner
     box = box_of(p)
     bound = drift(exact, network, box)
     if bound == 0:
-        return Certificate(True, bound, "", _evaluation(network, box), inner)
-    document = {
-        "format": "cpwl-proof",
-        "version": 1,
-        "kind": "rounded",
-        "inputs": p.dim,
-        "error_bound": [text(v) for v in bound] if isinstance(bound, tuple) else text(bound),
-        "box": None if box is None else box.document(),
-        "network": network_document(exact),
-        "proof": inner,
-    }
-    return Certificate(True, bound, "", _evaluation(network, box), document)
+        return bound, inner
+    document: dict[str, Any] = {"format": "cpwl-proof", "version": 1, "kind": "rounded", "inputs": p.dim}
+    document["error_bound"] = [text(v) for v in bound] if isinstance(bound, tuple) else text(bound)
+    document["box"] = None if box is None else box.document()
+    return bound, {**document, "network": network_document(exact), "proof": inner}
+
+
+def _near(
+    p: CPWL, network: Network, exact: Network | None, max_error: float | None, tables: list[NDArray[np.object_]]
+) -> Certificate:
+    """The proof for float data: of a consistent function near it, and how near."""
+    bound, document = prove_near(p, network, lambda meant: _bounded(meant, network, exact)[1])
+    doubt = _check_size(p, network, bound, max_error, tables)
+    if doubt:
+        return Certificate(False, None, doubt, None, None)
+    return Certificate(True, bound, "", _evaluation(network, box_of(p)), document)
 
 
 def _evaluation(network: Network, box: Box | None) -> dict[str, float] | None:

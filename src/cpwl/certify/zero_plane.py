@@ -25,14 +25,26 @@ def laws_at(
     A gate is 0 on all of its plane, and so is the law of any of its linear regions that touch the plane. `layer` counts
     affine maps from 0.
     """
-    slopes, offset = _laws(network, layer, neuron, points)
+    clearest = np.argsort(-_clearance(network, layer, points), kind="stable")
+    slopes, offset = _laws(network, layer, neuron, points[clearest])
     size = np.abs(slopes).max(axis=1)
     bent = np.flatnonzero(size > 1e-9 * size.max(initial=0.0))
     forms = np.column_stack([slopes, offset])[bent] / size[bent, None]
     forms *= np.sign(forms[np.arange(len(forms)), np.argmax(np.abs(forms[:, :-1]) > 1e-9, axis=1)])[:, None]
     _, first, count = np.unique(np.round(forms, _DIGITS), axis=0, return_index=True, return_counts=True)
     chosen = first[np.argsort(-count, kind="stable")[:_MOST]]
-    return forms[chosen], bent[chosen]
+    return forms[chosen], clearest[bent[chosen]]
+
+
+def _clearance(network: Network, layer: int, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How clear the signs are at each point that decide which laws neurons follow: of the sums, relative to terms."""
+    values, least = points.T, np.full(len(points), np.inf)
+    for weight, bias in network.layers[:layer]:
+        terms = abs(weight) @ np.abs(values) + np.abs(bias)[:, None]
+        values = weight @ values + bias[:, None]
+        least = np.minimum(least, (np.abs(values) / np.maximum(terms, np.finfo(np.float64).tiny)).min(axis=0))
+        values = np.maximum(values, 0.0)
+    return least
 
 
 def _laws(

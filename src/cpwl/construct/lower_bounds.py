@@ -52,7 +52,10 @@ def lower_bounds(p: CPWL, hidden_layers: int | None = None) -> list[LowerBound]:
 
 
 def _laws(p: CPWL) -> NDArray[np.object_]:
-    """The distinct laws of all outputs together: integers over the last column."""
+    """The distinct laws of all outputs together: integers over the last column; of float data, those of one output."""
+    if p.tol:
+        every = [p.representatives(j) for j in range(p.outputs)]
+        return p.laws.integer()[max(every, key=len)]
     rows = p.laws.integer().reshape(p.num_pieces, -1)
     first: dict[tuple[int, ...], int] = {}
     for i, row in enumerate(map(tuple, rows)):

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -70,6 +71,7 @@ class Snapped:
     """Empty, or what stands in the way."""
 
 
+@lru_cache(maxsize=2)  # compiling and proving ask for the same one, and it takes a while
 def snap(p: CPWL, tol: float) -> Snapped:
     """Proposes an exactly consistent function of which nothing is farther than `tol` from `p`.
 

@@ -1,0 +1,196 @@
+"""Check that a network that bends in one direction is a function, kind "line": line_checker.py law.json net.json law.proof.json
+
+It needs checker.py beside it, which reads the files and hands proofs of this kind over to here; so either of the two may
+be called, for proofs of every kind. Only the standard library, only integers and fractions. Why this is a proof is in
+docs/proof.md.
+"""
+
+import heapq
+import runpy
+import sys
+from bisect import bisect_left, bisect_right
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+Form = list[Fraction]  # an affine function of x: its slopes, and its value at 0
+LIMIT = 10**7  # places at which neurons may turn on or off
+
+
+class Walk:
+    """All neurons on the way along the line of ``t = a . x``: between two places each is affine, and on or off.
+
+    `places` are those where an output may bend, `outputs` has the forms of the outputs before, between and after them."""
+
+    def __init__(self, checker: Any, a: list[Fraction], layers: list[list[dict[int, Any]]]) -> None:
+        self.need, self.a, self.n = checker.need, a, len(a)
+        self.at = next(i for i, v in enumerate(a) if v)  # a coordinate in which t changes
+        self.layers = layers
+        self.forms: list[list[Form]] = []
+        self.gives: list[list[Form]] = []  # what a neuron reads where it is on, else nothing
+        self.nothing = [Fraction(0)] * (self.n + 1)
+        self.readers: list[list[list[tuple[int, Fraction]]]] = []
+        self.fixed: list[dict[int, bool]] = []
+        self.heap: list[tuple[Fraction, int, int]] = []
+        self.places: list[Fraction] = []
+        self.start()
+        self.outputs: list[list[Form]] = [[list(f) for f in self.forms[-1]]]
+        self.go()
+
+    def start(self) -> None:
+        """Everything at the far left."""
+        inputs = [[Fraction(i == j) for j in range(self.n + 1)] for i in range(self.n)]
+        before = inputs
+        for l, neurons in enumerate(self.layers):
+            width = len(before)
+            forms = []
+            for weights in neurons:
+                form = [Fraction(0)] * self.n + [Fraction(weights.get(width, 0))]
+                for j, w in weights.items():
+                    if j < width:
+                        form = [u + w * v for u, v in zip(form, before[j], strict=True)]
+                forms.append(form)
+            self.forms.append(forms)
+            if l + 1 < len(self.layers):
+                self.fixed.append(self.pairs(l))
+                readers: list[list[tuple[int, Fraction]]] = [[] for _ in neurons]
+                for k, weights in enumerate(self.layers[l + 1]):
+                    for j, w in weights.items():
+                        if j < len(neurons):
+                            readers[j].append((k, Fraction(w)))
+                self.readers.append(readers)
+                signs = [self.sign_after(l, k, None) for k in range(len(neurons))]
+                self.gives.append([f if on else self.nothing for f, on in zip(forms, signs, strict=True)])
+                for k in range(len(neurons)):
+                    self.plan(l, k, None)
+                before = self.gives[l]
+
+    def pairs(self, l: int) -> dict[int, bool]:
+        """Neurons that read r and -r and are read with opposite weights everywhere: relu(r) - relu(-r) = r, so one may be
+        taken to be always on and the other always off. For rows along `a` there is no need for it."""
+        neurons, after = self.layers[l], self.layers[l + 1]
+        columns: list[dict[int, Any]] = [{} for _ in neurons]
+        for k, weights in enumerate(after):
+            for j, w in weights.items():
+                if j < len(neurons):
+                    columns[j][k] = w
+        fixed: dict[int, bool] = {}
+        if self.n == 1:
+            return fixed
+        waiting: dict[Any, int] = {}
+        for j, row in enumerate(neurons):
+            mine = (frozenset(row.items()), frozenset(columns[j].items()))
+            if mine in waiting:
+                fixed[waiting.pop(mine)], fixed[j] = True, False
+            else:
+                waiting[tuple(frozenset((i, -v) for i, v in part.items()) for part in (row, columns[j]))] = j
+        return fixed
+
+    def along(self, l: int, k: int) -> tuple[Fraction, Fraction]:
+        """What a neuron reads as ``alpha t + beta``."""
+        *slopes, beta = self.forms[l][k]
+        alpha = slopes[self.at] / self.a[self.at]
+        good = self.n == 1 or all(s == alpha * v for s, v in zip(slopes, self.a, strict=True))
+        self.need(good, f"layer {l}, neuron {k}", "it does not read a function of the direction alone")
+        return alpha, beta
+
+    def sign_after(self, l: int, k: int, t: Fraction | None) -> bool:
+        """Whether a neuron is positive just after `t`; at the far left for None."""
+        if k in self.fixed[l]:
+            return self.fixed[l][k]
+        alpha, beta = self.along(l, k)
+        if t is None:
+            return alpha < 0 or (alpha == 0 and beta > 0)
+        value = alpha * t + beta
+        return value > 0 or (value == 0 and alpha > 0)
+
+    def plan(self, l: int, k: int, t: Fraction | None) -> None:
+        """The next place where a neuron crosses 0, if there is one after `t`."""
+        if k not in self.fixed[l]:
+            alpha, beta = self.along(l, k)
+            if alpha and (t is None or -beta / alpha > t):
+                heapq.heappush(self.heap, (-beta / alpha, l, k))
+
+    def go(self) -> None:
+        """From place to place: neurons that cross 0 turn, layer by layer, and what reads them changes."""
+        count = 0
+        while self.heap:
+            t = self.heap[0][0]
+            touched: list[set[int]] = [set() for _ in self.layers]
+            while self.heap and self.heap[0][0] == t:
+                _, l, k = heapq.heappop(self.heap)
+                touched[l].add(k)
+                count += 1
+            self.need(count <= LIMIT, "network", "too many places where neurons turn")
+            for l in range(len(self.gives)):
+                for k in touched[l]:
+                    self.turn(l, k, t, touched[l + 1])
+            if touched[-1]:
+                self.places.append(t)
+                self.outputs.append([list(f) for f in self.forms[-1]])
+
+    def turn(self, l: int, k: int, t: Fraction, touched: set[int]) -> None:
+        """A neuron crosses 0, or reads something else than before: so do those that read it, if it is or was on."""
+        was = self.gives[l][k]
+        self.gives[l][k] = now = self.forms[l][k] if self.sign_after(l, k, t) else self.nothing
+        self.plan(l, k, t)
+        step = [u - v for u, v in zip(now, was, strict=True)]
+        if any(step):
+            for reader, w in self.readers[l][k]:
+                form = self.forms[l + 1][reader]
+                self.forms[l + 1][reader] = [u + w * v for u, v in zip(form, step, strict=True)]
+                touched.add(reader)
+
+
+def line(checker: Any, function: Any, network: Any, proof: Any) -> Fraction:
+    """0, if the network is the function on every piece; or `Refused`. `checker` has the functions of checker.py."""
+    n, outputs, pieces = checker.read_function(function)
+    layers = checker.read_network(network, n, outputs)
+    head = {"format": "cpwl-proof", "version": 1, "kind": "line", "inputs": n, "error_bound": 0}
+    *_, direction = checker.read(proof, head | {"direction": [checker.Rational, n]}, "proof")
+    checker.need(any(direction), "direction", "it is 0")
+    a = [Fraction(v) for v in direction]
+    walk = Walk(checker, a, layers)
+    for j, piece in enumerate(pieces):
+        rows = [row for row, _ in piece.rows.values()]
+        generators = piece.corners or checker.region(n, rows).generators()
+        if any(g[-1] for g in generators):  # otherwise the piece is empty
+            check_piece(checker, walk, piece, generators, j)
+    return Fraction(0)
+
+
+def check_piece(checker: Any, walk: Walk, piece: Any, generators: list[list[int]], j: int) -> None:
+    """On every stretch of `t` that the piece meets the network has the law of the piece."""
+    tops = [(sum(u * v for u, v in zip(walk.a, g, strict=False)), g[-1]) for g in generators]
+    ends = [t / d for t, d in tops if d]
+    low = None if any(t < 0 for t, d in tops if not d) else min(ends)
+    high = None if any(t > 0 for t, d in tops if not d) else max(ends)
+    # Stretch i lies between places i - 1 and i. A piece of one single t meets two at most, which agree there.
+    first = 0 if low is None else bisect_right(walk.places, low)
+    last = len(walk.places) if high is None else max(first, bisect_left(walk.places, high))
+    for i in range(first, last + 1):
+        for o, form in enumerate(walk.outputs[i]):
+            law, d = piece.laws[o]
+            for g, x in enumerate(generators):
+                meant = law[g] * Fraction(1, d) if piece.corners else Fraction(sum(map(int.__mul__, law, x)), d)
+                value = sum((u * v for u, v in zip(form, x, strict=True)), Fraction(0))
+                if piece.corners:
+                    value /= piece.scale
+                if value != meant:
+                    raise checker.Refused(f"output {o}, piece {j}: {witness(walk, i, low, high)}")
+
+
+def witness(walk: Walk, i: int, low: Fraction | None, high: Fraction | None) -> str:
+    """Between which places, and for one input points, one of which shows it."""
+    begin = max([v for v in (walk.places[i - 1] if i else None, low) if v is not None], default=None)
+    end = min([v for v in (walk.places[i] if i < len(walk.places) else None, high) if v is not None], default=None)
+    if walk.n > 1:
+        return f"the network is not the law where a.x is between {begin} and {end}"
+    begin = begin if begin is not None else end - 1 if end is not None else Fraction(0)
+    end = end if end is not None else begin + 1
+    points = [str((2 * begin + end) / 3), str((begin + 2 * end) / 3)]
+    return f"network and function differ at x = {points[:1]} or at x = {points[1:]}"
+
+
+if __name__ == "__main__":
+    sys.exit(runpy.run_path(str(Path(__file__).with_name("checker.py")))["main"](sys.argv[1:]))

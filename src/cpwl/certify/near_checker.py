@@ -1,0 +1,99 @@
+"""Check a proof for data that only nearly fits, kind "near": near_checker.py law.json net.json law.proof.json
+
+It needs checker.py beside it, which proves the network for the consistent function inside, and hands proofs of this
+kind over to here. Only the standard library, only integers and fractions. Why this is a proof is in docs/proof.md.
+"""
+
+import runpy
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+Point = list[Fraction]
+
+
+def near(checker: Any, function: Any, network: Any, proof: Any) -> Fraction:
+    """The proven bound: every piece is near one of a function for which the network has a proof of its own.
+
+    `checker` has the functions of checker.py."""
+    worst = largest(checker, function, network, proof)
+    stated = checker.read(proof["error_bound"], checker.Rational, "error_bound")
+    checker.need(worst <= stated < 10**300, "error_bound", f"it is less than {float(worst):.3g}, which is shown")
+    return Fraction(stated)
+
+
+def largest(checker: Any, function: Any, network: Any, proof: Any) -> Fraction:
+    """The bound that the proof shows."""
+    n, outputs, pieces = checker.read_function(function)
+    head = {"format": "cpwl-proof", "version": 1, "kind": "near", "inputs": n, "error_bound": Any}
+    body = {"function": Any, "proof": {str: Any}, "pieces": [Any, len(pieces)]}
+    *_, meant, inner, places = checker.read(proof, head | body, "proof")
+    checker.need(inner.get("kind") != "near", "proof.proof", "it must speak of the function inside")
+    most = checker.check(meant, network, inner)
+    checker.need(not isinstance(most, tuple), "proof.proof", "its bound grows without end")
+    slope = slopes(checker.read_network(network, n, outputs), n)
+    others = checker.read_function(meant)[2]
+    checker.need(all(p.corners is None for p in others), "function", "it must have rows")
+    worst: Fraction = most
+    for j, (piece, tree) in enumerate(zip(pieces, places, strict=True)):
+        checker.need(piece.corners is None, f"piece {j}", "it must have rows")
+        todo = [(tree, [row for row, _ in piece.rows.values()])]  # no recursion, which a deep tree would exhaust
+        for node, rows in todo:
+            ends = corners(checker, rows, n, f"piece {j}")
+            if not ends:
+                continue
+            if type(node) is dict and "cut" in node:
+                shape = {"cut": [checker.Rational, n + 1], "below": Any, "above": Any}
+                cut, below, above = checker.read(node, shape, f"piece {j}")
+                sides = [(below, cut), (above, [-x for x in cut])]
+                todo += [(side, [*rows, checker.half_space(row)[0]]) for side, row in sides]
+                continue
+            shape = {"piece": range(len(others)), "point": [checker.Rational, n]}
+            i, middle = checker.read(node, shape, f"piece {j}")
+            far = max(distance(checker, others[i].rows, x, middle, f"piece {j}") for x in ends)
+            for o in range(outputs):
+                worst = max(worst, most + moved(piece.laws[o], others[i].laws[o], ends, far, slope[o]))
+    return worst
+
+
+def corners(checker: Any, rows: list[list[int]], n: int, where: str) -> list[Point]:
+    """The corners of a bounded region; none if it is empty."""
+    generators = checker.region(n, rows).generators()
+    if not any(g[-1] for g in generators):
+        return []
+    checker.need(all(g[-1] for g in generators), where, "it is not bounded")
+    return [[Fraction(v, g[-1]) for v in g[:-1]] for g in generators]
+
+
+def distance(checker: Any, rows: dict[str, Any], x: Point, middle: Point, where: str) -> Fraction:
+    """How far at most, in the largest coordinate, a point is from the polyhedron: on the way to a point of it."""
+    share = Fraction(0)
+    for (*a, b), _ in rows.values():  # a . x + b >= 0
+        inside, here = (sum((u * v for u, v in zip(a, y, strict=True)), Fraction(b)) for y in (middle, x))
+        checker.need(inside >= 0 and (inside > 0 or here >= 0), where, "its point is not inside the other piece")
+        if here < 0:
+            share = max(share, here / (here - inside))
+    return share * max(abs(u - v) for u, v in zip(x, middle, strict=True))
+
+
+def moved(law: Any, other: Any, ends: list[Point], far: Fraction, slope: Fraction) -> Fraction:
+    """How far the network can be from the law, but for the bound inside: at a point `far` away it is the other law, and
+    from there both change by no more than their slopes."""
+    one, two = ([Fraction(v, d) for v in numbers] for numbers, d in (law, other))
+    step = [u - v for u, v in zip(one, two, strict=True)]
+    off = max(abs(sum((u * v for u, v in zip(step, [*x, Fraction(1)], strict=True)), Fraction(0))) for x in ends)
+    return off + far * (slope + sum(map(abs, two[:-1]), Fraction(0)))
+
+
+def slopes(layers: Any, n: int) -> list[Fraction]:
+    """For each output a number that its change is at most, where no input changes by more than 1."""
+    reach = [Fraction(1)] * n
+    for layer in layers:
+        size = len(reach)  # the coefficient after the last input's is the bias
+        reach = [sum((abs(Fraction(w)) * reach[j] for j, w in row.items() if j < size), Fraction(0)) for row in layer]
+    return reach
+
+
+if __name__ == "__main__":
+    sys.exit(runpy.run_path(str(Path(__file__).with_name("checker.py")))["main"](sys.argv[1:]))

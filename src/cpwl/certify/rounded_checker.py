@@ -1,0 +1,69 @@
+"""Check a proof for rounded weights, kind "rounded": rounded_checker.py law.json net.json law.proof.json
+
+It needs checker.py beside it, which proves the exact network inside and hands proofs of this kind over to here; so
+either of the two may be called, for proofs of every kind. Only the standard library, only integers and fractions. Why
+this is a proof is in docs/proof.md.
+"""
+
+import math
+import runpy
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+Form = dict[int, int | Fraction]  # the weights of a neuron; its bias is the coefficient after the last input's
+Network = list[list[Form]]
+Bound = Fraction | tuple[Fraction, Fraction]  # a number, or (a, b) for a + b max |x_i|
+
+
+def rounded(checker: Any, function: Any, network: Any, proof: Any) -> Bound:
+    """The proven bound: the weights are near those of an exact network that has a proof of its own.
+
+    `checker` has the functions of checker.py."""
+    n, outputs, pieces = checker.read_function(function)
+    layers = checker.read_network(network, n, outputs)
+    head = {"format": "cpwl-proof", "version": 1, "kind": "rounded", "inputs": n, "error_bound": Any, "box": Any}
+    *_, stated, box, meant, inner = checker.read(proof, head | {"network": Any, "proof": {str: Any}}, "proof")
+    equal = inner.get("kind") in ("bends", "line") and checker.check(function, meant, inner) == 0
+    checker.need(equal, "proof.proof", "it must show equality")
+    exact = checker.read_network(meant, n, outputs)
+    checker.need([*map(len, exact)] == [*map(len, layers)], "network", "its layers are not those of the exact one")
+    checker.rounding([[{}]], box, n, pieces)  # every piece is in the box
+    bounds = checker.read(stated if type(stated) is list else [stated, 0], [checker.Rational, 2], "error_bound")
+    for k in (0, 1):  # sizes and differences are at most a + b max |x_i|: first all the a, then all the b
+        size = [Fraction(k)] * n
+        if box is not None:
+            size = [(1 - k) * max(abs(Fraction(box["low"][i])), abs(Fraction(box["high"][i]))) for i in range(n)]
+        off = difference(layers, exact, size, Fraction(1 - k))
+        small = off is not None and off <= bounds[k] < 10**300
+        checker.need(small, "network", "its weights are off by more than error_bound, or by 10^300")
+    return (Fraction(bounds[0]), Fraction(bounds[1])) if type(stated) is list else Fraction(bounds[0])
+
+
+def difference(layers: Network, exact: Network, size: list[Fraction], one: Fraction) -> Fraction | None:
+    """How far the outputs of two networks are apart, for inputs of these sizes; `one` is the size of the number 1. None
+    if something on the way is 10^300 or more."""
+    off = [Fraction(0)] * len(size)
+    for real, meant in zip(layers, exact, strict=True):
+        size, off = [*size, one], [*off, Fraction(0)]  # a bias is multiplied with 1
+        moved = [{j: v.get(j, 0) - w.get(j, 0) for j in v | w} for v, w in zip(real, meant, strict=True)]
+        off = [total(d, size) + total(v, off) for d, v in zip(moved, real, strict=True)]
+        size = [total(w, size) for w in meant]
+        if max([*size, *off]) >= 10**300:
+            return None
+        size, off = [up(x) for x in size], [up(x) for x in off]
+    return max(off)
+
+
+def total(weights: Form, sizes: list[Fraction]) -> Fraction:
+    return sum((abs(Fraction(x)) * sizes[j] for j, x in weights.items()), Fraction(0))
+
+
+def up(x: Fraction) -> Fraction:
+    """A short number that is not smaller."""
+    return Fraction(math.nextafter(x, math.inf)) if x else x
+
+
+if __name__ == "__main__":
+    sys.exit(runpy.run_path(str(Path(__file__).with_name("checker.py")))["main"](sys.argv[1:]))
