@@ -27,15 +27,13 @@ from cpwl.construct.gate_lowering import Gate, lower, shared_columns
 from cpwl.construct.gate_multiplier import common_integers, crossings, keeps_sign, rounded_up, sharp_range
 from cpwl.construct.hinge import hinge
 from cpwl.construct.planar_bends import PlanarBends, find_bends, signed, with_edges_only
-from cpwl.construct.plan import Plan
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import sign
 from cpwl.exact.rational import to_float
 from cpwl.function import CPWL
-from cpwl.function.sample import sample
 from cpwl.network import Network
 
-__all__ = ["LineGates", "line_gates", "plan_line_gates"]
+__all__ = ["LineGates", "line_gates"]
 
 _SHARP = 2**24  # products of crossings and hinges up to which multipliers are sharp
 _MANY = 2000  # gates up to which they are
@@ -94,11 +92,6 @@ def line_gates(p: CPWL, *, spare: bool = True) -> LineGates:
     network, hinges = lower(bends, alpha, gates, keep=not spare)
     on = len(np.unique(chosen.owner))
     return LineGates(network, count, hinges, on, len(bends.vertices), tuple(gates), bends.lines, sharp)
-
-
-def plan_line_gates(p: CPWL) -> Plan:
-    """The plan of the same network. Which hinges are spared depends on the multipliers, so that all is chosen by then."""
-    return Plan.of("gates", line_gates(p).network, sample(p).points)
 
 
 def _glue(
