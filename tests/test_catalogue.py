@@ -21,7 +21,7 @@ EVERY = [case.name for case in CASES]
 EXACT = names(without="float")
 MAX_MIN = ("lattice", "paper")
 # Gates of random tables in space may be right and yet neither proved nor refuted.
-OPEN = ("delaunay_space", "delaunay_in_four", "delaunay_space_to_repair", "delaunay_in_four_to_repair")
+OPEN: tuple[str, ...] = ()
 # Bends of float data are not exact: there only the max-min forms have proofs.
 BOTH = [(n, c) for n in EVERY for c in (CONSTRUCTIONS if n in EXACT else ("auto", *MAX_MIN))]
 

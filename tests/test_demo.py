@@ -41,10 +41,10 @@ def rows(folder: Path) -> list[Row]:
 
 
 def test_every_file_is_there_and_no_other(rows: list[Row], folder: Path) -> None:
-    """Five files a function, the checker, one report, and nothing half-written."""
+    """Five files a function, the two checkers, one report, and nothing half-written."""
     ends = (".json", ".onnx", ".proof.json", ".network.json", ".exact.proof.json")
     names = {f"{slug}{end}" for slug in EXAMPLES for end in ends}
-    assert {path.name for path in folder.iterdir()} == names | {"report.html", "checker.py"}
+    assert {path.name for path in folder.iterdir()} == names | {"report.html", "checker.py", "rounded_checker.py"}
     assert {path.name for row in rows for path in row.files} == names
 
 

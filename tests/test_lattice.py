@@ -10,11 +10,15 @@ from functions import abs_sum, delaunay, five_pieces, three_piece_cut
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from rational_pieces import cut_up, piece_data, random_maxmin, rings
+from shared_cases import SHARED_CASES
 
 from cpwl import CPWL, ConstructionError, InputError, certify, compile
 from cpwl.construct.lattice import lattice
+from cpwl.construct.lattice_plan import plan_lattice, shared_lattice
 from cpwl.exact.rational import fraction_array
+from cpwl.formats.json import load
 from cpwl.function.shallow import random_shallow
+from cpwl.show.bench_functions import delaunay as table
 
 small = st.integers(-3, 3)
 
@@ -256,3 +260,130 @@ def test_no_row_is_superfluous(name):
     rows = [frozenset(row) for row in lattice(PLANAR[name]).rows]
     assert not any(a < b or (a == b and i != j) for i, a in enumerate(rows) for j, b in enumerate(rows))
     assert all(len(row) == len(set(row)) for row in lattice(PLANAR[name]).rows)
+
+
+# --- shared lattices: a monotone expression, all outputs together ---------------------------------------------------
+
+
+def assert_shared(p):
+    """The network is proved equal to the function, and not larger than the plain max of mins."""
+    made = shared_lattice(p)
+    assert certify(p, made.network).error_bound == 0
+    return made
+
+
+@pytest.mark.parametrize("name", sorted({**PLANAR, **BASES}))
+def test_shared_lattices_are_proved(name):
+    """Every small example, whether Algorithm 1 is wrong on it or not; no larger than rows lowered one by one."""
+    p = {**PLANAR, **BASES}[name]
+    assert assert_shared(p).network.sizes.neurons <= lattice(p).network.sizes.neurons
+
+
+@pytest.mark.parametrize(("n", "points", "seed"), DELAUNAY)
+def test_shared_delaunay_interpolants(n, points, seed):
+    """Random interpolants; and the plan says what is built."""
+    p = delaunay(n, points, seed)
+    made = assert_shared(p)
+    plan = plan_lattice(p)
+    assert plan.sizes == plan.build().sizes == made.network.sizes
+    assert plan.magnitude >= 0
+
+
+@given(st.integers(1, 3), st.data())
+@settings(max_examples=30)
+def test_shared_max_min_expressions(n, data):
+    """Every max-min expression on R^n compiles to a network that is proved."""
+    k = data.draw(st.integers(1, 5))
+    f = data.draw(st.lists(st.lists(small, min_size=n + 1, max_size=n + 1), min_size=k, max_size=k))
+    rows = data.draw(st.lists(st.lists(st.integers(0, k - 1), min_size=1, max_size=3), min_size=1, max_size=3))
+    assert_shared(CPWL.from_maxmin(f, rows))
+
+
+@given(st.sampled_from(sorted(BASES)), st.data())
+@settings(max_examples=15)
+def test_shared_lattices_of_pieces_cut_up(name, data):
+    """However the pieces are cut further, the network is proved for both versions."""
+    p = BASES[name]
+    normals = data.draw(st.lists(st.lists(small, min_size=p.dim, max_size=p.dim), min_size=1, max_size=6))
+    assert certify(p, assert_shared(cut_up(p, normals)).network).error_bound == 0
+
+
+def test_outputs_share():
+    """Two outputs with the same kinks take hardly more neurons than one; an output that is repeated takes none."""
+    points, cells = [[0, 0], [3, 0], [0, 3], [1, 1]], [[0, 1, 3], [0, 2, 3], [1, 2, 3]]
+    one = CPWL.from_simplices(points, cells, [0, 0, 0, 1])
+    two = CPWL.from_simplices(points, cells, [[0, 0], [0, 0], [0, 0], [1, 1]])
+    assert assert_shared(two).network.sizes.neurons == assert_shared(one).network.sizes.neurons
+
+
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("sign", [1, -1], ids=["convex", "concave"])
+def test_convex_and_concave_functions_are_one_extremum(n, sign):
+    """The expression has every component once, and the network a step for each but one."""
+    rng = np.random.default_rng(n)
+    tangents = np.unique(rng.integers(-4, 5, (9, n)), axis=0)
+    laws = [[*(2 * t), -int(t @ t)] for t in tangents]
+    p = CPWL.from_maxmin(laws, [[m] for m in range(len(laws))])
+    made = assert_shared(p if sign > 0 else negative(p))
+    assert made.formulas[0].leaves == p.num_components
+    assert made.formulas[0].kind == ("max" if sign > 0 else "min")
+
+
+def negative(p):
+    laws = p.laws.integer()[:, 0]
+    rows = [np.array(piece.rows) for piece in piece_data(p)]
+    gradient = [[-Fraction(v, law[-1]) for v in law[:-2]] for law in laws]
+    offset = [-Fraction(law[-2], law[-1]) for law in laws]
+    return CPWL.from_pieces([r[:, :-1].tolist() for r in rows], [r[:, -1].tolist() for r in rows], gradient, offset)
+
+
+CASES = {"mpc_double_integrator_27": 19, "mpc_double_integrator_83": 47, "mpqp_3d_55": 150}
+
+
+@pytest.mark.parametrize("name", sorted(CASES.keys() & SHARED_CASES.keys()))
+def test_sizes_of_control_laws(name):
+    """Three explicit control laws: fewer neurons than were asked for, and a proven bound far below the tolerance."""
+    p = load(SHARED_CASES[name])
+    made = shared_lattice(p)
+    assert made.network.sizes.neurons <= CASES[name]
+    proof = certify(p, made.network)
+    assert proof.proved
+    assert 0 <= proof.error_bound < 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "points", "most"), [(2, 42, 352), (3, 16, 626), (4, 7, 1772)])
+def test_sizes_of_random_tables(n, points, most):
+    """Means over three tables in a box, with a proof of each."""
+    functions = [table(n, points, seed) for seed in range(3)]
+    assert np.mean([assert_shared(p).network.sizes.neurons for p in functions]) <= most
+
+
+def test_a_convex_function_of_twenty_planes():
+    """Tangent planes of a paraboloid, on all of R^2."""
+    rng = np.random.default_rng(0)
+    tangents = fraction_array(rng.integers(-99, 100, (20, 2))) / 50
+    laws = [[2 * a, 2 * b, -a * a - b * b] for a, b in tangents]
+    assert assert_shared(CPWL.from_maxmin(laws, [[m] for m in range(20)])).network.sizes.neurons <= 42
+
+
+@pytest.mark.parametrize("heights", [[0, 2, 2, 1, 1, 3, 1, -1]])
+def test_shared_lattices_name_a_domain_that_is_not_convex(heights):
+    """With two points between which the segment leaves the domain."""
+    p = corner(heights)
+    with pytest.raises(InputError, match="domain is not convex") as caught:
+        shared_lattice(p)
+    assert leaves_the_domain(p, caught.value.details["point"], caught.value.details["other"])
+
+
+@given(st.lists(st.integers(-4, 4), min_size=8, max_size=8))
+@settings(max_examples=20)
+def test_shared_lattices_on_an_l(heights):
+    """On an L of three squares every function is proved, or its domain is found not to be convex."""
+    p = corner(heights)
+    try:
+        made = shared_lattice(p)
+    except InputError as error:
+        assert leaves_the_domain(p, error.details["point"], error.details["other"])
+    else:
+        assert certify(p, made.network).error_bound == 0

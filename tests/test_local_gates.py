@@ -1,16 +1,20 @@
 """Gate networks in any dimension: equal to the function in rationals, and of the size that the formula says."""
 
+import itertools
 import random
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from functions import abs_sum, five_pieces
+from functions import abs_sum, delaunay, five_pieces
 from scipy.spatial import Delaunay
 
-from cpwl import CPWL
+from cpwl import CPWL, certify
 from cpwl.construct import gate_bounds
+from cpwl.construct.gates import gates, plan_gates
 from cpwl.construct.local_gates import local_gates
+from cpwl.construct.peel import peel
+from cpwl.construct.plane_cover import cover
 from cpwl.errors import ConstructionError
 from cpwl.function.shallow import from_hidden_layer
 
@@ -51,6 +55,29 @@ def in_a_plane():
     draw = random.Random(4)
     laws = [[a + b, a - b, 3, c] for a, b, c in ([draw.randint(-9, 9) for _ in range(3)] for _ in range(6))]
     return CPWL.from_maxmin(laws, [[0, 1, 2], [3, 4], [4, 5]])
+
+
+def pyramid(centre):
+    """Four affine functions of which the least is a bump around a point of space, above 0 near it only."""
+    up = [[4 * (i == j) for j in range(3)] + [8 - 4 * centre[i]] for i in range(3)]
+    return [*up, [-3, -3, -3, 8 + 3 * sum(centre)]]
+
+
+def hinges_and_bumps(hinges, centres):
+    """max(0, bumps) plus a sum of hinges on R^3, as a max-min expression."""
+    components, rows = [], []
+    for chosen in itertools.product((0, 1), repeat=len(hinges)):
+        base = [sum(h[k] for h, on in zip(hinges, chosen, strict=True) if on) for k in range(4)]
+        for member in [[[0] * 4], *map(pyramid, centres)]:
+            rows.append([len(components) + k for k in range(len(member))])
+            components += [[u + v for u, v in zip(base, f, strict=True)] for f in member]
+    return CPWL.from_maxmin(components, rows)
+
+
+def on_one_mesh(*values):
+    """Several outputs on the Delaunay triangulation of random points of space."""
+    points = np.random.default_rng(3).integers(0, 100, size=(12, 3))
+    return CPWL.from_simplices(points, Delaunay(points).simplices, np.stack(values, axis=1))
 
 
 TABLES = {
@@ -213,6 +240,150 @@ def test_vector_outputs():
     assert made.network(points).tolist() == p(points).tolist()
     alone = [CPWL.from_simplices(p.mesh.points, p.mesh.simplices, p.mesh.values[:, j]) for j in range(2)]
     assert made.network.sizes.neurons < sum(local_gates(q).network.sizes.neurons for q in alone)
+
+
+def test_dependent_outputs():
+    """An output that is a combination of others, up to an affine function, costs no hinge and no gate."""
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(-9, 9, size=(2, 12))
+    one, two = on_one_mesh(a), on_one_mesh(a, b)
+    sizes = {p: local_gates(p).network.sizes.neurons for p in (one, two)}
+    assert local_gates(on_one_mesh(a, 2 * a)).network.sizes.neurons == sizes[one]
+    assert local_gates(on_one_mesh(a, b, a + b)).network.sizes.neurons == sizes[two]
+    assert local_gates(on_one_mesh(a, a + one.mesh.points[:, 0].astype(int))).gates == local_gates(one).gates
+
+
+@pytest.mark.parametrize("share", [0.3, 1.0])
+def test_outputs_together_are_right(share):
+    """Outputs that need gates at different faces are right together, exactly, and take no more than apart."""
+    rng = np.random.default_rng(2)
+    values = rng.integers(-9, 9, size=(3, 12)) * (rng.random((3, 12)) < share)
+    p = on_one_mesh(*values)
+    made = local_gates(p)
+    points = fraction_points(p, random.Random(0))
+    assert made.network(points).tolist() == p(points).tolist()
+    apart = [local_gates(on_one_mesh(v)).network.sizes.neurons for v in values]
+    assert made.network.sizes.neurons <= sum(apart)
+
+
+def fraction_points(p, draw):
+    """A rational point of each simplex of a table."""
+    mesh, points = p.mesh, []
+    corners = [[Fraction(int(v), int(row[-1])) for v in row[:-1]] for row in mesh.corners]
+    for simplex in mesh.simplices.tolist():
+        weight = [draw.randint(1, 9) for _ in simplex]
+        points.append(
+            [sum(w * corners[v][c] for w, v in zip(weight, simplex, strict=True)) / sum(weight) for c in range(p.dim)]
+        )
+    return np.array(points, dtype=object)
+
+
+def test_a_hinge_more_is_a_neuron_more():
+    """However a hinge through all of space cuts the pieces of a bump, it costs one neuron."""
+    alone = local_gates(hinges_and_bumps([], [(0, 0, 0)])).network.sizes.neurons
+    p = hinges_and_bumps([[-3, 1, 2, 1]], [(0, 0, 0)])
+    made = local_gates(p)
+    assert made.network.sizes.neurons == alone + 1
+    points = rational_points(p, random.Random(5), 100)
+    assert made.network(points).tolist() == p(points).tolist()
+
+
+def test_two_bumps_take_no_more_than_each():
+    """Two bumps far apart take no more neurons than the two alone, and share what carries sums."""
+    alone = local_gates(hinges_and_bumps([], [(0, 0, 0)])).network.sizes.neurons
+    assert local_gates(hinges_and_bumps([], [(0, 0, 0), (40, 7, 3)])).network.sizes.neurons < 2 * alone
+
+
+def test_peeling():
+    """What comes off as hinges and what is left add up to the function, exactly, and fewer pieces are left."""
+    p = hinges_and_bumps([[-3, 1, 2, 1]], [(0, 0, 0)])
+    peeled = peel(p)
+    assert peeled.rest.num_pieces < p.num_pieces
+    x = rational_points(p, random.Random(6), 60)
+    total = peeled.rest(x)[:, 0]
+    for (*a, c), (jump,) in peeled.hinges.items():
+        total = total + jump * np.maximum((x * np.array(a, dtype=object)).sum(axis=1) + c, 0)
+    assert total.tolist() == p(x)[:, 0].tolist()
+
+
+def test_nothing_to_peel():
+    """Where every hyperplane of bends cuts a piece nothing comes off."""
+    assert peel(hinges_and_bumps([], [(0, 0, 0)])) is None
+
+
+def test_cover_is_one():
+    """Every element gets a set that contains it, and few sets are taken: as few as possible where that is known."""
+    draw = random.Random(0)
+    for _ in range(20):
+        sets = {k: sorted(draw.sample(range(9), draw.randint(1, 4))) for k in range(8)} | {8: list(range(0, 9, 2))}
+        sets |= {9 + k: [k] for k in range(9)}
+        chosen = cover(sets)
+        assert all(e in sets[key] for e, key in chosen.items())
+        assert sorted(chosen) == list(range(9))
+        least = next(
+            k
+            for k in range(1, 10)
+            if any(
+                set().union(*(sets[key] for key in some)) == set(range(9)) for some in itertools.combinations(sets, k)
+            )
+        )
+        assert len(set(chosen.values())) == least
+
+
+@pytest.mark.parametrize("name", {**TABLES, **EVERYWHERE})
+def test_plan(name):
+    """The plan of gates says the sizes exactly, before the network is built."""
+    plan = plan_gates({**TABLES, **EVERYWHERE}[name]())
+    assert plan.construction == "gates"
+    assert plan.sizes == plan.build().sizes
+
+
+def test_predicted_rounding():
+    """Float32 evaluation is off by the predicted magnitude, up to a factor of 10 either way."""
+    p = delaunay(3, 16, 2)
+    plan = plan_gates(p)
+    layers = [(w.astype(np.float32), b.astype(np.float32)) for w, b in plan.build().layers]
+    rng = np.random.default_rng(0)
+    share = rng.dirichlet(np.ones(4), (20, p.num_pieces))
+    x = np.einsum("mqk,qkn->mqn", share, p.mesh.points[p.mesh.simplices]).reshape(-1, 3).astype(np.float32)
+    h = x.T
+    for k, (weight, bias) in enumerate(layers):
+        h = weight @ h + bias[:, None]
+        h = np.maximum(h, 0) if k + 1 < len(layers) else h
+    error = np.nanmax(np.abs(h[0].astype(np.float64) - p(x.astype(np.float64))[:, 0]))
+    predicted = plan.magnitude * 2.0**-24
+    assert predicted / 10 < error < predicted * 10
+
+
+def test_progress():
+    """Progress is told, and an interrupt from within it ends the work."""
+    seen = []
+    gates(TABLES["space"](), progress=lambda done, total, what: seen.append((done, total, what)))
+    assert seen[0][0] == 0
+    assert seen[-1][0] == seen[-1][1]
+
+    def stop(done, _total, _what):
+        if done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        gates(TABLES["space"](), progress=stop)
+
+
+@pytest.mark.parametrize(("n", "count", "seed"), [(3, 12, 0), (3, 13, 1), (4, 8, 2), (4, 9, 3)])
+def test_random_tables_are_proved(n, count, seed):
+    """Gates of random tables are not only right: there is a proof."""
+    p = delaunay(n, count, 1000 + seed)
+    assert certify(p, gates(p)).error_bound == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(("n", "counts"), [(3, (12, 16, 20, 26)), (4, (10, 11, 12))])
+def test_more_random_tables_are_proved(n, counts, seed):
+    """The same for larger tables, with 20 to 100 cells."""
+    p = delaunay(n, counts[seed % len(counts)], 1000 + seed)
+    assert certify(p, gates(p)).error_bound == 0
 
 
 @pytest.mark.parametrize("name", ["space", "grid 2", "max-min 6"])

@@ -87,6 +87,48 @@ def test_reads_modules(case):
     np.testing.assert_allclose(from_torch(MODULES[case])(x), run(MODULES[case], x), rtol=0, atol=1e-5)
 
 
+IMAGES = {
+    "convolution": (nn.Sequential(nn.Conv2d(2, 3, 2), nn.ReLU(), nn.Flatten(), nn.Linear(36, 2)), (2, 4, 5)),
+    "convolution, all options": (nn.Conv2d(2, 4, (2, 3), stride=2, padding=1, dilation=(1, 2), groups=2), (2, 6, 7)),
+    "convolution to the same size": (nn.Conv2d(1, 2, (3, 5), padding="same", dilation=(2, 1), bias=False), (1, 5, 5)),
+    "one dimension": (nn.Sequential(nn.Conv1d(1, 2, 3), nn.ReLU(), nn.Conv1d(2, 1, 2)), (1, 7)),
+    "batch normalization": (nn.Sequential(nn.Conv2d(1, 3, 2), nn.BatchNorm2d(3), nn.ReLU()).eval(), (1, 3, 3)),
+    "averages": (nn.Sequential(nn.AvgPool2d(2, padding=1), nn.Conv2d(1, 1, 2)), (1, 4, 4)),
+    "maxima": (nn.Sequential(nn.MaxPool2d(2), nn.Conv2d(1, 1, 2)), (1, 5, 4)),
+    "leaky": (nn.Sequential(nn.Linear(3, 4), nn.LeakyReLU(0.125), nn.Linear(4, 2)), (3,)),
+    "prelu": (nn.Sequential(nn.Conv1d(1, 3, 2), nn.PReLU(3)), (1, 4)),
+    "clipped": (nn.Sequential(nn.Linear(3, 4), nn.ReLU6(), nn.Linear(4, 3), nn.Hardtanh(-0.5, 0.25)), (3,)),
+    "normalised vector": (nn.Sequential(nn.BatchNorm1d(3, affine=False), nn.Linear(3, 1)).eval(), (3,)),
+}
+
+
+@pytest.mark.parametrize("case", IMAGES)
+def test_reads_other_layers(case):
+    """PyTorch and the network agree on samples of the given shape, up to float64 rounding."""
+    torch.manual_seed(0)
+    module, shape = IMAGES[case]
+    module = module.double()
+    for layer in module.modules():
+        if isinstance(layer, nn.modules.batchnorm._BatchNorm):
+            layer.running_mean.uniform_(-1, 1)
+            layer.running_var.uniform_(0.5, 2)
+    x = np.random.default_rng(0).normal(size=(20, int(np.prod(shape))))
+    theirs = run(module, x.reshape(20, *shape)).reshape(20, -1)
+    network = from_torch(module, shape=shape)
+    np.testing.assert_allclose(network(x), theirs, rtol=0, atol=1e-12)
+
+
+def test_integer_weights_are_exact():
+    """On integers PyTorch computes without rounding: rational values are equal to its own."""
+    rng = np.random.default_rng(0)
+    module = nn.Sequential(nn.Linear(2, 4), nn.LeakyReLU(0.5), nn.Linear(4, 3), nn.ReLU6(), nn.Linear(3, 1))
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.copy_(torch.tensor(rng.integers(-3, 4, size=parameter.shape)))
+    x = rng.integers(-4, 5, size=(20, 2))
+    assert (from_torch(module)(x.astype(object)) == run(module, x)).all()
+
+
 class Doubled(nn.Linear):
     """A layer that is not what it looks like."""
 
@@ -115,7 +157,13 @@ def with_hook():
         (nn.Sequential(with_hook()), "has hooks"),
         (nn.Sequential(nn.ReLU()), "no layer with weights"),
         (nn.Linear(2, 2, dtype=torch.complex64), "must be real floats"),
-        (nn.Conv2d(1, 1, 1), r"the module \(Conv2d\) is not one of"),
+        (nn.Conv2d(1, 1, 1), r"the module \(Conv2d\) needs the shape of a sample"),
+        (
+            nn.Sequential(nn.Linear(2, 3), nn.Linear(2, 3)),
+            r"module `1` \(Linear\) does not fit an input of shape \(3,\)",
+        ),
+        (nn.Sequential(nn.BatchNorm1d(2)), r"module `0` \(BatchNorm1d\) normalises by the batch at hand"),
+        (nn.Sequential(nn.Linear(2, 2), nn.Softmax(1)), r"module `1` \(Softmax\) is not one of"),
     ],
 )
 def test_refuses_other_modules(module, message):

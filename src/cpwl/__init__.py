@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version as _version
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from cpwl import bounds
-from cpwl.certify.prove import Certificate, certify
-from cpwl.compiler import Compiled, compile
 from cpwl.errors import (
     ConstructionError,
     CpwlError,
@@ -17,20 +15,28 @@ from cpwl.errors import (
     ProofError,
     SolverError,
 )
-from cpwl.function import CPWL
-from cpwl.network import Network, Sizes
 
 if TYPE_CHECKING:
+    from cpwl import bounds
+    from cpwl.certify.prove import Certificate, certify
+    from cpwl.compiler import Compiled, compile
+    from cpwl.compressor import Compressed, compress
+    from cpwl.equality import Verdict, equal
+    from cpwl.extract import extract
     from cpwl.formats.json import load, save
     from cpwl.formats.onnx import from_onnx, to_onnx
+    from cpwl.formats.sklearn import from_sklearn
     from cpwl.formats.torch import from_torch, to_torch
+    from cpwl.function import CPWL
+    from cpwl.network import Network, Sizes
 
-__version__ = _version("cpwl")
+    __version__: str
 
 __all__ = [
     "CPWL",
     "Certificate",
     "Compiled",
+    "Compressed",
     "ConstructionError",
     "CpwlError",
     "CpwlWarning",
@@ -40,10 +46,15 @@ __all__ = [
     "ProofError",
     "Sizes",
     "SolverError",
+    "Verdict",
     "bounds",
     "certify",
     "compile",
+    "compress",
+    "equal",
+    "extract",
     "from_onnx",
+    "from_sklearn",
     "from_torch",
     "load",
     "save",
@@ -51,9 +62,23 @@ __all__ = [
     "to_torch",
 ]
 
-# Formats bring libraries of their own: they are imported when first asked for.
-_FORMATS = {
+# Where each public name lives. A module is imported when a name of it is first asked for: solvers, sparse matrices and
+# file formats bring libraries of their own.
+_HOME = {
+    "CPWL": "cpwl.function",
+    "Certificate": "cpwl.certify.prove",
+    "Compiled": "cpwl.compiler",
+    "Compressed": "cpwl.compressor",
+    "Network": "cpwl.network",
+    "Sizes": "cpwl.network",
+    "Verdict": "cpwl.equality",
+    "certify": "cpwl.certify.prove",
+    "compile": "cpwl.compiler",
+    "compress": "cpwl.compressor",
+    "equal": "cpwl.equality",
+    "extract": "cpwl.extract",
     "from_onnx": "cpwl.formats.onnx",
+    "from_sklearn": "cpwl.formats.sklearn",
     "from_torch": "cpwl.formats.torch",
     "load": "cpwl.formats.json",
     "save": "cpwl.formats.json",
@@ -63,8 +88,32 @@ _FORMATS = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in _FORMATS:
-        from importlib import import_module
+    from importlib import import_module
 
-        return getattr(import_module(_FORMATS[name]), name)
-    raise AttributeError(f"module 'cpwl' has no attribute {name!r}")
+    if name in _HOME:
+        found = getattr(import_module(_HOME[name]), name)
+    elif name == "bounds":
+        found = import_module("cpwl.bounds")
+    elif name == "__version__":
+        from importlib.metadata import version
+
+        found = version("cpwl")
+    else:
+        raise AttributeError(f"module 'cpwl' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Package(ModuleType):
+    """A package in which the function `certify` is not hidden by the folder of the same name once that is imported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOME and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -8,12 +8,15 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
 
-from cpwl.construct.gates import gates
+from cpwl.construct.clamped import plan_clamped
+from cpwl.construct.gates import plan_gates
 from cpwl.construct.hinge import hinge
-from cpwl.construct.lattice import lattice
+from cpwl.construct.lattice_plan import shared_lattice
 from cpwl.construct.paper import paper
 from cpwl.construct.plan import Plan
 from cpwl.construct.select import Minimize
+from cpwl.construct.strips import plan_strips
+from cpwl.construct.univariate import plan_univariate
 from cpwl.errors import ConstructionError
 from cpwl.function import CPWL
 from cpwl.function.lineality import essential_coordinates, on_coordinates
@@ -105,15 +108,27 @@ def _hinge(work: Workpiece) -> Plan:
     return work.built("hinge", hinge(work.exact))
 
 
+def _univariate(work: Workpiece) -> Plan:
+    return plan_univariate(work.exact, work.minimize)
+
+
 def _gates(work: Workpiece) -> Plan:
-    return work.built("gates", gates(work.exact))
+    return plan_gates(work.exact, progress=work.progress)
+
+
+def _clamped(work: Workpiece) -> Plan:
+    return plan_clamped(work.exact)
+
+
+def _strips(work: Workpiece) -> Plan:
+    return plan_strips(work.exact)
 
 
 def _lattice(work: Workpiece) -> Plan:
-    made = [lattice(work.p, j, order=order, progress=work.progress) for j, order in enumerate(work.orders)]
-    work.solves += sum(part.solves for part in made)
-    work.splits += sum(part.splits for part in made)
-    return work.built("lattice", _join([part.network for part in made]))
+    made = shared_lattice(work.p, orders=work.orders, executor=work.executor, progress=work.progress)
+    work.solves += made.solves
+    work.splits += made.splits
+    return work.built("lattice", made.network)
 
 
 def _paper(work: Workpiece) -> Plan:
@@ -137,7 +152,10 @@ TABLE: dict[str, Construction] = {
     c.name: c
     for c in (
         Construction("hinge", "one hidden layer, one neuron a hyperplane, where the jumps are consistent", _hinge),
+        Construction("univariate", "one direction of bends: one or two hidden layers", _univariate),
         Construction("gates", "linear in the pieces, any dimension", _gates),
+        Construction("clamped", "plane, bounded: safe in float32, far terms are exactly 0", _clamped),
+        Construction("strips", "plane, bounded: fewer neurons than pieces, for exact arithmetic", _strips),
         Construction("lattice", "max of mins, for few pieces in many dimensions and for float data", _lattice),
         Construction("paper", "Algorithm 1 as printed, with every row tested", _paper),
     )

@@ -24,7 +24,7 @@ from cpwl.geometry.vertices import corners
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 
-__all__ = ["NotProved", "prove_bends"]
+__all__ = ["NotProved", "places_in", "prove_bends"]
 
 Integers = NDArray[np.object_]
 _FAR = (0, 3, 9, 20, 40, 80)  # powers of ten: an error of 1e-30 in a slope is seen far out
@@ -60,7 +60,7 @@ def prove_bends(p: CPWL, network: Network) -> dict[str, Any]:
     try:
         check(function_document(p), network_document(network), document)
     except Refused as reason:
-        raise NotProved(str(reason), _places(str(reason), points)) from None
+        raise NotProved(str(reason), places_in(str(reason), points)) from None
     return document
 
 
@@ -110,7 +110,7 @@ def _once(p: CPWL) -> Integers:
     return np.array(rows, dtype=object).reshape(len(rows), p.dim + 1)
 
 
-def _places(message: str, points: NDArray[np.float64]) -> list[Any]:
+def places_in(message: str, points: NDArray[np.float64]) -> list[Any]:
     """The point that the checker names, or points far out in the direction that it names."""
     found = re.search(r" at (x =|the end of) \[([^]]*)\]", message)
     if found is None:

@@ -22,14 +22,13 @@ Term = tuple[Rational, Vector]  # a vector with the factor that it has in a sum
 Short = tuple[Fraction, str]  # by how much something falls short, and where
 Form = dict[int, Rational]  # a linear form: its nonzero coefficients; a bias is the coefficient after the last input's
 Forms = list[Form]
+Bound = Fraction | tuple[Fraction, Fraction]  # a number, or (a, b) for a + b max |x_i|
 Value = tuple[int, frozenset[frozenset[int]], Form]  # sign and rows of a max of mins; its form in the neurons (or in x)
 RATIONAL = re.compile(r"[+-]?[0-9]+(/0*[1-9][0-9]*|\.[0-9]+)?")
 COUNT = range(1, sys.maxsize)
 WEIGHTS = {str: Rational}
 NOT_READ = {"domain", "note", "tol"}  # what is proved is proved on every piece, whatever the domain
-
-
-Bound = Fraction | tuple[Fraction, Fraction]  # a number, or (a, b) for a + b max |x_i|
+BESIDE = ("rounded", "near", "line", "clamped", "expression", "strip")  # kinds that a file beside this one checks
 
 
 class Refused(ValueError):
@@ -259,6 +258,7 @@ def rounding(off: list[Forms], box: Any, n: int, pieces: list[Piece]) -> tuple[R
 
 LIMIT = 20000  # regions into which one question may be cut
 Steps = dict[frozenset[int], int]  # a sum of factors times products of indicators of half-spaces, see `Atom.side`
+Jumps = dict[int, Steps]  # one for each plane
 
 
 def dot(u: list[int], v: list[int]) -> int:
@@ -270,9 +270,7 @@ def minus(v: list[int]) -> list[int]:
 
 
 def show(x: list[int]) -> str:
-    short = (
-        [str(Fraction(v, x[-1] or 1)) for v in x[:-1]] if max(map(abs, x)) < 10**500 else "a place with long numbers"
-    )
+    short = [str(Fraction(v, x[-1] or 1)) for v in x[:-1]] if max(map(abs, x)) < 10**500 else "a place far away"
     return f"{'x =' if x[-1] else 'the end of'} {short}"
 
 
@@ -324,10 +322,15 @@ class Cone(NamedTuple):
 def region(n: int, rows: list[list[int]]) -> Cone:
     """The cone over the points where all rows are at least 0."""
     unit = [[int(i == j) for j in range(n + 1)] for i in range(n + 1)]
-    cone = Cone(unit, [], 0)
-    for row in [unit[n], *rows]:
-        cone = cone.cut(row)
-    return cone
+    return functools.reduce(Cone.cut, [unit[n], *rows], Cone(unit, [], 0))
+
+
+def each(todo: list[Any], limit: int, where: str, reason: str) -> Any:
+    """The last one of a list that may grow, again and again until it is empty; `Refused` if that takes too many."""
+    while todo:
+        need(limit, where, reason)
+        limit -= 1
+        yield todo.pop()
 
 
 def local(steps: Steps, sides: dict[int, int]) -> Steps:
@@ -392,43 +395,33 @@ class Circuit:
         more: Form = {self.n + 1 + self.hinges[abs(side)]: Fraction(math.gcd(*row), d)}
         return more if side > 0 else form | more
 
-    def value(self, a: int, x: list[int], known: dict[int, int]) -> int:
-        """Of an atom at a point."""
+    def value(self, a: int, x: list[int], known: dict[int, int], most: bool = False) -> int:
+        """Of an atom at a point; with `most` a bound above, at a sum of points at most the sum of those at each."""
         if a not in known:
             _, row, affine, terms = self.atoms[a]
-            known[a] = dot(row, x) > 0 and dot(affine, x) + sum(c * self.value(b, x, known) for c, b in terms)
-        return known[a]
-
-    def most(self, a: int, x: list[int], known: dict[int, int]) -> int:
-        """A bound above of an atom, sublinear: at a sum of points it is at most the sum of what it is at each."""
-        if a not in known:
-            _, _, affine, terms = self.atoms[a]
-            known[a] = max(0, dot(affine, x) + sum(c * self.most(b, x, known) for c, b in terms if c > 0))
+            read = dot(affine, x) + sum(c * self.value(b, x, known, most) for c, b in terms if c > 0 or not most)
+            known[a] = max(0, read) if most else dot(row, x) > 0 and read
         return known[a]
 
     def need_sign(self, form: Form, sign: int, cone: Cone, where: str) -> None:
         """Shows that `sign` times the form is at least 0 on the cone: by its generators, or else by those of halves."""
         affine, terms, _ = self.whole(form)
         todo = [(cone, [sign * x for x in affine], {a: sign * c for c, a in terms})]
-        for _ in range(LIMIT):
-            if not todo:
-                return
-            part, rest, factors = todo.pop()
+        for part, rest, factors in each(todo, LIMIT, where, f"the sign is not shown with {LIMIT} regions"):
             rest, factors = self.fold(part, rest, dict(factors))
             worst, place = 0, list[int]()
             for g in part.generators():
                 # A concave bound: an atom is at least 0, and at most `most`. At generators only its values count.
                 known: dict[int, int] = {}
-                low = dot(rest, g) + sum(c * self.most(a, g, known) for a, c in factors.items() if c < 0)
+                low = dot(rest, g) + sum(c * self.value(a, g, known, True) for a, c in factors.items() if c < 0)
                 worst, place = (low, g) if low < worst else (worst, place)
             if worst:
                 at, above = dict[int, int](), dict[int, int]()
                 lost = {a: c * self.value(a, place, at) for a, c in factors.items()}
-                lost |= {a: lost[a] - c * self.most(a, place, above) for a, c in factors.items() if c < 0}
+                lost |= {a: lost[a] - c * self.value(a, place, above, True) for a, c in factors.items() if c < 0}
                 need(worst + sum(lost.values()) >= 0, where, "this has the wrong sign at " + show(place))
                 row = self.atoms[max(lost, key=lambda a: lost[a])].row
                 todo += [(part.cut(r), rest, factors) for r in (row, minus(row))]
-        raise Refused(f"{where}: the sign is not shown with {LIMIT} regions")
 
     def fold(self, part: Cone, rest: list[int], factors: dict[int, int]) -> tuple[list[int], dict[int, int]]:
         """The same sum there; atoms that are Y, or 0, all over the cone are replaced by that."""
@@ -445,14 +438,11 @@ class Circuit:
                     kept[a] = c
         return rest, kept
 
-    def bends(self, form: Form, where: str) -> dict[int, Steps]:
+    def bends(self, form: Form, where: str) -> Jumps:
         """For each plane the jump of the slope across it, times a factor: a step function on the plane."""
         _, terms, _ = self.whole(form)
-        todo, jumps = [(c, a, frozenset[int]()) for c, a in terms], dict[int, Steps]()
-        for _ in range(10**7):
-            if not todo:
-                return {k: nonzero for k, steps in jumps.items() if (nonzero := {p: c for p, c in steps.items() if c})}
-            factor, a, inside = todo.pop()
+        todo, jumps = [(c, a, frozenset[int]()) for c, a in terms], Jumps()
+        for factor, a, inside in each(todo, 10**7, where, "there are too many products of indicators"):
             atom = self.atoms[a]
             if -atom.side not in inside:
                 product = inside | {atom.side}  # the form has the term: factor times [product] times atom.affine
@@ -461,29 +451,26 @@ class Circuit:
                     steps, others = jumps.setdefault(abs(s), {}), product - {s}
                     steps[others] = steps.get(others, 0) + (slope if s > 0 else -slope)
                 todo += [(factor * c, b, product) for c, b in atom.terms]
-        raise Refused(f"{where}: there are too many products of indicators")
+        return {k: nonzero for k, steps in jumps.items() if (nonzero := {p: c for p, c in steps.items() if c})}
 
     def is_zero(self, steps: Steps, cone: Cone, where: str) -> bool:
         """Whether a step function is 0 on the cone, but for its boundary and the planes."""
         todo = [(steps, cone)]
-        for _ in range(LIMIT):
-            if not todo:
-                return True
-            steps, part = todo.pop()
+        for steps, part in each(todo, LIMIT, where, f"the bends are not known with {LIMIT} regions"):
             names = {abs(s) for product in steps for s in product}
-            steps = local(steps, {k: part.side(self.planes[k - 1]) for k in names})
-            cuts = set().union(*steps)
-            if steps and not cuts:
+            left = local(steps, {k: part.side(self.planes[k - 1]) for k in names})
+            cuts = set().union(*left)
+            if left and not cuts:
                 return False
-            if steps:
+            if left:
                 row = self.planes[abs(min(cuts)) - 1]
-                todo += [(steps, part.cut(r)) for r in (row, minus(row))]
-        raise Refused(f"{where}: the bends are not known with {LIMIT} regions")
+                todo += [(left, part.cut(r)) for r in (row, minus(row))]
+        return True
 
 
 def read_roles(roles: Any, layers: list[Forms], limits: list[list[int]], circuit: Circuit) -> list[Form]:
     """The outputs as forms. What the proof says of the neurons above the first hidden layer is shown on the way."""
-    regions: dict[tuple[int, ...], Cone] = {}
+    cones: dict[tuple[int, ...], Cone] = {}
     values: list[Form | None] = [{i: 1} for i in range(circuit.n)]
     for l, layer in enumerate(layers[:-1]):
         inputs = [circuit.reads(weights, values, f"layer {l}, neuron {i}") for i, weights in enumerate(layer)]
@@ -496,8 +483,7 @@ def read_roles(roles: Any, layers: list[Forms], limits: list[list[int]], circuit
                 continue
             kind = next((k for k in ("gate", "carry") if type(role) is dict and k in role), "zero")
             side, within = read(role, {kind: sides if kind == "gate" else True, "within": [range(len(limits))]}, where)
-            key = tuple(within)
-            cone = regions[key] = regions.get(key) or region(circuit.n, [limits[r] for r in key])
+            cone = cones[*within] = cones.get((*within,)) or region(circuit.n, [limits[r] for r in within])
             need(side, where, "there is no plane 0")
             if kind != "gate":
                 circuit.need_sign(form, 1 if kind == "carry" else -1, cone, where)
@@ -512,9 +498,7 @@ def read_roles(roles: Any, layers: list[Forms], limits: list[list[int]], circuit
     return [circuit.reads(weights, values, f"output {o}") for o, weights in enumerate(layers[-1])]
 
 
-def check_piece(
-    piece: Piece, cone: Cone, circuit: Circuit, forms: list[Form], bends: list[dict[int, Steps]], j: int
-) -> None:
+def check_piece(piece: Piece, cone: Cone, circuit: Circuit, forms: Forms, bends: list[Jumps], j: int) -> None:
     """The network does not bend inside the piece, and it is the law at points that span it."""
     sides = {k: cone.side(row) for k, row in enumerate(circuit.planes, 1)}
     base = next(g for g, _ in cone.rays if g[-1])
@@ -551,8 +535,7 @@ def check_bends(proof: Any, n: int, pieces: list[Piece], layers: list[Forms]) ->
     for j, piece in enumerate(pieces):
         cone = Cone([], [(mix(1, x, 0, x), 2 ** (n + 1) - 1 - 2**i) for i, x in enumerate(piece.corners or [])], n + 1)
         cone = cone if piece.corners else region(n, [row for row, _ in piece.rows.values()])
-        outside = [g for g in cone.generators() if any(dot(row, g) < 0 for row in rows)]
-        need(not outside, "limits", f"piece {j} is not inside")
+        need(all(dot(row, g) >= 0 for row in rows for g in cone.generators()), "limits", f"piece {j} is not inside")
         if any(g[-1] for g, _ in cone.rays):  # otherwise the piece is empty
             check_piece(piece, cone, circuit, forms, bends, j)
     return Fraction(0)
@@ -565,7 +548,7 @@ def check(function: Any, network: Any, proof: Any) -> Bound:
     need(pieces and layers and len(layers[-1]) == outputs, "files", "no pieces, no layers, or not as many outputs")
     if type(proof) is dict and proof.get("kind") == "bends":
         return check_bends(proof, n, pieces, layers)
-    if type(proof) is dict and (kind := proof.get("kind")) in ("rounded", "near", "line", "expression"):
+    if type(proof) is dict and (kind := proof.get("kind")) in BESIDE:
         beside = Path(__file__).with_name(f"{kind}_checker.py")
         need(beside.is_file(), "proof", f"for this kind {beside.name} must lie beside the checker")
         bound: Bound = runpy.run_path(str(beside))[kind](SimpleNamespace(**globals()), function, network, proof)

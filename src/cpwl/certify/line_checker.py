@@ -1,8 +1,8 @@
-"""Check that a network that bends in one direction is a function, kind "line": line_checker.py law.json net.json law.proof.json
+"""Check a proof for a network on a line, kind "line": line_checker.py law.json net.json law.proof.json
 
-It needs checker.py beside it, which reads the files and hands proofs of this kind over to here; so either of the two may
-be called, for proofs of every kind. Only the standard library, only integers and fractions. Why this is a proof is in
-docs/proof.md.
+It needs checker.py beside it, which reads the files and hands proofs of this kind over to here; so either of the two
+may be called, for proofs of every kind. Only the standard library, only integers and fractions. Why this is a proof is
+in docs/proof.md.
 """
 
 import heapq
@@ -20,7 +20,7 @@ LIMIT = 10**7  # places at which neurons may turn on or off
 class Walk:
     """All neurons on the way along the line of ``t = a . x``: between two places each is affine, and on or off.
 
-    `places` are those where an output may bend, `outputs` has the forms of the outputs before, between and after them."""
+    `places` are those where an output may bend, `outputs` has the outputs' forms before, between and after them."""
 
     def __init__(self, checker: Any, a: list[Fraction], layers: list[list[dict[int, Any]]]) -> None:
         self.need, self.a, self.n = checker.need, a, len(a)
@@ -66,8 +66,8 @@ class Walk:
                 before = self.gives[l]
 
     def pairs(self, l: int) -> dict[int, bool]:
-        """Neurons that read r and -r and are read with opposite weights everywhere: relu(r) - relu(-r) = r, so one may be
-        taken to be always on and the other always off. For rows along `a` there is no need for it."""
+        """Neurons that read r and -r and are read with opposite weights everywhere: relu(r) - relu(-r) = r, so one may
+        be taken to be always on and the other always off. For rows along `a` there is no need for it."""
         neurons, after = self.layers[l], self.layers[l + 1]
         columns: list[dict[int, Any]] = [{} for _ in neurons]
         for k, weights in enumerate(after):
@@ -161,8 +161,8 @@ def line(checker: Any, function: Any, network: Any, proof: Any) -> Fraction:
 
 def check_piece(checker: Any, walk: Walk, piece: Any, generators: list[list[int]], j: int) -> None:
     """On every stretch of `t` that the piece meets the network has the law of the piece."""
-    tops = [(sum(u * v for u, v in zip(walk.a, g, strict=False)), g[-1]) for g in generators]
-    ends = [t / d for t, d in tops if d]
+    tops = [(sum((u * v for u, v in zip(walk.a, g, strict=False)), Fraction(0)), g[-1]) for g in generators]
+    ends = [Fraction(t, d) for t, d in tops if d]
     low = None if any(t < 0 for t, d in tops if not d) else min(ends)
     high = None if any(t > 0 for t, d in tops if not d) else max(ends)
     # Stretch i lies between places i - 1 and i. A piece of one single t meets two at most, which agree there.

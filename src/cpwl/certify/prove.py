@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from dataclasses import dataclass
@@ -13,14 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.certify.bends import NotProved, prove_bends
+from cpwl.certify.clamped import prove_clamped
 from cpwl.certify.documents import network_document
 from cpwl.certify.entries import text
+from cpwl.certify.expression import prove_expression, restored
 from cpwl.certify.float_error import float_error
 from cpwl.certify.maxmin import MaxMinProof, Shortfall
 from cpwl.certify.near import NotNear, prove_near
 from cpwl.certify.recover import NotRecognised, Wiring, recover
 from cpwl.certify.refute import find_difference
 from cpwl.certify.rounding import Box, box_of, deviation, drift, evaluation_bound
+from cpwl.certify.strips import prove_strips
 from cpwl.certify.univariate import bend_direction, prove_line
 from cpwl.errors import InputError, ProofError
 from cpwl.exact.rational import fraction_array
@@ -107,7 +111,9 @@ def certify(
         wiring = recover(network, tables)
         proof = MaxMinProof(p, tables, wiring, progress)
         outputs = [proof.output(j) for j in range(p.outputs)]
-    except (NotRecognised, Shortfall) as reason:
+    except NotRecognised:
+        return _by_expression(p, network, exact, tables, max_error, progress)
+    except Shortfall as reason:
         return _by_bends(p, network, exact, reason, tables, max_error)
     box = box_of(p)
     weights = deviation(network, tables, wiring, box)
@@ -117,6 +123,33 @@ def certify(
         return Certificate(False, None, doubt, None, None)
     document = _document(p, tables, wiring, outputs, bound, box)
     return Certificate(True, bound, "", evaluation_bound(network, wiring, box), document)
+
+
+def _by_expression(
+    p: CPWL,
+    network: Network,
+    exact: Network | None,
+    tables: list[NDArray[np.object_]],
+    max_error: float | None,
+    progress: Progress | None,
+) -> Certificate:
+    """The proof for maxima and minima however they are wired; for rounded weights with the exact network inside."""
+    box = box_of(p)
+    try:
+        meant = network if exact is None else exact
+        if exact is None and network.exact is None:
+            meant = restored(p, network, tables, box)
+        shortfall, document = prove_expression(p, meant, tables, box, progress)
+    except (NotRecognised, Shortfall) as reason:
+        return _by_bends(p, network, exact, reason, tables, max_error)
+    weights = Fraction(0) if meant is network else drift(meant, network, box)
+    bound = _total(shortfall, weights)
+    doubt = _check_size(p, network, bound, max_error, tables)
+    if doubt:
+        return Certificate(False, None, doubt, None, None)
+    if weights != 0:
+        document = _rounded_document(p, meant, bound, box, document)
+    return Certificate(True, bound, "", _evaluation(network, box), document)
 
 
 def _by_bends(
@@ -141,13 +174,16 @@ def _by_bends(
 
 
 def _prove_equal(p: CPWL, network: Network) -> dict[str, Any]:
-    """By a walk along the line where there is one direction of bends, else (or if that is not all) by bends."""
+    """By a walk along the line where all bends have one direction; else for clamped gates, for strips, or by bends."""
     if bend_direction(p) is not None:
         try:
             return prove_line(p, network)
         except NotProved:
             if p.dim == 1:  # there a walk decides
                 raise
+    for prove in (prove_clamped, prove_strips):
+        with contextlib.suppress(NotRecognised):
+            return prove(p, network)
     return prove_bends(p, network)
 
 
@@ -160,10 +196,14 @@ def _bounded(p: CPWL, network: Network, exact: Network | None) -> tuple[Bound, d
     bound = drift(exact, network, box)
     if bound == 0:
         return bound, inner
+    return bound, _rounded_document(p, exact, bound, box, inner)
+
+
+def _rounded_document(p: CPWL, exact: Network, bound: Bound, box: Box | None, inner: dict[str, Any]) -> dict[str, Any]:
     document: dict[str, Any] = {"format": "cpwl-proof", "version": 1, "kind": "rounded", "inputs": p.dim}
     document["error_bound"] = [text(v) for v in bound] if isinstance(bound, tuple) else text(bound)
     document["box"] = None if box is None else box.document()
-    return bound, {**document, "network": network_document(exact), "proof": inner}
+    return {**document, "network": network_document(exact), "proof": inner}
 
 
 def _near(

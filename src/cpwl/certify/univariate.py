@@ -40,7 +40,7 @@ def bend_direction(p: CPWL) -> NDArray[np.object_] | None:
     c = int(np.argmax(first != 0))
     if ((bent * first[c] - bent[:, c : c + 1] * first) != 0).any():
         return None
-    return first if first[c] > 0 else -first
+    return np.asarray(first if first[c] > 0 else -first)
 
 
 def prove_line(p: CPWL, network: Network) -> dict[str, Any]:

@@ -12,8 +12,11 @@ from cpwl.cli.bench import bench
 from cpwl.cli.bounds import bounds
 from cpwl.cli.check import check
 from cpwl.cli.compile import compile
+from cpwl.cli.compress import compress
 from cpwl.cli.demo import demo
 from cpwl.cli.doctor import doctor
+from cpwl.cli.equal import equal
+from cpwl.cli.extract import extract
 from cpwl.cli.figures import figures
 from cpwl.cli.output import run
 
@@ -28,6 +31,9 @@ _app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_ma
 _app.command()(compile)
 _app.command()(check)
 _app.command()(doctor)
+_app.command()(equal)
+_app.command()(compress)
+_app.command()(extract)
 _app.command()(bounds)
 _app.command()(figures)
 _app.command()(demo)

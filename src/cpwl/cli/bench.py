@@ -3,35 +3,47 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cpwl.cli.output import check_output, print_table
+from cpwl.cli.output import check_output
 from cpwl.cli.progress import progress_bar
 
 __all__ = ["bench"]
 
 
 def bench(
+    tables: Annotated[
+        list[str] | None, typer.Argument(metavar="[TABLE]...", help="sizes, speed, ...; all if none is named.")
+    ] = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE.json", readable=False, help="Where the numbers go.")
     ] = Path("out/bench.json"),
-    seeds: Annotated[int, typer.Option(min=1, help="Functions in each family.")] = 3,
-    trials: Annotated[int, typer.Option(min=1, help="Functions for each run time of Algorithm 1.")] = 2,
+    full: Annotated[
+        bool, typer.Option("--full/--quick", help="Take the large sizes and perhaps half an hour, or two minutes.")
+    ] = False,
+    cases: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", exists=True, file_okay=False, help="Functions (*.json) to measure too."),
+    ] = None,
 ) -> None:
-    """Measure sizes by construction, and the run time of Algorithm 1 beside a naive program."""
+    """Measure sizes by construction beside Algorithm 1, and speed beside what one would do instead."""
     output.parent.mkdir(parents=True, exist_ok=True)
     check_output(output)
+    from rich.console import Console
+
     from cpwl.formats.atomic import write_text
-    from cpwl.show.bench import bench_table, measure_sizes
-    from cpwl.show.run_times import measure_run_times, run_time_table
+    from cpwl.show.bench import measure, numbers
 
     with progress_bar() as progress:
-        sizes = measure_sizes(seeds=seeds, progress=progress)
-        times = measure_run_times(trials=trials, pieces=(8, 32), progress=progress)
-    numbers = {"sizes": [row.to_dict() for row in sizes], "run_times": [row.to_dict() for row in times]}
-    write_text(output, json.dumps(numbers, indent=1) + "\n")
-    print_table(bench_table(sizes), "Hidden neurons. Algorithm 1 is counted by its exact formula, and tested.")
-    print_table(run_time_table(times), "Run time of Algorithm 1, ours and a naive program.", f"numbers: {output}")
+        found = measure(tables or (), full=full, cases=cases, progress=progress)
+    write_text(output, json.dumps(numbers(found, full), indent=1) + "\n")
+    # A table has many columns; where nothing says how wide the page is, it is wide.
+    console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 160)
+    for table in found:
+        console.print(table.rich())
+        console.print(table.title, markup=False, soft_wrap=True)
+    console.print(f"numbers: {output}", markup=False, soft_wrap=True)

@@ -18,7 +18,10 @@ from cpwl.geometry.face_to_face import complex_of
 from cpwl.geometry.polyhedra import Polyhedra
 from cpwl.geometry.vertices import Corners
 
-__all__ = ["Divided", "divide", "vertices_of"]
+__all__ = ["CELLS", "Divided", "divide", "vertices_of"]
+
+CELLS = 20_000
+"""Into how many cells pieces that do not meet face to face may be cut."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,11 +35,11 @@ class Divided:
     rest: list[list[Rational]]
 
 
-def divide(p: CPWL) -> Divided | None:
+def divide(p: CPWL, *, limit: int = CELLS) -> Divided | None:
     """The function on its complex, as one of as few coordinates as its pieces and bends have; None if it is affine.
 
     All rows `a` of the pieces lie in the row space of one echelon matrix `T`, so ``a = a_J T`` with its pivots `J`;
-    so do the differences of laws (THEORY 7: cells without lines).
+    so do the differences of laws (THEORY 7: cells without lines). Raises `LimitError` if there are more cells.
     """
     if p.tol != 0:
         raise ConstructionError(
@@ -48,12 +51,12 @@ def divide(p: CPWL) -> Divided | None:
     if not pivots:
         return None
     if len(pivots) == p.dim:
-        complex_, piece = _complex(p)
+        complex_, piece = _complex(p, limit)
         identity = [[fmpq(int(i == j)) for j in range(p.dim)] for i in range(p.dim)]
         return Divided(complex_, laws[piece], identity, [[ZERO] * p.dim for _ in range(p.outputs)])
     exact = p.polyhedra.integer()[:, [*pivots, p.dim]]
     polyhedra = Polyhedra(p.polyhedra.A[:, pivots].copy(), p.polyhedra.b, p.polyhedra.start, exact)
-    complex_, piece = complex_of(polyhedra)
+    complex_, piece = complex_of(polyhedra, limit=limit)
     rest = []
     for row in laws[0]:
         gradient = [fmpq(int(v), int(row[-1])) for v in row[:-2]]
@@ -76,12 +79,12 @@ def _row_space(p: CPWL, laws: NDArray[np.object_]) -> tuple[list[list[Rational]]
     return basis, [next(j for j, v in enumerate(row) if v != 0) for row in basis]
 
 
-def _complex(p: CPWL) -> tuple[Complex, NDArray[np.int64]]:
+def _complex(p: CPWL, limit: int) -> tuple[Complex, NDArray[np.int64]]:
     if p.mesh is not None:
         complex_ = from_simplices(p.mesh.corners, p.mesh.simplices)
         if _meets_face_to_face(p.mesh, p.polyhedra, complex_):
             return complex_, np.arange(p.num_pieces)
-    return complex_of(p.polyhedra)
+    return complex_of(p.polyhedra, limit=limit)
 
 
 def _meets_face_to_face(mesh: Mesh, polyhedra: Polyhedra, complex_: Complex) -> bool:

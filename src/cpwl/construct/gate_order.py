@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
@@ -27,11 +28,19 @@ class Circuit:
         """The number of hidden layers."""
         return max((gate.layer for gate in self.gates), default=1)
 
+    @property
+    def cost(self) -> int:
+        """The number of neurons, up to what all circuits for a function have in common."""
+        planes = {gate.plane for gate in self.gates}
+        for terms in [*self.outputs, *(gate.content for gate in self.gates)]:
+            planes.update(terms.hinges)
+        return len(planes) + sum(gate.layer - 1 for gate in self.gates)
+
 
 def settle(planes: Planes, parts: Sequence[Shared]) -> Circuit:
     """Brings all gates to normal form, from the lowest up, and merges those that are proportional."""
     gates: list[Gate] = []
-    known: dict[Hashable, tuple[int, Rational]] = {}
+    known: dict[Hashable, list[int]] = defaultdict(list)
     for shared in parts:
         for number in reversed(range(len(shared.gates))):  # the users of a gate have smaller numbers
             gate = shared.gates[number]
@@ -41,14 +50,15 @@ def settle(planes: Planes, parts: Sequence[Shared]) -> Circuit:
                 continue
             if not gate.content.hinges and not gate.content.gates:
                 raise InternalError("the two sides of a gate differ on its plane", plane=planes.rows[gate.plane])
-            shape, lead = gate.content.shape()
-            if (gate.plane, shape) not in known:
+            alike = known[gate.plane, gate.content.pattern()]
+            ratios = ((other, gate.content.ratio(gates[other].content)) for other in alike)
+            same, ratio = next(((g, r) for g, r in ratios if r is not None), (len(gates), fmpq(1)))
+            if same == len(gates):
                 gate.layer = 1 + max((gates[g].layer for g in gate.content.gates), default=1)
-                known[gate.plane, shape] = (len(gates), lead)
+                alike.append(same)
                 gates.append(gate)
-            same, first = known[gate.plane, shape]
             for content, factor in users:
-                content.add_gate(same, factor * lead / first)
+                content.add_gate(same, factor * ratio)
     return Circuit(planes.rows, gates, [shared.output for shared in parts])
 
 

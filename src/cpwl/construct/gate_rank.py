@@ -15,14 +15,25 @@ from flint import fmpq
 from cpwl.construct.gate_order import Circuit
 from cpwl.construct.gate_terms import Gate, Rational, Terms
 
-__all__ = ["reduce_rank"]
+__all__ = ["independent", "reduce_rank", "vector"]
 
 K = TypeVar("K", bound=Hashable)
 _Vector = dict[Hashable, Rational]
 
 
 def reduce_rank(circuit: Circuit) -> Circuit:
-    """The circuit with as few gates on each plane and layer as its consumers can tell apart; changes its terms."""
+    """The circuit with as few gates on each plane and layer as its consumers can tell apart; changes its terms.
+
+    What gates of one layer have in common shows once those of the layer below are fewer: so again while it helps.
+    """
+    while True:
+        smaller = _reduce_once(circuit)
+        if len(smaller.gates) == len(circuit.gates):
+            return smaller
+        circuit = smaller
+
+
+def _reduce_once(circuit: Circuit) -> Circuit:
     gates: dict[int, Gate] = dict(enumerate(circuit.gates))
     for k in range(circuit.depth, 1, -1):
         groups: dict[int, list[int]] = defaultdict(list)
@@ -47,8 +58,8 @@ def reduce_rank(circuit: Circuit) -> Circuit:
 def _reduce(gates: dict[int, Gate], group: Sequence[int], readers: Sequence[Terms]) -> None:
     if len(readers) >= len(group) and len(group) == 2:
         return  # gates that are proportional, or used in proportion, are one already
-    needs = [_vector(_combined(gates, group, terms)) for terms in readers]
-    basis, shares = _independent(needs)
+    needs = [vector(_combined(gates, group, terms)) for terms in readers]
+    basis, shares = independent(needs)
     if len(basis) < len(group):
         _replace(gates, group, readers, basis, shares)
 
@@ -91,12 +102,14 @@ def _replace(
             terms.add_gate(numbers[b], weight)
 
 
-def _vector(terms: Terms) -> _Vector:
-    parts = (enumerate(terms.affine), terms.hinges.items(), terms.gates.items())
+def vector(terms: Terms, *, constant: bool = True) -> _Vector:
+    """The coefficients of terms; without `constant`, but for the number added."""
+    affine = terms.affine if constant else terms.affine[:-1]
+    parts = (enumerate(affine), terms.hinges.items(), terms.gates.items())
     return {(kind, i): v for kind, part in enumerate(parts) for i, v in part if v != 0}
 
 
-def _independent(vectors: Sequence[_Vector]) -> tuple[list[int], list[dict[int, Rational]]]:
+def independent(vectors: Sequence[_Vector]) -> tuple[list[int], list[dict[int, Rational]]]:
     """The first independent vectors, and each vector as a combination of those (by their place among them)."""
     rows: list[tuple[Hashable, _Vector, dict[int, Rational]]] = []
     basis: list[int] = []

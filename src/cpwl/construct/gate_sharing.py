@@ -8,16 +8,18 @@ pushed to the faces above by the local formula, down to facets and cells, which 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from math import gcd
 
 from flint import fmpq
 
 from cpwl.construct.gate_needs import find_needs
+from cpwl.construct.gate_pools import Pools, jump_beside, pool
 from cpwl.construct.gate_terms import Gate, Terms
 from cpwl.construct.local_functions import LocalFunctions
 from cpwl.construct.plane_cover import cover
 
-__all__ = ["OUTPUT", "Shared", "share_gates"]
+__all__ = ["OUTPUT", "Shared", "share_gates", "share_jointly"]
 
 OUTPUT = -1
 _TRIES = 8
@@ -35,12 +37,21 @@ class Shared:
         self.gates: list[Gate] = []
         self.users: list[_Kind] = []
         self._numbers: dict[tuple[int, int, _Kind], int] = {}
+        self.corrections: list[tuple[int, int, int, int]] = []
+        """For faces that have another one's gate: which, the plane, and a plane that says which jump to look at."""
         self.uses: list[list[_Use]] = [[{} for _ in range(len(faces))] for faces in local.complex.faces]
 
     @property
     def cost(self) -> int:
         """The number of neurons above the first layer, up to what does not depend on choices."""
         return sum(gate.codimension - 1 for gate in self.gates)
+
+    def of(self, local: LocalFunctions) -> Shared:
+        """The same planes and uses for another function on the complex, without terms."""
+        new = Shared(local)
+        new.gates = [Gate(gate.plane, Terms(local.complex.dim + 1), gate.codimension) for gate in self.gates]
+        new.users, new.uses, new.corrections = self.users, self.uses, self.corrections
+        return new
 
     def gate(self, codimension: int, plane: int, kind: _Kind) -> int:
         """The gate of that plane and use, made if it is new."""
@@ -61,32 +72,63 @@ def share_gates(local: LocalFunctions) -> Shared:
 
     Among covers of equal size at the vertices some lead to fewer gates further up, so several are tried.
     """
-    needs = find_needs(local)
-    size = sum(len(found) for found in needs)
-    tries = max(1, min(_TRIES, _WORK // max(1, size))) if size else 1
-    best = min((_share(local, needs, seed) for seed in range(tries)), key=lambda shared: shared.cost)
+    best = _best(local, find_needs(local), [local])
     _collect(best)
     return best
 
 
-def _share(local: LocalFunctions, needs: list[set[int]], seed: int) -> Shared:
+def share_jointly(functions: Sequence[LocalFunctions]) -> list[Shared]:
+    """The same for several outputs with one choice of planes, so that what they have in common meets in one place."""
+    needs = [set[int]().union(*found) for found in zip(*map(find_needs, functions), strict=True)]
+    best = _best(functions[0].together(functions[1:]), needs, functions)
+    parts = [best.of(local) for local in functions]
+    for part in parts:
+        _collect(part)
+    return parts
+
+
+def _best(local: LocalFunctions, needs: list[set[int]], functions: Sequence[LocalFunctions]) -> Shared:
+    size = sum(len(found) for found in needs)
+    tries = max(1, min(_TRIES, _WORK // max(1, size))) if size else 1
+    pools = pool(functions, _groups(local, needs, len(needs) - 1)) if needs else Pools()
+    ways = [(pools, seed) for seed in range(tries)]
+    if any(i != first for i, first in pools.first.items()):
+        ways.append((Pools(), 0))
+    return min((_share(local, needs, *way) for way in ways), key=lambda shared: shared.cost)
+
+
+def _share(local: LocalFunctions, needs: list[set[int]], pools: Pools, seed: int) -> Shared:
     n, shared = local.complex.dim, Shared(local)
     for d, values in enumerate(local.complex.coefficients()):
         for i in values.nonzero()[0].tolist():
             shared.uses[d][i][OUTPUT] = int(values[i])
     for d in range(n - 1):
+        alike = pools.first if d == n - 2 else {}
         used = [i for i in local.complex.interior(d) if shared.uses[d][i]]
-        gated = [i for i in used if i in needs[d]]
-        for i, (plane, kind) in _choose(shared, needs, d, gated, seed).items():
-            _push_gate(shared, d, i, shared.gate(n - d, plane, kind), plane)
+        pooled: dict[int, _Use] = defaultdict(dict)
+        for i in used:
+            if i in needs[d]:
+                _add(pooled[alike.get(i, i)], shared.uses[d][i], 1)
+        chosen = _choose(shared, needs, d, {i: use for i, use in pooled.items() if use}, seed)
+        for i, (plane, kind) in chosen.items():
+            _push_gate(shared, d, i, shared.gate(n - d, plane, kind), plane, _kind(pooled[i])[1])
         for i in used:
             if i not in needs[d]:
-                for e, j in local.generic_sides(d, i)[0]:
-                    _push(shared, e, j, shared.uses[d][i], (-1) ** (e - d - 1))
+                low = local.generic_sides(d, i)[0]
+            else:  # where all uses of a gate cancel any plane will do, as long as it is the same
+                first = alike.get(i, i)
+                plane = chosen[first][0] if first in chosen else local.bend_planes(d, first)[0]
+                low = local.sides_of(d, i, plane)[1]
+                if i != first:
+                    shared.corrections.append((i, first, plane, pools.across(i, plane)))
+            for e, j in low:
+                _push(shared, e, j, shared.uses[d][i], (-1) ** (e - d - 1))
     return shared
 
 
-def _choose(shared: Shared, needs: list[set[int]], d: int, gated: list[int], seed: int) -> dict[int, tuple[int, _Kind]]:
+def _choose(
+    shared: Shared, needs: list[set[int]], d: int, uses: dict[int, _Use], seed: int
+) -> dict[int, tuple[int, _Kind]]:
     """A plane for each face that needs a gate: few pairs (plane, use)."""
     local = shared.local
     group = _groups(local, needs, d)
@@ -94,20 +136,11 @@ def _choose(shared: Shared, needs: list[set[int]], d: int, gated: list[int], see
     for i in sorted(needs[d]):
         planes[group.get(i, i)].update(local.bend_planes(d, i))
     sets: dict[tuple[int, _Kind], list[int]] = defaultdict(list)
-    for i in gated:
-        kind = _kind(shared.uses[d][i])[0]
+    for i, use in uses.items():
+        kind = _kind(use)[0]
         for plane in sorted(planes[group.get(i, i)]):
             sets[plane, kind].append(i)
-    return cover(sets, family=lambda key: _direction(local, key[0]), seed=seed)
-
-
-def _direction(local: LocalFunctions, plane: int) -> tuple[int, ...]:
-    """What parallel planes have in common."""
-    normal = local.planes.rows[plane][:-1]
-    divisor = gcd(*normal)
-    if next(v for v in normal if v) < 0:
-        divisor = -divisor
-    return tuple(v // divisor for v in normal)
+    return cover(sets, family=lambda key: local.planes.directions[key[0]], seed=seed)
 
 
 def _groups(local: LocalFunctions, needs: list[set[int]], d: int) -> dict[int, int]:
@@ -140,20 +173,18 @@ def _kind(use: _Use) -> tuple[_Kind, int]:
     return tuple((user, v // factor) for user, v in items), factor
 
 
-def _push_gate(shared: Shared, d: int, i: int, gate: int, plane: int) -> None:
-    """``p_F = g- + [l > 0] (g+ - g-)``."""
-    use = shared.uses[d][i]
-    factor = _kind(use)[1]
-    plus, minus = shared.local.sides_of(d, i, plane)
-    for e, j in plus:
-        _push(shared, e, j, {gate: factor}, (-1) ** (e - d - 1))
-    low = {**use, gate: -factor}
-    for e, j in minus:
-        _push(shared, e, j, low, (-1) ** (e - d - 1))
+def _push_gate(shared: Shared, d: int, i: int, gate: int, plane: int, factor: int) -> None:
+    """The terms of ``[l > 0] (g+ - g-)``."""
+    for side, faces in zip((1, -1), shared.local.sides_of(d, i, plane), strict=True):
+        for e, j in faces:
+            _push(shared, e, j, {gate: side * factor}, (-1) ** (e - d - 1))
 
 
 def _push(shared: Shared, e: int, j: int, use: _Use, sign: int) -> None:
-    target = shared.uses[e][j]
+    _add(shared.uses[e][j], use, sign)
+
+
+def _add(target: _Use, use: _Use, sign: int) -> None:
     for user, value in use.items():
         total = target.get(user, 0) + sign * value
         if total:
@@ -174,6 +205,11 @@ def _collect(shared: Shared) -> None:
             laws[user][bend.minus] += value
             if bend.plane is not None:
                 shared.content(user).add_hinge(bend.plane, value * bend.jump)
+    for i, first, plane, across in shared.corrections:
+        more = jump_beside(local, i, plane, across) - jump_beside(local, first, plane, across)
+        if more != 0:
+            for user, value in shared.uses[n - 2][i].items():
+                shared.content(user).add_hinge(plane, value * more)
     for user, cells in laws.items():
         content = shared.content(user)
         for cell, value in sorted(cells.items()):

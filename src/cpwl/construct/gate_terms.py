@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from math import gcd
 from typing import Any, TypeAlias
 
 from flint import fmpq
@@ -36,6 +37,8 @@ class Planes:
     def __init__(self, reference: Plane) -> None:
         self.reference = reference
         self.rows: list[Plane] = []
+        self.directions: list[Plane] = []
+        """For each plane the primitive normal, first entry positive: what parallel planes have in common."""
         self._number: dict[Plane, int] = {}
 
     def number(self, row: Plane) -> tuple[int, int]:
@@ -46,6 +49,8 @@ class Planes:
         if oriented not in self._number:
             self._number[oriented] = len(self.rows)
             self.rows.append(oriented)
+            divisor = gcd(*row[:-1]) * (1 if next(v for v in row if v) > 0 else -1)
+            self.directions.append(tuple(v // divisor for v in row[:-1]))
         return self._number[oriented], sign
 
 
@@ -93,14 +98,22 @@ class Terms:
         """Whether only a number is left."""
         return not self.hinges and not self.gates and all(v == 0 for v in self.affine[:-1])
 
-    def shape(self, *, constant: bool = True) -> tuple[Hashable, Rational]:
-        """What proportional terms have in common, and the factor; without `constant`, up to a number added."""
-        affine = [(i, v) for i, v in enumerate(self.affine if constant else self.affine[:-1]) if v != 0]
-        items = [affine, sorted(self.hinges.items()), sorted(self.gates.items())]
-        lead = next((part[0][1] for part in items[::-1] if part), ZERO)
-        if lead == 0:
-            return (), ZERO
-        return tuple(tuple((i, _key(v / lead)) for i, v in part) for part in items), lead
+    def pattern(self) -> Hashable:
+        """Which terms there are, but for the number added: the same for terms that are proportional."""
+        return frozenset(self.hinges), frozenset(self.gates), tuple(v != 0 for v in self.affine[:-1])
+
+    def ratio(self, other: Terms, *, constant: bool = True) -> Rational | None:
+        """The factor for which these terms are that multiple of the others; None if there is none.
+
+        Without `constant` that is up to a number added. Both must have the same pattern, and not be constant.
+        """
+        mine, theirs = ([*t.hinges.items(), *t.gates.items()] for t in (self, other))
+        pairs = [(v, (other.hinges if i < len(self.hinges) else other.gates)[k]) for i, (k, v) in enumerate(mine)]
+        last = len(self.affine) - (not constant)
+        pairs += zip(self.affine[:last], other.affine[:last], strict=True)
+        assert len(mine) == len(theirs)
+        top, bottom = next(pair for pair in pairs if pair[1] != 0)
+        return top / bottom if all(a * bottom == b * top for a, b in pairs) else None
 
 
 @dataclass(slots=True)
@@ -119,7 +132,3 @@ def _accumulate(table: dict[int, Rational], key: int, value: Rational) -> None:
         table.pop(key, None)
     else:
         table[key] = total
-
-
-def _key(value: Rational) -> tuple[int, int]:
-    return int(value.p), int(value.q)

@@ -13,33 +13,47 @@ from numpy.typing import NDArray
 
 from cpwl.construct.hinge import hinge
 from cpwl.construct.line_gates import line_gates
-from cpwl.construct.local_gates import local_gates
+from cpwl.construct.local_gates import plan_local_gates
+from cpwl.construct.plan import Plan
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.function.lineality import essential_coordinates, on_coordinates
+from cpwl.function.order import Progress
+from cpwl.function.sample import sample
 from cpwl.network import Network, end_to_end, identity, side_by_side
 
-__all__ = ["gates"]
+__all__ = ["gates", "plan_gates"]
 
 
-def gates(p: CPWL) -> Network:
+def gates(p: CPWL, *, progress: Progress | None = None) -> Network:
     """A network whose size is linear in the pieces and their faces.
 
     >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [0, 1, 0], [0, 0, 0]])
     >>> gates(p).sizes.depth <= 3
     True
     """
+    return plan_gates(p, progress=progress).build()
+
+
+def plan_gates(p: CPWL, *, progress: Progress | None = None) -> Plan:
+    """The plan of that network: its sizes, and how it will round.
+
+    >>> plan = plan_gates(CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [0, 1, 0], [0, 0, 0]]))
+    >>> plan.construction, plan.sizes == plan.build().sizes
+    ('gates', True)
+    """
     coordinates = essential_coordinates(p)
     if len(coordinates) == p.dim:
-        return _by_dimension(p)
-    small = on_coordinates(p, coordinates)
-    return _lifted(p, coordinates, _by_dimension(small))
+        return _by_dimension(p, progress)
+    small = _by_dimension(on_coordinates(p, coordinates), progress)
+    return Plan.of("gates", _lifted(p, coordinates, small.build()), sample(p).points)
 
 
-def _by_dimension(p: CPWL) -> Network:
-    if p.dim == 1:
-        return hinge(p)
-    return line_gates(p).network if p.dim == 2 else local_gates(p).network
+def _by_dimension(p: CPWL, progress: Progress | None) -> Plan:
+    if p.dim > 2:
+        return plan_local_gates(p, progress=progress)
+    network = hinge(p) if p.dim == 1 else line_gates(p).network
+    return Plan.of("gates", network, sample(p).points)
 
 
 def _lifted(p: CPWL, coordinates: NDArray[np.int64], network: Network) -> Network:

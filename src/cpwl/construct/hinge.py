@@ -9,6 +9,7 @@ for all pieces. That identity is the proof. The affine rest `r` costs 0, 1 or 2 
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -20,8 +21,10 @@ from cpwl.errors import ConstructionError
 from cpwl.exact.integers import primitive, sign
 from cpwl.function import CPWL
 from cpwl.function.bends import neighbours
+from cpwl.function.lineality import essential_coordinates
+from cpwl.geometry.generators import generators
 from cpwl.geometry.probe import Probe
-from cpwl.geometry.vertices import corners
+from cpwl.geometry.vertices import Corners
 from cpwl.network import Network
 
 __all__ = ["Hinges", "find_hinges", "hinge"]
@@ -53,73 +56,96 @@ def find_hinges(p: CPWL) -> Hinges:
     """The consistent jumps of all bend hyperplanes; a piece that contradicts them is named in the error."""
     if p.tol:
         raise ConstructionError("one hidden layer is found exactly, and this data has a tolerance", tol=p.tol)
+    rows, jump = _jumps(p)
+    on = _sides(p, rows)
+    # Everything that differs between pieces can be seen on the essential coordinates, and there in integers.
+    columns = np.append(essential_coordinates(p), p.dim)
+    forms = np.concatenate([rows[:, :-1], -rows[:, -1:]], axis=1)
     laws = p.laws.integer()
-    rows, jump = _jumps(p, laws)
-    on = np.array([_sides(p, row) for row in rows], dtype=object).reshape(len(rows), p.num_pieces).T
-    hinges = np.concatenate([rows[:, :-1], -rows[:, -1:]], axis=1)
-    rest = np.zeros((p.num_pieces, p.outputs, p.dim + 1), dtype=object)
+    rest = np.zeros((p.outputs, p.dim + 1), dtype=object)
     for o in range(p.outputs):
-        exact = np.array([[Fraction(v, law[-1]) for v in law[:-1]] for law in laws[:, o]], dtype=object)
-        rest[:, o] = exact - on.dot(hinges * jump[:, o : o + 1])
-    wrong = np.flatnonzero((rest != rest[:1]).any(axis=(1, 2)))
-    if len(wrong):
-        raise ConstructionError(f"piece {wrong[0]} does not follow the jumps of one hidden layer", piece=int(wrong[0]))
-    return Hinges(rows, jump, rest[0])
+        below = math.lcm(*(w.denominator for w in jump[:, o]))
+        terms = forms * np.array([int(w * below) for w in jump[:, o]], dtype=object).reshape(-1, 1)
+        law, d = laws[:, o, :-1][:, columns], laws[:, o, -1:]
+        change = (on - on[:1]).dot(terms[:, columns]) if len(rows) else np.zeros((1, 1), dtype=object)
+        wrong = np.flatnonzero(((law * d[0] - law[0] * d) * below != d * d[0] * change).any(axis=1))
+        if len(wrong):
+            message = f"piece {wrong[0]} does not follow the jumps of one hidden layer"
+            raise ConstructionError(message, piece=int(wrong[0]))
+        own = [Fraction(v, laws[0, o, -1]) for v in laws[0, o, :-1]]
+        rest[o] = np.array(own, dtype=object) - on[0].dot(forms * jump[:, o : o + 1])
+    return Hinges(rows, jump, rest)
 
 
-def _jumps(p: CPWL, laws: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+def _jumps(p: CPWL) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
     """Each hyperplane with a bend, as a row with first slope positive, and its jumps, which must be constant."""
-    found = neighbours(p)
+    found, laws = neighbours(p), p.laws.integer()
+    # Laws that agree on a hyperplane differ by a multiple of its row: one slope tells.
+    c = np.argmax(found.row[:, :-1] != 0, axis=1)
+    every = np.arange(len(c))
+    lead = found.row[every, c]
     f, g = laws[found.two], laws[found.one]
-    difference = f[..., :-1] * g[..., -1:] - g[..., :-1] * f[..., -1:]
-    bent = np.flatnonzero((difference != 0).any(axis=(1, 2)))
-    planes: dict[tuple[int, ...], tuple[Fraction, ...]] = {}
-    for k in bent:
-        row = found.row[k]
-        c = int(np.argmax(row[:-1] != 0))
-        below = f[k, :, -1] * g[k, :, -1] * row[c]
-        jumps = tuple(Fraction(d[c], e) for d, e in zip(difference[k], below, strict=True))
-        # relu(l) and relu(-l) differ by l only: the jump does not depend on the row's sense.
-        key = tuple(row if row[c] > 0 else -row)
-        if planes.setdefault(key, jumps) != jumps:
-            piece = int(found.one[k])
-            raise ConstructionError(f"the jump changes along a hyperplane of piece {piece}", piece=piece)
+    top = f[every, :, c] * g[..., -1] - g[every, :, c] * f[..., -1]
+    below = f[..., -1] * g[..., -1] * lead[:, None]
+    bent = np.flatnonzero((top != 0).any(axis=1))
+    # relu(l) and relu(-l) differ by l only: the jump does not depend on the row's sense.
+    sense = found.row[bent] * sign(lead[bent])[:, None].astype(object)
+    planes: dict[tuple[int, ...], int] = {}
+    first = np.array(
+        [planes.setdefault(tuple(row), k) for k, row in zip(bent.tolist(), sense, strict=True)], dtype=np.int64
+    )
+    changed = np.flatnonzero((top[bent] * below[first] != top[first] * below[bent]).any(axis=1))
+    if len(changed):
+        piece = int(found.one[bent[changed[0]]])
+        raise ConstructionError(f"the jump changes along a hyperplane of piece {piece}", piece=piece)
     rows = np.array(list(planes), dtype=object).reshape(len(planes), p.dim + 1)
-    return rows, np.array(list(planes.values()), dtype=object).reshape(len(planes), p.outputs)
+    jump = [[Fraction(t, b) for t, b in zip(top[k], below[k], strict=True)] for k in planes.values()]
+    return rows, np.array(jump, dtype=object).reshape(len(planes), p.outputs)
 
 
-def _sides(p: CPWL, row: NDArray[np.object_]) -> NDArray[np.object_]:
-    """1 for pieces with ``a.x >= b``, 0 for those with ``a.x <= b``; an error for one that is cut."""
-    law = np.append(row[:-1], -row[-1])
+def _sides(p: CPWL, rows: NDArray[np.object_]) -> NDArray[np.object_]:
+    """``[i, h]``: 1 where piece `i` has ``a.x >= b`` for row `h`, 0 where ``a.x <= b``; an error where it is cut."""
+    high, low = (np.zeros((p.num_pieces, len(rows)), dtype=bool) for _ in range(2))
     if p.mesh is not None:
-        at = sign((p.mesh.corners * law).sum(axis=1))[p.mesh.simplices]
-        high, low = (at >= 0).all(axis=1), (at <= 0).all(axis=1)
+        for h, row in enumerate(rows):
+            at = sign((p.mesh.corners * np.append(row[:-1], -row[-1])).sum(axis=1))[p.mesh.simplices]
+            high[:, h], low[:, h] = (at >= 0).all(axis=1), (at <= 0).all(axis=1)
     else:
-        whole = primitive(p.polyhedra.integer())
-        high, low = (_has_row(p, whole, side) for side in (-row, row))
-        for i in np.flatnonzero(~(high | low)):
-            high[i], low[i] = _range(p, int(i), law)
-    cut = np.flatnonzero(~(high | low))
+        number = {tuple(row): h for h, row in enumerate(rows)}
+        own, owner = list(map(tuple, primitive(p.polyhedra.integer()).tolist())), p.polyhedra.owner
+        opposite = {tuple(-v for v in row): h for row, h in number.items()}
+        for held, known in ((low, number), (high, opposite)):
+            at = np.array([known.get(row, -1) for row in own], dtype=np.int64)
+            held[owner[at >= 0], at[at >= 0]] = True
+        _look_at_corners(p, rows, high, low)
+        for i, h in zip(*np.nonzero(~(high | low)), strict=True):
+            high[i, h], low[i, h] = _range(p, int(i), np.append(rows[h, :-1], -rows[h, -1]))
+    cut = np.flatnonzero(~(high | low).all(axis=1))
     if len(cut):
         raise ConstructionError(f"a bend hyperplane cuts piece {cut[0]}", piece=int(cut[0]))
     return high.astype(np.int64).astype(object)
 
 
-def _has_row(p: CPWL, rows: NDArray[np.object_], row: NDArray[np.object_]) -> NDArray[np.bool_]:
-    """Which pieces have that row."""
-    held = np.zeros(p.num_pieces, dtype=bool)
-    held[p.polyhedra.owner[(rows == row).all(axis=1)]] = True
-    return held
+def _look_at_corners(p: CPWL, rows: NDArray[np.object_], high: NDArray[np.bool_], low: NDArray[np.bool_]) -> None:
+    """Decides the sides of all pieces that have corners and rays, by the signs of the rows there."""
+    if (high | low).all():
+        return
+    spanned = generators(p.polyhedra)
+    known = np.flatnonzero(spanned.known)
+    if not len(known):
+        return
+    at = Corners(spanned.places).signs(np.concatenate([rows[:, :-1], -rows[:, -1:]], axis=1)).T[spanned.member]
+    first = spanned.start[known]
+    high[known] = np.logical_and.reduceat(at >= 0, first, axis=0)
+    low[known] = np.logical_and.reduceat(at <= 0, first, axis=0)
+    cut = known[~(high | low)[known].all(axis=1)]
+    if len(cut):
+        raise ConstructionError(f"a bend hyperplane cuts piece {cut[0]}", piece=int(cut[0]))
 
 
 def _range(p: CPWL, i: int, law: NDArray[np.object_]) -> tuple[bool, bool]:
     """Whether a law is at least 0, or at most 0, on a piece."""
-    body = p.polyhedra[i]
-    extreme = corners(body.integer())
-    if extreme is not None:
-        at = extreme.signs(law[None])[0]
-        return bool((at >= 0).all()), bool((at <= 0).all())
-    (most, _), (least, _) = Probe(0.0).maxima(body, [law[:-1], -law[:-1]])
+    (most, _), (least, _) = Probe(0.0).maxima(p.polyhedra[i], [law[:-1], -law[:-1]])
     return bool(-least + law[-1] >= 0), bool(most + law[-1] <= 0)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from math import gcd
 
@@ -39,6 +40,14 @@ class LocalFunctions:
         self._signs: dict[tuple[int, int], int] = {}
         self._flats: dict[tuple[int, int], Flat] = {}
 
+    def together(self, others: Sequence[LocalFunctions]) -> LocalFunctions:
+        """What only says where this or one of the other functions on the complex bends."""
+        new = copy(self)
+        new.laws = []
+        for f in others:
+            new.bends = {i: f.bends[i] if b.plane is None else b for i, b in new.bends.items()}
+        return new
+
     def sides(self, d: int, i: int, signs: dict[int, int]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """The interior faces ``(e, j)`` above a face that are strictly on the two sides, given generators' signs."""
         own = set(self.complex.faces[d].members[i])
@@ -57,7 +66,7 @@ class LocalFunctions:
 
     def sides_of(self, d: int, i: int, plane: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """The same for a hyperplane through the face."""
-        return self.sides(d, i, {g: self._sign(plane, g) for g in self._star(d, i)})
+        return self.sides(d, i, {g: self.sign(plane, g) for g in self._star(d, i)})
 
     def generic_sides(self, d: int, i: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """The same for a hyperplane through the face that contains no further generator of its star.
@@ -120,7 +129,8 @@ class LocalFunctions:
         cells = self.complex.faces[n].members
         return {g for j in self.complex.above(d, n)[i] for g in cells[j]}
 
-    def _sign(self, plane: int, generator: int) -> int:
+    def sign(self, plane: int, generator: int) -> int:
+        """On which side of a plane a generator is."""
         key = (plane, generator)
         if key not in self._signs:
             value = dot(self.planes.rows[plane], self.generators[generator])

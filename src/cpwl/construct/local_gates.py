@@ -16,26 +16,32 @@ from numpy.typing import NDArray
 
 from cpwl.construct.first_layer import Row
 from cpwl.construct.gate_domain import Divided, divide, vertices_of
+from cpwl.construct.gate_network import Chain, float_layers, network_of, scaled, sizes_of
 from cpwl.construct.gate_order import Circuit, settle
 from cpwl.construct.gate_rank import reduce_rank
-from cpwl.construct.gate_sharing import share_gates
+from cpwl.construct.gate_sharing import share_gates, share_jointly
 from cpwl.construct.gate_terms import ZERO, Planes, Rational
 from cpwl.construct.local_functions import LocalFunctions, reference_point
-from cpwl.construct.local_lowering import Chain, lower
-from cpwl.exact.rational import fraction_array
-from cpwl.exact.sparse import RationalMatrix
+from cpwl.construct.local_lowering import lower
+from cpwl.construct.peel import peel
+from cpwl.construct.plan import Plan
+from cpwl.errors import LimitError
 from cpwl.function import CPWL
+from cpwl.function.order import Progress
+from cpwl.function.sample import sample
 from cpwl.geometry.complex import Complex
 from cpwl.network import Network
+from cpwl.network.noise import noise
 
-__all__ = ["LocalGates", "local_gates"]
+__all__ = ["LocalGates", "local_gates", "plan_local_gates"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalGates:
-    """A network of hinges and gates, and what it is made of."""
+    """A network of hinges and gates as the rows of its layers, and what it is made of."""
 
-    network: Network
+    chain: Chain
+    inputs: int
     planes: int
     """The number of planes with a hinge."""
     gates: dict[int, int]
@@ -43,8 +49,13 @@ class LocalGates:
     cells: int
     """The number of cells of the face-to-face complex."""
 
+    @property
+    def network(self) -> Network:
+        """The network, in rationals."""
+        return network_of(self.chain, self.inputs)
 
-def local_gates(p: CPWL) -> LocalGates:
+
+def local_gates(p: CPWL, *, progress: Progress | None = None) -> LocalGates:
     """The network of local functions and gates for all outputs of `p`, with exact rational weights.
 
     >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [0, 1, 0], [0, 2, 0]])
@@ -52,24 +63,88 @@ def local_gates(p: CPWL) -> LocalGates:
     >>> made.planes, made.gates, made.network([[1.0, 0.5]])
     (5, {2: 1}, array([[0.5]]))
     """
-    divided = divide(p)
-    if divided is None:
-        return LocalGates(_affine(p), 0, {}, p.num_pieces)
-    circuit = _circuit(divided.complex, divided.laws)
+    tell = progress or _silent
+    tell(0, _STEPS, "gates: faces")
+    ways = _ways(p)
+    if not ways:
+        return LocalGates(_affine(p), p.dim, 0, {}, p.num_pieces)
+    tell(1, _STEPS, "gates: planes")
+    made = [(_circuit(divided.complex, divided.laws, hinges), divided) for divided, hinges in ways]
+    circuit, divided = min(made, key=lambda pair: pair[0].cost)
+    cells = len(divided.complex.faces[-1])
     if not any(terms.hinges or terms.gates for terms in circuit.outputs):
-        return LocalGates(_affine(p), 0, {}, len(divided.complex.faces[-1]))
+        return LocalGates(_affine(p), p.dim, 0, {}, cells)
     circuit, inputs = _with_rest(circuit, divided)
-    chain = lower(circuit, vertices_of(divided.complex))
+    tell(2, _STEPS, "gates: layers")
+    chain, planes = lower(circuit, vertices_of(divided.complex))
     chain[0] = [_lifted(row, inputs) for row in chain[0]]
     gates = Counter(gate.codimension for gate in circuit.gates)
-    network = _network(chain, p.dim)
-    return LocalGates(network, len(circuit.planes), dict(sorted(gates.items())), len(divided.complex.faces[-1]))
+    chain = scaled(chain)
+    tell(_STEPS, _STEPS, "gates")
+    return LocalGates(chain, p.dim, planes, dict(sorted(gates.items())), cells)
 
 
-def _circuit(complex_: Complex, laws: NDArray[np.object_]) -> Circuit:
+def plan_local_gates(p: CPWL, *, progress: Progress | None = None) -> Plan:
+    """The plan of that network: all but its rational weights as a network.
+
+    >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [0, 1, 0], [0, 2, 0]])
+    >>> plan = plan_local_gates(p)
+    >>> plan.sizes == plan.build().sizes
+    True
+    """
+    made = local_gates(p, progress=progress)
+    magnitude = noise(float_layers(made.chain, made.inputs), sample(p).points)
+    return Plan("gates", sizes_of(made.chain), magnitude, lambda: made.network)
+
+
+_STEPS = 3
+_FEW = 300  # cells up to which both ways are tried
+Hinges = dict[tuple[int, ...], tuple[Fraction, ...]]
+"""The jumps of all outputs on some planes."""
+
+
+def _silent(done: int, total: int, what: str) -> None:
+    """No progress is shown."""
+
+
+def _ways(p: CPWL) -> list[tuple[Divided, Hinges]]:
+    """The function on its complex, and as one with hinges taken off before: what has fewer cells, both if small.
+
+    None if it is affine.
+    """
+    peeled = peel(p) if p.mesh is None and p.tol == 0 else None
+    rest = None if peeled is None else divide(peeled.rest)
+    if peeled is None or rest is None or len(rest.projection) < p.dim:
+        whole = divide(p)
+        return [] if whole is None else [(whole, {})]
+    cells = len(rest.complex.faces[-1])
+    try:
+        whole = divide(p, limit=max(cells, _FEW))  # pieces that were merged need not meet face to face any more
+    except LimitError:
+        whole = None
+    ways: list[tuple[Divided, Hinges]] = [(rest, peeled.hinges)]
+    if whole is not None:
+        ways.append((whole, {}))
+        ways.sort(key=lambda way: len(way[0].complex.faces[-1]))
+    return ways if cells <= _FEW else ways[:1]
+
+
+def _circuit(complex_: Complex, laws: NDArray[np.object_], hinges: Hinges) -> Circuit:
+    """Hinges and gates for all outputs: each with planes of its own, or all with the same, whichever is smaller."""
     planes = Planes(reference_point(complex_))
-    outputs = [share_gates(LocalFunctions(complex_, laws[:, j], planes)) for j in range(laws.shape[1])]
-    return reduce_rank(settle(planes, outputs))
+    functions = [LocalFunctions(complex_, laws[:, j], planes) for j in range(laws.shape[1])]
+    circuit = reduce_rank(settle(planes, [share_gates(local) for local in functions]))
+    if len(functions) > 1 and circuit.gates:
+        together = reduce_rank(settle(planes, share_jointly(functions)))
+        circuit = min(circuit, together, key=lambda circuit: circuit.cost)
+    for row, jumps in hinges.items():
+        number, sign = planes.number(row)
+        for terms, jump in zip(circuit.outputs, jumps, strict=True):
+            weight = fmpq(jump.numerator, jump.denominator)
+            terms.add_hinge(number, weight)
+            if sign < 0:  # s(-l) = s(l) - l
+                terms.add_affine(planes.rows[number], -weight)
+    return circuit
 
 
 def _with_rest(circuit: Circuit, divided: Divided) -> tuple[Circuit, list[list[Rational]]]:
@@ -97,39 +172,7 @@ def _lifted(row: Row, inputs: list[list[Rational]]) -> Row:
     return Row({j: w for j, w in weights.items() if w != 0}, row.bias)
 
 
-def _affine(p: CPWL) -> Network:
-    """The network of a function without a bend: its law."""
-    law = fraction_array(p.laws.integer()[0])
-    law = law[:, :-1] / law[:, -1:]
-    return Network([(law[:, :-1], law[:, -1])])
-
-
-def _network(chain: Chain, inputs: int) -> Network:
-    """The network of some rows; every neuron is scaled by a power of two, so that its largest weight is about 1."""
-    layers = []
-    scale = [0] * inputs  # exponents
-    for k, rows in enumerate(chain):
-        place, values, biases, exponents = [], [], [], []
-        for i, row in enumerate(rows):
-            weights = {j: w * _power(scale[j]) for j, w in row.weights.items()}
-            largest = max((abs(w) for w in weights.values()), default=fmpq(1))
-            e = int(largest.p).bit_length() - int(largest.q).bit_length() if k + 1 < len(chain) else 0
-            exponents.append(e)
-            place += [(i, j) for j in weights]
-            values += [_fraction(w * _power(-e)) for w in weights.values()]
-            biases.append(_fraction(row.bias * _power(-e)))
-        at = np.array(place, dtype=np.int64).reshape(-1, 2)
-        weight = RationalMatrix.from_triples(
-            at[:, 0], at[:, 1], np.array(values, dtype=object), (len(rows), len(scale))
-        )
-        layers.append((weight, np.array(biases, dtype=object)))
-        scale = exponents
-    return Network(layers)
-
-
-def _power(e: int) -> fmpq:
-    return fmpq(1 << e) if e >= 0 else fmpq(1, 1 << -e)
-
-
-def _fraction(value: fmpq) -> Fraction:
-    return Fraction(int(value.p), int(value.q))
+def _affine(p: CPWL) -> Chain:
+    """The rows of a function without a bend: its laws."""
+    laws = [[fmpq(int(v), int(row[-1])) for v in row[:-1]] for row in p.laws.integer()[0]]
+    return [[Row({j: v for j, v in enumerate(law[:-1]) if v != 0}, law[-1]) for law in laws]]

@@ -7,22 +7,21 @@ and one common ``s(Q)`` with ``Q = K_0 + sum K_i |h_i| >= |R|``, the same `Q` in
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from flint import fmpq
 
 from cpwl.construct import gate_bounds
 from cpwl.construct.first_layer import Row, bounded_first_layer, unbounded_first_layer
 from cpwl.construct.gate_bounds import Domain, Slopes, outwards
+from cpwl.construct.gate_network import Chain
 from cpwl.construct.gate_order import Circuit
-from cpwl.construct.gate_terms import Rational, Terms
+from cpwl.construct.gate_rank import independent, vector
+from cpwl.construct.gate_terms import ZERO, Rational, Terms
 
-__all__ = ["Chain", "lower"]
-
-Chain: TypeAlias = "list[list[Row]]"
-"""The rows of every layer, the inputs' layer first and the outputs last."""
+__all__ = ["lower"]
 
 
 @dataclass(slots=True)
@@ -38,7 +37,7 @@ class _Reader:
     """How a neuron of the layer above, or an output, reads this layer."""
 
     gates: dict[int, Rational]
-    carried: tuple[int, Rational] | None
+    carried: dict[int, Rational]
     constant: Rational
     shift: Rational
 
@@ -52,15 +51,18 @@ class _Level:
     rows: list[_Reader] = field(default_factory=list)
 
 
-def lower(circuit: Circuit, vertices: Sequence[Sequence[int]] | None) -> Chain:
-    """The layers of a network for all outputs; `vertices` span the domain, None if it is unbounded."""
+def lower(circuit: Circuit, vertices: Sequence[Sequence[int]] | None) -> tuple[Chain, int]:
+    """The layers of a network for all outputs, and how many planes have a hinge.
+
+    `vertices` span the domain, None if it is unbounded.
+    """
     builder = _Builder(circuit, vertices)
     needs = [_Need(terms) for terms in circuit.outputs]
     levels = []
     for k in range(circuit.depth, 1, -1):
         level, needs = builder.level(k, needs)
         levels.append(level)
-    return builder.emit(levels, needs)
+    return builder.emit(levels, needs), len({plane for need in needs for plane in need.terms.hinges})
 
 
 class _Builder:
@@ -73,20 +75,12 @@ class _Builder:
     def level(self, k: int, needs: Sequence[_Need]) -> tuple[_Level, list[_Need]]:
         """The neurons of layer `k`, and what they in turn need."""
         level = _Level()
-        known: dict[Hashable, tuple[int, Rational]] = {}
-        for need in needs:
-            rest, read = self._split(need.terms, k, level)
-            constant, carried = rest.affine[-1], None
-            if not rest.is_constant():
-                shape, lead = rest.shape(constant=False)
-                if shape not in known:
-                    known[shape] = (len(level.carried), lead)
-                    level.carried.append(self._carry(rest))
-                index, first = known[shape]
-                carried = (index, lead / first)
-                constant -= lead / first * level.carried[index].affine[-1]
-            factor = fmpq(0) if carried is None or self.domain is not None else carried[1]
-            level.rows.append(_Reader(read, carried, constant, need.shift - factor))
+        split = [self._split(need.terms, k, level) for need in needs]
+        shares = self._carried([rest for rest, _ in split], level, is_top=k == self.circuit.depth)
+        for need, (rest, read), share in zip(needs, split, shares, strict=True):
+            constant = rest.affine[-1] - sum((c * level.carried[i].affine[-1] for i, c in share.items()), ZERO)
+            factor = ZERO if self.domain is not None else sum(share.values(), ZERO)
+            level.rows.append(_Reader(read, share, constant, need.shift - factor))
         unbounded = int(self.domain is None)
         below = [_Need(self._gate_neuron(g)) for g in level.gates]
         below += [_Need(terms, unbounded) for terms in level.carried]
@@ -107,6 +101,30 @@ class _Builder:
                     rest.add_hinge(gate.plane, -weight * sign * factor)
         return rest, read
 
+    def _carried(self, rests: Sequence[Terms], level: _Level, *, is_top: bool) -> list[dict[int, Rational]]:
+        """Each rest, but for a number, as a combination of carried sums; those are made here.
+
+        Proportional rests are one. Those of outputs may depend on each other in other ways, too.
+        """
+        if is_top and len(rests) > 1:
+            basis, shares = independent([vector(rest, constant=False) for rest in rests])
+            level.carried += [self._carry(rests[i]) for i in basis]
+            return shares
+        known: dict[Hashable, list[int]] = defaultdict(list)
+        found: list[dict[int, Rational]] = []
+        for rest in rests:
+            if rest.is_constant():
+                found.append({})
+                continue
+            alike = known[rest.pattern()]
+            ratios = ((i, rest.ratio(level.carried[i], constant=False)) for i in alike)
+            index, ratio = next(((i, r) for i, r in ratios if r is not None), (len(level.carried), fmpq(1)))
+            if index == len(level.carried):
+                alike.append(index)
+                level.carried.append(self._carry(rest))
+            found.append({index: ratio})
+        return found
+
     def _gate_neuron(self, g: int) -> Terms:
         sign, factor = self.multipliers[g]
         gate = self.circuit.gates[g]
@@ -117,10 +135,10 @@ class _Builder:
     def _carry(self, rest: Terms) -> Terms:
         """The sum that a neuron carries: at least 0 on a bounded domain, without a constant elsewhere."""
         terms = rest.copy()
-        terms.affine[-1] = fmpq(0)
+        terms.affine[-1] = ZERO
         if self.domain is not None:
             low = self.domain.range(terms)[0]
-            terms.affine[-1] = outwards(-low) if low < 0 else fmpq(0)
+            terms.affine[-1] = outwards(-low) if low < 0 else ZERO
         return terms
 
     def emit(self, levels: Sequence[_Level], needs: Sequence[_Need]) -> Chain:
@@ -139,8 +157,7 @@ def _rows(level: _Level) -> list[Row]:
     rows = []
     for reader in level.rows:
         weights = dict(reader.gates)
-        if reader.carried is not None:
-            weights[size + reader.carried[0]] = reader.carried[1]
+        weights |= {size + i: share for i, share in reader.carried.items()}
         if reader.shift:
             weights[size + len(level.carried)] = reader.shift
         rows.append(Row({j: w for j, w in weights.items() if w != 0}, reader.constant))

@@ -11,18 +11,21 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import eye_array
 
 from cpwl.errors import ConstructionError
-from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.function.lineality import essential_coordinates, lift, on_coordinates
 from cpwl.function.order import Order, Progress, order_components
 from cpwl.function.parts import Laws
 from cpwl.function.report import point_text
 from cpwl.function.rows import Excess, find_excess
-from cpwl.network import Network, end_to_end, extrema, extremum
+from cpwl.limits import check_memory
+from cpwl.network import Network, end_to_end, extrema, extremum, maxmin
 
 __all__ = ["max_of_mins", "paper"]
+
+_BYTES = 96  # for a weight, as a float and as a rational, with what it takes to make them
 
 
 def paper(
@@ -42,8 +45,9 @@ def paper(
     >>> net.sizes.neurons, sizes
     (3, [1, 1])
     """
-    coordinates = essential_coordinates(p)
-    small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
+    if order is None or check:
+        coordinates = essential_coordinates(p)
+        small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
     if order is None:
         order = order_components(small, output, executor=executor, progress=progress)
     rows = [np.flatnonzero(row) for row in order.above]
@@ -57,17 +61,17 @@ def paper(
 
 def max_of_mins(laws: Laws, rows: list[NDArray[np.int64]]) -> Network:
     """Steps 9-13 of Algorithm 1: min networks side by side, then the max of their outputs."""
-    if laws.exact is None:
-        gradient, offset = laws.gradient[:, 0], laws.offset[:, 0]
-    else:
-        below = laws.exact[:, 0, -1:]
-        whole = fraction_array(laws.exact[:, 0, :-1])
-        values = whole / below
-        gradient, offset = values[:, :-1], values[:, -1]
-    minima = extrema(gradient, offset, rows, "min")
-    unit = np.eye(len(rows), dtype=np.int64)
-    maximum = extremum(unit, np.zeros(len(rows), dtype=np.int64), "max")
-    return end_to_end(minima, maximum)
+    members = sum(len(row) for row in rows)
+    # Three neurons for two members, with n weights each in the first layer and up to six in later ones.
+    check_memory(
+        _BYTES * members * (1.5 * laws.gradient.shape[-1] + 9),
+        f"Algorithm 1's network of about {3 * members:,} neurons",
+        'Use construction="gates" or "lattice", which need far fewer.',
+    )
+    if laws.exact is not None:
+        return maxmin(laws.exact[:, 0], rows)
+    minima = extrema(laws.gradient[:, 0], laws.offset[:, 0], rows, "min")
+    return end_to_end(minima, extremum(eye_array(len(rows), format="csr"), np.zeros(len(rows)), "max"))
 
 
 def _refuted(output: int, excess: Excess, row: NDArray[np.int64]) -> ConstructionError:

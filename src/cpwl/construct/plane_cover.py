@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -62,15 +62,38 @@ def _greedy(sets: Mapping[S, Sequence[int]], preferred: set[S]) -> dict[int, S]:
     keys = list(sets)
     heap = [(key not in preferred, -len(sets[key]), i) for i, key in enumerate(keys)]
     heapq.heapify(heap)
-    chosen: dict[int, S] = {}
+    covered: set[int] = set()
+    taken: list[S] = []
     while heap:
         last, size, i = heapq.heappop(heap)
-        new = [e for e in sets[keys[i]] if e not in chosen]
+        new = [e for e in sets[keys[i]] if e not in covered]
         if len(new) < -size:
             if new:
                 heapq.heappush(heap, (last, -len(new), i))
             continue
-        chosen.update(dict.fromkeys(new, keys[i]))
+        if new:
+            covered.update(new)
+            taken.append(keys[i])
+    return _assigned(sets, _needed(sets, taken))
+
+
+def _needed(sets: Mapping[S, Sequence[int]], taken: Sequence[S]) -> list[S]:
+    """The sets without those that the others make superfluous, small ones first."""
+    times = Counter(e for key in taken for e in sets[key])
+    kept = set(taken)
+    for key in sorted(taken, key=lambda key: len(sets[key])):
+        if all(times[e] > 1 for e in sets[key]):
+            kept.discard(key)
+            times.subtract(sets[key])
+    return [key for key in taken if key in kept]
+
+
+def _assigned(sets: Mapping[S, Sequence[int]], taken: Iterable[S]) -> dict[int, S]:
+    """The first set for each element."""
+    chosen: dict[int, S] = {}
+    for key in taken:
+        for e in sets[key]:
+            chosen.setdefault(e, key)
     return dict(sorted(chosen.items()))
 
 
@@ -93,8 +116,6 @@ def _integer_program(sets: Mapping[S, Sequence[int]], seed: int) -> dict[int, S]
     )
     if answer.x is None:
         return None
-    chosen: dict[int, S] = {}
-    for k in sorted(np.flatnonzero(answer.x > 0.5).tolist(), key=lambda k: (-len(sets[keys[k]]), k)):
-        for e in sets[keys[k]]:
-            chosen.setdefault(e, keys[k])
-    return dict(sorted(chosen.items())) if len(chosen) == len(elements) else None
+    taken = sorted(np.flatnonzero(answer.x > 0.5).tolist(), key=lambda k: (-len(sets[keys[k]]), k))
+    chosen = _assigned(sets, [keys[k] for k in taken])
+    return chosen if len(chosen) == len(elements) else None

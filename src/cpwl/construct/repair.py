@@ -23,7 +23,7 @@ from cpwl.function.rows import Excess, RowTest
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 
-__all__ = ["Region", "repair"]
+__all__ = ["Region", "cut", "repair"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +77,7 @@ def _split(p: CPWL, output: int, work: PieceOrder, probe: Probe, region: Region,
     shares = (likely @ view[candidates].T >= 0).mean(axis=0)
     for k in np.argsort(np.negative(shares), kind="stable"):
         m = int(candidates[k])
-        high, less = (_cut(region.body, side) for side in (-differences[m], differences[m]))
+        high, less = (cut(region.body, side) for side in (-differences[m], differences[m]))
         if probe.interior(high) is not None and probe.interior(less) is not None:
             return [_narrowed(work, probe, region, body) for body in (less, high)]
     raise InputError(
@@ -88,7 +88,7 @@ def _split(p: CPWL, output: int, work: PieceOrder, probe: Probe, region: Region,
     )
 
 
-def _cut(body: Polyhedron, law: NDArray[Any]) -> Polyhedron:
+def cut(body: Polyhedron, law: NDArray[Any]) -> Polyhedron:
     """The part of the polyhedron where ``law <= 0``."""
     row = np.append(law[:-1], -law[-1])
     if row.dtype != object:

@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 
 from cpwl.errors import LimitError
 
-__all__ = ["adjugate", "determinant", "integer_rows", "primitive", "quotient", "ratio_view", "sign"]
+__all__ = [
+    "adjugate",
+    "common_denominator",
+    "determinant",
+    "integer_rows",
+    "primitive",
+    "quotient",
+    "ratio_view",
+    "sign",
+    "unit_view",
+]
 
 _numerator = np.frompyfunc(lambda x: x.numerator, 1, 1)
 _denominator = np.frompyfunc(lambda x: x.denominator, 1, 1)
@@ -69,6 +79,30 @@ def ratio_view(numerators: NDArray[np.object_], denominator: NDArray[np.object_]
 def sign(values: Any) -> NDArray[np.int64]:
     """Signs of exact numbers: -1, 0 or 1."""
     return np.asarray(_sign(values), dtype=np.int64)
+
+
+def common_denominator(rows: NDArray[np.object_]) -> tuple[NDArray[np.object_], int] | None:
+    """Rows ``(x, 1) * d`` as integers `x D` over one denominator `D`; None if that would take much larger integers.
+
+    >>> common_denominator(np.array([[1, 2], [5, 3]], dtype=object))
+    (array([[3],
+           [10]], dtype=object), 6)
+    """
+    below = rows[:, -1]
+    common = 1
+    most = 4 * max((int(d).bit_length() for d in below), default=1) + 64
+    for d in set(below.tolist()):
+        common = math.lcm(common, d)
+        if common.bit_length() > most:
+            return None
+    return np.asarray(rows[:, :-1] * (common // below)[:, None], dtype=object), common
+
+
+def unit_view(rows: NDArray[np.object_]) -> NDArray[np.float64]:
+    """Rows scaled to largest entry 1, as floats: each entry is rounded once."""
+    largest = np.abs(rows).max(axis=1, initial=0)
+    largest = np.where(largest == 0, 1, largest)
+    return np.asarray(rows / largest[:, None], dtype=np.float64)
 
 
 def determinant(matrices: NDArray[np.object_]) -> NDArray[np.object_]:

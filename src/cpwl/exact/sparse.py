@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -21,7 +21,8 @@ __all__ = ["RationalMatrix", "block_diagonal", "stack_rows"]
 class RationalMatrix:
     """A sparse matrix of rationals in compressed rows: row `i` has `data[indptr[i]:indptr[i + 1]]`.
 
-    Entries are `Fraction` (or `int`), sorted by column and never zero. The arrays are read-only.
+    Entries are `Fraction` (or `int`), sorted by column and never zero. The arrays are read-only. `entries` may be a
+    function that makes them: large networks are held as integers, and become `Fraction` when someone asks.
 
     >>> a = RationalMatrix.from_dense([["1/3", 0], [2, 1]])
     >>> (a @ a).toarray()
@@ -32,13 +33,36 @@ class RationalMatrix:
     shape: tuple[int, int]
     indptr: NDArray[np.int64]
     indices: NDArray[np.int64]
-    data: NDArray[np.object_]
+    entries: NDArray[np.object_] | Callable[[], NDArray[np.object_]]
 
     def __post_init__(self) -> None:
         assert len(self.indptr) == self.shape[0] + 1
-        assert len(self.indices) == len(self.data) == self.indptr[-1]
-        for array in (self.indptr, self.indices, self.data):
+        assert len(self.indices) == self.indptr[-1]
+        for array in (self.indptr, self.indices):
             array.flags.writeable = False
+        if not callable(self.entries):
+            self._settle(self.entries)
+
+    @property
+    def data(self) -> NDArray[np.object_]:
+        """The entries, row after row."""
+        if callable(self.entries):
+            self._settle(self.entries())
+        assert not callable(self.entries)
+        return self.entries
+
+    @property
+    def nnz(self) -> int:
+        """How many entries are stored."""
+        return len(self.indices)
+
+    def _settle(self, entries: NDArray[np.object_]) -> None:
+        assert len(entries) == len(self.indices)
+        entries.flags.writeable = False
+        object.__setattr__(self, "entries", entries)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RationalMatrix, (self.shape, self.indptr, self.indices, self.data)
 
     @classmethod
     def from_triples(cls, rows: Any, columns: Any, values: Any, shape: tuple[int, int]) -> RationalMatrix:

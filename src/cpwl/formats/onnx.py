@@ -16,9 +16,9 @@ from onnx import helper
 
 from cpwl.errors import InputError
 from cpwl.formats.atomic import write_bytes
-from cpwl.formats.chain import network_from_steps
+from cpwl.formats.chain import network_of
 from cpwl.formats.dense import Precision, check_dense_size, dense_layers
-from cpwl.formats.onnx_graph import steps_from_graph
+from cpwl.formats.onnx_graph import tensor_of_graph
 from cpwl.network.network import Network
 
 __all__ = ["from_onnx", "to_onnx"]
@@ -75,13 +75,16 @@ def to_onnx(
 
 
 def from_onnx(path: str | os.PathLike[str]) -> Network:
-    """The network in the ONNX file `path`.
+    """The network in the ONNX file `path`, from its one input to its one output, each taken entry by entry.
 
-    Reads chains of `Gemm`, `MatMul`, `Add`, `Sub`, `Relu`, `Flatten`, `Identity` and `Constant` from one
-    input to one output; the first dimension of an input with several is the batch. Weights are taken at their
+    Reads what keeps a function piecewise linear, with static shapes: products with constants (`Gemm`, `MatMul`,
+    `Conv`, `AveragePool`, `BatchNormalization`), sums, skip links included, `Relu`, `LeakyRelu`, `PRelu`, `Abs`,
+    `Clip`, `Max`, `Min`, `MaxPool`, and whatever only moves entries about (`Reshape`, `Transpose`, `Concat`,
+    `Split`, ...). An open first dimension is that of a batch, and is taken to be 1. Weights are taken at their
     exact value: the network is the function that the file writes down, free of the rounding of its type.
     """
-    return network_from_steps(steps_from_graph(_load(os.fspath(path)).graph, os.fspath(path)))
+    name = os.fspath(path)
+    return network_of(*tensor_of_graph(_load(name), name))
 
 
 def _tensor(name: str, array: NDArray[Any], kind: int) -> onnx.TensorProto:

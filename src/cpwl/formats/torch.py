@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cpwl.errors import InputError, LimitError
-from cpwl.formats.chain import Linear, Relu, Shift, Step, network_from_steps
+from cpwl.formats.chain import network_of
 from cpwl.formats.dense import Precision, check_dense_size, dense_layers
+from cpwl.formats.tape import Tape
+from cpwl.formats.torch_layers import apply_layer, check_layer, layer_kinds
 from cpwl.network.network import Network
 
 if TYPE_CHECKING:
@@ -39,47 +42,62 @@ def to_torch(network: Network, *, dtype: Precision = "float64") -> torch.nn.Sequ
     return torch.nn.Sequential(*modules[:-1]).eval()
 
 
-def from_torch(module: torch.nn.Module) -> Network:
-    """The network of a module made of `Sequential`, `Linear`, `ReLU`, `Identity`, `Flatten` and `Dropout`.
+def from_torch(module: torch.nn.Module, *, shape: Sequence[int] | None = None) -> Network:
+    """The network of a module made of `Sequential`, `Linear`, `ReLU` and other layers that are piecewise linear.
 
-    Weights are taken at their exact value. `Dropout` must be in evaluation mode.
+    Those are `LeakyReLU`, `PReLU`, `ReLU6`, `Hardtanh`, `Conv1d`, `Conv2d`, `Conv3d`, `BatchNorm1d`, `BatchNorm2d`,
+    `AvgPool2d`, `MaxPool2d`, `Identity`, `Flatten` and `Dropout`. `shape` is that of one sample, without the batch;
+    it is needed where the first layer is a convolution. Weights are taken at their exact value. `Dropout` and
+    `BatchNorm` must be in evaluation mode.
     """
     _torch()
-    return network_from_steps(list(_steps(module, "")))
+    layers = list(_layers(module, ""))
+    sample = _sample_shape(layers) if shape is None else tuple(int(size) for size in shape)
+    tape = Tape(math.prod(sample))
+    x = tape.input((1, *sample))
+    for place, layer in layers:
+        try:
+            x = apply_layer(tape, x, layer)
+        except ValueError as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"{place} does not fit an input of shape {x.shape[1:]}: {error}", module=place) from None
+    return network_of(tape, x)
 
 
-def _steps(module: Any, name: str) -> Iterator[Step]:
+def _layers(module: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """The layers in order, each with its place, all of them of a kind that we know."""
     nn = _torch().nn
-    # A subclass with a `forward` of its own may compute anything.
-    known = (nn.Sequential, nn.Linear, nn.ReLU, nn.Identity, nn.Flatten, nn.Dropout)
-    kind = next((k for k in known if isinstance(module, k) and type(module).forward is k.forward), None)
     where = f"module `{name}` ({type(module).__name__})" if name else f"the module ({type(module).__name__})"
     if module._forward_hooks or module._forward_pre_hooks:
         raise InputError(f"{where} has hooks, which may compute anything; remove them first", module=name)
+    # A subclass with a `forward` of its own may compute anything.
+    known = [nn.Sequential, *layer_kinds()]
+    kind = next((k for k in known if isinstance(module, k) and type(module).forward is k.forward), None)
+    if kind is None:
+        names = ", ".join(k.__name__ for k in known)
+        raise InputError(f"{where} is not one of {names}", module=name)
     if kind is nn.Sequential:
         # Not `named_children`, which leaves out a module that occurs again, such as one ReLU used throughout.
         for i, child in enumerate(module):
-            yield from _steps(child, f"{name}.{i}" if name else str(i))
-    elif kind is nn.Linear:
-        yield Linear(_array(module.weight))
-        if module.bias is not None:
-            yield Shift(_array(module.bias))
-    elif kind is nn.ReLU:
-        yield Relu()
-    elif kind is nn.Flatten and (module.start_dim, module.end_dim) != (1, -1):
-        raise InputError(f"{where} must flatten all but the first dimension", module=name)
-    elif kind is nn.Dropout and module.training and module.p > 0:
-        raise InputError(f"{where} is random in training mode; call `.eval()` first", module=name)
-    elif kind is None:
-        names = ", ".join(k.__name__ for k in known)
-        raise InputError(f"{where} is not one of {names}", module=name)
+            yield from _layers(child, f"{name}.{i}" if name else str(i))
+    else:
+        check_layer(module, where, name)
+        yield where, module
 
 
-def _array(parameter: Any) -> Any:
-    torch = _torch()
-    if not parameter.dtype.is_floating_point:
-        raise InputError(f"weights must be real floats, not {parameter.dtype}")
-    return parameter.detach().cpu().to(torch.float64).numpy()
+def _sample_shape(layers: list[tuple[str, Any]]) -> tuple[int, ...]:
+    """The number of inputs of the first layer that has a number of them."""
+    nn = _torch().nn
+    for place, layer in layers:
+        if isinstance(layer, nn.Linear):
+            return (int(layer.in_features),)
+        if isinstance(layer, nn.BatchNorm1d):
+            return (int(layer.num_features),)
+        if not isinstance(layer, (nn.ReLU, nn.LeakyReLU, nn.PReLU, nn.Hardtanh, nn.Identity, nn.Flatten, nn.Dropout)):
+            message = f"{place} needs the shape of a sample: write from_torch(module, shape=(1, 28, 28))"
+            raise InputError(message, module=place)
+    raise InputError("there is no layer with weights; write from_torch(module, shape=(n,))")
 
 
 def _torch() -> Any:

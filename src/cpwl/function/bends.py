@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,8 @@ from cpwl.exact.integers import primitive
 from cpwl.function.cpwl import CPWL
 from cpwl.function.lineality import essential_coordinates, on_coordinates
 from cpwl.function.parts import Mesh
-from cpwl.geometry.facets import facets_of, hyperplanes
+from cpwl.function.twins import row_twins
+from cpwl.geometry.facets import Hyperplanes, facets_of, hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra
 from cpwl.geometry.probe import Probe
 
@@ -65,36 +65,36 @@ def _facet_neighbours(p: CPWL) -> Neighbours:
     coordinates = essential_coordinates(p)
     small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
     stack = replace(small.polyhedra, exact=primitive(small.polyhedra.integer()))
-    planes, probe = hyperplanes(stack, 0.0), Probe(0.0)
+    planes = hyperplanes(stack, 0.0)
+    twin = row_twins(stack, planes)
+    paired = np.flatnonzero((twin >= 0) & (planes.side > 0))
+    pairs = [np.stack([stack.owner[paired], twin[paired], planes.number[paired]], axis=1)]
+    pairs.append(_across_other_facets(stack, planes, twin))
+    one, two, plane = np.unique(np.concatenate(pairs), axis=0).T
+    # A hyperplane is one row, up to its sense, also with the coordinates that were left out.
+    first = np.unique(planes.number, return_index=True)[1]
+    rows = primitive(p.polyhedra.integer()[first]) * planes.side[first, None]
+    return Neighbours(one, two, rows[plane])
+
+
+def _across_other_facets(stack: Polyhedra, planes: Hyperplanes, twin: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rows (piece on side 1, piece on side -1, hyperplane) for facets on rows without a twin."""
+    alone, owner, probe = np.flatnonzero(twin < 0), stack.owner, Probe(0.0)
     keys = list(zip(planes.number.tolist(), planes.side.tolist(), strict=True))
-    pieces = [frozenset(keys[a:b]) for a, b in pairwise(stack.start.tolist())]
-    index = {piece: i for i, piece in enumerate(pieces)}
-    holders: dict[tuple[int, int], list[int]] = {}
-    for i, key in zip(stack.owner.tolist(), keys, strict=True):
-        holders.setdefault(key, []).append(i)
-    found: dict[tuple[int, int, int], int] = {}
-    for i, piece in enumerate(pieces):
-        rows = range(int(stack.start[i]), int(stack.start[i + 1]))
-        twins = {r: index.get(piece - {keys[r]} | {(keys[r][0], -keys[r][1])}) for r in rows}
-        for r, j in twins.items():
+    holders: dict[tuple[int, int], list[int]] = {(keys[r][0], -keys[r][1]): [] for r in alone}
+    for i, key in zip(owner.tolist(), keys, strict=True):
+        if key in holders:
+            holders[key].append(i)
+    found = []
+    for i in np.unique(owner[alone]).tolist():
+        for facet in facets_of(stack, planes, i, probe):
+            if twin[facet.row] >= 0:
+                continue
+            h, s = keys[facet.row]
+            j = next((k for k in holders[h, -s] if _holds(stack, k, facet.point)), None)
             if j is not None:
-                _note(found, i, j, r, keys[r])
-        if None in twins.values():
-            for facet in facets_of(stack, planes, i, probe):
-                h, s = keys[facet.row]
-                across = holders.get((h, -s), []) if twins[facet.row] is None else []
-                j = next((k for k in across if _holds(stack, k, facet.point)), None)
-                if j is not None:
-                    _note(found, i, j, facet.row, keys[facet.row])
-    order = sorted(found)
-    signed = primitive(p.polyhedra.integer()) * planes.side[:, None]
-    pairs = np.array([key[:2] for key in order], dtype=np.int64).reshape(len(order), 2)
-    return Neighbours(pairs[:, 0], pairs[:, 1], signed[[found[key] for key in order]])
-
-
-def _note(found: dict[tuple[int, int, int], int], i: int, j: int, row: int, key: tuple[int, int]) -> None:
-    """The piece on the side ``a.x <= b`` of the row with sense + comes first."""
-    found.setdefault((i, j, key[0]) if key[1] > 0 else (j, i, key[0]), row)
+                found.append((i, j, h) if s > 0 else (j, i, h))
+    return np.array(found, dtype=np.int64).reshape(len(found), 3)
 
 
 def _holds(stack: Polyhedra, j: int, x: NDArray[Any]) -> bool:

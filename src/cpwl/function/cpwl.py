@@ -52,6 +52,8 @@ class CPWL:
     """0: the data is meant exactly. Otherwise a relative tolerance for float data."""
     mesh: Mesh | None = None
     """The triangulated table behind the pieces, if there is one."""
+    complete: bool | None = None
+    """Pieces read off a network: whether they are all there, every facet matched; None: nobody has looked."""
 
     @classmethod
     def from_pieces(

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.function.line import is_sound_on_line
 from cpwl.function.lineality import essential_coordinates, lift, on_coordinates
 from cpwl.function.mesh_doctor import examine_mesh, mesh_notes
 from cpwl.function.notes import note_on_laws, note_on_planes, notes_on_scale
 from cpwl.function.piece_doctor import PieceDoctor
 from cpwl.function.piece_notes import piece_notes
 from cpwl.function.report import Finding, Report, point_text
+from cpwl.function.twins import is_sound_by_twins
 
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
@@ -32,7 +34,8 @@ def examine(p: CPWL, *, notes: bool = True) -> Report:
     """All findings about `p`; without `notes` only what is wrong, pieces without interior, and overlaps.
 
     A triangulated table whose simplices meet face to face is examined by its corners alone, in arrays. Anything
-    else is examined facet by facet with linear programs, in as many dimensions as the function depends on.
+    else is examined facet by facet with linear programs, in as many dimensions as the function depends on; on a
+    line, and where whole hyperplanes cut the space, the rows themselves may prove that nothing is wrong.
     """
     if p.mesh is not None:
         findings = examine_mesh(p)
@@ -40,6 +43,8 @@ def examine(p: CPWL, *, notes: bool = True) -> Report:
             return Report.of(findings + (mesh_notes(p) if notes else []))
     coordinates = essential_coordinates(p)
     small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
+    if not notes and (is_sound_on_line(small) or is_sound_by_twins(small)):
+        return Report.of([])
     doctor = PieceDoctor(small)
     findings = doctor.findings()
     if notes and doctor.solid:
@@ -61,9 +66,11 @@ def first_error(p: CPWL) -> Finding | None:
         if findings is not None:
             return findings[0] if findings else None
     coordinates = essential_coordinates(p)
-    if len(coordinates) == p.dim:
-        return PieceDoctor(p).first_error()
-    error = PieceDoctor(on_coordinates(p, coordinates)).first_error()
+    small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
+    sound = is_sound_on_line(small) or is_sound_by_twins(small)
+    error = None if sound else PieceDoctor(small).first_error()
+    if small is p:
+        return error
     return None if error is None else _lifted(error, coordinates, p.dim)
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from flint import fmpz_mat
+from flint import fmpq_mat, fmpz_mat, nmod_mat
 from numpy.typing import NDArray
 
+from cpwl.exact.integers import common_denominator
 from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 
@@ -20,27 +21,84 @@ if TYPE_CHECKING:
 
 __all__ = ["essential_coordinates", "lift", "on_coordinates"]
 
-_LOW = 4  # up to this dimension there is nothing to gain
+_LOW = 4  # below this dimension there is nothing to gain
+_PRIME = 2**61 - 1
 
 
 def essential_coordinates(p: CPWL) -> NDArray[np.int64]:
     """Coordinates that suffice to decide everything about the pieces and the order of the laws."""
     everything = np.arange(p.dim, dtype=np.int64)
-    distinct = np.unique(p.polyhedra.A, axis=0)
-    differences = np.unique((p.laws.gradient - p.laws.gradient[:1]).reshape(-1, p.dim), axis=0)
-    if p.dim < _LOW or np.linalg.matrix_rank(np.concatenate([distinct, differences])) == p.dim:
+    if p.dim < _LOW:
         return everything
-    laws = p.laws.integer()
-    slopes = laws[..., :-2] * laws[:1, :, -1:] - laws[:1, :, :-2] * laws[..., -1:]
-    rows = {tuple(int(v) for v in row) for row in p.polyhedra.integer()[:, :-1]}
-    rows |= {tuple(int(v) for v in row) for row in slopes.reshape(-1, p.dim) if any(row)}
-    if p.domain is not None:
-        rows |= {tuple(int(v) for v in row) for row in p.domain.integer()[:, :-1]}
-    if not rows:
-        return everything[:1]
-    reduced, _, rank = fmpz_mat([list(row) for row in sorted(rows)]).rref()
-    pivots = [next(j for j in range(p.dim) if reduced[i, j] != 0) for i in range(rank)]
-    return np.array(pivots, dtype=np.int64)
+    rows = _distinct_normals(p)
+    basis, pivots = _independent(rows)
+    if len(pivots) == p.dim:
+        return everything
+    slopes = _slope_differences(p)
+    if _spans(rows[basis], pivots, np.delete(rows, basis, axis=0)) and _spans(rows[basis], pivots, slopes):
+        return pivots if len(pivots) else everything[:1]
+    pivots = _pivots(np.concatenate([rows, slopes]))
+    return pivots if len(pivots) else everything[:1]
+
+
+def _distinct_normals(p: CPWL) -> NDArray[np.object_]:
+    """The normals of all rows, of the domain too, without repetition, also with opposite sense."""
+    seen: dict[tuple[int, ...], None] = {}
+    stacks = (p.polyhedra,) if p.domain is None else (p.polyhedra, p.domain)
+    for stack in stacks:
+        for row in dict.fromkeys(map(tuple, stack.integer()[:, :-1].tolist())):
+            if tuple(-v for v in row) not in seen:
+                seen[row] = None
+    return np.array(list(seen), dtype=object).reshape(len(seen), p.dim)
+
+
+def _slope_differences(p: CPWL) -> NDArray[np.object_]:
+    """``grad f_m - grad f_0`` for all components of all outputs, up to a factor each, zeros left out."""
+    found = []
+    for j in range(p.outputs):
+        laws = p.laws.integer()[p.representatives(j), j]
+        laws = np.delete(laws, -2, axis=1)
+        common = common_denominator(laws)
+        if common is not None:
+            found.append(common[0][1:] - common[0][:1])
+        else:
+            found.append(laws[1:, :-1] * laws[:1, -1:] - laws[:1, :-1] * laws[1:, -1:])
+    slopes = np.concatenate(found)
+    return np.asarray(slopes[(slopes != 0).any(axis=1)])
+
+
+def _independent(rows: NDArray[np.object_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows and as many coordinates in which these are independent: so modulo a prime, hence in rationals."""
+    if not len(rows):
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    residues = nmod_mat(fmpz_mat(*rows.shape, rows.ravel().tolist()), _PRIME)
+    return _leading(residues.transpose().rref()), _leading(residues.rref())
+
+
+def _spans(basis: NDArray[np.object_], pivots: NDArray[np.int64], rows: NDArray[np.object_]) -> bool:
+    """Whether the rows are combinations of a basis that is independent in the pivots."""
+    if not len(rows) or not len(basis):
+        return not len(rows)
+    square = fmpz_mat(len(pivots), len(pivots), basis[:, pivots].ravel().tolist())
+    above, below = fmpq_mat(square).inv().numer_denom()
+    inverse = np.array([int(v) for v in above.entries()], dtype=object).reshape(len(pivots), len(pivots))
+    return bool((rows[:, pivots].dot(inverse).dot(basis) == rows * int(below)).all())
+
+
+def _pivots(rows: NDArray[np.object_]) -> NDArray[np.int64]:
+    """Coordinates, as many as the rank, on which the rows keep their rank."""
+    return _leading(fmpz_mat(*rows.shape, rows.ravel().tolist()).rref()) if len(rows) else np.zeros(0, dtype=np.int64)
+
+
+def _leading(reduced: tuple[Any, ...]) -> NDArray[np.int64]:
+    """The columns of the leading entries of a matrix in reduced form; its rank comes last."""
+    matrix, rank = reduced[0], reduced[-1]
+    columns, j = [], 0
+    for i in range(rank):
+        while matrix[i, j] == 0:
+            j += 1
+        columns.append(j)
+    return np.array(columns, dtype=np.int64)
 
 
 def on_coordinates(p: CPWL, coordinates: NDArray[np.int64]) -> CPWL:

@@ -13,11 +13,12 @@ from cpwl.function.parts import Mesh
 __all__ = ["mesh_signs"]
 
 
-def mesh_signs(p: CPWL, output: int) -> NDArray[np.int8]:
-    """``sign(f_m(v) - p(v))`` for each component `m` and corner `v`, exactly."""
+def mesh_signs(p: CPWL, output: int, some: slice = slice(None)) -> NDArray[np.int8]:
+    """``sign(f_m(v) - p(v))`` for each, or some, components `m` and corners `v`, exactly."""
     mesh = p.mesh
     assert mesh is not None
-    laws = p.components(output)
+    every = p.components(output)
+    laws = every.take(np.arange(len(every.offset))[some])
     gradient, offset = laws.gradient[:, 0], laws.offset[:, 0]
     difference = gradient @ mesh.points.T + offset[:, None] - mesh.values[:, output]
     size = np.abs(gradient) @ np.abs(mesh.points).T + np.abs(offset)[:, None] + np.abs(mesh.values[:, output])

@@ -8,18 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.function import CPWL
+from cpwl.function.generator_order import order_at_generators
 from cpwl.function.mesh_order import mesh_signs
+from cpwl.function.parts import Mesh
 from cpwl.function.piece_order import PieceOrder
+from cpwl.geometry.generators import generators
+from cpwl.limits import check_memory
 
 __all__ = ["Order", "Progress", "order_components", "value_tolerance"]
 
 Progress = Callable[[int, int, str], None]
+_BLOCK = 1 << 22  # signs in one temporary array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,21 +52,49 @@ def order_components(
 ) -> Order:
     """Decides both relations for every piece and component of one output (step 5 of Algorithm 1).
 
-    The corners of a simplex decide everything on it, so a triangulated table needs no linear program. Other
-    pieces are decided one at a time; an `executor` shares them out, and the result does not depend on it.
+    The corners of a simplex decide everything on it, so a triangulated table needs no linear program; nor do exact
+    pieces with few rows, which are decided at their corners and rays. Other pieces are decided one at a time; an
+    `executor` shares them out, and the result does not depend on it.
     """
+    count = int(p.component[:, output].max()) + 1
+    check_memory(
+        2.0 * p.num_pieces * count,
+        f"comparing {count:,} components on {p.num_pieces:,} pieces",
+        'Use construction="gates", which compares neighbours only.',
+    )
     if p.mesh is not None:
-        signs = mesh_signs(p, output)
-        corners = p.mesh.simplices
-        above = np.stack([signs[:, c] >= 0 for c in corners.T]).all(axis=0).T
-        below = np.stack([signs[:, c] <= 0 for c in corners.T]).all(axis=0).T
-        return Order(np.asarray(above), np.asarray(below), 0)
+        return _order_on_mesh(p, p.mesh, output, count, progress)
     work = PieceOrder.of(p, output, value_tolerance(p, output))
-    blocks = np.array_split(np.arange(p.num_pieces), min(p.num_pieces, 64))
-    results: list[Any] = []
-    for result in map(work, blocks) if executor is None else executor.map(work, blocks):
-        results.append(result)
+    if p.tol:
+        left = np.arange(p.num_pieces)
+        above = np.zeros((p.num_pieces, len(work.laws)), dtype=bool)
+        below = np.zeros_like(above)
+    else:
+        spanned = generators(p.polyhedra)
+        above, below = order_at_generators(work.laws, work.component, spanned)
+        left = np.flatnonzero(~spanned.known)
+    done, solves = p.num_pieces - len(left), 0
+    blocks = np.array_split(left, min(len(left), 64)) if len(left) else []
+    answers = map(work, blocks) if executor is None else executor.map(work, blocks)
+    for block, (over, under, count) in zip(blocks, answers, strict=True):
+        above[block], below[block] = over, under
+        done, solves = done + len(block), solves + count
         if progress is not None:
-            progress(sum(len(r[0]) for r in results), p.num_pieces, "ordering components")
-    above, below = (np.concatenate([r[k] for r in results]) for k in (0, 1))
-    return Order(above, below, sum(r[2] for r in results))
+            progress(done, p.num_pieces, "ordering components")
+    return Order(above, below, solves)
+
+
+def _order_on_mesh(p: CPWL, mesh: Mesh, output: int, count: int, progress: Progress | None) -> Order:
+    """The order at the corners of simplices, some components at a time."""
+    above = np.ones((p.num_pieces, count), dtype=bool)
+    below = np.ones_like(above)
+    step = max(1, _BLOCK // len(mesh.points))
+    for first in range(0, count, step):
+        some = slice(first, first + step)
+        signs = mesh_signs(p, output, some)
+        for corner in mesh.simplices.T:
+            above[:, some] &= signs.T[corner] >= 0
+            below[:, some] &= signs.T[corner] <= 0
+        if progress is not None:
+            progress(min(first + step, count), count, "ordering components")
+    return Order(above, below, 0)

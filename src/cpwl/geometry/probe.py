@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import SolverError
-from cpwl.exact.rational import fraction_array
+from cpwl.exact.integers import integer_rows
 from cpwl.geometry.linear_program import LinearProgram
 from cpwl.geometry.polyhedra import Polyhedron
 
@@ -43,6 +43,8 @@ class Probe:
 
         Rational for exact data, float otherwise.
         """
+        if self.tol == 0 and polyhedron.dim - len(on) == 1 and len(on) < 2:
+            return _inside_interval(polyhedron.integer(), on)
         wide = self._inflated(polyhedron, on)
         lp = self._load(wide.A, wide.b)
         objective = np.zeros(polyhedron.dim + 1)
@@ -172,11 +174,42 @@ class Probe:
         if len(on) > 1:
             return None
         rows = polyhedron.integer()
-        exact = fraction_array(point)
-        for r in on:
+        place = integer_rows(np.append(point, 1.0)[None])[0]
+        for r in on:  # solve the row for its largest slope
             k = int(np.argmax(np.abs(polyhedron.A[r])))
-            rest = (rows[r, :-1] * exact).sum() - rows[r, k] * exact[k]
-            exact[k] = Fraction(rows[r, -1] - rest) / rows[r, k]
+            rest = rows[r, -1] * place[-1] - (rows[r, :-1] * place[:-1]).sum() + rows[r, k] * place[k]
+            place = place * abs(rows[r, k])
+            place[k] = rest if rows[r, k] > 0 else -rest
         others = np.delete(np.arange(len(rows)), list(on))
-        inside = ((rows[others, :-1] * exact).sum(axis=1) < rows[others, -1]).all()
-        return exact if inside else None
+        inside = (rows[others, :-1].dot(place[:-1]) < rows[others, -1] * place[-1]).all()
+        return np.array([Fraction(v, place[-1]) for v in place[:-1]], dtype=object) if inside else None
+
+
+def _inside_interval(rows: NDArray[np.object_], on: Sequence[int]) -> NDArray[np.object_] | None:
+    """A rational point strictly inside an interval: rows of one variable, or of two with one held as an equation."""
+    if on:
+        # The line a.x = b is x = (b a + t (-a_2, a_1)) / a.a.
+        a1, a2, b = rows[on[0]].tolist()
+        square = a1 * a1 + a2 * a2
+        others = [row for k, row in enumerate(rows.tolist()) if k != on[0]]
+        bounds = [(c2 * a1 - c1 * a2, e * square - b * (c1 * a1 + c2 * a2)) for c1, c2, e in others]
+    else:
+        bounds = [(a, b) for a, b in rows.tolist()]
+    if any(slope == 0 and right <= 0 for slope, right in bounds):
+        return None
+    low = max((Fraction(right, slope) for slope, right in bounds if slope < 0), default=None)
+    high = min((Fraction(right, slope) for slope, right in bounds if slope > 0), default=None)
+    if low is not None and high is not None and low >= high:
+        return None
+    t = _between(low, high)
+    point = [(b * a1 - t * a2) / square, (b * a2 + t * a1) / square] if on else [t]
+    return np.array([Fraction(x) for x in point], dtype=object)
+
+
+def _between(low: Fraction | None, high: Fraction | None) -> Fraction:
+    """A number between the two, well away from both where there is room."""
+    if low is not None and high is not None:
+        return (low + high) / 2
+    if low is not None:
+        return low + 1 + abs(low)
+    return high - 1 - abs(high) if high is not None else Fraction(0)

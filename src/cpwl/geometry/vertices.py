@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import adjugate, primitive, sign
+from cpwl.exact.integers import adjugate, primitive, sign, unit_view
 
 __all__ = ["Corners", "corners"]
 
@@ -31,7 +31,7 @@ class Corners:
 
         Floats decide where a bound on their rounding allows it, integers elsewhere.
         """
-        view, f = _unit(self.places), _unit(laws)
+        view, f = unit_view(self.places), unit_view(laws)
         value, size = f @ view.T, np.abs(f) @ np.abs(view).T
         signs = np.sign(value).astype(np.int64)
         law, place = np.nonzero(np.abs(value) <= 4 * (laws.shape[1] + 2) * np.finfo(np.float64).eps * size)
@@ -93,10 +93,3 @@ def _minor(matrices: NDArray[np.object_], column: int) -> NDArray[np.object_]:
 def _distinct(places: NDArray[np.object_]) -> NDArray[np.object_]:
     keys = dict.fromkeys(tuple(row) for row in primitive(places))
     return np.array(list(keys), dtype=object).reshape(len(keys), places.shape[1])
-
-
-def _unit(rows: NDArray[np.object_]) -> NDArray[np.float64]:
-    """Rows scaled to largest entry 1, as floats: each entry is rounded once."""
-    largest = np.abs(rows).max(axis=1)
-    largest = np.where(largest == 0, 1, largest)
-    return np.asarray(rows / largest[:, None], dtype=np.float64)

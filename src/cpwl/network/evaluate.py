@@ -12,8 +12,10 @@ from cpwl.exact.rational import fraction_array
 
 __all__ = ["evaluate", "evaluate_exact"]
 
-# Activations held at once: 32 MiB of doubles, and products of rationals, each of which is an object.
-_BLOCK = 2**22
+# Activations held at once: a megabyte of doubles, which stays in the processor's cache, but a few points in any case;
+# and products of rationals, each of which is an object.
+_BLOCK = 2**17
+_FEWEST = 16
 _EXACT_BLOCK = 2**18
 # Dense products run about 16 times as many multiplications a second as sparse ones do, once enough points
 # share the cost of writing the dense matrix.
@@ -27,7 +29,7 @@ def evaluate(layers: Sequence[tuple[Any, Any]], x: NDArray[np.float64]) -> NDArr
     weights = [_operator(weight, len(x)) for weight, _ in layers]
     widest = max(max(weight.shape) for weight, _ in layers)
     result = np.empty((len(x), layers[-1][0].shape[0]))
-    for block in _blocks(len(x), _BLOCK // widest):
+    for block in _blocks(len(x), max(_FEWEST, _BLOCK // widest)):
         # One column a point: a sparse matrix times a dense one runs along the rows of both.
         h = np.ascontiguousarray(x[block].T)
         for i, (weight, (_, bias)) in enumerate(zip(weights, layers, strict=True)):
@@ -41,7 +43,7 @@ def evaluate(layers: Sequence[tuple[Any, Any]], x: NDArray[np.float64]) -> NDArr
 
 def evaluate_exact(layers: Sequence[tuple[Any, Any]], x: NDArray[np.object_]) -> NDArray[np.object_]:
     """The outputs ``(N, m)`` at the points `x` ``(N, n)``, as `Fraction` and without any rounding."""
-    widest = max(len(weight.data) + max(weight.shape) for weight, _ in layers)
+    widest = max(weight.nnz + max(weight.shape) for weight, _ in layers)
     result = np.empty((len(x), layers[-1][0].shape[0]), dtype=object)
     for block in _blocks(len(x), _EXACT_BLOCK // widest):
         h = x[block].T

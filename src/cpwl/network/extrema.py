@@ -7,10 +7,10 @@ rounds, and the whole is the network that Algorithms 2-5 would build one family 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,10 @@ from cpwl.errors import InputError
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network.network import ExactLayer, Layer, Network, assemble, float_layer
 
-__all__ = ["extrema", "tournaments"]
+__all__ = ["Differences", "differences_of", "exact_signs", "extrema", "signed", "tournaments"]
+
+Differences: TypeAlias = "Callable[[NDArray[np.int64], NDArray[np.int64]], tuple[Layer, ExactLayer | None]]"
+"""Makes the layer of all ``f_plus[i] - f_minus[i]``, with -1 for no function."""
 
 # Indexed by 1 and -1: all hidden weights share two objects.
 _SIGNS = np.array([Fraction(0), Fraction(1), Fraction(-1)], dtype=object)
@@ -51,21 +54,23 @@ def extrema(gradient: Any, offset: Any, rows: Sequence[ArrayLike], kind: Literal
             message = f"row {i} has an index outside 0 .. {functions.outputs - 1}: {row!r}"
             raise InputError(message, row=i)
     counts = np.array([len(row) for row in arrays], dtype=np.int64)
-    return tournaments(functions, counts, np.concatenate(arrays).astype(np.int64), kind)
+    return tournaments(differences_of(functions), counts, np.concatenate(arrays).astype(np.int64), kind)
 
 
 def tournaments(
-    functions: Network, counts: NDArray[np.int64], members: NDArray[np.int64], kind: Literal["max", "min"]
+    differences: Differences, counts: NDArray[np.int64], members: NDArray[np.int64], kind: Literal["max", "min"]
 ) -> Network:
-    """The extremum of each family of outputs of the affine network `functions`, all families side by side.
+    """The extremum of each family of functions, all families side by side.
 
-    Family `i` has `counts[i]` functions, and `members` lists them, family after family.
+    `differences` makes the first layer; family `i` has `counts[i]` functions, and `members` lists them, family after
+    family.
     """
     if kind not in ("max", "min"):
         raise InputError(f'`kind` must be "max" or "min", not {kind!r}', kind=kind)
     depth = int(counts.max() - 1).bit_length() + 1
     if depth == 1:
-        return assemble(*_differences(functions, members, np.full_like(members, -1)))
+        first, exact_first = differences(members, np.full_like(members, -1))
+        return assemble([first], None if exact_first is None else [exact_first])
     rounds = [_play(counts)]
     while len(rounds) < depth - 1:
         rounds.append(_play(rounds[-1].winners))
@@ -74,16 +79,10 @@ def tournaments(
         # min f = -max(-f): a tournament's first and last layers are negated. A family of one plays none.
         negate = (counts > 1)[rounds[0].family]
         plus, minus = np.where(negate, minus, plus), np.where(negate, plus, minus)
-    layers, exact = _differences(functions, plus, minus)
-    for now, then in zip(rounds, [*rounds[1:], None], strict=True):
-        weight = _outcome(now, negate_finals=kind == "min")
-        if then is not None:
-            weight = csr_array(_signed(then.plus, then.minus, len(now.match_size)) @ weight)
-        weight.sort_indices()
-        layers.append((weight, np.zeros(weight.shape[0])))
-        if exact is not None:
-            exact.append(_exact_signs(weight))
-    return assemble(layers, exact)
+    first, exact_first = differences(plus, minus)
+    weights = [_outcome(now, then, kind == "min") for now, then in zip(rounds, [*rounds[1:], None], strict=True)]
+    layers = [first, *((weight, np.zeros(weight.shape[0])) for weight in weights)]
+    return assemble(layers, None if exact_first is None else [exact_first, *map(exact_signs, weights)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,16 +123,29 @@ def _count_up(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
-def _outcome(played: _Round, negate_finals: bool) -> csr_array[Any, tuple[int, int]]:
-    """The matrix that adds up the neurons of each match to its winner: blocks ``[1 1 -1]`` and ``[1 -1]``."""
+def _outcome(played: _Round, then: _Round | None, negate_finals: bool) -> csr_array[Any, tuple[int, int]]:
+    """The layer after a round: each match's neurons add up to its winner by ``[1 1 -1]`` or ``[1 -1]``.
+
+    The winners are the outputs, or meet each other in the next round.
+    """
     sign = np.where(played.plus < 0, -1.0, 1.0)
     if negate_finals:
         sign = np.where(np.repeat(played.final, played.match_size), -sign, sign)
-    indptr = np.concatenate([[0], np.cumsum(played.match_size)])
-    return csr_array((sign, np.arange(len(sign)), indptr), shape=(len(played.match_size), len(sign)))
+    start = np.concatenate([[0], np.cumsum(played.match_size)])
+    if then is None:
+        return csr_array((sign, np.arange(len(sign)), start), shape=(len(played.match_size), len(sign)))
+    # A neuron reads the matches of its players, `minus` before `plus`.
+    player = np.stack([then.minus, then.plus], axis=1)
+    there = player >= 0
+    sizes = np.where(there, played.match_size[player], 0)
+    side = np.broadcast_to([-1.0, 1.0], player.shape)[there]
+    column = np.repeat(start[player[there]], sizes[there]) + _count_up(sizes[there])
+    indptr = np.concatenate([[0], np.cumsum(sizes.sum(axis=1))])
+    data = np.repeat(side, sizes[there]) * sign[column]
+    return csr_array((data, column, indptr), shape=(len(player), len(sign)))
 
 
-def _signed(plus: NDArray[np.int64], minus: NDArray[np.int64], columns: int) -> csr_array[Any, tuple[int, int]]:
+def signed(plus: NDArray[np.int64], minus: NDArray[np.int64], columns: int) -> csr_array[Any, tuple[int, int]]:
     """The matrix with 1 at `plus[i]` and -1 at `minus[i]` in row `i`; -1 for none; equal places cancel."""
     place = np.stack([minus, plus], axis=1)
     there = (place >= 0) & (minus != plus)[:, None]
@@ -142,27 +154,30 @@ def _signed(plus: NDArray[np.int64], minus: NDArray[np.int64], columns: int) -> 
     return csr_array((sign, place[there], indptr), shape=(len(plus), columns))
 
 
-def _differences(
-    functions: Network, plus: NDArray[np.int64], minus: NDArray[np.int64]
-) -> tuple[list[Layer], list[ExactLayer] | None]:
-    """The layer of all ``f_plus[i] - f_minus[i]``. Families overlap, so each difference is formed once."""
+def differences_of(functions: Network) -> Differences:
+    """The layer of all ``f_plus[i] - f_minus[i]`` for the outputs of an affine network."""
     k = functions.outputs
-    codes, place = np.unique((plus + 1) * (k + 1) + minus + 1, return_inverse=True)
-    choice = _signed(codes // (k + 1) - 1, codes % (k + 1) - 1, k)
-    choice.sort_indices()
     weight, bias = functions.layers[0]
-    if functions.exact is None:
-        with np.errstate(over="ignore"):
-            return [(csr_array((choice @ weight)[place]), (choice @ bias)[place])], None
-    exact_choice, _ = _exact_signs(choice)
-    exact_weight, exact_bias = exact_choice @ functions.exact[0][0], exact_choice @ functions.exact[0][1]
-    weight, bias = float_layer((exact_weight, exact_bias))
-    return [(csr_array(weight[place]), bias[place])], [(exact_weight.take_rows(place), exact_bias[place])]
+
+    def layer(plus: NDArray[np.int64], minus: NDArray[np.int64]) -> tuple[Layer, ExactLayer | None]:
+        # Families overlap, so each difference is formed once.
+        codes, place = np.unique((plus + 1) * (k + 1) + minus + 1, return_inverse=True)
+        choice = signed(codes // (k + 1) - 1, codes % (k + 1) - 1, k)
+        choice.sort_indices()
+        if functions.exact is None:
+            with np.errstate(over="ignore"):
+                return (csr_array((choice @ weight)[place]), (choice @ bias)[place]), None
+        exact_choice, _ = exact_signs(choice)
+        exact_weight, exact_bias = exact_choice @ functions.exact[0][0], exact_choice @ functions.exact[0][1]
+        view, view_bias = float_layer((exact_weight, exact_bias))
+        return (csr_array(view[place]), view_bias[place]), (exact_weight.take_rows(place), exact_bias[place])
+
+    return layer
 
 
-def _exact_signs(weight: csr_array[Any, tuple[int, int]]) -> ExactLayer:
+def exact_signs(weight: csr_array[Any, tuple[int, int]]) -> ExactLayer:
     """A sorted matrix of 1 and -1 in rationals, without a bias."""
     data = _SIGNS[weight.data.astype(np.int64)]
     indptr, indices = weight.indptr.astype(np.int64), weight.indices.astype(np.int64)
-    bias = np.full(weight.shape[0], Fraction(0), dtype=object)
+    bias = np.full(weight.shape[0], _SIGNS[0], dtype=object)
     return RationalMatrix(weight.shape, indptr, indices, data), bias

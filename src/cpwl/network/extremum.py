@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cpwl.network.extrema import tournaments
+from cpwl.network.extrema import differences_of, tournaments
 from cpwl.network.network import Network
 
 __all__ = ["extremum"]
@@ -30,4 +30,4 @@ def extremum(gradient: Any, offset: Any, kind: Literal["max", "min"] = "max") ->
     """
     functions = Network([(gradient, offset)])
     m = functions.outputs
-    return tournaments(functions, np.array([m]), np.arange(m), kind)
+    return tournaments(differences_of(functions), np.array([m]), np.arange(m), kind)

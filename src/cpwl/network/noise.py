@@ -13,6 +13,7 @@ __all__ = ["noise"]
 
 Layers = Sequence[tuple[Any, NDArray[np.float64]]]
 _BLOCK = 2**22  # activations held at once
+_WORK = 2**28  # products in all
 
 
 def noise(layers: Layers, points: ArrayLike) -> float:
@@ -28,15 +29,19 @@ def noise(layers: Layers, points: ArrayLike) -> float:
     5.0
     """
     x = np.atleast_2d(np.asarray(points, dtype=np.float64))
+    # Fewer points for a large network: a prediction may not take longer than the network took to build.
+    work = sum(weight.nnz + weight.shape[0] for weight, _ in layers)
+    x = x[:: max(1, -(-len(x) * work // _WORK))]
     step = max(1, _BLOCK // max(weight.shape[0] for weight, _ in layers))
-    blocks = [_variance(layers, x[i : i + step]) for i in range(0, len(x), step)]
+    squares = [_squares(weight, bias) for weight, bias in layers]
+    blocks = [_variance(layers, squares, x[i : i + step]) for i in range(0, len(x), step)]
     return float(np.sqrt(max(blocks, default=0.0)))
 
 
-def _variance(layers: Layers, x: NDArray[np.float64]) -> float:
+def _variance(layers: Layers, squares: Layers, x: NDArray[np.float64]) -> float:
     value, on, local = x.T, [], []
-    for weight, bias in layers:
-        local.append(_local(weight, bias, value))
+    for (weight, bias), (squared, constant) in zip(layers, squares, strict=True):
+        local.append(squared @ value**2 + constant[:, None])
         value = weight @ value + bias[:, None]
         local[-1] += ((np.diff(weight.indptr) + (bias != 0)) == 2)[:, None] * value**2
         on.append(value > 0)
@@ -53,12 +58,11 @@ def _variance(layers: Layers, x: NDArray[np.float64]) -> float:
     return most
 
 
-def _local(weight: Any, bias: NDArray[np.float64], value: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The variance that the products and sums of one layer add, but for sums of two terms."""
+def _squares(weight: Any, bias: NDArray[np.float64]) -> tuple[Any, NDArray[np.float64]]:
+    """What the products and sums of one layer add to the variance, but for sums of two terms."""
     count = np.diff(weight.indptr)
     many = count + (bias != 0) > 2
     power_of_two = np.abs(np.frexp(weight.data)[0]) == 0.5
     rounded = np.repeat(many, count) | ~power_of_two
     squared = csr_array((np.where(rounded, weight.data, 0.0) ** 2, weight.indices, weight.indptr), shape=weight.shape)
-    terms: NDArray[np.float64] = squared @ value**2
-    return terms + np.where(many, bias**2, 0.0)[:, None]
+    return squared, np.where(many, bias**2, 0.0)

@@ -1,125 +1,85 @@
-"""Sizes and times side by side, from one run: what each construction costs on families of functions.
+"""``cpwl bench``: sizes, speed and whatever else is measured, side by side in one run.
 
-Algorithm 1's neurons are counted by the exact formula in the proof of Theorem 2, from rows that are computed here, and
-its verdict is that of the row test. Times are for this machine, and only their ratios mean anything.
+Each table is one function in `TABLES`, from "as much time as it takes?" and a progress callback to a `BenchTable`.
+Sizes are exact counts; times are for this machine, and only ratios and growth from one run mean anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from statistics import mean
-from time import perf_counter
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
 
-import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
-from scipy.spatial import Delaunay
 
-from cpwl.compiler import compile
-from cpwl.errors import ConstructionError
-from cpwl.function import CPWL
-from cpwl.function.shallow import random_shallow
+from cpwl.errors import InputError
 
-__all__ = ["Measured", "bench_table", "measure_sizes"]
+__all__ = ["REMARKS", "TABLES", "BenchTable", "Progress", "measure", "numbers"]
 
-Progress = Callable[[int, int, str], None]
+Progress: TypeAlias = Callable[[int, int, str], None]
+REMARKS = ("beside", "goal")
+"""Columns of words, which may be broken into lines."""
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """Means over seeds for one family: pieces, Algorithm 1's count and how often it is right, and ours."""
+class BenchTable:
+    """A table of results: `rows` for machines, `cells` of the same rows for people."""
 
-    family: str
-    pieces: float
-    algorithm1: float
-    algorithm1_right: str
-    neurons: dict[str, float]
-    seconds: dict[str, float]
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    cells: tuple[tuple[str, ...], ...]
+    rows: tuple[dict[str, Any], ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The row for a JSON file."""
-        return asdict(self)
-
-
-def measure_sizes(*, seeds: int = 3, progress: Progress | None = None) -> list[Measured]:
-    """Compiles every family with every construction that applies, `seeds` functions each."""
-    families = list(_families())
-    found = []
-    for i, (name, make) in enumerate(families):
-        if progress is not None:
-            progress(i, len(families), name)
-        found.append(_measure(name, [make(seed) for seed in range(seeds)]))
-    return found
+    def rich(self) -> Table:
+        """The table for a terminal: words on the left, numbers on the right, remarks last."""
+        table = Table(box=SIMPLE_HEAD)
+        for column in self.columns:
+            words = column in (self.columns[0], *REMARKS)
+            table.add_column(column, justify="left" if words else "right", no_wrap=column not in REMARKS)
+        for cells in self.cells:
+            table.add_row(*cells)
+        return table
 
 
-def bench_table(rows: list[Measured]) -> Table:
-    """The rows for a terminal."""
-    table = Table(box=SIMPLE_HEAD)
-    table.add_column("functions (means)", no_wrap=True)
-    names = sorted({name for row in rows for name in row.neurons})
-    for head in ("pieces", "Algorithm 1", "right", *names):
-        table.add_column(head, justify="right", no_wrap=True)
-    for row in rows:
-        cells = [f"{row.neurons[n]:,.0f}" if n in row.neurons else "-" for n in names]
-        table.add_row(row.family, f"{row.pieces:,.0f}", f"{row.algorithm1:,.0f}", row.algorithm1_right, *cells)
-    return table
+def _sizes(full: bool, cases: Path | None, progress: Progress | None) -> BenchTable:
+    from cpwl.show.bench_sizes import measure_sizes, size_table
+
+    return size_table(measure_sizes(full=full, cases=cases, progress=progress))
 
 
-def _measure(name: str, functions: list[CPWL]) -> Measured:
-    neurons: dict[str, list[int]] = {}
-    seconds: dict[str, list[float]] = {}
-    counts, right = [], 0
-    for p in functions:
-        for construction in ("hinge", "gates", "lattice"):
-            began = perf_counter()
-            try:
-                made = compile(p, construction=construction, check=False)
-            except ConstructionError:
-                continue
-            seconds.setdefault(construction, []).append(perf_counter() - began)
-            neurons.setdefault(construction, []).append(made.sizes.neurons)
-            if construction == "lattice":
-                counts.append(made.bounds["algorithm1"].neurons)
-        right += _is_right(p)
-    # A construction that applies to some functions of a family only has no mean.
-    everywhere = {n for n, values in neurons.items() if len(values) == len(functions)}
-    return Measured(
-        name,
-        mean(p.num_pieces for p in functions),
-        mean(counts),
-        f"{right}/{len(functions)}",
-        {n: mean(neurons[n]) for n in sorted(everywhere)},
-        {n: mean(seconds[n]) for n in sorted(everywhere)},
-    )
+def _speed(full: bool, _cases: Path | None, progress: Progress | None) -> BenchTable:
+    from cpwl.show.bench_speed import measure_speed, speed_table
+
+    return speed_table(measure_speed(full=full, progress=progress))
 
 
-def _is_right(p: CPWL) -> bool:
-    try:
-        compile(p, construction="paper")
-    except ConstructionError:
-        return False
-    return True
+# One function a table: a further one goes here, with a file of its own beside `bench_sizes` and `bench_speed`.
+TABLES: dict[str, Callable[[bool, Path | None, Progress | None], BenchTable]] = {"sizes": _sizes, "speed": _speed}
+"""What can be measured, by name."""
 
 
-def _families() -> Iterator[tuple[str, Callable[[int], CPWL]]]:
-    yield "one hidden layer, 10-D", lambda seed: random_shallow(10, 5, seed)
-    yield "Delaunay, box, 26 points", lambda seed: _delaunay(2, 22, seed)
-    yield "Delaunay, box, 46 points", lambda seed: _delaunay(2, 42, seed)
-    yield "8 x 8 grid", lambda seed: _grid(2, 8, seed)
-    yield "Delaunay, 3-D, 27 points", lambda seed: _delaunay(3, 19, seed)
-    yield "3 x 3 x 3 grid", lambda seed: _grid(3, 3, seed)
+def measure(
+    names: Iterable[str] = (), *, full: bool = False, cases: Path | None = None, progress: Progress | None = None
+) -> list[BenchTable]:
+    """The tables of the given names, all if there are none.
+
+    `full` takes the sizes that matter and perhaps half an hour; otherwise smaller ones and about two minutes. `cases`
+    is a folder of functions in files (``*.json``) that are measured too.
+
+    >>> measure(["prices"])
+    Traceback (most recent call last):
+    cpwl.errors.InputError: there is no table "prices"; there are sizes, speed
+    """
+    chosen = list(names) or list(TABLES)
+    for name in chosen:
+        if name not in TABLES:
+            raise InputError(f'there is no table "{name}"; there are {", ".join(TABLES)}', table=name)
+    return [TABLES[name](full, cases, progress) for name in chosen]
 
 
-def _delaunay(n: int, points: int, seed: int) -> CPWL:
-    """Random points in a box with its corners, values N(0, 1)."""
-    rng = np.random.default_rng(seed)
-    corners = np.array(np.meshgrid(*[[0.0, 1.0]] * n)).reshape(n, -1).T
-    x = np.concatenate([rng.random((points, n)), corners])
-    return CPWL.from_simplices(x, Delaunay(x).simplices, rng.standard_normal(len(x)))
-
-
-def _grid(n: int, cells: int, seed: int) -> CPWL:
-    values = np.random.default_rng(seed).standard_normal((cells + 1,) * n)
-    return CPWL.from_grid([np.arange(cells + 1.0)] * n, values)
+def numbers(tables: Iterable[BenchTable], full: bool) -> dict[str, Any]:
+    """What goes into the JSON file."""
+    return {"full": full, **{table.name: list(table.rows) for table in tables}}

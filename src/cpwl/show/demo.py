@@ -42,7 +42,8 @@ def run_demo(folder: str | Path, *, progress: Progress | None = None) -> list[Ro
         message = f"cannot make the directory `{folder}`: {error.strerror or error}"
         raise InputError(message, path=str(folder)) from error
     # A copy, so that the folder can be sent to someone who has Python and nothing else.
-    write_bytes(folder / CHECKER, Path(checker.__file__).read_bytes())
+    for name in (CHECKER, "rounded_checker.py"):
+        write_bytes(folder / name, Path(checker.__file__).with_name(name).read_bytes())
     examples = list(bundled_examples())
     rows: list[Row] = []
     for i, example in enumerate(examples):

@@ -16,7 +16,7 @@ from scipy.optimize import linprog
 from cpwl.errors import InputError, SolverError
 from cpwl.function import CPWL
 
-__all__ = ["naive"]
+__all__ = ["is_above", "naive"]
 
 Array: TypeAlias = NDArray[np.float64]
 Dense: TypeAlias = list[tuple[Array, Array]]
@@ -39,7 +39,7 @@ def naive(p: CPWL) -> Dense:
     minima = []
     # Loops over pieces and components as printed: they are what the rest of the package is measured against.
     for piece, law in zip(p.polyhedra, laws, strict=True):
-        above = [f for f in components if _is_above(f - law, piece.A, piece.b)]
+        above = [f for f in components if is_above(f - law, piece.A, piece.b)]
         minima.append(_extremum(np.array(above), minimum=True))
     q = len(minima)
     maximum = _extremum(np.column_stack([np.eye(q), np.zeros(q)]), minimum=False)
@@ -55,7 +55,7 @@ def _distinct(laws: Array) -> list[Array]:
     return found
 
 
-def _is_above(law: Array, A: Array, b: Array) -> bool:
+def is_above(law: Array, A: Array, b: Array) -> bool:
     """Step 5: whether ``law >= 0`` where ``A x <= b``, by one linear program."""
     # Typed as Any: stubs and releases of scipy disagree on what the result has.
     result: Any = linprog(

@@ -1,1 +1,5 @@
-"""From network to network: the same function with fewer neurons. Each pass is one file."""
+"""From network to network: the same function with fewer neurons. Each pass is one file; `simplify` runs them all."""
+
+from cpwl.simplify.passes import simplify
+
+__all__ = ["simplify"]

@@ -1,0 +1,380 @@
+"""Check a proof for clamped gates, kind "clamped": clamped_checker.py law.json net.json law.proof.json
+
+It needs checker.py beside it, which hands proofs of this kind over to here; so either of the two may be called, for
+proofs of every kind. Only the standard library, only integers and fractions. Why this is a proof is in docs/proof.md,
+in the words used here. Points and cones are held as in checker.py: a point x as a positive multiple of (x, 1).
+"""
+
+import math
+import runpy
+import sys
+from collections import defaultdict
+from fractions import Fraction
+from operator import mul
+from pathlib import Path
+from typing import Any, NamedTuple
+
+Row = list[int]  # an affine function, by integer multiples of its coefficients, or a point
+LIMIT = 20000  # regions into which one question may be cut
+
+
+class Neuron(NamedTuple):
+    """`scale` times what a neuron reads, in terms of `scale` times what the neurons before it give: all integers."""
+
+    terms: list[tuple[int, int]]
+    bias: int
+    scale: int
+
+
+class Triangle(NamedTuple):
+    """A triangle of a star, and the bump on it, divided by a positive number."""
+
+    corners: list[Row]
+    rows: list[Row]  # at least 0 inside
+    law: Row
+    divisor: int
+
+
+class Bump(NamedTuple):
+    """What the halves make: zero but on the triangles."""
+
+    neuron: int
+    halves: list[int]
+    triangles: list[Triangle]
+
+
+def dot(u: Row, v: Row) -> int:
+    return sum(map(mul, u, v))
+
+
+def plus(u: Row, c: int, v: Row) -> Row:
+    return [x + c * y for x, y in zip(u, v, strict=True)]
+
+
+def whole(layers: Any, n: int) -> list[list[Neuron]]:
+    """The hidden layers in integers."""
+    result: list[list[Neuron]] = []
+    scales = [1] * n
+    for layer in layers[:-1]:
+        neurons = []
+        for form in layer:
+            items = [(j, Fraction(w) / (scales[j] if j < len(scales) else 1)) for j, w in form.items()]
+            d = math.lcm(*(w.denominator for _, w in items))
+            numbers = {j: int(w * d) for j, w in items}
+            bias = numbers.pop(len(scales), 0)
+            neurons.append(Neuron(list(numbers.items()), bias, d))
+        result.append(neurons)
+        scales = [neuron.scale for neuron in neurons]
+    return result
+
+
+class Halves:
+    """What neurons are on regions: affine, or at most something. Layer -1 are the inputs."""
+
+    def __init__(self, checker: Any, layers: list[list[Neuron]], n: int) -> None:
+        self.need, self.show = checker.need, checker.show
+        self.layers, self.n, self.top = layers, n, len(layers) - 2
+
+    def value(self, l: int, i: int, x: Row, known: dict[Any, int]) -> int:
+        """Of a neuron of layer `l` at a point; with layer 0 for inputs that is one of its coordinates."""
+        if l < 0:
+            return x[i]
+        if (l, i) not in known:
+            terms, bias, _ = self.layers[l][i]
+            known[l, i] = max(0, bias * x[-1] + sum(c * self.value(l - 1, j, x, known) for j, c in terms))
+        return known[l, i]
+
+    def most(self, l: int, i: int, x: Row, known: dict[Any, int]) -> int:
+        """A bound above, sublinear: at a sum of points it is at most the sum of what it is at each."""
+        if l == 0:
+            return self.value(l, i, x, known)
+        if (l, i) not in known:
+            terms, bias, _ = self.layers[l][i]
+            known[l, i] = max(0, bias * x[-1] + sum(c * self.most(l - 1, j, x, known) for j, c in terms if c > 0))
+        return known[l, i]
+
+    def reads(self, l: int, i: int, cone: Any, known: dict[Any, Any]) -> tuple[Row | None, Row]:
+        """What a neuron reads on the cone if that is affine there; else None, and a row whose zeros cut the cone."""
+        terms, bias, _ = self.layers[l][i]
+        total = [0] * self.n + [bias]
+        for j, c in terms:
+            if l == 0:
+                total[j] += c
+                continue
+            law, cut = self.law(l - 1, j, cone, known)
+            if law is None:
+                return None, cut
+            total = plus(total, c, law)
+        return total, total
+
+    def law(self, l: int, i: int, cone: Any, known: dict[Any, Any]) -> tuple[Row | None, Row]:
+        """The same for what a neuron gives."""
+        if (l, i) not in known:
+            row, cut = self.reads(l, i, cone, known)
+            side = 0 if row is None else cone.side(row)
+            known[l, i] = (None, cut) if side == 0 else (row, cut) if side > 0 else ([0] * (self.n + 1), cut)
+        result: tuple[Row | None, Row] = known[l, i]
+        return result
+
+    def need_most(self, i: int, law: Row, divisor: int, cone: Any, where: str) -> None:
+        """Shows that half `i` reads at most the law over the divisor, at generators or else at those of parts."""
+        terms, bias, scale = self.layers[self.top][i]
+        todo = [cone]
+        for _ in range(LIMIT):
+            if not todo:
+                return
+            part = todo.pop()
+            known: dict[Any, Any] = {}
+            rest, bent = plus([0] * self.n + [divisor * bias], -scale, law), []
+            for j, c in terms:
+                own, cut = self.law(self.top - 1, j, part, known)
+                if own is None:
+                    bent.append((j, c * divisor, cut))
+                else:
+                    rest = plus(rest, c * divisor, own)
+            worst, at, above = 0, list[int](), dict[Any, int]()
+            for g in part.generators():
+                bound: dict[Any, int] = {}
+                high = dot(rest, g) + sum(c * self.most(self.top - 1, j, g, bound) for j, c, _ in bent if c > 0)
+                worst, at, above = (high, g, bound) if high > worst else (worst, at, above)
+            if worst:
+                real: dict[Any, int] = {}
+                lost = [-c * self.value(self.top - 1, j, at, real) for j, c, _ in bent]
+                lost = [
+                    v + max(c, 0) * self.most(self.top - 1, j, at, above)
+                    for v, (j, c, _) in zip(lost, bent, strict=True)
+                ]
+                self.need(worst <= sum(lost), where, f"half {i} is too large at {self.show(at)}")
+                cut = bent[lost.index(max(lost))][2]
+                todo += [part.cut(cut), part.cut([-v for v in cut])]
+        self.need(False, where, f"this is not shown with {LIMIT} regions")
+
+    def need_equal(self, halves: list[int], triangle: Triangle, cone: Any, where: str) -> None:
+        """Shows that on a triangle one of the halves is the law, and the others are at most that."""
+        todo = [cone]
+        for _ in range(LIMIT):
+            if not todo:
+                return
+            part = todo.pop()
+            known: dict[Any, Any] = {}
+            found = [self.reads(self.top, i, part, known) for i in halves]
+            same = [i for i, (row, _) in zip(halves, found, strict=True) if row and self.is_law(i, row, triangle)]
+            if same:
+                for i in halves:
+                    if i != same[0]:
+                        self.need_most(i, triangle.law, triangle.divisor, part, where)
+                continue
+            cuts = [cut for row, cut in found if row is None]
+            self.need(cuts, where, "none of the halves is the bump on a part of a triangle")
+            todo += [part.cut(cuts[0]), part.cut([-v for v in cuts[0]])]
+        self.need(False, where, f"this is not shown with {LIMIT} regions")
+
+    def is_law(self, i: int, row: Row, triangle: Triangle) -> bool:
+        scale = self.layers[self.top][i].scale
+        return [v * triangle.divisor for v in row] == [v * scale for v in triangle.law]
+
+
+def outside(region: Any, triangles: list[Triangle]) -> list[Any]:
+    """Convex parts that cover what the triangles leave of a region."""
+    rest = [region]
+    for triangle in triangles:
+        parts = []
+        for part in rest:
+            while (sides := [part.side(row) for row in triangle.rows]) and min(sides) == 0:
+                cut = triangle.rows[sides.index(0)]
+                parts.append(part.cut([-v for v in cut]))
+                part = part.cut(cut)
+            parts += [part] if min(sides) < 0 else []
+        rest = parts
+    return rest
+
+
+def make_triangle(checker: Any, corners: list[Row], values: list[Fraction], where: str) -> Triangle:
+    """The affine function with these values at the corners, which must not be on one line."""
+    rows, total = [], [Fraction(0)] * 3
+    for k, value in enumerate(values):
+        u, v = corners[k - 2], corners[k - 1]
+        row = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
+        at = dot(row, corners[k])
+        checker.need(at, where, "a triangle is flat")
+        rows.append(row if at > 0 else [-x for x in row])
+        share = value * corners[k][2] / at
+        total = [x + share * y for x, y in zip(total, row, strict=True)]
+    law, divisor = checker.over_one(total)
+    return Triangle(corners, rows, law, divisor)
+
+
+def read_bumps(checker: Any, proof: Any, halves: Halves, points: list[Row], region: Any) -> list[Bump]:
+    """The bumps, each shown to be what its halves make, and 0 elsewhere in the region."""
+    bumps = []
+    width, last = len(halves.layers[-2]), len(halves.layers[-1])
+    for b, entry in enumerate(proof):
+        where = f"bump {b}"
+        shape = {"neuron": range(last), "halves": [range(width)], "triangles": [[range(len(points)), 3]]}
+        neuron, own, stars = checker.read(entry, shape, where)
+        checker.need(len(own) in (1, 2), where, "it must have one half or two")
+        triangles = []
+        for star in stars:
+            heights = [max(height(halves, i, points[v]) for i in own) for v in star]
+            triangles.append(make_triangle(checker, [points[v] for v in star], heights, where))
+        for triangle in triangles:
+            halves.need_equal(own, triangle, checker.region(2, triangle.rows), where)
+        for part in outside(region, triangles):
+            for i in own:
+                halves.need_most(i, [0, 0, 0], 1, part, where)
+        bumps.append(Bump(neuron, own, triangles))
+    return bumps
+
+
+def height(halves: Halves, i: int, x: Row) -> Fraction:
+    return Fraction(halves.value(halves.top, i, x, {}), halves.layers[halves.top][i].scale * x[-1])
+
+
+def need_apart(checker: Any, bumps: list[Bump]) -> None:
+    """Bumps that one neuron takes lie in boxes that do not overlap."""
+    boxes: dict[int, list[list[list[Fraction]]]] = defaultdict(list)
+    for bump in bumps:
+        corners = [place(x) for triangle in bump.triangles for x in triangle.corners]
+        boxes[bump.neuron].append([[f(axis) for axis in zip(*corners, strict=True)] for f in (min, max)])
+    for neuron, own in boxes.items():
+        own.sort()
+        for k, (low, high) in enumerate(own):
+            for other, top in own[k + 1 :]:
+                if other[0] >= high[0]:
+                    break  # they are sorted by where they begin
+                apart = other[1] >= high[1] or top[1] <= low[1]
+                checker.need(apart, f"neuron {neuron}", "two of its bumps overlap")
+
+
+def combine(checker: Any, layers: Any, bumps: list[Bump]) -> list[tuple[Fraction, list[Fraction]]]:
+    """Each output as a constant plus a sum of factors times bumps. A neuron of bumps gives what they are less what
+    their second halves give; others must be sums of what is at least 0. In the outputs all halves must cancel."""
+    last, width = layers[-2], len(layers[-3])
+    taken: dict[int, dict[int, int]] = defaultdict(dict)
+    for bump in bumps:
+        for i, sign in zip(bump.halves, (1, -1), strict=False):
+            checker.need(i not in taken[bump.neuron], f"neuron {bump.neuron}", f"it has half {i} twice")
+            taken[bump.neuron][i] = sign
+    for d, meant in taken.items():
+        checker.need(last[d] == meant, f"neuron {d}", "it does not read its first halves less its second ones")
+    result = []
+    for o, form in enumerate(layers[-1]):
+        rest: dict[int, Fraction] = defaultdict(Fraction)
+        for d, c in form.items():
+            if d in taken:
+                for i, sign in taken[d].items():
+                    rest[i] -= c if sign < 0 else 0
+            elif d < len(last):
+                checker.need(min(last[d].values(), default=0) >= 0, f"neuron {d}", "it may be negative before ReLU")
+                for i, w in last[d].items():
+                    rest[i] += c * w
+            else:
+                rest[width] += c
+        constant = rest.pop(width, Fraction(0))
+        checker.need(not any(rest.values()), f"output {o}", "halves of bumps are left in it")
+        result.append((constant, [Fraction(form.get(bump.neuron, 0)) for bump in bumps]))
+    return result
+
+
+class Places:
+    """Triangles by the tiles of a grid that they meet, to find those near a piece."""
+
+    def __init__(self, bumps: list[Bump]) -> None:
+        corners = [place(x) for bump in bumps for triangle in bump.triangles for x in triangle.corners]
+        self.low, high = ([f(axis) for axis in zip(*corners, strict=True)] for f in (min, max))
+        self.count = 1 + math.isqrt(len(corners))
+        self.step = [(b - a) / self.count for a, b in zip(self.low, high, strict=True)]
+        self.tiles: dict[tuple[int, int], list[tuple[int, Triangle]]] = defaultdict(list)
+        for b, bump in enumerate(bumps):
+            for triangle in bump.triangles:
+                for key in self.keys(triangle.corners):
+                    self.tiles[key].append((b, triangle))
+
+    def keys(self, corners: list[Row]) -> list[tuple[int, int]]:
+        ranges = []
+        for axis, low, step in zip(zip(*map(place, corners), strict=True), self.low, self.step, strict=True):
+            ends = [min(max(math.floor((v - low) / step), -1), self.count) for v in (min(axis), max(axis))]
+            ranges.append(range(ends[0], ends[1] + 1))
+        return [(i, j) for i in ranges[0] for j in ranges[1]]
+
+    def near(self, corners: list[Row]) -> list[tuple[int, Triangle]]:
+        found = {id(entry[1]): entry for key in self.keys(corners) for entry in self.tiles.get(key, [])}
+        return list(found.values())
+
+
+def place(x: Row) -> list[Fraction]:
+    return [Fraction(v, x[-1]) for v in x[:-1]]
+
+
+def check_piece(checker: Any, piece: Any, cone: Any, sums: Any, near: list[tuple[int, Triangle]], j: int) -> None:
+    """On the piece, cut where triangles end inside it, every output has its law."""
+    todo = [cone]
+    for _ in range(LIMIT):
+        if not todo:
+            return
+        part = todo.pop()
+        inside: dict[int, Triangle] = {}
+        cut: Row | None = None
+        for b, triangle in near:
+            sides = [part.side(row) for row in triangle.rows]
+            if min(sides) > 0:
+                inside[b] = triangle
+            elif min(sides) == 0:  # otherwise it is on the other side of an edge
+                cut = triangle.rows[sides.index(0)]
+        if cut is not None:
+            todo += [part.cut(cut), part.cut([-v for v in cut])]
+            continue
+        for o, (constant, factors) in enumerate(sums):
+            total = [Fraction(0), Fraction(0), constant]
+            for b, triangle in inside.items():
+                factor = factors[b] / triangle.divisor
+                total = [x + factor * y for x, y in zip(total, triangle.law, strict=True)]
+            for x in part.generators():
+                same = sum(v * y for v, y in zip(total, x, strict=True)) == law_at(piece, o, x)
+                where = f"output {o}, piece {j}"
+                checker.need(same, where, f"network and function differ at {checker.show(x)}")
+    checker.need(False, f"piece {j}", f"this is not shown with {LIMIT} regions")
+
+
+def law_at(piece: Any, o: int, x: Row) -> Fraction:
+    law, d = piece.laws[o]
+    if not piece.corners:
+        return Fraction(dot(law, x), d)
+    total = Fraction(0)
+    for k, value in enumerate(law):
+        u, v = piece.corners[k - 2], piece.corners[k - 1]
+        row = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
+        total += Fraction(value * dot(row, x) * piece.scale, d * dot(row, piece.corners[k]))
+    return total
+
+
+def clamped(checker: Any, function: Any, network: Any, proof: Any) -> Fraction:
+    """0, if the proof shows that the network is the function on every piece; `checker` has checker.py's functions."""
+    n, outputs, pieces = checker.read_function(function)
+    layers = checker.read_network(network, n, outputs)
+    head = {"format": "cpwl-proof", "version": 1, "kind": "clamped", "inputs": 2, "error_bound": 0}
+    body = {"limits": [[checker.Rational, 3]], "points": [[checker.Rational, 2]], "bumps": [Any]}
+    *_, limits, places, entries = checker.read(proof, head | body, "proof")
+    checker.need(n == 2 and 4 <= len(layers) < 100, "network", "it needs two inputs, and three hidden layers or more")
+    rows = [checker.half_space(row)[0] for row in limits]
+    points = [checker.over_one([*x, 1])[0] for x in places]
+    halves = Halves(checker, whole(layers, n), n)
+    bumps = read_bumps(checker, entries, halves, points, checker.region(n, rows))
+    checker.need(bumps and all(bump.triangles for bump in bumps), "bumps", "there are none, or one has no triangle")
+    need_apart(checker, bumps)
+    sums, near = combine(checker, layers, bumps), Places(bumps)
+    for j, piece in enumerate(pieces):
+        cone = checker.region(n, [row for row, _ in piece.rows.values()])
+        if piece.corners:
+            values = [Fraction(0)] * 3
+            cone = checker.region(n, make_triangle(checker, piece.corners, values, f"piece {j}").rows)
+        ends = cone.generators()
+        if any(g[-1] for g in ends):  # otherwise the piece is empty
+            checker.need(all(g[-1] for g in ends), f"piece {j}", "it is not bounded")
+            checker.need(all(dot(row, g) >= 0 for row in rows for g in ends), "limits", f"piece {j} is not inside")
+            check_piece(checker, piece, cone, sums, near.near(ends), j)
+    return Fraction(0)
+
+
+if __name__ == "__main__":
+    sys.exit(runpy.run_path(str(Path(__file__).with_name("checker.py")))["main"](sys.argv[1:]))

@@ -1,0 +1,214 @@
+"""Check a proof of kind "expression": expression_checker.py law.json net.json law.proof.json
+
+The network is shown to compute an expression of maxima and minima, neuron by neuron, and the expression to be the
+function, piece by piece. It needs checker.py beside it, which reads the files and hands proofs of this kind over to
+here; so either of the two may be called, for proofs of every kind. Only the standard library, only integers and
+fractions. Why this is a proof is in docs/proof.md.
+"""
+
+import runpy
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+Rational = int | Fraction
+Form = dict[int, Rational]  # nonzero factors of inputs 0 .. n - 1, of 1 (number n), and of atoms (from n + 1 on)
+Interval = tuple[Rational, Rational]
+
+
+class Value(NamedTuple):
+    """A component, or a maximum or minimum of two values before it: its form, and bounds of it in the box."""
+
+    kind: str
+    parts: list[int]
+    form: Form
+    bounds: Interval
+
+
+def plus(u: Form, factor: Rational, v: Form) -> Form:
+    total = u | {i: u.get(i, 0) + factor * x for i, x in v.items()}
+    return {i: x for i, x in total.items() if x}
+
+
+class Circuit:
+    """All forms are in inputs and in *atoms*, ReLUs of forms; those of proportional and of opposite forms are one."""
+
+    def __init__(self, n: int, box: list[Interval] | None) -> None:
+        self.n, self.box = n, box
+        self.atoms: dict[tuple[tuple[int, Rational], ...], int] = {}
+        nothing = {frozenset[tuple[int, Rational]](): [Value("", [], {}, (0, 0))]}
+        self.known = nothing if box is not None else {}  # values by the atoms in their forms
+
+    def affine_range(self, form: Form) -> Interval:
+        """Bounds of the part of a form that has no atoms, in the box."""
+        low = high = form.get(self.n, 0)
+        for i, x in form.items():
+            if i < self.n:
+                assert self.box is not None
+                a, b = sorted(x * end for end in self.box[i])
+                low, high = low + a, high + b
+        return low, high
+
+    def sign(self, form: Form) -> int:
+        """1 or -1 if a form is at least or at most 0, its atoms and the rest in the box; 0 if that is not seen."""
+        if self.box is None and any(i < self.n for i in form):
+            return 0
+        low, high = self.affine_range(form)
+        factors = [x for i, x in form.items() if i > self.n]
+        if low >= 0 and min(factors, default=0) >= 0:
+            return 1
+        return -1 if high <= 0 and max(factors, default=0) <= 0 else 0
+
+    def is_carried(self, form: Form, weights: Form) -> bool:
+        """Whether what a neuron reads is at least 0: neurons, which are, with no negative weight; or a value, or the
+        negative of one, or a difference of two, plus something affine, that is so in the box."""
+        return min(weights.values()) >= 0 or any(low >= 0 for low in self.lower_bounds(form))
+
+    def lower_bounds(self, form: Form) -> Iterator[Rational]:
+        """Of a form that is a difference of two values plus something affine, in the box."""
+        for one in (value for same in self.known.values() for value in same):
+            for two in self.known.get(self.name(plus(one.form, -1, form)), []):
+                low, _ = self.affine_range(plus(plus(form, -1, one.form), 1, two.form))
+                yield low + one.bounds[0] - two.bounds[1]
+
+    def relu(self, form: Form, weights: Form | None = None) -> Form:
+        """The ReLU of a form, as a form; with the weights with which a neuron above the first layer reads it."""
+        sign = self.sign(form)
+        if sign:
+            return form if sign > 0 else {}
+        lead = Fraction(form[min(i for i in form if i != self.n)])
+        name = tuple((i, form[i] / lead) for i in sorted(form))
+        if name not in self.atoms and weights is not None and self.is_carried(form, weights):
+            return form
+        atom: Form = {self.n + 1 + self.atoms.setdefault(name, len(self.atoms)): abs(lead)}
+        return atom if lead > 0 else plus(form, 1, atom)  # s(-z) = s(z) - z
+
+    def value(self, kind: str, parts: list[int], before: list[Value]) -> Value:
+        u, v = (before[k] for k in parts)
+        s, pick = (1, max) if kind == "max" else (-1, min)
+        form = plus(u.form, s, self.relu(plus(plus({}, s, v.form), -s, u.form)))
+        made = Value(kind, parts, form, (pick(u.bounds[0], v.bounds[0]), pick(u.bounds[1], v.bounds[1])))
+        if self.box is not None:
+            self.known.setdefault(self.name(form), []).append(made)
+        return made
+
+    def name(self, form: Form) -> frozenset[tuple[int, Rational]]:
+        """The atoms of a form."""
+        return frozenset((i, x) for i, x in form.items() if i > self.n)
+
+
+def read_values(checker: Any, components: list[list[Rational]], listed: list[Any], circuit: Circuit) -> list[Value]:
+    """The components, then each maximum and minimum of two values before it."""
+    values = []
+    for law in components:
+        form = {i: x for i, x in enumerate(law) if x}
+        values.append(Value("", [], form, circuit.affine_range(form) if circuit.box is not None else (0, 0)))
+    for k, entry in enumerate(listed):
+        where = f"value {k}"
+        checker.need(type(entry) is list and len(entry) == 3 and entry[0] in ("max", "min"), where, "no such operation")
+        parts = checker.read(entry[1:], [range(len(values)), 2], where)
+        values.append(circuit.value(entry[0], parts, values))
+    return values
+
+
+def total(weights: Form, neurons: list[Form]) -> Form:
+    """What a neuron reads."""
+    result: Form = {}
+    for j, x in weights.items():
+        for i, y in neurons[j].items():
+            result[i] = result.get(i, 0) + x * y
+    return {i: x for i, x in result.items() if x}
+
+
+def trace(layers: list[list[Form]], circuit: Circuit) -> list[Form]:
+    """The outputs of the network as forms, from the weights alone."""
+    n = circuit.n
+    neurons: list[Form] = [{i: 1} for i in range(n)]
+    for l, layer in enumerate(layers):
+        neurons = [*neurons, {n: 1}]  # the weight after the last is the bias
+        reads = [total(weights, neurons) for weights in layer]
+        if l < len(layers) - 1:
+            reads = [circuit.relu(form, weights if l else None) for form, weights in zip(reads, layer, strict=True)]
+        neurons = reads
+    return neurons
+
+
+def holds(values: list[Value], members: set[int], side: int, output: int) -> bool:
+    """Side 1: whether the expression is true if these components are, and no others (a maximum is "or"); side -1:
+    whether it is false if these components are, and no others."""
+    truth: list[bool] = []
+    for k, (kind, parts, _, _) in enumerate(values[: output + 1]):
+        one, two = (truth[i] for i in parts) if parts else [(k in members) is (side > 0)] * 2
+        truth.append((one or two) if kind == "max" else (one and two))
+    return truth[output] is (side > 0)
+
+
+class Claim(NamedTuple):
+    """That output `o` of the function is at most (side -1) or at least (side 1) its expression, up to an error."""
+
+    checker: Any
+    components: list[list[Rational]]
+    values: list[Value]
+    output: int  # the number of the value
+    o: int
+    side: int
+
+    def settle(self, piece: Any, tree: Any, where: str) -> tuple[Fraction, str]:
+        """The least error for which the tree proves it on a piece: cut into regions, on each of which some components
+        are on that side of the law, and the whole expression with them."""
+        read, need = self.checker.read, self.checker.need
+        law, e, todo = piece.laws[self.o], (Fraction(0), where), [(tree, piece)]
+        names = {str(m): m for m in range(len(self.components))}
+        for node, region in todo:
+            if type(node) is dict and "cut" in node:
+                shape = {"cut": [self.checker.Rational, len(law[0])], "below": Any, "above": Any}
+                cut, below, above = read(node, shape, where)
+                number = str(len(region.rows) + len(piece.corners or []))  # a simplex has n + 1 facets
+                for part, row in ((below, cut), (above, [-x for x in cut])):
+                    rows = region.rows | {number: piece.vector(self.checker.half_space(row))}
+                    todo.append((part, region._replace(rows=rows)))
+                continue
+            (members,) = read(node, {"members": {str: Any}}, where)
+            need(members.keys() <= names.keys(), where, "there is no such component")
+            settled = holds(self.values, {names[m] for m in members}, self.side, self.output)
+            need(settled, where, "these members do not settle the expression")
+            for m, entry in members.items():
+                f = piece.vector(self.checker.over_one(self.components[names[m]]))
+                e = max(e, region.shortfall(entry, [(self.side, f), (-self.side, law)], f"{where}, member {m}"))
+        return e
+
+
+def expression(checker: Any, function: Any, network: Any, proof: Any) -> Fraction:
+    """The proven bound of ``|network - function|``. `checker` has the functions of checker.py."""
+    n, outputs, pieces = checker.read_function(function)
+    layers = checker.read_network(network, n, outputs)
+    head = {"format": "cpwl-proof", "version": 1, "kind": "expression", "inputs": n, "error_bound": checker.Rational}
+    body = {"components": [[checker.Rational, n + 1]], "values": [Any], "output": [Any, outputs], "box": Any}
+    trees = {"below": [[Any, len(pieces)], outputs], "reach": [[Any, len(pieces)], outputs]}
+    *_, stated, components, listed, output, box, below, reach = checker.read(proof, head | body | trees, "proof")
+    checker.rounding([[{}]], box, n, pieces)  # every piece is in the box
+    ends = (
+        None
+        if box is None
+        else list(zip(*(checker.read(box[k], [checker.Rational, n], k) for k in ("low", "high")), strict=True))
+    )
+    circuit = Circuit(n, ends)
+    values = read_values(checker, components, listed, circuit)
+    meant = checker.read(output, [range(len(values))], "output")
+    for o, form in enumerate(trace(layers, circuit)):
+        same = not plus(form, -1, values[meant[o]].form)
+        checker.need(same, f"output {o}", "the network does not compute this expression")
+    e = (Fraction(0), "")
+    for o, (k, *sides) in enumerate(zip(meant, below, reach, strict=True)):
+        for side, kind, trees in ((-1, "below", sides[0]), (1, "reach", sides[1])):
+            claim = Claim(checker, components, values, k, o, side)
+            for j, piece in enumerate(pieces):
+                e = max(e, claim.settle(piece, trees[j], f"output {o}, {kind}, piece {j}"))
+    checker.need(e[0] <= stated < 10**300, e[1], "this falls short by more than error_bound")
+    return Fraction(stated)
+
+
+if __name__ == "__main__":
+    sys.exit(runpy.run_path(str(Path(__file__).with_name("checker.py")))["main"](sys.argv[1:]))

@@ -1,0 +1,108 @@
+"""Which clusters to take, each corner once: an exact cover; and which bumps may share a neuron, by colours of boxes."""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+__all__ = ["colours", "exact_cover"]
+
+_MOST = 1500  # corners up to which the MIP is asked
+_OPTIONS: dict[str, Any] = {
+    "output_flag": False,
+    "threads": 1,
+    "time_limit": 60.0,
+    "mip_max_nodes": 50,  # unlike a limit on time, it gives the same answer every time
+    "mip_rel_gap": 1e-3,
+}
+
+
+def exact_cover(members: list[tuple[int, ...]], cost: NDArray[np.float64]) -> list[int]:
+    """Sets of small total cost that are disjoint and hold every member of any: HiGHS's MIP if small, greedy beyond.
+
+    There must be such sets; every set of one will do.
+
+    >>> exact_cover([(0, 1), (1, 2), (0,), (1,), (2,)], np.array([1.0, 1.0, 0.5, 1.0, 1.0]))
+    [1, 2]
+    """
+    numbers = {v: i for i, v in enumerate(sorted({v for own in members for v in own}))}
+    row = [numbers[v] for own in members for v in own]
+    column = [j for j, own in enumerate(members) for _ in own]
+    table = csr_array((np.ones(len(row)), (row, column)), shape=(len(numbers), len(members)))
+    start = _greedy(members, cost)
+    if not members or len(numbers) > _MOST:
+        return start
+    found = _mip(table, cost, start)
+    taken = np.isin(np.arange(len(members)), found).astype(np.float64)
+    once = np.asarray(table @ taken) == 1.0
+    return found if bool(once.all()) and cost[found].sum() <= cost[start].sum() else start
+
+
+def _greedy(members: list[tuple[int, ...]], cost: NDArray[np.float64]) -> list[int]:
+    """The corner with the fewest sets left first (Karp and Sipser), by the cheapest set a corner."""
+    sets: dict[int, set[int]] = {}
+    for j, own in enumerate(members):
+        for v in own:
+            sets.setdefault(v, set()).add(j)
+    waiting = [(len(own), v) for v, own in sets.items()]
+    heapq.heapify(waiting)
+    chosen = []
+    while waiting:
+        known, v = heapq.heappop(waiting)
+        if v not in sets or known != len(sets[v]):
+            continue
+        best = min(sets[v], key=lambda j: (cost[j] / len(members[j]), j))
+        chosen.append(best)
+        gone = {j for u in members[best] for j in sets[u]}
+        for u in members[best]:
+            del sets[u]
+        for u in {u for j in gone for u in members[j] if u in sets}:
+            sets[u] -= gone
+            heapq.heappush(waiting, (len(sets[u]), u))
+    return sorted(chosen)
+
+
+def _mip(table: csr_array[Any, tuple[int, int]], cost: NDArray[np.float64], start: list[int]) -> list[int]:
+    """The cheapest exact cover, or the best one found within the limits."""
+    count, columns = table.shape
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = columns, count
+    lp.col_cost_ = cost
+    lp.col_lower_, lp.col_upper_ = np.zeros(columns), np.ones(columns)
+    lp.row_lower_, lp.row_upper_ = np.ones(count), np.ones(count)
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = table.indptr, table.indices, table.data
+    lp.integrality_ = [highspy.HighsVarType.kInteger] * columns
+    highs = highspy.Highs()
+    for name, value in _OPTIONS.items():
+        highs.setOptionValue(name, value)
+    highs.passModel(lp)
+    known = highspy.HighsSolution()
+    known.col_value = np.isin(np.arange(columns), start).astype(np.float64).tolist()
+    highs.setSolution(known)
+    highs.run()
+    found = np.array(highs.getSolution().col_value)
+    return np.flatnonzero(found > 0.5).tolist() if len(found) == columns else start
+
+
+def colours(boxes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Few colours for boxes ``(low_x, low_y, high_x, high_y)`` such that those of one colour overlap nowhere.
+
+    Boxes may touch. Large ones come first, each gets the first colour that is free.
+
+    >>> colours(np.array([[0, 0, 2, 2], [1, 1, 3, 3], [2, 0, 4, 1]]))
+    array([0, 1, 0])
+    """
+    result = np.full(len(boxes), -1, dtype=np.int64)
+    area = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+    for i in np.argsort(-area, kind="stable"):
+        low, high = boxes[i, :2], boxes[i, 2:]
+        meets = (boxes[:, :2] < high).all(axis=1) & (boxes[:, 2:] > low).all(axis=1)
+        taken = set(result[meets].tolist())
+        result[i] = next(k for k in range(len(boxes)) if k not in taken)
+    return result

@@ -1,0 +1,262 @@
+"""From values to a plain network: which atom in which layer, and what has to be carried past it.
+
+Every atom goes into the last layer that its readers leave it. What later layers need of atoms made before a layer,
+and of the inputs, has to pass it: a set of forms, constants aside. It is enough to carry a basis of their span. So
+all affine functions together take as many carriers as there are inputs, a sum of finished terms takes one, and what
+is needed only as a difference is carried as one.
+
+A carrier is one neuron where its form has a sign: on a bounded domain every form has, after adding a constant;
+elsewhere those with no input and atoms of one sign. Other forms take two neurons, or one if the layer has an atom of
+the form (its partner: ``z = s(z) - s(-z)``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from cpwl.construct.circuit import Bounded, Circuit, Form, Interval, combine, residual
+from cpwl.construct.expression import Value
+from cpwl.exact.span import Span
+from cpwl.exact.sparse import RationalMatrix
+from cpwl.network import Network
+
+__all__ = ["lower_values"]
+
+ZERO, ONE = Fraction(0), Fraction(1)
+
+
+def lower_values(values: Sequence[Value], inputs: int, box: Sequence[Interval] | None) -> Network:
+    """The plain network whose outputs are the values, on the box; on all of R^n if there is none.
+
+    >>> from cpwl.construct.expression import Affine, Extremum
+    >>> x, y = Affine((ONE, ZERO, ZERO)), Affine((ZERO, ONE, ZERO))
+    >>> lower_values([Extremum("max", x, y), Extremum("min", x, y)], 2, None)
+    Network(2 -> 4 -> 2)
+    >>> lower_values([Extremum("max", x, y), Extremum("min", x, y)], 2, [(ZERO, ONE)] * 2)
+    Network(2 -> 3 -> 2)
+    """
+    circuit = Circuit(inputs, box)
+    outputs = [circuit.value(value).form for value in values]
+    work = _Schedule(circuit, outputs)
+    level = _Level.of_inputs(inputs)
+    layers = []
+    for number in range(1, work.layers + 1):
+        above = work.layer(number)
+        layers.append(_layer([level.row(form) for form in above.reads], len(level.reads)))
+        level = above
+    layers.append(_layer([level.row(form) for form in outputs], len(level.reads)))
+    return Network(layers)
+
+
+@dataclass(slots=True)
+class _Level:
+    """The neurons of a layer, by the forms that they read, and the forms that can be read off them.
+
+    `carried` are the neurons and the constant that make each vector of the span; atoms are read directly.
+    """
+
+    inputs: int
+    reads: list[Form] = field(default_factory=list)
+    atoms: dict[int, int] = field(default_factory=dict)
+    span: Span = field(default_factory=Span)
+    carried: list[tuple[dict[int, Fraction], Fraction]] = field(default_factory=list)
+
+    @classmethod
+    def of_inputs(cls, inputs: int) -> _Level:
+        level = cls(inputs)
+        for k in range(inputs):
+            level.reads.append({k: ONE})
+            level.carry({k: ONE}, {k: ONE}, ZERO)
+        return level
+
+    def carry(self, form: Form, neurons: dict[int, Fraction], constant: Fraction) -> bool:
+        """Says that a form, without its constant, is the sum of neurons and a constant; False if it was known."""
+        if not self.span.insert({key: value for key, value in form.items() if key != self.inputs}):
+            return False
+        self.carried.append((neurons, constant))
+        return True
+
+    def row(self, form: Form) -> tuple[dict[int, Fraction], Fraction]:
+        """Weights and bias with which a neuron reads a form."""
+        row = {self.atoms[key]: value for key, value in form.items() if key in self.atoms}
+        bias = form.get(self.inputs, ZERO)
+        rest = {key: value for key, value in form.items() if key != self.inputs and key not in self.atoms}
+        factors = self.span.express(rest)
+        assert factors is not None, "a form that was not carried"
+        for k, factor in factors.items():
+            neurons, constant = self.carried[k]
+            row = combine(row, factor, neurons)
+            bias += factor * constant
+        return row, bias
+
+
+class _Schedule:
+    """The layers of all atoms that the outputs need, and the carriers of each layer."""
+
+    def __init__(self, circuit: Circuit, outputs: list[Form]) -> None:
+        self.circuit, self.inputs = circuit, circuit.inputs
+        self.outputs = outputs
+        used = self._used(outputs)
+        early: dict[int, int] = {}
+        for atom in used:
+            early[atom] = 1 + max((early[key] for key in self._atoms(self._reads(atom))), default=0)
+        self.layers = max(early.values(), default=0)
+        self.late: dict[int, int] = {}
+        for form in outputs:
+            self._before(form, self.layers + 1)
+        for atom in reversed(used):
+            self._before(self._reads(atom), self.late[atom])
+
+    def _reads(self, atom: int) -> Form:
+        return self.circuit.atoms[atom - self.inputs - 1]
+
+    def _atoms(self, form: Form) -> Iterator[int]:
+        return (key for key in form if key > self.inputs)
+
+    def _used(self, outputs: list[Form]) -> list[int]:
+        """Atoms that the outputs need, each after those that it reads: they are numbered in that order."""
+        waiting = [key for form in outputs for key in self._atoms(form)]
+        seen = set(waiting)
+        while waiting:
+            new = set(self._atoms(self._reads(waiting.pop()))) - seen
+            seen |= new
+            waiting += new
+        return sorted(seen)
+
+    def _before(self, form: Form, layer: int) -> None:
+        for key in self._atoms(form):
+            self.late[key] = min(self.late.get(key, layer), layer - 1)
+
+    def layer(self, number: int) -> _Level:
+        """The neurons of a layer: its atoms, then its carriers."""
+        level = _Level(self.inputs)
+        for atom, layer in sorted(self.late.items()):
+            if layer == number:
+                level.atoms[atom] = len(level.reads)
+                level.reads.append(self._reads(atom))
+        needed = self._needed(number)
+        if needed:
+            _Carriers(self.circuit, level, needed, self._values(number)).add()
+        return level
+
+    def _needed(self, number: int) -> list[Form]:
+        """What later layers need of inputs and earlier atoms, without constants; each once."""
+        readers = [self._reads(atom) for atom, layer in sorted(self.late.items()) if layer > number]
+        parts = (self._old(form, number) for form in [*readers, *self.outputs])
+        return list({tuple(sorted(form.items())): form for form in parts if form}.values())
+
+    def _old(self, form: Form, number: int) -> Form:
+        return {
+            key: value
+            for key, value in form.items()
+            if key < self.inputs or (key > self.inputs and self.late[key] < number)
+        }
+
+    def _values(self, number: int) -> list[Bounded]:
+        """Values that are done before the layer."""
+        return [
+            value
+            for value in self.circuit.values
+            if all(self.late.get(key, number) < number for key in self._atoms(value.form))
+        ]
+
+
+class _Carriers:
+    """Chooses what one layer carries, and adds the neurons for it."""
+
+    def __init__(self, circuit: Circuit, level: _Level, needed: list[Form], values: list[Bounded]) -> None:
+        self.circuit, self.level, self.needed, self.inputs = circuit, level, needed, circuit.inputs
+        atoms, space = Span(), Span()
+        for form in needed:
+            atoms.insert(residual(form, self.inputs))
+        slopes = {key for form in needed for key in form if key < self.inputs}
+        for form in needed:
+            if space.rank == len(slopes) + atoms.rank:
+                break
+            space.insert(form)
+        self.apart = space.rank == len(slopes) + atoms.rank  # then every input is in the span, and all atoms apart
+        self.slopes = sorted(slopes)
+        inside = [v for v in values if atoms.express(residual(v.form, self.inputs)) is not None]
+        if self.apart:
+            inside = [v for v in inside if all(key in slopes for key in v.form if key < self.inputs)]
+        else:
+            inside = [v for v in inside if space.express(self._bare(v.form)) is not None]
+        self.values = sorted(inside, key=lambda v: not self._has_sign(residual(v.form, self.inputs)))
+
+    def add(self) -> None:
+        """Carriers until everything that is needed can be read."""
+        if self.apart:
+            self._carry_affine()
+        for value in self.values:
+            if self.apart and self._has_sign(rest := residual(value.form, self.inputs)):
+                self._carry(rest, None)
+            else:
+                self._carry(value.form, None if value.bounds is None else value.bounds[0])
+        for form in self.needed:
+            self._carry(form, self.circuit.least(form))
+
+    def _bare(self, form: Form) -> Form:
+        return {key: value for key, value in form.items() if key != self.inputs}
+
+    def _has_sign(self, form: Form) -> bool:
+        """Whether a form without inputs is at least 0, or at most 0, for its atoms."""
+        return len({value > 0 for key, value in form.items() if key > self.inputs}) == 1 and not any(
+            key < self.inputs for key in form
+        )
+
+    def _carry_affine(self) -> None:
+        """All inputs that are needed."""
+        if self.circuit.box is None:
+            self._add_partners()
+        for key in self.slopes:
+            self._carry({key: ONE}, self.circuit.least({key: ONE}))
+
+    def _add_partners(self) -> None:
+        """One more neuron makes the affine form of an atom of this layer known."""
+        for atom, neuron in list(self.level.atoms.items()):
+            form = self.circuit.atoms[atom - self.inputs - 1]
+            if any(key > self.inputs or (key < self.inputs and key not in self.slopes) for key in form):
+                continue
+            partner = len(self.level.reads)
+            if self.level.carry(form, {neuron: ONE, partner: -ONE}, -form.get(self.inputs, ZERO)):
+                self.level.reads.append({key: -value for key, value in form.items()})
+
+    def _carry(self, form: Form, least: Fraction | None) -> None:
+        """A form, without its constant, by one neuron if it has a lower bound, else by two; nothing if it is known."""
+        bare = self._bare(form)
+        k = len(self.level.reads)
+        if self._has_sign(bare):
+            sign = ONE if next(iter(bare.values())) > 0 else -ONE
+            if self.level.carry(bare, {k: sign}, ZERO):
+                self.level.reads.append({key: sign * value for key, value in bare.items()})
+        elif least is not None:
+            lift = rounded_down(least)  # s(form - lift) = form - lift
+            if self.level.carry(bare, {k: ONE}, lift - form.get(self.inputs, ZERO)):
+                self.level.reads.append(combine(form, -1, {self.inputs: lift} if lift else {}))
+        elif self.level.carry(bare, {k: ONE, k + 1: -ONE}, ZERO):
+            self.level.reads += [bare, {key: -value for key, value in bare.items()}]
+
+
+def rounded_down(x: Fraction) -> Fraction:
+    """A number that is not larger, with few binary digits unless it has few already.
+
+    >>> rounded_down(Fraction(1, 3)), rounded_down(Fraction(-3)), rounded_down(Fraction(-10001, 10))
+    (Fraction(85, 256), Fraction(-3, 1), Fraction(-1002, 1))
+    """
+    if x == 0 or max(x.numerator.bit_length(), x.denominator.bit_length()) <= 16:
+        return x
+    size = x.numerator.bit_length() - x.denominator.bit_length()
+    unit = Fraction(2) ** (size - 8)
+    return (x / unit).__floor__() * unit
+
+
+def _layer(rows: list[tuple[dict[int, Fraction], Fraction]], width: int) -> tuple[RationalMatrix, object]:
+    entries = [(i, j, w) for i, (row, _) in enumerate(rows) for j, w in sorted(row.items())]
+    where = np.array([(i, j) for i, j, _ in entries], dtype=np.int64).reshape(-1, 2)
+    weights = np.array([w for _, _, w in entries], dtype=object)
+    matrix = RationalMatrix.from_triples(where[:, 0], where[:, 1], weights, (len(rows), width))
+    return matrix, np.array([bias for _, bias in rows], dtype=object)

@@ -1,0 +1,215 @@
+"""A network against an affine map on a polyhedron: region by region, in integers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import fmpz_mat
+from numpy.typing import NDArray
+
+from cpwl.equality.difference import law_of_pattern
+from cpwl.equality.verdict import Apart, farther
+from cpwl.exact.integers import integer_rows, primitive
+from cpwl.exact.rational import fraction_array, to_float
+from cpwl.extract.cells import Cells, Progress, cells_of
+from cpwl.extract.pieces import Pieces, pieces_of_walk
+from cpwl.extract.subdivide import Subdivision, TooMany, essential_dimension, subdivide
+from cpwl.extract.walk import walk
+from cpwl.geometry.polyhedra import Polyhedron
+from cpwl.geometry.probe import Probe
+from cpwl.network import Network
+from cpwl.network.network import exact_layers
+
+__all__ = ["Compared", "compare_on_regions", "largest_on"]
+
+_LOW = 7  # up to this many directions all corners of all cells are held; beyond, linear programs find the largest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """On how many regions two functions were compared, where they are farthest apart on those (None: they are equal),
+    and whether these were all regions."""
+
+    regions: int
+    apart: Apart | None
+    complete: bool
+
+
+def compare_on_regions(
+    network: Network,
+    domain: Polyhedron | None,
+    target: NDArray[np.object_],
+    *,
+    most: int | None = None,
+    progress: Progress | None = None,
+) -> Compared:
+    """The network against the affine map `target`, rational rows ``(gradient, offset)``, on the domain.
+
+    On each of its cells the network is affine. It equals the target if the laws are equal as rationals; if not,
+    the difference is largest at a corner of a cell, or grows along a ray. At most `most` cells are looked at.
+    """
+    if essential_dimension(network, domain) > _LOW:
+        return _compare_by_walking(network, domain, target, most, progress)
+    try:
+        made = subdivide(network, domain, most=most, progress=progress)
+    except TooMany:  # faces, not cells
+        return _compare_by_walking(network, domain, target, most, progress)
+    found = cells_of(made, False)
+    if _is_everywhere(network, found, target):
+        return Compared(len(found), None, _are_all(made, found, domain))
+    found = cells_of(made, True)
+    return Compared(len(found), _farthest(network, domain, found, target), _are_all(made, found, domain))
+
+
+def _are_all(made: Subdivision, found: Cells, domain: Polyhedron | None) -> bool:
+    """Whether the cells fill the domain: none is left out, and facets without a neighbour are in rows of the domain."""
+    if found.complete or not made.whole or domain is None:
+        return found.complete
+    # A neuron that vanishes on the boundary of the domain may give its name to a facet there: rows tell.
+    exact = found if found.generators is not None else cells_of(made, True)
+    border = {tuple(row) for row in primitive(domain.integer())}
+    alone = primitive(exact.polyhedra.integer()[exact.neighbour < 0])
+    return made.lattice.euler() == 1 and all(tuple(row) in border for row in alone)
+
+
+def _compare_by_walking(
+    network: Network,
+    domain: Polyhedron | None,
+    target: NDArray[np.object_],
+    most: int | None,
+    progress: Progress | None,
+) -> Compared:
+    """The same for many inputs: cells by their rows, and the largest difference on each by linear programs."""
+    walked = walk(network, domain, most=most, progress=progress)
+    found = pieces_of_walk(walked, False)
+    if _is_everywhere(network, found, target):
+        return Compared(len(found), None, found.complete)
+    found, probe = pieces_of_walk(walked, True), Probe(0.0)
+    rows, below = _differences(found.laws.integer(), target)
+    apart: Apart | None = None
+    for i in np.flatnonzero((rows != 0).any(axis=(1, 2))):
+        body = found.polyhedra[int(i)]
+        for row, scale in zip(rows[i], below[i], strict=True):
+            if (row != 0).any():
+                apart = farther(apart, largest_on(probe, body, fraction_array(row) / scale))
+    return Compared(len(found), apart, found.complete)
+
+
+def largest_on(probe: Probe, body: Polyhedron, form: NDArray[np.object_]) -> Apart | None:
+    """Where an affine form ``(gradient, offset)`` is largest in absolute value on a polyhedron with interior."""
+    apart: Apart | None = None
+    for sign in (1, -1):
+        value, point = probe.maximum(body, sign * form[:-1])
+        if value == math.inf:
+            inside = probe.interior(body)
+            assert inside is not None
+            start = fraction_array(inside)
+            still = (form[:-1] * start).sum() + form[-1] == 0
+            return Apart(np.asarray(start + point) if still else start, math.inf)
+        size = Fraction(value) + sign * form[-1]
+        if size > 0:
+            apart = farther(apart, Apart(fraction_array(point), size))
+    return apart
+
+
+def _is_everywhere(network: Network, found: Cells | Pieces, target: NDArray[np.object_]) -> bool:
+    """Whether all cells have one law, and that law is the target."""
+    if (found.component != found.component[0]).any():
+        return False
+    return bool((law_of_pattern(network, found.signs[0] > 0) == target).all())
+
+
+def _differences(
+    laws: NDArray[np.object_], target: NDArray[np.object_]
+) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+    """Integer rows ``(gradient, offset)`` of ``law - target``, and the positive denominators that they are over."""
+    goal = _homogeneous(target)
+    rows = laws[..., :-1] * goal[None, :, -1:] - goal[None, :, :-1] * laws[..., -1:]
+    return rows, laws[..., -1] * goal[None, :, -1]
+
+
+def _farthest(network: Network, domain: Polyhedron | None, found: Cells, target: NDArray[np.object_]) -> Apart | None:
+    rows, below = _differences(found.laws.integer(), target)
+    apart: Apart | None = None
+    lines = _lines(network, domain) if len(found.lines) else []
+    for j in range(rows.shape[1]):
+        different = np.flatnonzero((rows[:, j] != 0).any(axis=1))
+        if len(different):
+            apart = farther(apart, _at_generators(found, rows[:, j], below[:, j], different))
+            apart = farther(apart, _along_lines(found, rows[:, j], different, lines))
+    return apart
+
+
+def _at_generators(
+    found: Cells, rows: NDArray[np.object_], below: NDArray[np.object_], different: NDArray[np.int64]
+) -> Apart | None:
+    """The largest difference at the corners of some cells, infinite if it changes along a ray."""
+    assert found.generators is not None
+    lengths = np.diff(found.start)[different]
+    owner = np.repeat(different, lengths)
+    entry = np.repeat(found.start[different] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+    member = found.member[entry]
+    places = found.generators[member]
+    value = (rows[owner] * places).sum(axis=1)
+    ray = member >= len(found.points)
+    grows = np.flatnonzero(ray & (value != 0))
+    if len(grows):
+        k = grows[0]
+        corner = places[np.flatnonzero((owner == owner[k]) & ~ray)[0]]
+        point = fraction_array(corner[:-1]) / corner[-1]
+        still = (rows[owner[k]] * corner).sum() == 0
+        return Apart(np.asarray(point + fraction_array(places[k][:-1])) if still else np.asarray(point), math.inf)
+    size, scale = np.abs(value[~ray]), below[owner[~ray]] * places[~ray, -1]
+    if not (size != 0).any():
+        return None
+    # Quotients of integers are rounded correctly, hence in order: the largest is among those that look largest.
+    exponent = max(int(s).bit_length() - int(d).bit_length() for s, d in zip(size, scale, strict=True))
+    shifted = _quotients(size, scale, exponent)
+    best = [Fraction(int(size[k]), int(scale[k])) for k in np.flatnonzero(shifted == shifted.max())]
+    k = int(np.flatnonzero(shifted == shifted.max())[int(np.argmax(np.array(best, dtype=object)))])
+    corner = places[~ray][k]
+    return Apart(np.asarray(fraction_array(corner[:-1]) / corner[-1]), max(best))
+
+
+def _quotients(above: NDArray[np.object_], below: NDArray[np.object_], exponent: int) -> NDArray[np.float64]:
+    """The quotients divided by a power of two, so that they neither overflow nor all underflow."""
+    if exponent >= 0:
+        return np.asarray(above / (below << exponent), dtype=np.float64)
+    return np.asarray((above << -exponent) / below, dtype=np.float64)
+
+
+def _along_lines(
+    found: Cells, rows: NDArray[np.object_], different: NDArray[np.int64], lines: list[NDArray[np.object_]]
+) -> Apart | None:
+    """A point where the difference is not zero, if it changes along a line that lies in all cells."""
+    for line in lines:
+        slope = (rows[different, :-1] * line).sum(axis=1)
+        for k in np.flatnonzero(slope != 0)[:1]:
+            point = fraction_array(found.inside[different[k]])
+            law = rows[different[k]]
+            still = (law[:-1] * point).sum() + law[-1] == 0
+            return Apart(np.asarray(point + line) if still else point, math.inf)
+    return None
+
+
+def _lines(network: Network, domain: Polyhedron | None) -> list[NDArray[np.object_]]:
+    """Integer directions that span those in which no first neuron and no row of the domain changes."""
+    n = network.inputs
+    blocks = [] if domain is None else [domain.integer()[:, :-1]]
+    if len(network.layers) > 1:
+        weight = exact_layers(network)[0][0].toarray()
+        blocks.append(integer_rows(to_float(weight), weight))
+    rows = np.concatenate([np.zeros((1, n), dtype=np.int64).astype(object), *blocks])
+    basis, rank = fmpz_mat([[int(v) for v in row] for row in rows]).nullspace()
+    return [np.array([int(basis[i, j]) for i in range(n)], dtype=object) for j in range(rank)]
+
+
+def _homogeneous(target: NDArray[np.object_]) -> NDArray[Any]:
+    """Integer rows ``(gradient, offset, 1) * denominator``."""
+    ones = np.full((len(target), 1), Fraction(1), dtype=object)
+    wide = np.concatenate([target, ones], axis=1)
+    return integer_rows(np.zeros(wide.shape), wide)

@@ -1,0 +1,96 @@
+"""The answer of `equal`, and where two functions are farthest apart."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.function.report import point_text
+
+__all__ = ["Apart", "Verdict", "farther"]
+
+Point = NDArray[np.object_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Apart:
+    """A point where two functions differ, and how far apart they are as far as is known.
+
+    `size` is the largest difference found, infinite where it grows without bound; unless it is infinite the
+    difference at `point` is that.
+    """
+
+    point: Point
+    size: Fraction | float
+    values: tuple[Point | None, Point | None] | None = None
+    """What both give there, where evaluating them would not say: pieces of rounded data may overlap."""
+
+
+def farther(one: Apart | None, other: Apart | None) -> Apart | None:
+    """The larger of two differences; the first one if they are equal."""
+    if one is None or other is None:
+        return other if one is None else one
+    return other if other.size > one.size else one
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdict:
+    """Whether two networks or functions are equal on a domain.
+
+    `equal` is True only if it was proved, False only if `witness` shows a difference, and None if limits ended
+    the search. A verdict is true where equality was proved.
+    """
+
+    equal: bool | None
+    witness: Point | None
+    """A rational point where they differ; where the gap is known and finite, one that attains it."""
+    values: tuple[Point | None, Point | None]
+    """What both give at the witness, exactly; None for a function that is not defined there."""
+    gap: Fraction | float | None
+    """The largest difference ``max |a - b|`` over the domain and all outputs, exactly; infinite if there is no bound;
+    None if it was not computed."""
+    regions: int
+    """On how many linear regions the two were compared."""
+    reason: str
+    """How it was decided, or why it was not."""
+
+    def __bool__(self) -> bool:
+        return self.equal is True
+
+    @property
+    def statement(self) -> str:
+        """The verdict in one sentence."""
+        if self.equal is None:
+            return f"undecided: {self.reason}"
+        if self.equal:
+            return f"equal: {self.reason}"
+        assert self.witness is not None
+        a, b = self._texts()
+        size = ""
+        if self.gap is not None:
+            at = "without bound" if self.gap == math.inf else f"by at most {_size(self.gap)}, there"
+            size = f"; they differ {at}"
+        return f"different: at x = {point_text(self.witness)} the first gives {a} and the second {b}{size}"
+
+    def _texts(self) -> list[str]:
+        """Both values with as many digits as it takes to tell them apart, where doubles can."""
+        texts = ["nothing" if v is None else point_text(v) for v in self.values]
+        if texts[0] == texts[1]:
+            texts = [_digits(v) for v in self.values if v is not None]
+        return texts
+
+
+def _digits(values: Point) -> str:
+    """Values with all digits of a double."""
+    return "(" + ", ".join(repr(float(v)) for v in values) + ")"
+
+
+def _size(gap: Any) -> str:
+    if isinstance(gap, Fraction) and gap.denominator.bit_length() < 24 and gap.numerator.bit_length() < 24:
+        return str(gap)
+    return f"{float(gap):.6g}"

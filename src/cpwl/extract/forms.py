@@ -1,0 +1,227 @@
+"""The neurons of a network as linear forms on cells, in floats with error bounds and in integers.
+
+Homogeneously, with ``x_0`` for the constant 1, a preactivation is a linear form ``(gradient, offset)`` in ``(x, x_0)``
+on every cell where the signs of all earlier neurons are known. At ``x_0 = 0`` it is the slope along a direction, so
+points and directions at infinity are treated alike.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.geometry.polyhedra import Polyhedron
+from cpwl.network.network import Network, exact_layers
+
+__all__ = ["EPS", "Forms", "Level"]
+
+EPS = float(np.finfo(np.float64).eps)
+_TINY = 1e-290  # absolute: what underflow can hide
+_MOST = 2**22  # integers held at once in a product
+
+
+@dataclass(slots=True, eq=False)
+class Level:
+    """One layer: its forms ``(width, cells, n + 1)`` on the cells that the layers before it make.
+
+    `parent` is the cell of the level before, and `active` says which of that level's neurons are on.
+    """
+
+    parent: NDArray[np.int64]
+    active: NDArray[np.bool_]
+    rows: NDArray[np.float64]
+    error: NDArray[np.float64]
+    exact: NDArray[np.object_]
+    known: NDArray[np.bool_]
+
+    @property
+    def cells(self) -> int:
+        return int(self.rows.shape[1])
+
+
+class Forms:
+    """All forms met so far. A reference is the place of a form in one long table: level by level, neuron, cell.
+
+    Level 0 is the frame: ``x_0`` itself, at least 0, and the rows ``b - a.x >= 0`` of the domain. Level `l` is layer
+    `l` of the network.
+    """
+
+    def __init__(self, network: Network, domain: Polyhedron | None) -> None:
+        self.network, self.dim = network, network.inputs
+        self.levels: list[Level] = []
+        self.offset: list[int] = [0]
+        self.table = np.zeros((0, self.dim + 1))
+        self.table_error = np.zeros((0, self.dim + 1))
+        self._integer: list[tuple[Any, NDArray[np.object_]] | None] = [None] * len(network.layers)
+        self._factor = [0] * len(network.layers)
+        self._rounded = network.exact is not None
+        self._reliable = network.exact is None or _survives(network)
+        self._start(domain)
+
+    def fresh(self) -> Forms:
+        """The same network with the first layer only; what is known of it in integers is shared."""
+        other = object.__new__(Forms)
+        other.__dict__.update(self.__dict__)
+        other.levels, other.offset = self.levels[:2], self.offset[:3]
+        other.table, other.table_error = self.table[: self.offset[2]], self.table_error[: self.offset[2]]
+        return other
+
+    def _start(self, domain: Polyhedron | None) -> None:
+        n = self.dim
+        rows = 0 if domain is None else len(domain.b)
+        view, error = np.zeros((1 + rows, n + 1)), np.zeros((1 + rows, n + 1))
+        exact = np.zeros((1 + rows, n + 1), dtype=np.int64).astype(object)
+        view[0, n], exact[0, n] = 1.0, 1
+        if domain is not None and rows:
+            view[1:] = np.column_stack([-domain.A, domain.b])
+            whole = domain.integer()
+            exact[1:] = np.column_stack([-whole[:, :-1], whole[:, -1:]])
+            if domain.exact is not None:
+                error[1:] = 2 * EPS * np.abs(view[1:]) + _TINY
+        none = np.zeros(1, dtype=np.int64)
+        alone = np.zeros((1, 0), dtype=bool)
+        known = np.ones(1, dtype=bool)
+        self._append(Level(none, alone, view[:, None], error[:, None], exact[:, None], known))
+        weight, bias = self.network.layers[0]
+        view = np.column_stack([weight.toarray(), bias])
+        error = (EPS * np.abs(view) + _TINY) * self._rounded
+        if not self._reliable:
+            error[:] = np.inf
+        self._append(self._level(none, alone, view[:, None], error[:, None]))
+
+    def _level(self, parent: Any, active: Any, rows: NDArray[np.float64], error: NDArray[np.float64]) -> Level:
+        cells = rows.shape[1]
+        return Level(parent, active, rows, error, np.zeros((0, 0, 0), dtype=object), np.zeros(cells, dtype=bool))
+
+    def _append(self, level: Level) -> None:
+        self.levels.append(level)
+        size = self.dim + 1
+        self.table = np.concatenate([self.table, level.rows.reshape(-1, size)])
+        self.table_error = np.concatenate([self.table_error, level.error.reshape(-1, size)])
+        self.offset.append(len(self.table))
+
+    def advance(self, parent: NDArray[np.int64], active: NDArray[np.bool_]) -> Level:
+        """The next layer's forms on new cells, which lie in cells `parent` of the last level."""
+        level = self._level(parent, active, *self.compose(len(self.levels) - 1, parent, active))
+        self._append(level)
+        return level
+
+    def compose(
+        self, last: int, parent: NDArray[np.int64], active: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The forms of layer ``last + 1`` where `active` says which neurons of layer `last` are on; their errors."""
+        before = self.levels[last]
+        sparse, bias = self.network.layers[last]
+        weight: Any = sparse if sparse.nnz * 8 < sparse.shape[0] * sparse.shape[1] else sparse.toarray()
+        shape = (weight.shape[0], len(parent), self.dim + 1)
+        on = active.T[:, :, None]
+        with np.errstate(all="ignore"):
+            # Not a product: infinity times 0 is not 0.
+            rows = np.where(on, before.rows[:, parent], 0.0).reshape(len(on), -1)
+            error = np.where(on, before.error[:, parent], 0.0).reshape(len(on), -1)
+            size = abs(weight) @ np.abs(rows)
+            value = np.asarray(weight @ rows).reshape(shape)
+            value[:, :, -1] += bias[:, None]
+            bound = (np.asarray(abs(weight) @ error)).reshape(shape)
+            size = np.asarray(size).reshape(shape)
+            size[:, :, -1] += np.abs(bias)[:, None]
+            bound = bound * (1 + 8 * EPS * len(on)) + (len(on) + 5) * EPS * size
+            bound[size > 0] += _TINY
+        if not self._reliable:
+            bound[:] = np.inf
+        return value, bound
+
+    # --- references ---------------------------------------------------------------------------------------------
+
+    def reference(self, level: int, neuron: Any, cell: Any) -> Any:
+        """The place of a form in the table."""
+        return self.offset[level] + neuron * self.levels[level].cells + cell
+
+    def decode(self, references: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Level, neuron and cell of each reference."""
+        level = np.searchsorted(np.array(self.offset), references, side="right") - 1
+        cells = np.array([each.cells for each in self.levels])[level]
+        place = references - np.array(self.offset)[level]
+        return level, place // cells, place % cells
+
+    def exact_rows(self, references: NDArray[np.int64]) -> NDArray[np.object_]:
+        """Integer rows that are positive multiples of the forms."""
+        level, neuron, cell = self.decode(references)
+        result = np.empty((len(references), self.dim + 1), dtype=object)
+        for l in np.unique(level):
+            here = np.flatnonzero(level == l)
+            result[here] = self.exact_level(int(l), cell[here])[neuron[here], cell[here]]
+        return result
+
+    # --- integers -----------------------------------------------------------------------------------------------
+
+    def exact_level(self, l: int, cells: NDArray[np.int64]) -> NDArray[np.object_]:
+        """The table ``(width, cells, n + 1)`` of integer forms of a level, filled at least at the given cells."""
+        level = self.levels[l]
+        missing = np.unique(cells[~level.known[cells]])
+        if len(missing):
+            if level.exact.size == 0:
+                level.exact = np.empty(level.rows.shape, dtype=object)
+            if l > 1:
+                self.exact_level(l - 1, level.parent[missing])
+            step = max(1, _MOST // (self._entries(l - 1) * (self.dim + 1)))
+            for first in range(0, len(missing), step):
+                some = missing[first : first + step]
+                level.exact[:, some] = self.exact_compose(l - 1, level.parent[some], level.active[some])
+                level.known[some] = True
+        return level.exact
+
+    def exact_compose(self, last: int, parent: NDArray[np.int64], active: NDArray[np.bool_]) -> NDArray[np.object_]:
+        """`compose` in integers, times `scale`; at ``last = 0`` the first layer itself."""
+        weight, bias = self._layer(last)
+        n = self.dim
+        if last == 0:
+            rows = np.zeros((weight.shape[0], 1, n + 1), dtype=np.int64).astype(object)
+            rows[weight.rows, 0, weight.indices] = weight.data
+            rows[:, 0, n] = bias
+            return rows
+        before = self.exact_level(last, parent)[:, parent]
+        value: NDArray[np.object_] = weight @ np.where(active.T[:, :, None], before, 0)
+        value[np.diff(weight.indptr) == 0] = 0  # an integer, like all the others
+        value[:, :, n] += bias[:, None] * self.scale(last - 1)
+        return value
+
+    def scale(self, layer: int) -> int:
+        """The integer that the forms of a layer were multiplied with."""
+        factor = 1
+        for l in range(layer + 1):
+            self._layer(l)
+            factor *= self._factor[l]
+        return factor
+
+    def _entries(self, layer: int) -> int:
+        weight, _ = self._layer(layer)
+        return len(weight.data) + sum(map(int, weight.shape))
+
+    def _layer(self, layer: int) -> tuple[Any, NDArray[np.object_]]:
+        """The layer in integers: times the least common denominator of all its weights and biases."""
+        found = self._integer[layer]
+        if found is None:
+            weight, bias = exact_layers(self.network)[layer]
+            factor = math.lcm(*(v.denominator for v in weight.data), *(v.denominator for v in bias))
+            data = np.array([int(v * factor) for v in weight.data], dtype=object)
+            whole = type(weight)(weight.shape, weight.indptr, weight.indices, data)
+            found = whole, np.array([int(v * factor) for v in bias], dtype=object)
+            self._integer[layer], self._factor[layer] = found, factor
+        return found
+
+
+def _survives(network: Network) -> bool:
+    """Whether no weight is lost, or nearly so, when it is rounded to a float."""
+    assert network.exact is not None
+    for (weight, bias), (exact, exact_bias) in zip(network.layers, network.exact, strict=True):
+        numbers = np.concatenate([np.abs(weight.data), np.abs(bias[bias != 0])])
+        if weight.nnz != len(exact.data) or (bias != 0).sum() != (exact_bias != 0).sum():
+            return False
+        if len(numbers) and numbers.min() < _TINY:
+            return False
+    return True

@@ -1,0 +1,106 @@
+"""Convolutions and poolings as sparse matrices: which entries each window of an image reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, eye_array, kron
+
+from cpwl.errors import LimitError
+from cpwl.exact.sparse import RationalMatrix
+
+__all__ = ["Windows", "average", "convolution"]
+
+_LIMIT = 50_000_000  # entries of a matrix that we write down
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Windows:
+    """``index[o, k]``: the place that window `o` reads with its entry `k`, -1 for padding; both flat.
+
+    >>> Windows.slide([4], [2], strides=[2], before=[1], after=[1]).index.tolist()
+    [[-1, 0], [1, 2], [3, -1]]
+    """
+
+    index: NDArray[np.int64]
+    shape: tuple[int, ...]
+    places: int
+
+    @classmethod
+    def slide(
+        cls,
+        sizes: Sequence[int],
+        kernel: Sequence[int],
+        *,
+        strides: Sequence[int] | None = None,
+        dilations: Sequence[int] | None = None,
+        before: Sequence[int] | None = None,
+        after: Sequence[int] | None = None,
+        ceil: bool = False,
+    ) -> Windows:
+        """The windows of a kernel that slides over an image with padding; `ceil` keeps a last one that sticks out."""
+        n = len(sizes)
+        strides, dilations = strides or [1] * n, dilations or [1] * n
+        before, after = before or [0] * n, after or [0] * n
+        out = []
+        index = np.zeros((1, 1), dtype=np.int64)
+        for size, k, stride, step, low, high in zip(sizes, kernel, strides, dilations, before, after, strict=True):
+            room = size + low + high - step * (k - 1) - 1
+            if room < 0:
+                raise ValueError(f"a kernel of size {k} does not fit into {size} entries")
+            count = (-(-room // stride) if ceil else room // stride) + 1
+            if ceil and (count - 1) * stride >= size + low:  # a window must begin inside the image or before it
+                count -= 1
+            at = (np.arange(count) * stride - low)[:, None] + np.arange(k) * step
+            inside = (at >= 0) & (at < size)
+            grown = index[:, None, :, None] * size + at[None, :, None, :]
+            ok = (index >= 0)[:, None, :, None] & inside[None, :, None, :]
+            index = np.where(ok, grown, -1).reshape(len(index) * count, -1)
+            out.append(count)
+        return cls(index, tuple(out), math.prod(sizes))
+
+    def filled(self) -> NDArray[np.int64]:
+        """The index with some entry of the same window in place of padding: for maxima, which do not mind."""
+        return np.where(self.index >= 0, self.index, self.index.max(axis=1, keepdims=True))
+
+
+def convolution(windows: Windows, weight: NDArray[Any], groups: int) -> Any:
+    """The matrix of a convolution with `weight` of shape (out channels, in channels a group, kernel ...)."""
+    out, each = weight.shape[:2]
+    count, entries = windows.index.shape
+    if out * count * each * entries > _LIMIT:
+        size = out * count * each * entries
+        raise LimitError(f"a convolution of {size:,} products is more than the {_LIMIT:,} that we write down")
+    full = (out, count, each, entries)
+    channel = (np.arange(out) // (out // groups) * each)[:, None] + np.arange(each)
+    place = windows.index[None, :, None, :]
+    columns = np.broadcast_to(channel[:, None, :, None] * windows.places + place, full)
+    rows = np.broadcast_to((np.arange(out)[:, None] * count + np.arange(count))[:, :, None, None], full)
+    values = np.broadcast_to(weight.reshape(out, 1, each, entries), full)
+    keep = (values != 0) & np.broadcast_to(place >= 0, full)
+    shape = (out * count, each * groups * windows.places)
+    matrix = csr_array((values[keep], (rows[keep], columns[keep])), shape=shape)
+    matrix.sort_indices()
+    return matrix
+
+
+def average(windows: Windows, channels: int, *, count_padding: bool) -> RationalMatrix:
+    """The matrix of the means over windows, for each channel; padding counts as zeros, or not at all."""
+    row, entry = np.nonzero(windows.index >= 0)
+    count = (windows.index >= 0).sum(axis=1)
+    if count_padding:
+        count = np.full_like(count, windows.index.shape[1])
+    pattern = csr_array(
+        (count[row].astype(float), (row, windows.index[row, entry])), shape=(len(count), windows.places)
+    )
+    full = csr_array(kron(eye_array(channels), pattern, format="csr"))
+    share = {float(c): Fraction(1, int(c)) for c in np.unique(count) if c}
+    data = np.array([share[float(v)] for v in full.data], dtype=object)
+    rows = np.repeat(np.arange(full.shape[0]), np.diff(full.indptr))
+    return RationalMatrix.from_triples(rows, full.indices, data, full.shape)

@@ -1,0 +1,169 @@
+"""Corners and extreme rays of many polyhedra at once, exactly.
+
+In homogeneous coordinates ``(x, w)`` a row is ``a.x - b w <= 0`` and the plane at infinity is ``w = 0``: corners and
+rays alike are the lines in which `n` of these planes meet. Pieces of one function share planes, so every set of planes
+is intersected once, whatever the number of pieces that have it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from flint import fmpz_mat
+from numpy.typing import NDArray
+
+from cpwl.exact.integers import primitive, sign, unit_view
+from cpwl.geometry.facets import Hyperplanes, hyperplanes
+from cpwl.geometry.polyhedra import Polyhedra
+
+__all__ = ["Generators", "generators"]
+
+_MOST = 400  # sets of planes to try for one polyhedron
+_BLOCK = 1 << 20  # signs in one temporary array
+_EPS, _TINY = np.finfo(np.float64).eps, np.finfo(np.float64).tiny  # the second is for products that underflow
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Generators:
+    """Polyhedron `i` is spanned by ``places[member[start[i]:start[i + 1]]]``; none of them: it was not decided.
+
+    A place is a row of integers, ``(x, 1) * w`` with ``w > 0`` for a corner and ``(r, 0)`` for an extreme ray.
+    """
+
+    places: NDArray[np.object_]
+    member: NDArray[np.int64]
+    start: NDArray[np.int64]
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which polyhedra were decided."""
+        return np.diff(self.start) > 0
+
+
+def generators(polyhedra: Polyhedra) -> Generators:
+    """The corners and rays of each polyhedron that has few rows, an interior or not, and contains no line.
+
+    >>> quadrants = Polyhedra.from_lists([[[-1, 0], [0, -1]], [[1, 0], [0, -1]], [[1, 0]]], [[0, 0], [0, 0], [0]])
+    >>> found = generators(quadrants)
+    >>> found.places[found.member[found.start[0] : found.start[1]]].tolist()
+    [[0, 0, 1], [0, 1, 0], [1, 0, 0]]
+    >>> found.known
+    array([ True,  True, False])
+    """
+    planes = hyperplanes(polyhedra, 0.0)
+    table = _plane_rows(polyhedra, planes)
+    places: dict[tuple[int, ...], int] = {}
+    owner, member = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    for pieces, numbers, sides in _by_size(polyhedra, planes):
+        step = max(1, _BLOCK // (numbers.shape[1] * math.comb(numbers.shape[1] + 1, polyhedra.dim)))
+        for first in range(0, len(pieces), step):
+            part = slice(first, first + step)
+            who, what = _spanning(table, numbers[part], sides[part], places)
+            owner.append(pieces[part][who])
+            member.append(what)
+    pairs = np.unique(np.stack([np.concatenate(owner), np.concatenate(member)], axis=1), axis=0)
+    rows = np.array(list(places), dtype=object).reshape(len(places), polyhedra.dim + 1)
+    pairs = _drop_those_without_corner(pairs, rows)
+    start = np.searchsorted(pairs[:, 0], np.arange(len(polyhedra) + 1)).astype(np.int64)
+    return Generators(rows, pairs[:, 1], start)
+
+
+def _plane_rows(polyhedra: Polyhedra, planes: Hyperplanes) -> NDArray[np.object_]:
+    """One row ``(a, -b)`` for each hyperplane, on its side 1, and the plane at infinity ``w >= 0`` last."""
+    first = np.unique(planes.number, return_index=True)[1]
+    rows = primitive(polyhedra.integer()[first]) * planes.side[first, None].astype(object)
+    rows = np.concatenate([rows[:, :-1], -rows[:, -1:]], axis=1)
+    infinity = np.array([[0] * polyhedra.dim + [-1]], dtype=object)
+    return np.concatenate([rows, infinity])
+
+
+def _by_size(
+    polyhedra: Polyhedra, planes: Hyperplanes
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    """Polyhedra with equal numbers of planes: their numbers, and for each its planes and its sides of them."""
+    keys = np.unique(np.stack([polyhedra.owner, planes.number, planes.side], axis=1), axis=0)
+    counts = np.bincount(keys[:, 0], minlength=len(polyhedra))
+    # A polyhedron on both sides of one plane is flat.
+    flat = (np.diff(keys[:, :2], axis=0) == 0).all(axis=1)
+    counts[keys[:-1][flat, 0]] = 0
+    found = []
+    for size in np.unique(counts).tolist():
+        if polyhedra.dim <= size and math.comb(size + 1, polyhedra.dim) <= _MOST:
+            pieces = np.flatnonzero(counts == size)
+            own = keys[np.isin(keys[:, 0], pieces)].reshape(len(pieces), size, 3)
+            found.append((pieces, own[..., 1], own[..., 2]))
+    return found
+
+
+def _spanning(
+    table: NDArray[np.object_],
+    numbers: NDArray[np.int64],
+    sides: NDArray[np.int64],
+    places: dict[tuple[int, ...], int],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs (polyhedron, place) of what spans each; new places are added to those there are."""
+    size, dim = numbers.shape[1], table.shape[1] - 1
+    distinct, which = np.unique(numbers, axis=0, return_inverse=True)
+    choices = np.array(list(itertools.combinations(range(size + 1), dim)), dtype=np.int64)
+    wide = np.column_stack([distinct, np.full(len(distinct), len(table) - 1)])
+    sets, at = np.unique(wide[:, choices].reshape(-1, dim), axis=0, return_inverse=True)
+    lines = [_meet(table[planes]) for planes in sets]
+    number = np.array([-1 if line is None else places.setdefault(line, len(places)) for line in lines], dtype=np.int64)
+    place = number[at].reshape(len(distinct), len(choices))
+    rows = np.array(list(places), dtype=object).reshape(len(places), dim + 1)
+    held = (choices[None] == np.arange(size)[:, None, None]).any(axis=2)
+    signs = _signs(table, rows, distinct, place, held)[which.ravel()] * sides[..., None]
+    place = place[which.ravel()]
+    valid, direction = place >= 0, rows[place, -1] == 0
+    inside = valid & (signs <= 0).all(axis=1)
+    opposite = valid & direction & (signs >= 0).all(axis=1)
+    who, what = np.nonzero(inside)
+    back, line = np.nonzero(opposite)
+    turned = {int(k): places.setdefault(tuple(-rows[k]), len(places)) for k in np.unique(place[back, line])}
+    there = np.array([turned[int(k)] for k in place[back, line]], dtype=np.int64)
+    return np.concatenate([who, back]), np.concatenate([place[who, what], there])
+
+
+def _meet(rows: NDArray[np.object_]) -> tuple[int, ...] | None:
+    """The line in which `n` planes of homogeneous coordinates meet, as integers with ``w >= 0``; None if in more."""
+    n, size = rows.shape
+    kernel, nullity = fmpz_mat(n, size, rows.ravel().tolist()).nullspace()
+    if nullity != 1:
+        return None
+    line = [int(kernel[i, 0]) for i in range(size)]
+    divisor = math.gcd(*line)
+    lead = line[-1] or next(v for v in line if v)
+    divisor = -divisor if lead < 0 else divisor
+    return tuple(v // divisor for v in line)
+
+
+def _signs(
+    table: NDArray[np.object_],
+    places: NDArray[np.object_],
+    planes: NDArray[np.int64],
+    place: NDArray[np.int64],
+    held: NDArray[np.bool_],
+) -> NDArray[np.int64]:
+    """``[u, j, c]``: on which side of plane ``planes[u, j]`` place ``place[u, c]`` is; 0 where the plane held it.
+
+    Floats decide where a bound on their rounding allows it, integers elsewhere.
+    """
+    row, point = unit_view(table)[planes], unit_view(places)[place]
+    value, size = row @ point.transpose(0, 2, 1), np.abs(row) @ np.abs(point).transpose(0, 2, 1)
+    signs = np.sign(value).astype(np.int64)
+    signs[:, held] = 0
+    unsure = np.abs(value) <= 4 * (table.shape[1] + 2) * _EPS * size + _TINY
+    u, j, c = np.nonzero(unsure & ~held & (place >= 0)[:, None])
+    # Polyhedra that have a plane in common ask the same question.
+    asked, answer = np.unique(np.stack([planes[u, j], place[u, c]], axis=1), axis=0, return_inverse=True)
+    signs[u, j, c] = sign((table[asked[:, 0]] * places[asked[:, 1]]).sum(axis=1))[answer.ravel()]
+    return signs
+
+
+def _drop_those_without_corner(pairs: NDArray[np.int64], places: NDArray[np.object_]) -> NDArray[np.int64]:
+    """Rays alone span nothing that contains no line: such a polyhedron is empty, or contains one."""
+    corner = np.asarray(places[pairs[:, 1], -1] != 0, dtype=bool)
+    return pairs[np.isin(pairs[:, 0], pairs[corner, 0])]

@@ -1,0 +1,53 @@
+"""Will it fit into memory? Asked before something large is built, so that the answer is a sentence and not a crash."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from cpwl.errors import LimitError
+
+__all__ = ["available_memory", "check_memory"]
+
+_CGROUP = Path("/sys/fs/cgroup")
+_MEMINFO = Path("/proc/meminfo")
+
+
+def available_memory() -> float:
+    """Bytes that this process may still use, as far as the system says: infinite if it does not."""
+    free = [_free_in_system(), _free_in_group()]
+    return min(free)
+
+
+def check_memory(size: float, what: str, instead: str) -> None:
+    """Raise `LimitError` if something of `size` bytes would not fit, with what to do instead.
+
+    >>> check_memory(1e3, "a small network", "Nothing else is needed.")
+    """
+    free = available_memory()
+    if size > free:
+        message = f"{what} would take about {size / 1e9:,.0f} GB, and {free / 1e9:,.1f} GB are free.\n  {instead}"
+        raise LimitError(message, bytes=size, available=free)
+
+
+def _free_in_system() -> float:
+    try:
+        for line in _MEMINFO.read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return 1024.0 * int(line.split()[1])
+    except (OSError, ValueError):
+        pass
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):
+        return float("inf")
+
+
+def _free_in_group() -> float:
+    """What a container leaves."""
+    try:
+        most = (_CGROUP / "memory.max").read_text(encoding="ascii").strip()
+        used = int((_CGROUP / "memory.current").read_text(encoding="ascii"))
+        return float("inf") if most == "max" else max(0.0, float(int(most) - used))
+    except (OSError, ValueError):
+        return float("inf")

@@ -1,0 +1,101 @@
+"""Pieces of work that benchmarks time in a process of their own: ``python -m cpwl.show.bench_work NAME SIZE``.
+
+A process of its own has its own peak of memory, and no warm caches. It prints one line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+__all__ = ["WORK", "run_apart"]
+
+
+def run_apart(name: str, size: int) -> dict[str, Any]:
+    """The seconds, the peak of memory in GB, and what else a piece of work says about itself."""
+    command = [sys.executable, "-m", "cpwl.show.bench_work", name, str(size)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["it ended without a word"])[-1]
+        return {"error": last}
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def _paper(size: int) -> Callable[[], dict[str, Any]]:
+    from cpwl.construct.paper import paper
+    from cpwl.show.bench_functions import triangles
+
+    p = triangles(size)
+
+    def work() -> dict[str, Any]:
+        network, _ = paper(p, check=False)
+        dense = sum(weight.shape[0] * (weight.shape[1] + 1) for weight, _ in network.layers)
+        return {"neurons": network.sizes.neurons, "dense_gb": 8e-9 * dense}
+
+    return work
+
+
+def _compile(construction: str, make: Callable[[int], Any]) -> Callable[[int], Callable[[], dict[str, Any]]]:
+    def prepared(size: int) -> Callable[[], dict[str, Any]]:
+        from cpwl.compiler import compile
+
+        p = make(size)
+        return lambda: {"neurons": compile(p, construction=construction, precision="exact").sizes.neurons}
+
+    return prepared
+
+
+def _triangles(size: int) -> Any:
+    from cpwl.show.bench_functions import triangles
+
+    return triangles(size)
+
+
+def _tetrahedra(size: int) -> Any:
+    """Random points in the cube have about 6.5 cells each."""
+    from cpwl.show.bench_functions import delaunay
+
+    return delaunay(3, max(1, round(size / 6.4)), 0)
+
+
+def _breakpoints(size: int) -> Any:
+    from cpwl.show.bench_functions import random_breakpoints
+
+    return random_breakpoints(size, 0)
+
+
+def _cells(size: int) -> Any:
+    from cpwl.function.shallow import random_shallow
+
+    return random_shallow(50, size, 0)
+
+
+WORK: dict[str, Callable[[int], Callable[[], dict[str, Any]]]] = {
+    "paper": _paper,
+    "gates-plane": _compile("gates", _triangles),
+    "gates-space": _compile("gates", _tetrahedra),
+    "hinge": _compile("hinge", _cells),
+    "univariate": _compile("univariate", _breakpoints),
+}
+"""Work by name: the size prepares it, and what is then called is timed."""
+
+
+def main(name: str, size: str) -> None:
+    """Do the work and print what it took."""
+    work = WORK[name](int(size))
+    began = perf_counter()
+    result = work()
+    seconds = perf_counter() - began
+    # Linux counts in KiB, macOS in bytes.
+    unit = 1 if sys.platform == "darwin" else 1024
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
+    print(json.dumps({"seconds": seconds, "memory_gb": memory, **result}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

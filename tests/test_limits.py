@@ -1,0 +1,46 @@
+"""What does not fit into memory is refused before it is built, with its size and a way out."""
+
+import pytest
+from functions import delaunay
+
+from cpwl import LimitError, limits
+from cpwl.construct.paper import paper
+from cpwl.function.order import order_components
+
+
+def test_memory_is_counted():
+    """The system says how much is free, and what fits is let pass."""
+    assert limits.available_memory() > 1e6
+    limits.check_memory(1.0, "a byte", "")
+
+
+def test_a_container_counts(tmp_path, monkeypatch):
+    """In a container the smaller of the two amounts is what is free; without a limit the system's."""
+    monkeypatch.setattr(limits, "_CGROUP", tmp_path)
+    (tmp_path / "memory.max").write_text("1000000\n")
+    (tmp_path / "memory.current").write_text("400000\n")
+    assert limits.available_memory() == 600000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert limits.available_memory() > 1e6
+
+
+def test_a_system_that_says_nothing_is_trusted(tmp_path, monkeypatch):
+    """Where there is no such file, the physical memory is taken."""
+    monkeypatch.setattr(limits, "_MEMINFO", tmp_path / "none")
+    assert limits.available_memory() > 1e6
+
+
+@pytest.mark.parametrize("work", [lambda p: order_components(p, 0), lambda p: paper(p, check=False)])
+def test_large_work_is_refused_with_its_size(work, monkeypatch):
+    """Comparing components and building Algorithm 1's network: the error has the size and the alternative."""
+    monkeypatch.setattr(limits, "available_memory", lambda: 100.0)
+    with pytest.raises(LimitError, match=r"GB are free(.|\n)*gates") as caught:
+        work(delaunay(2, 12, 0))
+    assert caught.value.details["bytes"] > 100
+
+
+def test_the_network_is_refused_where_the_order_fits(monkeypatch):
+    """The estimate for the network is its own."""
+    monkeypatch.setattr(limits, "available_memory", lambda: 5000.0)
+    with pytest.raises(LimitError, match="Algorithm 1's network of about"):
+        paper(delaunay(2, 12, 0), check=False)
