@@ -1,6 +1,7 @@
 """`certify` shown wrong networks and the checker shown wrong proofs: each change is refuted, refused, or harmless."""
 
 import copy
+import itertools
 import json
 from collections import Counter
 from fractions import Fraction
@@ -14,7 +15,9 @@ from proofs import checker, documents, rounded
 from rational_pieces import piece_data, points_in_pieces, vertices_of
 
 from cpwl import CPWL, Certificate, InputError, Network, ProofError, certify
+from cpwl.certify.documents import function_document, network_document
 from cpwl.construct.lattice import lattice
+from cpwl.construct.lattice_plan import shared_lattice
 from cpwl.exact.rational import fraction_array
 from cpwl.network.network import exact_layers
 
@@ -535,3 +538,104 @@ def test_the_same_proof_twice(name):
     p, network = function(name), compiled(name, "lattice").network
     one, two = (json.dumps(certify(p, network).document) for _ in range(2))
     assert one == two
+
+
+# --- shared lattices: expressions of maxima and minima ------------------------------------------------------------
+
+SHARED = ["absolute_value", "wrong_for_algorithm_1", "three_outputs", "kuhn_rationals", "table_to_repair"]
+
+
+@cache
+def shared(name):
+    """The network in which maxima and minima share neurons."""
+    return shared_lattice(function(name)).network
+
+
+@cache
+def shared_files(name):
+    """Function, network and proof as documents."""
+    proof = certify(function(name), shared(name))
+    assert proof.error_bound == 0
+    written_proof = json.loads(json.dumps(proof.document))
+    return json.loads(json.dumps(function_document(function(name)))), network_document(shared(name)), written_proof
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+@pytest.mark.parametrize("name", SHARED)
+def test_a_changed_shared_network_is_refuted_or_harmless(name, change):
+    """A single change is refuted at a point, or it changes no value; what is proved is proved of equality."""
+    if len(shared(name).layers) == 1:
+        return
+    p = function(name)
+    for seed in range(2):
+        layers = parts(shared(name))
+        change(layers, np.random.default_rng([seed, 5]))
+        network = rational(layers)
+        found = outcome(p, network)
+        if isinstance(found, ProofError):
+            x = fraction_array(found.details["point"])[None]
+            assert (network(x) != p(x)).any()
+        else:
+            assert found.error_bound == 0 if found.proved else found.reason.startswith("not proved: ")
+            x, expected = samples(name)
+            assert (network(x) == expected).all()
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_a_changed_number_of_an_expression_proof_is_refused_or_proves_no_more(name):
+    """Function and network stay, one number of the proof changes: nothing smaller than 0 can be proved, so it is 0."""
+    p, network, proof = shared_files(name)
+    assert checker.check(p, network, proof) == 0
+    for path in by_kind(proof, 0, each=2):
+        number = Fraction(at(proof, path))
+        for other in (number + 1, -number, number + TINY, number - TINY):
+            if other != number:
+                found = verdict((p, network, with_value(proof, path, written(other))))
+                assert found is None or found >= 0, path
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_no_weight_of_a_shared_network_may_change(name):
+    """Function and proof stay, a weight is off by 1e-30: refused, or no value changes."""
+    p, network, proof = shared_files(name)
+    x, expected = samples(name)
+    rng = np.random.default_rng(3)
+    weights = [path for path in leaves(network) if path[0] == "layers" and (path[-1] == 2 or path[2] == "bias")]
+    for path in [weights[i] for i in rng.permutation(len(weights))[:20]]:
+        changed = with_value(network, path, written(Fraction(at(network, path)) + TINY))
+        if verdict((p, changed, proof)) is not None:
+            assert (loaded(changed)(x) == expected).all(), path
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_other_operations_are_refused(name):
+    """Each maximum made a minimum and the reverse, each operand another value, each settling member left out."""
+    p, network, proof = shared_files(name)
+    count = len(proof["components"])
+    for k, (kind, u, v) in enumerate(proof["values"][:8]):
+        other = {"max": "min", "min": "max"}[kind]
+        for value in ([other, u, v], [kind, u, u], [kind, (u + 1) % count, v], [kind, u, count + k], ["sum", u, v]):
+            if set(value[1:]) != {u, v} or value[0] != kind:
+                assert verdict((p, network, with_value(proof, ("values", k), value))) is None
+    for side, o in itertools.product(("below", "reach"), range(len(proof["output"]))):
+        for j, tree in enumerate(proof[side][o][:6]):
+            for member in tree.get("members", {}):
+                rest = {m: entry for m, entry in tree["members"].items() if m != member}
+                assert verdict((p, network, with_value(proof, (side, o, j, "members"), rest))) is None
+    for key in proof:
+        assert verdict((p, network, {k: v for k, v in proof.items() if k != key})) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize("name", ["thirds_and_sevenths", "strips", "concave", "kuhn_rationals", "delaunay_space"])
+@pytest.mark.parametrize("told", [True, False], ids=["told", "guessed"])
+def test_rounded_shared_networks_keep_to_their_bound(name, dtype, told):
+    """With the exact network given, or guessed from the rounded weights: the bound holds at points of the pieces."""
+    p = function(name)
+    network = rounded(shared(name), dtype)
+    proof = certify(p, network, exact=shared(name) if told else None)
+    assert proof.proved
+    x, expected = values(p, points_in_pieces(p, 4, seed=1))
+    assert (np.abs(network(x) - expected).max(axis=1) <= largest(proof.error_bound, x)).all()
+    files = (json.loads(json.dumps(function_document(p))), network_document(network))
+    assert checker.check(*files, json.loads(json.dumps(proof.document))) == proof.error_bound

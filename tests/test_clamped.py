@@ -154,6 +154,19 @@ def test_a_row_of_a_grid_is_one_bump(m):
     assert clamped(grid(m), tiles=1).network.sizes.neurons <= (4 * m - 3) + 2 + 2 * (m - 1) + 2 + 3
 
 
+def test_values_that_are_there_often_need_no_bump():
+    """A plateau with hills and holes costs only these; bumps of both signs."""
+    values = np.full((9, 9), 4)
+    values[2, 2], values[6, 5] = 7, 1
+    p = CPWL.from_grid([list(range(9))] * 2, values.tolist())
+    made = clamped(p)
+    assert made.clusters == 2
+    assert made.network.sizes.neurons < 30
+    x = places(p, 60)
+    assert (made.network(x) == p(x)).all()
+    assert certify(p, made.network).error_bound == 0
+
+
 def test_a_constant_has_no_hidden_neuron():
     """Nor has it anything else."""
     p = CPWL.from_grid([[0, 1], [0, 1]], [[3, 3], [3, 3]])
@@ -188,11 +201,12 @@ def test_bumps_are_zero_far_away_in_floats():
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_thousand_random_triangles(seed):
-    """At most 2,200 neurons, and an error in float32 below 1e-5 of the range."""
+    """At most 2,400 neurons, 2,120 if less accuracy is asked for; in float32 off by less than 1e-5 of the range."""
     p = terrain(1000, seed)
-    network = clamped(p).network
-    assert network.sizes.neurons <= 2200
-    assert error_in_float32(network, p) < 1e-5
+    for target, most in ((1e-5 / 3, 2400), (1e-5 / 1.3, 2120)):
+        network = clamped(p, target=target).network
+        assert network.sizes.neurons <= most
+        assert error_in_float32(network, p) < 1e-5
 
 
 # --- Its parts --------------------------------------------------------------------------------------------------------

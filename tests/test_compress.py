@@ -16,7 +16,9 @@ from cpwl.cli import main
 from cpwl.compressor import compress
 from cpwl.equality import equal
 from cpwl.errors import CpwlWarning, InputError
+from cpwl.extract.extract import find_pieces
 from cpwl.formats.json import save
+from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.network import Network, extremum, identity, side_by_side
 
 BOX = ([[1, 0], [0, 1], [-1, 0], [0, -1]], [1, 1, 1, 1])
@@ -67,6 +69,19 @@ def test_domains_make_smaller_networks():
     network = Network([([[1, 0], [0, 1]], [5, -7]), ([[1, 1]], [0])])
     assert compress(network, domain=BOX).after.neurons == 0
     assert compress(network).after.neurons == 2
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_neurons_that_never_bend(data):
+    """Folding what is on, or off, in all regions of a domain keeps the values there, whatever is left."""
+    network = data.draw(networks(inputs=2, max_width=4))
+    domain = data.draw(st.sampled_from([None, BOX, ([[1, 0], [0, 1]], [1, 1])]))
+    body = None if domain is None else Polyhedron.from_rows(*domain)
+    pieces = find_pieces(network, body, True)
+    other = compressor._folded(network, pieces.signs, body)
+    x = data.draw(points(2)) / 9
+    assert (other(x) == network(x)).all()
 
 
 def test_nothing_smaller_gives_the_network_itself():

@@ -1,5 +1,6 @@
 """Exact arithmetic: integer rows, adjugates, linear programs in rationals."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -43,6 +44,13 @@ def test_integer_rows_of_fractions():
     """Fractions become integers with the same ratios."""
     exact = fraction_array([["1/3", "-1/2"], [2, 4]])
     assert integer_rows(np.zeros((2, 2)), exact).tolist() == [[2, -3], [1, 2]]
+
+
+def test_integer_rows_of_many_fractions():
+    """A row may have any number of columns: 1/1, 1/2, .., 1/100 times their common denominator."""
+    row = fraction_array([[Fraction(1, d) for d in range(1, 101)]])
+    common = math.lcm(*range(1, 101))
+    assert integer_rows(np.zeros((1, 100)), row)[0].tolist() == [common // d for d in range(1, 101)]
 
 
 @given(

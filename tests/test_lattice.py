@@ -290,7 +290,7 @@ def test_shared_delaunay_interpolants(n, points, seed):
 
 
 @given(st.integers(1, 3), st.data())
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_shared_max_min_expressions(n, data):
     """Every max-min expression on R^n compiles to a network that is proved."""
     k = data.draw(st.integers(1, 5))
@@ -300,7 +300,7 @@ def test_shared_max_min_expressions(n, data):
 
 
 @given(st.sampled_from(sorted(BASES)), st.data())
-@settings(max_examples=15)
+@settings(max_examples=10)
 def test_shared_lattices_of_pieces_cut_up(name, data):
     """However the pieces are cut further, the network is proved for both versions."""
     p = BASES[name]
@@ -381,9 +381,12 @@ def test_shared_lattices_name_a_domain_that_is_not_convex(heights):
 def test_shared_lattices_on_an_l(heights):
     """On an L of three squares every function is proved, or its domain is found not to be convex."""
     p = corner(heights)
+    made = witness = None
     try:
         made = shared_lattice(p)
     except InputError as error:
-        assert leaves_the_domain(p, error.details["point"], error.details["other"])
+        witness = error.details
+    if witness is not None:
+        assert leaves_the_domain(p, witness["point"], witness["other"])
     else:
         assert certify(p, made.network).error_bound == 0

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cpwl.compiler import compile
 from cpwl.equality import Verdict, equal
 from cpwl.errors import CpwlWarning, InputError, LimitError
+from cpwl.exact.rational import fraction_array
 from cpwl.extract.cells import as_domain
-from cpwl.extract.extract import extract
+from cpwl.extract.extract import as_function, find_pieces
+from cpwl.formats.chain import network_of
+from cpwl.formats.tape import Tape
 from cpwl.geometry.polyhedra import Polyhedron
+from cpwl.geometry.probe import Probe
 from cpwl.network import Network, Sizes
+from cpwl.network.network import exact_layers
 from cpwl.simplify.passes import simplify
 
 __all__ = ["Compressed", "compress"]
@@ -21,7 +31,8 @@ __all__ = ["Compressed", "compress"]
 Progress = Callable[[int, int, str], None]
 
 _REGIONS = 2_000  # regions up to which a network is taken apart and built anew
-_PIECES = 4  # pieces a neuron: a network for more of them is hardly ever smaller than the one at hand
+_PROGRAMS = 40  # neurons up to which linear programs on the domain are affordable
+_PIECES = 4  # pieces a neuron, in the plane, and one beyond: networks for more of them are hardly ever smaller
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +45,7 @@ class Compressed:
     before: Sizes
     after: Sizes
     method: str
-    """How it was made: "simplify", "extract and compile", or "unchanged"."""
+    """How it was made: "simplify", "fold neurons that never bend", "extract and compile", or "unchanged"."""
 
 
 def compress(
@@ -46,10 +57,10 @@ def compress(
 ) -> Compressed:
     """A smaller network that equals `network` on the domain, with a proof; itself if none is found.
 
-    Two ways are tried: passes that drop, merge and fold neurons (`simplify`), and taking the network apart into at
-    most `max_regions` linear regions and compiling the function that they make (`extract`, `compile`). The smallest
-    result, by neurons and then nonzero weights, whose equality is proved (`equal`) is kept. Its weights may be
-    rationals that no float holds.
+    Three ways are tried: passes that drop, merge and fold neurons (`simplify`); and, if there are at most `max_regions`
+    linear regions, folding neurons that bend in none of them, and compiling the function that the regions make
+    (`extract`, `compile`). The smallest result, by neurons and then nonzero weights, whose equality is proved (`equal`)
+    is kept. Its weights may be rationals that no float holds.
 
     >>> wasteful = Network([([[1], [2], [-1], [0]], [0, 0, 0, 1]), ([[1, 1, -1, 5]], [0])])
     >>> found = compress(wasteful)
@@ -78,13 +89,21 @@ def _candidates(
     network: Network, domain: Polyhedron | None, max_regions: int, progress: Progress | None
 ) -> Iterator[tuple[str, Network]]:
     """Networks for the same function, each made in its own way."""
-    small = simplify(network, domain)
+    small = simplify(network)
+    if small.sizes.neurons and domain is not None and small.sizes.neurons <= _PROGRAMS:
+        small = simplify(small, domain)
     yield "simplify", small
     if small.sizes.neurons == 0:
         return
-    p = extract(small, domain=domain, max_regions=max_regions, exact=True, progress=progress)
-    most = _PIECES * (small.sizes.neurons + _PIECES)
-    if not p.complete or p.num_components > most:  # merging leaves at least one piece a law
+    pieces = find_pieces(small, domain, True, most=max_regions, progress=progress)
+    if not pieces.complete:
+        return
+    folded = simplify(_folded(small, pieces.signs, domain))
+    yield "fold neurons that never bend", folded
+    p = as_function(pieces, domain, True, False)
+    each = _PIECES if network.inputs <= 2 else 1
+    most = each * (min(small.sizes.neurons, folded.sizes.neurons) + _PIECES)
+    if p.num_components > most:  # merging leaves at least one piece a law
         return
     p = p.merge()
     if p.num_pieces > most:
@@ -95,4 +114,42 @@ def _candidates(
             built = compile(p, precision="exact", check=False, progress=progress).network
     except LimitError:  # no construction applies
         return
-    yield "extract and compile", simplify(built, domain)
+    yield "extract and compile", simplify(built, domain if built.sizes.neurons <= _PROGRAMS else None)
+
+
+def _folded(network: Network, signs: NDArray[np.int8], domain: Polyhedron | None) -> Network:
+    """The network with neurons only where something bends: those that are off in all regions are 0, those that are
+    on in all of them are what they read. Where the inputs have lower bounds, they are counted from there, so that one
+    neuron carries one past a layer.
+    """
+    n = network.inputs
+    low = _lowest(domain, n)
+    origin = np.full(n, Fraction(0), dtype=object) if low is None else low
+    tape = Tape(n)
+    h = tape.input((n,)).plus(origin)
+    start = 0
+    for weight, bias in exact_layers(network)[:-1]:
+        z = h.linear(weight, (len(bias),)).plus(bias)
+        own = signs[:, start : start + len(bias)]
+        start += len(bias)
+        on, off = np.asarray((own >= 0).all(axis=0)), np.asarray((own <= 0).all(axis=0))
+        bent = np.flatnonzero(~on & ~off)
+        chosen = z.take(z.numbers[bent])
+        bending = tape.relu(chosen) if len(bent) else chosen
+        joint, (neurons, zero, same) = tape.joined([bending, np.zeros(1), z])
+        number = np.where(off, zero[0], same)
+        number[bent] = neurons
+        h = joint.take(number)
+    weight, bias = exact_layers(network)[-1]
+    made = network_of(tape, h.linear(weight, (len(bias),)).plus(bias), positive=low is not None)
+    (first, offset), *rest = exact_layers(made)
+    return Network([(first, offset - first @ origin), *rest])
+
+
+def _lowest(domain: Polyhedron | None, n: int) -> NDArray[np.object_] | None:
+    """The least value of each coordinate on the domain; None if one has none."""
+    if domain is None:
+        return None
+    unit = np.eye(n, dtype=np.int64).astype(object)
+    best = [value for value, _ in Probe(0.0).maxima(domain, [-row for row in unit])]
+    return None if math.inf in best else -fraction_array(np.array(best, dtype=object))

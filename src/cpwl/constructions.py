@@ -152,7 +152,7 @@ TABLE: dict[str, Construction] = {
     c.name: c
     for c in (
         Construction("hinge", "one hidden layer, one neuron a hyperplane, where the jumps are consistent", _hinge),
-        Construction("univariate", "one direction of bends: one or two hidden layers", _univariate),
+        Construction("univariate", "one direction of bends: one to three hidden layers", _univariate),
         Construction("gates", "linear in the pieces, any dimension", _gates),
         Construction("clamped", "plane, bounded: safe in float32, far terms are exactly 0", _clamped),
         Construction("strips", "plane, bounded: fewer neurons than pieces, for exact arithmetic", _strips),

@@ -35,6 +35,7 @@ Form = dict[int, Fraction | int]
 Table = NDArray[np.object_]
 _SAMPLES = 20_000
 _TRIES = 20_000  # atoms to try as the last one, over all forms
+_ROUNDS = 20  # of reading the network
 _DEEPEST = 64  # cuts that led to one region
 
 
@@ -45,10 +46,8 @@ def prove_expression(
     number = _numbers(tables)
     ends = None if box is None else list(zip(box.low, box.high, strict=True))
     layers = [_rows(layer) for layer in exact_layers(network)]
-    reader = _Reader(number, ends, p.dim)
     on = _always_on(p, network, bounded=box is not None)
-    outputs = [reader.value(form) for form in reader.trace(layers, on)]
-    _confirm(layers, number, reader.values, outputs, ends, p.dim)
+    reader, outputs = _read(layers, number, ends, on, p.dim)
     whole = MaxMinProof(p, tables, None, progress)
     claims = [_Claim(whole, o, tables[o], number, reader.values, outputs[o]) for o in range(p.outputs)]
     below, reach = ([claim.trees(side) for claim in claims] for side in (1, -1))
@@ -143,11 +142,18 @@ class _Reader:
                 raise NotRecognised("a neuron reads more than a difference of two values")
             if number == len(layers) - 1:
                 return reads
-            on_here = [on[number][i] or (number > 0 and min(w.values(), default=0) >= 0) for i, w in enumerate(layer)]
-            neurons = [z if always else self.circuit.relu(z) for z, always in zip(reads, on_here, strict=True)]
+            neurons = [
+                self._relu(z, w, number, bool(on[number][i])) for i, (z, w) in enumerate(zip(reads, layer, strict=True))
+            ]
             for atom in self.circuit.atoms.values():
                 self._layer.setdefault(atom, number)
         raise AssertionError("a network has a layer")
+
+    def _relu(self, form: Form, weights: Form, layer: int, on: bool) -> Form:
+        """As the checker has it, but for neurons that are on as far as is known."""
+        if on or (layer > 0 and min(weights.values(), default=0) >= 0):
+            return form
+        return {} if layer > 0 and max(weights.values()) <= 0 else self.circuit.relu(form)
 
     def value(self, form: Form) -> int:
         """The number of the value with this form."""
@@ -186,21 +192,43 @@ def _key(form: Form) -> frozenset[Any]:
     return frozenset(form.items())
 
 
-def _confirm(
-    layers: list[list[Form]],
-    number: dict[tuple[Any, ...], int],
-    values: list[tuple[str, int, int]],
-    outputs: list[int],
-    ends: Any,
-    dim: int,
-) -> None:
-    """Whether the checker finds the same expression, with carriers that it can show to be at least 0."""
-    circuit = expression_checker.Circuit(dim, ends)
-    components = [list(law) for law in number]
-    known = expression_checker.read_values(checker, components, [list(v) for v in values], circuit)
-    for o, form in enumerate(expression_checker.trace(layers, circuit)):
-        if expression_checker.plus(form, -1, known[outputs[o]].form):
-            raise NotRecognised("a neuron is not shown to carry a value on the domain")
+def _read(
+    layers: list[list[Form]], number: dict[tuple[Any, ...], int], ends: Any, on: list[NDArray[np.bool_]], dim: int
+) -> tuple[_Reader, list[int]]:
+    """The values of the network and the number of each output, as the checker will find them.
+
+    A step that happens to be on wherever it was looked at was taken for a carrier: then it is read once more as a step.
+    """
+    for _ in range(_ROUNDS):
+        reader = _Reader(number, ends, dim)
+        outputs = [reader.value(form) for form in reader.trace(layers, on)]
+        circuit = expression_checker.Circuit(dim, ends)
+        components = [list(law) for law in number]
+        values = expression_checker.read_values(checker, components, [list(v) for v in reader.values], circuit)
+        forms, steps = _trace(layers, circuit, on)
+        if all(not expression_checker.plus(form, -1, values[k].form) for form, k in zip(forms, outputs, strict=True)):
+            return reader, outputs
+        if not steps:
+            break
+        lowest = steps[0][0]  # what is above may be wrong only because of these
+        on[lowest][[i for layer, i in steps if layer == lowest]] = False
+    raise NotRecognised("a neuron is not shown to carry a value on the domain")
+
+
+def _trace(
+    layers: list[list[Form]], circuit: expression_checker.Circuit, on: list[NDArray[np.bool_]]
+) -> tuple[list[Form], list[tuple[int, int]]]:
+    """The outputs as the checker finds them, and the neurons that were taken for carriers and are not shown to be."""
+    steps = []
+    neurons: list[Form] = [{i: 1} for i in range(circuit.n)]
+    for number, layer in enumerate(layers):
+        neurons = [*neurons, {circuit.n: 1}]
+        reads = [expression_checker.total(weights, neurons) for weights in layer]
+        if number == len(layers) - 1:
+            break
+        neurons = [circuit.relu(z, w if number else None) for z, w in zip(reads, layer, strict=True)]
+        steps += [(number, i) for i, z in enumerate(reads) if on[number][i] and neurons[i] != z]
+    return reads, steps
 
 
 class _Claim(OutputProof):

@@ -61,11 +61,6 @@ class Circuit:
             return 1
         return -1 if high <= 0 and max(factors, default=0) <= 0 else 0
 
-    def is_carried(self, form: Form, weights: Form) -> bool:
-        """Whether what a neuron reads is at least 0: neurons, which are, with no negative weight; or a value, or the
-        negative of one, or a difference of two, plus something affine, that is so in the box."""
-        return min(weights.values()) >= 0 or any(low >= 0 for low in self.lower_bounds(form))
-
     def lower_bounds(self, form: Form) -> Iterator[Rational]:
         """Of a form that is a difference of two values plus something affine, in the box."""
         for one in (value for same in self.known.values() for value in same):
@@ -80,8 +75,11 @@ class Circuit:
             return form if sign > 0 else {}
         lead = Fraction(form[min(i for i in form if i != self.n)])
         name = tuple((i, form[i] / lead) for i in sorted(form))
-        if name not in self.atoms and weights is not None and self.is_carried(form, weights):
-            return form
+        if name not in self.atoms and weights is not None:
+            if max(weights.values()) <= 0:  # neurons are at least 0
+                return {}
+            if min(weights.values()) >= 0 or any(low >= 0 for low in self.lower_bounds(form)):
+                return form
         atom: Form = {self.n + 1 + self.atoms.setdefault(name, len(self.atoms)): abs(lead)}
         return atom if lead > 0 else plus(form, 1, atom)  # s(-z) = s(z) - z
 

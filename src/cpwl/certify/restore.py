@@ -46,7 +46,8 @@ def restore(
             carries = not last and bool(on[number][i] or (number > 0 and min(weights.values(), default=0) >= 0))
             row, meant = _first_solved(weights, below, meanings.nearest(rough, carries, last))
             rows.append(row)
-            reads.append(meant if carries or last else meanings.relu(meant))
+            off = not last and number > 0 and max(weights.values(), default=0) <= 0
+            reads.append({} if off else meant if carries or last else meanings.relu(meant))
         exact.append((rows, len(neurons)))
         neurons = reads
     return Network([_matrix(rows, width) for rows, width in exact])

@@ -22,13 +22,8 @@ Form = dict[Atom, Fraction]  # a sum of factors times atoms
 ONE: Atom = (-1, 0)  # the number 1
 ZERO = Fraction(0)
 CELLS = 16  # into which an interval may be cut
-SYSTEM = (
-    0,
-    1,
-    2,
-    1,
-    2,
-)  # which is right: 0 is both; 3 and 4 say that P rises from 0, where the interval begins or ends
+# Which system is right, 0 for both; 3 and 4 say that P rises from 0, where the interval begins, or to 0, where it ends.
+SYSTEM = (0, 1, 2, 1, 2)
 plane: Any = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("strip_plane.py"))))
 
 
@@ -53,9 +48,14 @@ class Circuit:
                         total[atom] += w * x
                 forms.append({atom: x for atom, x in total.items() if x})
             self.reads.append(forms)
-            values = [
-                f if l > len(linear) or i in linear[l - 1] else {(l, i): Fraction(1)} for i, f in enumerate(forms)
-            ]
+            known = range(len(forms)) if l > len(linear) else linear[l - 1]
+            values = [form if i in known else {(l, i): Fraction(1)} for i, form in enumerate(forms)]
+            first: dict[Any, int] = {}
+            for i, form in enumerate(forms):  # of functions of xi, relu(-F) is relu(F) - F, if there is a relu(F)
+                if l == 1 and not any(k == 0 and self.knots[m][0][1] for k, m in form):
+                    s = first.setdefault((frozenset(form), abs(form.get(ONE, ZERO))), i)
+                    if s != i and not {s, i} & {*known} and not plus(forms[s], 1, form):
+                        values[i] = plus(values[s], 1, form)
         self.outputs = values
 
     def falls(self, form: Form) -> list[tuple[int, Fraction]]:

@@ -165,8 +165,8 @@ class _Recovered:
             return [i for i in every if i not in self.linear[0]], []
         second = [i for i in self._second(output) if i != self.chi[output]]
         every = self._reads(2, self._reads(3, self._reads(4, [output])))
-        hidden = {*second, self.chi[output], *self.linear[0]}
-        return [i for i in every if i not in hidden], second
+        hidden = {*second, *self.linear[0]}
+        return [i for i in every if i not in hidden and not set(self._reads(1, [i])) <= set(self.parallel)], second
 
     def _right(self) -> list[int]:
         """Which system is right between breaks: at first the first; then for each cut both, the second, the first.

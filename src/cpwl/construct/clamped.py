@@ -1,16 +1,18 @@
 """Functions of two inputs by clamped gates: accurate in float32, because far terms are exactly 0 there too.
 
 With ``r = z - min z >= 0`` at the corners of a triangulated table, ``p = min z + sum over clusters of p_C``, where the
-clusters are rows of corners, each corner in one, and ``p_C = sum of r_v hat_v`` is a bump (THEORY 8 B). A bump is the
-larger one of two neurons, its halves, each of which is exactly 0 in floats wherever it is clearly negative; on an edge
-of the domain it is one neuron. Bumps whose boxes do not overlap share the neuron that takes the larger half, so with
-`L` lines, `C` clusters inside, `B` on the boundary and about ten colours there are about ``L + 2 C + B + 10`` neurons,
-two a triangle. See docs/clamped.md.
+clusters are rows of corners, each corner in one, and ``p_C = sum of r_v hat_v`` is a bump (THEORY 8 B). Around another
+base value than ``min z`` there are bumps of both signs, more but not as high. A bump is the larger one of two neurons,
+its halves, each of which is exactly 0 in floats wherever it is clearly negative; on an edge of the domain it is one
+neuron. Bumps whose boxes do not overlap share the neuron that takes the larger half, so with `L` lines, `C` clusters
+inside, `B` on the boundary and about ten colours there are about ``L + 2 C + B + 10`` neurons, two a triangle. See
+docs/clamped.md.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -22,6 +24,7 @@ from cpwl.construct.clamped_clusters import Cluster, Stars, propose
 from cpwl.construct.clamped_cover import exact_cover
 from cpwl.construct.clamped_exact import Bump, exact_bump
 from cpwl.construct.clamped_lowering import lower
+from cpwl.construct.clamped_orient import orient
 from cpwl.construct.gate_lowering import shared_columns
 from cpwl.construct.plan import Plan
 from cpwl.errors import ConstructionError, InputError, InternalError
@@ -37,7 +40,7 @@ __all__ = ["Clamped", "clamped", "plan_clamped"]
 _CARE = 1.0  # neurons that the largest rate that some corner needs is worth
 _MOST = 4.0  # neurons that any rate is worth
 _UNIT = 2.0**-24  # of float32
-_TARGET = 1e-5 / 1.3  # relative error in float32 that is aimed at; predictions are right up to a factor of 2 or so
+_TARGET = 1e-5 / 3  # relative error in float32 that is aimed at; predictions are right up to a factor of 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,12 +58,12 @@ class Clamped:
     """See `Plan`."""
 
 
-def clamped(p: CPWL, *, tiles: int | None = None) -> Clamped:
+def clamped(p: CPWL, *, tiles: int | None = None, target: float = _TARGET) -> Clamped:
     """A network with three or four hidden layers that equals a function of two inputs on its bounded convex domain.
 
     Pieces that are not triangles, or do not meet face to face, are cut until they are. `tiles` says into how many parts
-    each coordinate is cut; otherwise the fewest neurons that are predicted to be accurate in float32 decide. Raises
-    `ConstructionError` for other functions.
+    each coordinate is cut; otherwise few neurons decide among networks whose predicted error in float32, relative to
+    the range, is at most `target`. Raises `ConstructionError` for other functions.
 
     >>> p = CPWL.from_grid([range(4), range(4)], [[0, 0, 0, 0], [0, 3, 1, 0], [0, 2, 5, 0], [0, 0, 0, 0]])
     >>> made = clamped(p)
@@ -72,22 +75,21 @@ def clamped(p: CPWL, *, tiles: int | None = None) -> Clamped:
     if tiles is not None and tiles < 1:
         raise InputError(f"`tiles` must be at least 1, not {tiles}", tiles=tiles)
     table = table_of(_exact_function(p))
-    stars, cloud = Stars(table), sample(p)
-    ones = np.full(len(table.values), Fraction(1), dtype=object)
-    basis, share = shared_columns(np.column_stack([ones, table.values]))  # outputs that depend on others are sums
-    outputs = [_bumps(stars, table.values[:, j - 1]) for j in basis[1:]]
-    least = np.array([min(table.values[:, j - 1]) for j in basis[1:]], dtype=object)
-    base = share[1:, 0] + share[1:, 1:] @ least if len(least) else share[1:, 0]
-    count, clusters = len(table.triangles), sum(map(len, outputs))
-    if clusters == 0:
-        return Clamped(Network([([[0, 0]] * p.outputs, base)]), count, 0, 1, float(np.abs(to_float(base)).max()))
+    stars, cloud, count = Stars(table), sample(p), len(table.triangles)
+    parts = _parts(count)
     best: Clamped | None = None
-    for parts in [tiles] if tiles else _parts(count):
-        network = lower(stars, outputs, share[1:, 1:], base, parts)
-        made = Clamped(network, count, clusters, parts, noise(network.layers, cloud.points))
-        best = made if best is None or made.magnitude < best.magnitude else best
-        if best.magnitude * _UNIT <= _TARGET * cloud.range:
-            break
+    for middle, tries in [(False, [tiles])] if tiles else [(False, parts[:3]), (True, parts[1:])]:
+        outputs, share, base = _sums(stars, middle)
+        clusters = sum(map(len, outputs))
+        if clusters == 0:
+            return Clamped(Network([([[0, 0]] * p.outputs, base)]), count, 0, 1, float(np.abs(to_float(base)).max()))
+        orientation = orient(stars, [bump for own in outputs for bump in own])
+        for number in tries:
+            network = lower(stars, outputs, orientation, share, base, number)
+            made = Clamped(network, count, clusters, number, noise(network.layers, cloud.points))
+            best = made if best is None or made.magnitude < best.magnitude else best
+            if made.magnitude * _UNIT <= target * cloud.range:
+                return made
     assert best is not None
     return best
 
@@ -116,10 +118,41 @@ def _parts(triangles: int) -> list[int]:
     return sorted({1, *(max(2, round(root * k)) for k in (1, 1.5, 2, 3, 4))})
 
 
-def _bumps(stars: Stars, values: NDArray[np.object_]) -> list[Bump]:
-    """Bumps whose sum is the function with these values at the corners, less the smallest."""
-    least = min(values)
-    heights = np.array([v - least for v in values], dtype=object)
+def _sums(stars: Stars, middle: bool) -> tuple[list[list[Bump]], NDArray[np.object_], NDArray[np.object_]]:
+    """Lists of bumps, and every output as a constant plus a sum of factors times these lists.
+
+    A list is for the part of an output above a base value, or below it. Outputs that depend on others are sums of them.
+    """
+    values = stars.table.values
+    ones = np.full(len(values), Fraction(1), dtype=object)
+    basis, share = shared_columns(np.column_stack([ones, values]))
+    lists, factors, constant = [], [], share[1:, 0]
+    for k, j in enumerate(basis[1:], start=1):
+        base = _base(values[:, j - 1], middle)
+        constant = constant + share[1:, k] * base
+        for sign in (1, -1):
+            heights = np.array([max(sign * (v - base), Fraction(0)) for v in values[:, j - 1]], dtype=object)
+            if heights.any():
+                lists.append(_bumps(stars, heights))
+                factors.append(sign * share[1:, k])
+    return lists, np.array(factors, dtype=object).reshape(len(lists), values.shape[1]).T, constant
+
+
+def _base(values: NDArray[np.object_], middle: bool) -> Fraction:
+    """The smallest value, or one that a third of the corners have and more than that; or the one in the middle.
+
+    Corners with that value need no bump, and bumps of one sign can be large clusters; half of them above the middle one
+    and half below are not as high.
+    """
+    order = sorted(values)
+    often, times = max(Counter(order).items(), key=lambda item: (item[1], -item[0]))
+    if 3 * times >= len(order) and times > order.count(order[0]):
+        return Fraction(often)
+    return Fraction(order[len(order) // 2] if middle else order[0])
+
+
+def _bumps(stars: Stars, heights: NDArray[np.object_]) -> list[Bump]:
+    """Bumps whose sum is the function of the table with these heights, at least 0, at the corners."""
     r = to_float(heights)
     exact = [fmpq(v.numerator, v.denominator) for v in heights]
     candidates = propose(stars.table, r)

@@ -155,7 +155,8 @@ def propose(table: Table, r: Floats) -> list[Cluster]:
                 found.append(Cluster(cluster.corners, cluster.line, cluster.halves, verdict.multipliers, verdict.rate))
             elif len(cluster.corners) > 2:
                 k = len(cluster.corners) // 2
-                parts = [(cluster.corners[:k], cluster.line), (cluster.corners[k:], cluster.line)]
+                halves = (_trimmed(part, r) for part in (cluster.corners[:k], cluster.corners[k:]))
+                parts = [(part, cluster.line) for part in halves if part]
                 waiting += [part for part in parts if part not in seen]
                 seen |= set(waiting)
     return found
@@ -180,15 +181,17 @@ def _runs(stars: Stars, r: Floats) -> list[tuple[tuple[int, ...], int]]:
 
 
 def _parts(run: tuple[int, ...], r: Floats) -> list[tuple[int, ...]]:
-    parts = []
-    for part in (run, run[1:], run[:-1], run[1:-1]):
-        while part and r[part[0]] <= 0:
-            part = part[1:]
-        while part and r[part[-1]] <= 0:
-            part = part[:-1]
-        if len(part) > 1 and part not in parts:
-            parts.append(part)
-    return parts
+    parts = dict.fromkeys(_trimmed(part, r) for part in (run, run[1:], run[:-1], run[1:-1]))
+    return [part for part in parts if len(part) > 1]
+
+
+def _trimmed(part: tuple[int, ...], r: Floats) -> tuple[int, ...]:
+    """Without corners at its ends where there is nothing to add."""
+    while part and r[part[0]] <= 0:
+        part = part[1:]
+    while part and r[part[-1]] <= 0:
+        part = part[:-1]
+    return part
 
 
 def _alone(stars: Stars, r: Floats) -> list[tuple[tuple[int, ...], int]]:

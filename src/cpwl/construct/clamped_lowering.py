@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from cpwl.construct.clamped_clusters import Stars
 from cpwl.construct.clamped_cover import colours
-from cpwl.construct.clamped_exact import Bump, Sum, fraction_of
+from cpwl.construct.clamped_exact import Bump, fraction_of
+from cpwl.construct.clamped_orient import Orientation, hinges, rational
 from cpwl.construct.clamped_tiles import Tiles, make_tiles, penalty
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network import Network
@@ -28,8 +29,6 @@ from cpwl.network import Network
 __all__ = ["lower"]
 
 Row = dict[int, fmpq]
-_ROUNDS = 2  # of choosing how hinges are oriented, and where sums start
-_LARGE = 2.0  # times the median: a gate line with such a multiplier gets both of its hinges
 
 
 @dataclass(slots=True)
@@ -56,27 +55,30 @@ class _Layer:
 
 
 def lower(
-    stars: Stars, outputs: Sequence[list[Bump]], share: NDArray[np.object_], base: NDArray[np.object_], tiles: int
+    stars: Stars,
+    outputs: Sequence[list[Bump]],
+    orientation: Orientation,
+    share: NDArray[np.object_],
+    base: NDArray[np.object_],
+    tiles: int,
 ) -> Network:
-    """The network whose output `j` is ``base[j] + sum_k share[j, k] (sum of the bumps of outputs[k])``."""
+    """The network whose output `j` is ``base[j] + sum_k share[j, k] (sum of the bumps of outputs[k])``.
+
+    The orientation is that of all bumps, one output's after the other's.
+    """
     bumps = [bump for own in outputs for bump in own]
-    return _Lowering(stars, bumps, make_tiles(stars, bumps, tiles)).network(outputs, share, base)
-
-
-def _q(x: Fraction) -> fmpq:
-    return fmpq(x.numerator, x.denominator)
+    return _Lowering(stars, bumps, orientation, make_tiles(stars, bumps, tiles)).network(outputs, share, base)
 
 
 class _Lowering:
     """The layers of the network, from the inputs up."""
 
-    def __init__(self, stars: Stars, bumps: list[Bump], tiles: Tiles) -> None:
-        self.stars, self.bumps, self.tiles = stars, bumps, tiles
+    def __init__(self, stars: Stars, bumps: list[Bump], orientation: Orientation, tiles: Tiles) -> None:
+        self.stars, self.bumps, self.orientation, self.tiles = stars, bumps, orientation, tiles
         self.forms = {
-            h: [_q(Fraction(int(v)) / stars.table.scale[h]) for v in stars.table.lines[h]] for h in tiles.line
+            h: [rational(Fraction(int(v)) / stars.table.scale[h]) for v in stars.table.lines[h]] for h in tiles.line
         }
-        self.knots = [[_q(x) for x in own] for own in tiles.knots]
-        self.both, self.sense, self.start = _orientations(stars, bumps)
+        self.knots = [[rational(x) for x in own] for own in tiles.knots]
         self.clip = _Layer(self._clipped)
         self.hinge = _Layer(self._hinge)
         self.half = _Layer(self._half)
@@ -130,9 +132,10 @@ class _Lowering:
         bump, (i, j) = self.bumps[number], self.tiles.bump[number]
         own = bump.sums[k]
         row: Row = defaultdict(fmpq)
-        affine = list(own.laws[own.half.triangles[self.start[number, k]]])
-        for h, side, weight in _hinges(self.stars, bump, own, self.start[number, k]):
-            known = side if h in self.both or self.sense[h] == side else -side
+        start = self.orientation.start[name]
+        affine = list(own.laws[own.half.triangles[start]])
+        for h, side, weight in hinges(self.stars, bump, own, start):
+            known = self.orientation.side(h, side)
             row[self.hinge["line", h, known]] += weight
             if known != side:  # relu(l) = relu(-l) + l
                 affine = [v + weight * side * f for v, f in zip(affine, self.forms[h], strict=True)]
@@ -142,65 +145,8 @@ class _Lowering:
             if affine[axis] != 0:
                 row[self.hinge["above", axis, at]] += affine[axis]
             if at:
-                row[self.hinge["below", axis, at]] -= _q(penalty(self.tiles, number, rate))
+                row[self.hinge["below", axis, at]] -= rational(penalty(self.tiles, number, rate))
         return row, affine[2] + affine[0] * self.knots[0][i] + affine[1] * self.knots[1][j]
-
-
-def _hinges(stars: Stars, bump: Bump, own: Sum, start: int) -> list[tuple[int, int, fmpq]]:
-    """The hinges of `F`, with the one of the multiplier: lines, sides, weights."""
-    sides = own.oriented(stars, start)
-    found = [(ray.line, side, w) for ray, side, w in zip(own.half.rays, sides, own.jumps, strict=True)]
-    if len(bump.sums) == 2:
-        found.append((bump.cluster.line, -own.half.side, -_q(own.multiplier)))
-    return [(h, side, w) for h, side, w in found if w != 0]
-
-
-def _orientations(stars: Stars, bumps: list[Bump]) -> tuple[set[int], dict[int, int], dict[tuple[int, int], int]]:
-    """Lines with both hinges, the side of each other line's one, and the triangle at which each `F` starts.
-
-    Where a hinge is there on the other side only, its whole form joins the affine part, and that costs accuracy.
-    """
-    keys = [(i, k) for i, bump in enumerate(bumps) for k in range(len(bump.sums))]
-    slopes = {key: [_slope(law) for law in _laws(bumps, key)] for key in keys}
-    largest: dict[int, float] = defaultdict(float)
-    for bump in bumps:
-        for own in bump.sums if len(bump.sums) == 2 else ():
-            largest[bump.cluster.line] = max(largest[bump.cluster.line], float(own.multiplier))
-    both = {h for h, m in largest.items() if m >= _LARGE * float(np.median(list(largest.values())))}
-    start = {key: min(range(len(slopes[key])), key=lambda t, key=key: slopes[key][t]) for key in keys}  # type: ignore[misc]
-    sense: dict[int, int] = {}
-    for _ in range(_ROUNDS):
-        need: dict[int, float] = defaultdict(float)
-        for i, k in keys:
-            for h, side, w in _hinges(stars, bumps[i], bumps[i].sums[k], start[i, k]):
-                need[h] += side * abs(float(fraction_of(w)))
-        sense = {h: 1 if v >= 0 else -1 for h, v in need.items()}
-        start = {key: _best_start(stars, bumps, key, sense, both) for key in keys}
-    used = {h for i, k in keys for h, _, _ in _hinges(stars, bumps[i], bumps[i].sums[k], start[i, k])}
-    return both, {h: sense.get(h, 1) for h in used}, start
-
-
-def _laws(bumps: list[Bump], key: tuple[int, int]) -> list[tuple[fmpq, ...]]:
-    own = bumps[key[0]].sums[key[1]]
-    return [own.laws[t] for t in own.half.triangles]
-
-
-def _slope(law: Sequence[fmpq]) -> float:
-    return max(abs(float(fraction_of(v))) for v in law[:2])
-
-
-def _best_start(stars: Stars, bumps: list[Bump], key: tuple[int, int], sense: dict[int, int], both: set[int]) -> int:
-    """The triangle that leaves the smallest affine part."""
-    own = bumps[key[0]].sums[key[1]]
-    unit = float(stars.table.unit)
-    costs = []
-    for t, law in enumerate(_laws(bumps, key)):
-        rest = np.array([float(fraction_of(v)) for v in law[:2]]) * unit
-        for h, side, w in _hinges(stars, bumps[key[0]], own, t):
-            if h not in both and sense.get(h, side) != side:
-                rest = rest + side * float(fraction_of(w)) * np.array(stars.forms[h][:2])
-        costs.append(float(np.abs(rest).max()))
-    return int(np.argmin(costs))
 
 
 def _boxes(stars: Stars, bumps: list[Bump]) -> NDArray[np.int64]:

@@ -24,6 +24,7 @@ _MARGIN = 2.0**-42  # relative; sums here have far fewer than 2^8 roundings in a
 _BITS = 16
 _FINE = 44
 _ROUNDS = 12
+_COARSE = 20
 
 
 def outwards(value: Rational, bits: int = _BITS) -> Rational:
@@ -118,7 +119,11 @@ def _flattest(steps: NDArray[np.float64], row: NDArray[np.float64]) -> NDArray[n
         squares = (steps * weight[:, None]).T @ steps
         u = np.linalg.solve(squares + 1e-12 * np.trace(squares) * np.eye(len(row)), row)
         u /= row @ u
-    return u if np.isfinite(u).all() and row @ u > 0.5 else None
+    if not np.isfinite(u).all():
+        return None
+    grid = 2.0 ** (_COARSE - int(np.frexp(np.abs(u).max())[1]))
+    u = np.round(u * grid) / grid  # so that the last digits, which differ from machine to machine, do not count
+    return u if row @ u > 0.5 else None
 
 
 def fan_range(gate: Gate, planes: Sequence[Plane]) -> tuple[Rational, Rational] | None:

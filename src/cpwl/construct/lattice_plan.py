@@ -27,6 +27,7 @@ from cpwl.network import Network
 __all__ = ["SharedLattice", "plan_lattice", "shared_lattice"]
 
 _MORE = (0, 1, 2, 4)  # layers beyond the fewest that are tried
+_LARGE = 300  # leaves beyond which only the fewest are
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +84,7 @@ def shared_lattice(
     most = max(formula.leaves - 1 for formula in formulas)
     tried = [
         lower_values([arrange(f, law, t) for f, law in zip(formulas, laws, strict=True)], p.dim, box)
-        for t in sorted({min(fewest + more, most) for more in _MORE})
+        for t in sorted({min(fewest + more, most) for more in (_MORE if most < _LARGE else (0,))})
     ]
     network = min(tried, key=lambda net: (net.sizes.neurons, net.sizes.depth))
     return SharedLattice(network, tuple(formulas), splits, solves)

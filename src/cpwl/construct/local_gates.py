@@ -99,6 +99,7 @@ def plan_local_gates(p: CPWL, *, progress: Progress | None = None) -> Plan:
 
 _STEPS = 3
 _FEW = 300  # cells up to which both ways are tried
+_SOME = 1000  # pieces up to which merging them is worth its linear programs
 Hinges = dict[tuple[int, ...], tuple[Fraction, ...]]
 """The jumps of all outputs on some planes."""
 
@@ -112,7 +113,7 @@ def _ways(p: CPWL) -> list[tuple[Divided, Hinges]]:
 
     None if it is affine.
     """
-    peeled = peel(p) if p.mesh is None and p.tol == 0 else None
+    peeled = peel(p) if p.mesh is None and p.tol == 0 and p.num_pieces <= _SOME else None
     rest = None if peeled is None else divide(peeled.rest)
     if peeled is None or rest is None or len(rest.projection) < p.dim:
         whole = divide(p)

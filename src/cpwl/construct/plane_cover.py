@@ -15,6 +15,7 @@ __all__ = ["cover"]
 
 _SMALL = 400  # elements up to which the integer program is tried
 _FAMILIES = 6
+_SHARE = 0.05  # of the elements that a family must have to be worth a try
 _FEW = 700  # memberships up to which it is tried for a given seed, which makes it harder
 _NODES = 20  # of its search; a limit in seconds would make the result depend on the machine
 
@@ -50,7 +51,10 @@ def _best_greedy(sets: Mapping[S, Sequence[int]], family: Callable[[S], Hashable
     families: dict[Hashable, int] = defaultdict(int)
     for key, members in sets.items():
         families[family(key)] += len(members)
-    largest = sorted(families, key=lambda name: -families[name])[:_FAMILIES]
+    some = len({e for members in sets.values() for e in members}) * _SHARE
+    largest = [
+        name for name in sorted(families, key=lambda name: -families[name])[:_FAMILIES] if families[name] >= some
+    ]
     tries = [_greedy(sets, set())]
     if len(families) > 1:
         tries += [_greedy(sets, {key for key in sets if family(key) == name}) for name in largest]

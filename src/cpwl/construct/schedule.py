@@ -195,9 +195,15 @@ class _Carriers:
             if self.apart and self._has_sign(rest := residual(value.form, self.inputs)):
                 self._carry(rest, None)
             else:
-                self._carry(value.form, None if value.bounds is None else value.bounds[0])
+                self._carry(value.form, self._lower(value.form, value.bounds and value.bounds[0]))
         for form in self.needed:
-            self._carry(form, self.circuit.least(form))
+            if self.level.span.express(form) is None:  # otherwise it is known already
+                self._carry(form, self._lower(form, self.circuit.least(form)))
+
+    def _lower(self, form: Form, least: Fraction | None) -> Fraction | None:
+        """A little less than the bound, so that rounding does not make a carrier negative."""
+        bounds = self.circuit.range(form)
+        return None if least is None or bounds is None else least - (bounds[1] - bounds[0]) / 1024
 
     def _bare(self, form: Form) -> Form:
         return {key: value for key, value in form.items() if key != self.inputs}
@@ -247,7 +253,8 @@ def rounded_down(x: Fraction) -> Fraction:
     >>> rounded_down(Fraction(1, 3)), rounded_down(Fraction(-3)), rounded_down(Fraction(-10001, 10))
     (Fraction(85, 256), Fraction(-3, 1), Fraction(-1002, 1))
     """
-    if x == 0 or max(x.numerator.bit_length(), x.denominator.bit_length()) <= 16:
+    binary = x.denominator & (x.denominator - 1) == 0
+    if x == 0 or (binary and max(x.numerator.bit_length(), x.denominator.bit_length()) <= 16):
         return x
     size = x.numerator.bit_length() - x.denominator.bit_length()
     unit = Fraction(2) ** (size - 8)

@@ -83,7 +83,7 @@ class Tally:
             return int(2 + slots + 2 * outputs)
         two = int(self.crossings(gaps).max(axis=0).sum())
         knots = 3 * len(gaps) + 2 * (len(gaps) - 1)
-        return int(2 + knots + slots + two + 7 * outputs)
+        return int(2 + knots + slots + two + 8 * outputs)
 
 
 def tally(sweep: Sweep, cap: int) -> Tally:

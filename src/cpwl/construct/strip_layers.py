@@ -2,14 +2,15 @@
 
 Per output, with `h` the hinges, `r` the affine part of a system, ``g_1 = r_1 + h_1 + gates`` and ``g_2 = r_2 + h_2``::
 
-    layer 2   all slots, s(chi), r_1 - r_2 + chi + C_1, r_2 + C_2
-    layer 3   the gates, h_1 - h_2 + (r_1 - r_2 + chi) + C_3, h_2 + r_2 - s(chi) + C_4
+    layer 2   all slots, s(chi), s(-chi), r_1 - r_2 + C_1, r_2 + C_2
+    layer 3   the gates, h_1 - h_2 + (r_1 - r_2) + s(chi) - s(-chi) + C_3, h_2 + r_2 - s(chi) + C_4
     layer 4   s(g_1 - g_2 + chi), g_2 - s(chi) + C_4
     output    their sum, less C_4
 
 which is ``g_2 + s(g_1 - g_2 + chi) - s(chi)``, the switch of THEORY 6.1: it is `g_1` where ``chi >= g_2 - g_1`` and
-``chi >= 0``, and `g_2` where ``chi <= g_2 - g_1`` and ``chi <= 0``. With one strip there is one system and no switch,
-and one layer less.
+``chi >= 0``, and `g_2` where ``chi <= g_2 - g_1`` and ``chi <= 0``. In floats `chi`, a sum of large terms, is off; but
+it is added and taken away as one and the same number, so that this does not matter. With one strip there is one system
+and no switch, and one layer less.
 The constants are bounds from values at the corners of slabs and intervals: there a sum of hinges, which is convex
 between them, is largest.
 """
@@ -109,18 +110,19 @@ class _Output:
         corners = _Corners(geometry, slots)
         chi = _switch(geometry, corners)
         law, other = self._spread(slots.law[None], 1), self._spread(slots.second_law[None], 2)
-        change = (law[0] - other[0] + chi.row, law[1] - other[1] + chi.bias)
+        change = (law[0] - other[0], law[1] - other[1])
         lift = [_rational(rounded_up(v)) for v in corners.lifts(chi)]
         slot_rows = [self._spread(slots.first, 1), self._spread(slots.second, 2)]
-        carried = [(chi.row, chi.bias), (change[0], change[1] + lift[0]), (other[0], other[1] + lift[1])]
+        carried = [(chi.row, chi.bias), (-chi.row, -chi.bias)]
+        carried += [(change[0], change[1] + lift[0]), (other[0], other[1] + lift[1])]
         second = tuple(np.concatenate(parts) for parts in zip(*slot_rows, *carried, strict=True))
         n1, n2, gates = len(slots.first), len(slots.second), len(slots.gates)
-        third, bias = self._gates(2, n1 + n2 + 3)
+        third, bias = self._gates(2, n1 + n2 + 4)
         third[gates, : len(slots.hinges)] = slots.hinges.tolist()
         third[gates, n1 : n1 + n2] = (-slots.second_hinges).tolist()
         third[gates + 1, n1 : n1 + n2] = slots.second_hinges.tolist()
-        third[gates, n1 + n2 + 1] = third[gates + 1, n1 + n2 + 2] = 1
-        third[gates + 1, n1 + n2] = -1
+        third[gates, n1 + n2] = third[gates, n1 + n2 + 2] = third[gates + 1, n1 + n2 + 3] = 1
+        third[gates, n1 + n2 + 1] = third[gates + 1, n1 + n2] = -1
         bias[gates], bias[gates + 1] = lift[2] - lift[0], lift[3] - lift[1]
         fourth = np.full((2, gates + 2), 0, dtype=object)
         fourth[0, :gates] = [sign for sign, _ in slots.gates]
@@ -287,9 +289,8 @@ class _Corners:
         part, (change, slack) = self.parts(), self.change()
         value, more = self._at(self.slots.second_law[None], 2)
         x = chi.ends[:, [0, 0, 1, 1]]
-        change, slack = change + x, slack + _SLACK * np.abs(x)
         low = [change - slack, value[0] - more[0]]
-        low.append(low[0] - part["h1-"] - part["h2+"])
+        low.append(low[0] + x - _SLACK * np.abs(x) - part["h1-"] - part["h2+"])
         low.append(low[1] - part["h2-"] - np.maximum(x, 0.0) * (1 + _SLACK))
         return [max(0.0, -float(v.min())) * _MARGIN + 1e-9 * float(np.abs(v).max()) for v in low]
 

@@ -39,7 +39,7 @@ def univariate(p: CPWL, *, layers: Literal[1, 2, 3] | None = None, minimize: Min
 
     >>> zigzag = CPWL.from_breakpoints(range(30), [i % 2 for i in range(30)])
     >>> univariate(zigzag, layers=1).sizes.neurons, univariate(zigzag).sizes.neurons
-    (29, 15)
+    (29, 14)
     """
     if layers not in (None, 1, 2, 3):
         raise InputError(f"`layers` must be 1, 2, 3 or None, not {layers!r}")
@@ -82,8 +82,7 @@ def _ways(p: CPWL, profile: Profile, wanted: int | None) -> Iterator[_Way]:
         yield 1, m, lambda: hinge(p) if profile.rest.any() else one_layer(profile)
     if m < 3 or wanted == 1:
         return
-    numerator, _ = profile.jumps()
-    classes = Classes.from_signs(np.where(numerator > 0, 1, np.where(numerator < 0, -1, 0)).astype(np.int64))
+    classes = Classes.from_signs(np.where(profile.jump > 0, 1, np.where(profile.jump < 0, -1, 0)))
     found = two_layers_plan(profile, classes)
     least = m
     if found is not None:

@@ -91,12 +91,14 @@ def cells_for(classes: Classes, slots: tuple[int, ...], most: int | None = None)
     >>> cells_for(Classes.from_signs(signs), (4,)).cells
     ((0, 4), (6, 10))
     """
-    m = classes.count
+    m, room = classes.count, sum(slots)
     # Without and with a single so far: where each cell begins, and (with) in which cell it is and where.
     plain, marked = [0], None
     single: tuple[int, int] | None = None
     step = 0
     while most is None or 2 * step <= most:
+        if most is not None and _behind(plain, marked, room, m, most):
+            return None
         end = classes.overflow(plain[-1], slots)
         if end >= m:
             return _finished(slots, plain, None, m, classes)
@@ -121,6 +123,18 @@ def cells_for(classes: Classes, slots: tuple[int, ...], most: int | None = None)
             marked = None
         step += 1
     return None
+
+
+def _behind(plain: list[int], marked: list[int] | None, room: int, m: int, most: int) -> bool:
+    """Whether there must be more than `most` knots in the end, without and with a single so far.
+
+    ``K`` more knots make at most ``K / 2 + 1`` cells, so for `R` breakpoints ``(K / 2 + 1) room + K >= R``.
+    """
+    ways = [(plain, 0)] if marked is None else [(plain, 0), (marked, 1)]
+    return all(
+        (2 * len(starts) - 2 + single) * (room + 2) + 2 * (m - starts[-1] - room) > most * (room + 2)
+        for starts, single in ways
+    )
 
 
 def _finished(

@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 from cpwl.construct.univariate_carry import start_signs
 from cpwl.construct.univariate_cells import Cells, Classes, best_cells
 from cpwl.construct.univariate_profile import Profile
-from cpwl.construct.univariate_slots import Bent, Slots, bent_rows, knots_of, rational, residuals, slots_of
+from cpwl.construct.univariate_slots import Bent, Slots, knots_of, rational, residuals, slots_of
+from cpwl.construct.univariate_weights import as_fractions, bent_weights, second_layer, slot_weights
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network import Network
 from cpwl.network.network import ExactLayer, assemble, float_layer
 
-__all__ = ["bent_weights", "carried", "first_layer", "moves", "two_layers", "two_layers_plan"]
+__all__ = ["carried", "first_layer", "moves", "two_layers", "two_layers_plan"]
 
 Objects = NDArray[np.object_]
 Range = tuple[Fraction | None, Fraction | None]
-_fraction = np.frompyfunc(lambda v: Fraction(int(v.p), int(v.q)), 1, 1)
 
 
 def two_layers_plan(profile: Profile, classes: Classes) -> tuple[Cells, int] | None:
@@ -49,21 +49,18 @@ def two_layers(profile: Profile, plan: Cells, classes: Classes) -> Network:
     """The network of these cells; what is left of ``rest . x`` passes both layers by a pair of neurons each."""
     slots = slots_of(profile, plan, classes.kinds)
     start, bounded = start_signs(profile, slots)
-    reads, slope, offset = bent_rows(slots, profile, plan, start)
-    affine = residuals(slots, profile, plan, start, slope, offset)
+    affine = residuals(slots, profile, plan, start)
     knots = rational(*profile.places[knots_of(plan)[0]].T)
     first = first_layer(profile, knots)
-    weight, bias = bent_weights(reads, knots)
     rows, biases, ways = carried(profile, affine, knots, bounded)
-    dense = np.concatenate([_wide(weight, first[0].shape[0]), *rows])
-    second = (RationalMatrix.from_dense(dense), np.concatenate([bias, *biases]))
-    layers = [first, second, _output(slots, ways)]
-    return assemble([float_layer(layer) for layer in layers], layers)
+    view, second = second_layer(slot_weights(slots, profile, plan, start), rows, biases, first[0].shape[0])
+    last = _output(slots, ways)
+    return assemble([float_layer(first), view, float_layer(last)], [first, second, last])
 
 
 def first_layer(profile: Profile, knots: Objects) -> ExactLayer:
     """Hinges at the knots, one to the left of the first, and pairs for each `rest`."""
-    exact = _fraction(knots)
+    exact = as_fractions(knots)
     rows = [*np.outer(np.ones(len(knots), dtype=np.int64).astype(object), profile.direction), -profile.direction]
     bias = [*-exact, exact[0]]
     for form in profile.rest:
@@ -103,14 +100,6 @@ def moves(least: Fraction | None, most: Fraction | None, way: int) -> list[tuple
     return [(1, Fraction(0)), (-1, Fraction(0))] if most is None else [(-1, most)]
 
 
-def bent_weights(functions: Bent, knots: Objects) -> tuple[Objects, Objects]:
-    """Weights of ``relu(t - x_j)`` and of ``relu(x_1 - t)``, and the bias, of functions that bend at the knots."""
-    steps = np.diff(functions.values, axis=1) / np.diff(knots)
-    slopes = np.concatenate([steps, functions.right[:, None]], axis=1)
-    hinges = np.concatenate([slopes[:, :1], np.diff(slopes, axis=1)], axis=1)
-    return _fraction(np.concatenate([hinges, -functions.left[:, None]], axis=1)), _fraction(functions.values[:, 0])
-
-
 def _wide(rows: Objects, width: int) -> Objects:
     """The rows with zeros behind."""
     full = np.full((len(rows), width), Fraction(0), dtype=object)
@@ -132,7 +121,7 @@ def _range(profile: Profile, own: Bent, knots: Objects) -> Range:
             open_low = True
         elif outward > 0:
             open_high = True
-    return (None if open_low else _fraction(min(values))), (None if open_high else _fraction(max(values)))
+    return (None if open_low else as_fractions(min(values))), (None if open_high else as_fractions(max(values)))
 
 
 def _output(slots: Slots, ways: list[list[tuple[int, Fraction]]]) -> ExactLayer:

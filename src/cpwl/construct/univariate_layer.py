@@ -40,8 +40,7 @@ def flips_of(profile: Profile) -> NDArray[np.bool_] | None:
         return np.asarray(np.arange(m) < constant[0])
     if m > _FEW:
         return None
-    numerator, below = profile.jumps()
-    jumps = _fractions(numerator, below)
+    jumps = _fractions(profile.jump, profile.below)
     wanted = tuple(-Fraction(law[0], law[2]) for law in profile.laws[0])
     half = m // 2
     first = {_total(jumps, T): T for T in _subsets(range(half))}
@@ -60,7 +59,7 @@ def one_layer(profile: Profile) -> Network:
         slope = np.array([[Fraction(law[0] * v, law[2]) for v in a] for law in profile.laws[0]], dtype=object)
         return Network([(slope, [Fraction(law[1], law[2]) for law in profile.laws[0]])])
     flips = flips_of(profile)
-    numerator, below = profile.jumps()
+    numerator, below = profile.jump, profile.below
     first = profile.places[0]
     sign = np.ones(m, dtype=np.int64) if flips is None else np.where(flips, -1, 1)
     where, scale = -sign * profile.places[:, 0], profile.places[:, 1]
@@ -94,7 +93,7 @@ def _constant(profile: Profile, flips: NDArray[np.bool_]) -> list[Fraction]:
     count = int(flips.sum())
     if flips[:count].all():  # on the piece after them all hinges vanish: no sum to be taken
         return [Fraction(law[1], law[2]) for law in profile.laws[count]]
-    moved = _fractions(*profile.jumps())[flips] * _fractions(*profile.places.T)[flips][:, None]
+    moved = _fractions(profile.jump, profile.below)[flips] * _fractions(*profile.places.T)[flips][:, None]
     return [Fraction(law[1], law[2]) - part for law, part in zip(profile.laws[0], moved.sum(axis=0), strict=True)]
 
 

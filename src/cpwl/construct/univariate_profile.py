@@ -38,15 +38,14 @@ class Profile:
     low: Fraction | None
     """Where the domain of `g` begins; None if it does not."""
     high: Fraction | None
+    jump: Integers
+    """By how much the slope changes at each place: numerators, ``(m, k)``."""
+    below: Integers
+    """Their denominators, positive, ``(m, k)``."""
 
     @property
     def outputs(self) -> int:
         return int(self.laws.shape[1])
-
-    def jumps(self) -> tuple[Integers, Integers]:
-        """By how much the slope changes at each place, as numerators and positive denominators, ``(m, k)``."""
-        slope, below = self.laws[..., 0], self.laws[..., 2]
-        return slope[1:] * below[:-1] - slope[:-1] * below[1:], below[1:] * below[:-1]
 
 
 def profile_of(p: CPWL) -> Profile:
@@ -143,7 +142,8 @@ def _merged(
         place = Fraction(*ends[wrong[0]])
         raise ConstructionError(f"the function jumps where {_name(direction)} = {place}", place=place)
     kept = np.concatenate([[True], bent])
-    return Profile(direction, rest, ends[bent], laws[kept], low, high)
+    below = laws[1:, :, 2] * laws[:-1, :, 2]
+    return Profile(direction, rest, ends[bent], laws[kept], low, high, rise[bent, :, 0], below[bent])
 
 
 def _swept(p: CPWL, direction: Integers, rest: Integers, laws: Integers) -> Profile:

@@ -1,9 +1,9 @@
 """Slots: second-layer neurons that make one breakpoint in every cell, and the affine part that is left beside them.
 
-On cell `j` slot `i` reads ``Z = -s w (t - z)``: `z` a breakpoint, ``w > 0`` (a share of) the size of its jump, and `s`
-the sign that `Z` has where the cell begins. ``sigma relu(Z)`` then bends at `z` by ``sigma w``. In a cell where its
-class has no breakpoint, `Z` is constant. Between cells `Z` goes straight and keeps its sign. So `Z` is given by its
-values at the knots and its outer slopes, and so is ``A = g - sum_i sigma_i relu(Z_i)``, which bends at knots only.
+On cell `j` slot `i` reads ``Z = -s w (t - z)``: `z` a breakpoint, ``w > 0`` the size of its jump, and `s` the sign that
+`Z` has where the cell begins. ``sigma relu(Z)`` then bends at `z` by ``sigma w``. In a cell that has no breakpoint for
+it, `Z` is 0. Between cells `Z` goes straight, and has no other sign there than at the ends. So `Z` bends at knots only,
+and so does ``A = g - sum_i sigma_i relu(Z_i)``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from cpwl.construct.univariate_cells import Cells
 from cpwl.construct.univariate_profile import Profile
 
-__all__ = ["Bent", "Slots", "bent_rows", "deal", "knots_of", "rational", "residuals", "slots_of"]
+__all__ = ["Bent", "Slots", "deal", "knots_of", "rational", "residuals", "slots_of", "values_at_knots"]
 
 Objects = NDArray[np.object_]
 rational = np.frompyfunc(fmpq, 2, 1)
@@ -27,20 +27,30 @@ rational = np.frompyfunc(fmpq, 2, 1)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slots:
-    """For each slot its output and sign; for each slot and cell the zero and the size of its bend (0: none)."""
+    """For each slot its output; for each slot and cell the sign of its bend, where it is, and whether `Z` turns."""
 
     output: NDArray[np.int64]
     sigma: NDArray[np.int64]
     """``(slots, cells)``."""
     which: NDArray[np.int64]
-    """The breakpoint where it bends, ``(slots, cells)``; -1 for none."""
-    size: Objects
-    """The part of the jump that it makes, positive."""
+    """The breakpoint where it bends, ``(slots, cells)``; -1 for none: then `Z` is 0 there."""
+    turning: NDArray[np.bool_]
+    """Whether the sign after the cell is another than before, ``(slots, cells)``; so where it bends."""
 
     def signs(self, start: NDArray[np.int64]) -> NDArray[np.int64]:
         """The signs of all slots where each cell begins, and at the end, from those at the very beginning."""
-        turns = np.cumprod(np.where(self.which >= 0, -1, 1), axis=1)
+        turns = np.cumprod(np.where(self.turning, -1, 1), axis=1)
         return start[:, None] * np.column_stack([np.ones(len(turns), dtype=np.int64), turns])
+
+    def sizes(self, profile: Profile, cell: int) -> Objects:
+        """The sizes of the bends in one cell, 0 for none."""
+        which = self.which[:, cell]
+        found = np.full(len(which), fmpq(0), dtype=object)
+        bent = np.flatnonzero(which >= 0)
+        found[bent] = rational(
+            abs(profile.jump[which[bent], self.output[bent]]), profile.below[which[bent], self.output[bent]]
+        )
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,29 +68,23 @@ def slots_of(profile: Profile, plan: Cells, kinds: tuple[tuple[int, int], ...]) 
     sigma = np.repeat([s for _, s in kinds], plan.slots)[:, None] * np.ones(len(plan.cells), dtype=np.int64)
     slots = deal(profile, plan, output, sigma, np.ones(sigma.shape, dtype=bool))
     used = (slots.which >= 0).any(axis=1)  # not if all breakpoints of a class are knots
-    return Slots(output[used], sigma[used], slots.which[used], slots.size[used])
+    return Slots(output[used], sigma[used], slots.which[used], slots.turning[used])
 
 
 def deal(
     profile: Profile, plan: Cells, output: NDArray[np.int64], sigma: NDArray[np.int64], ready: NDArray[np.bool_]
 ) -> Slots:
-    """Breakpoints dealt out to the slots of their class that are ready; if they are too few, several make the last."""
-    jump = rational(*profile.jumps())
-    signs = np.where(jump > 0, 1, np.where(jump < 0, -1, 0))
-    knots = set(plan.singles)
+    """Breakpoints of each cell dealt out to the slots of their class that are ready; the others are 0 in that cell."""
+    signs = np.where(profile.jump > 0, 1, np.where(profile.jump < 0, -1, 0))
+    signs[list(plan.singles)] = 0
     which = np.full(sigma.shape, -1, dtype=np.int64)
-    size = np.full(sigma.shape, fmpq(0), dtype=object)
     for j, (begin, end) in enumerate(plan.cells):
         for o, s in product(range(profile.outputs), (1, -1)):
-            members = [i for i in range(begin, end) if signs[i, o] == s and i not in knots]
+            members = begin + np.flatnonzero(signs[begin:end, o] == s)
             rows = np.flatnonzero((output == o) & (sigma[:, j] == s) & ready[:, j])
             assert len(members) <= len(rows)
-            if members:
-                dealt = np.minimum(np.arange(len(rows)), len(members) - 1)
-                which[rows, j] = np.array(members)[dealt]
-                together = np.where(dealt == len(members) - 1, len(rows) - len(members) + 1, 1)
-                size[rows, j] = s * jump[which[rows, j], o] / together.astype(object)
-    return Slots(output, sigma, which, size)
+            which[rows[: len(members)], j] = members
+    return Slots(output, sigma, which, ready)
 
 
 def knots_of(plan: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -92,43 +96,32 @@ def knots_of(plan: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return np.array([k for k, _ in knots], dtype=np.int64), np.array([j for _, j in knots], dtype=np.int64)
 
 
-def affine_on_cells(slots: Slots, places: Objects, plan: Cells, start: NDArray[np.int64]) -> tuple[Objects, Objects]:
-    """Slope and offset of every slot on every cell, ``(slots, cells)``."""
-    sign = slots.signs(start)[:, :-1].astype(object)
-    slope = -sign * slots.size
-    offset = -slope * places[np.maximum(slots.which, 0)]
-    for i, j in np.argwhere(slots.which < 0):
-        if j > 0:  # goes on with the value at the end of the cell before
-            offset[i, j] = slope[i, j - 1] * places[plan.cells[j - 1][1]] + offset[i, j - 1]
-    for i in np.flatnonzero(slots.which[:, 0] < 0):  # begins with the value that the first bend needs
-        j = int(np.argmax(slots.which[i] >= 0))
-        if slots.which[i, j] < 0:  # there is none: all its breakpoints have become knots
-            continue
-        offset[i, :j] = slope[i, j] * places[plan.cells[j][0] - 1] + offset[i, j]
-    return slope, offset
-
-
-def bent_rows(slots: Slots, profile: Profile, plan: Cells, start: NDArray[np.int64]) -> tuple[Bent, Objects, Objects]:
-    """What all slots read, by its values at the knots; and its slopes and offsets on the cells."""
-    places = rational(profile.places[:, 0], profile.places[:, 1])
-    slope, offset = affine_on_cells(slots, places, plan, start)
+def values_at_knots(slots: Slots, profile: Profile, plan: Cells, start: NDArray[np.int64]) -> Objects:
+    """``Z`` of all slots at the knots, ``(slots, r)``."""
     knots, cell = knots_of(plan)
-    return Bent(slope[:, cell] * places[knots] + offset[:, cell], slope[:, 0], slope[:, -1]), slope, offset
+    sign = slots.signs(start)
+    values = np.empty((len(slots.output), len(knots)), dtype=object)
+    for r, (k, j) in enumerate(zip(knots, cell, strict=True)):
+        zeros = rational(*profile.places[np.maximum(slots.which[:, j], 0)].T)
+        values[:, r] = -sign[:, j].astype(object) * slots.sizes(profile, j) * (_place(profile, k) - zeros)
+    return values
 
 
-def residuals(
-    slots: Slots, profile: Profile, plan: Cells, start: NDArray[np.int64], slope: Objects, offset: Objects
-) -> Bent:
+def residuals(slots: Slots, profile: Profile, plan: Cells, start: NDArray[np.int64]) -> Bent:
     """``A = g - sum sigma relu(Z)`` of each output."""
     knots, cell = knots_of(plan)
-    inside: list[list[int]] = [[i for i in plan.singles if begin <= i < end] for begin, end in plan.cells]
-    sign = slots.signs(start)[:, :-1]
+    inside: list[list[int]] = [[] for _ in plan.cells]
+    for k, j in zip(knots.tolist(), cell, strict=True):
+        if plan.cells[j][0] <= k < plan.cells[j][1]:
+            inside[j].append(k)
+    sign = slots.signs(start)
     values = np.empty((profile.outputs, len(knots)), dtype=object)
     outer = np.empty((profile.outputs, 2), dtype=object)
     for o in range(profile.outputs):
         mine = slots.output == o
         laws = [
-            _on_cell(profile, slots, plan, o, j, mine, sign, slope, offset, inside[j]) for j in range(len(plan.cells))
+            _on_cell(profile, plan.cells[j], o, slots.which[mine, j], sign[mine, j] > 0, inside[j])
+            for j in range(len(plan.cells))
         ]
         for r, (k, j) in enumerate(zip(knots, cell, strict=True)):
             t = _place(profile, k)
@@ -140,28 +133,28 @@ def residuals(
 
 def _on_cell(
     profile: Profile,
-    slots: Slots,
-    plan: Cells,
+    cell: tuple[int, int],
     o: int,
-    j: int,
-    mine: NDArray[np.bool_],
-    sign: NDArray[np.int64],
-    slope: Objects,
-    offset: Objects,
+    which: NDArray[np.int64],
+    positive: NDArray[np.bool_],
     inside: list[int],
 ) -> tuple[fmpq, fmpq]:
-    """`A` on cell `j` before its first single. Where all slots are negative at one end, it is the law of `g` there."""
-    begin, end = plan.cells[j]
-    active = slots.which[:, j] >= 0
-    positive = mine & (sign[:, j] > 0)
-    if (active[mine]).all() and positive.any() and positive[mine].all():
-        a, b = _law(profile, end, o)
-        for i in inside:
-            a, b = a - _jump(profile, i, o), b + _jump(profile, i, o) * _place(profile, i)
-        return a, b
-    a, b = _law(profile, begin, o)
-    for i in np.flatnonzero(positive):  # relu(Z) = Z there
-        a, b = a - int(slots.sigma[i, j]) * slope[i, j], b - int(slots.sigma[i, j]) * offset[i, j]
+    """`A` on a cell before its first single: `g` where it begins, bent as the positive slots bend; or from its end.
+
+    A positive slot is ``-w (t - z)`` where the cell begins. If none is positive, `A` is the law of `g` where the cell
+    begins; if all are, the one where it ends (but for singles).
+    """
+    some = which[positive & (which >= 0)].tolist()
+    others = which[~positive & (which >= 0)].tolist()
+    if len(some) <= len(others):
+        a, b = _law(profile, cell[0], o)
+        bends, way = some, 1
+    else:
+        a, b = _law(profile, cell[1], o)
+        bends, way = others + inside, -1
+    for k in bends:
+        jump = way * _jump(profile, k, o)
+        a, b = a + jump, b - jump * _place(profile, k)
     return a, b
 
 
@@ -175,4 +168,4 @@ def _place(profile: Profile, i: int) -> fmpq:
 
 
 def _jump(profile: Profile, i: int, o: int) -> fmpq:
-    return _law(profile, i + 1, o)[0] - _law(profile, i, o)[0]
+    return fmpq(profile.jump[i, o], profile.below[i, o])

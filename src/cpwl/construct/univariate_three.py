@@ -17,13 +17,14 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from cpwl.construct.univariate_carry import start_signs
-from cpwl.construct.univariate_deep import bent_weights, carried, first_layer, moves
+from cpwl.construct.univariate_deep import carried, first_layer, moves
 from cpwl.construct.univariate_profile import Profile
-from cpwl.construct.univariate_slots import Bent, Slots, bent_rows, deal, knots_of, rational, residuals
+from cpwl.construct.univariate_slots import Bent, Slots, deal, knots_of, rational, residuals, values_at_knots
 from cpwl.construct.univariate_switch import Switching
+from cpwl.construct.univariate_weights import bent_weights, second_layer, slot_weights
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network import Network
-from cpwl.network.network import ExactLayer, assemble, float_layer
+from cpwl.network.network import ExactLayer, Layer, assemble, float_layer
 
 __all__ = ["carries", "switching_slots", "three_layers"]
 
@@ -55,49 +56,46 @@ def three_layers(profile: Profile, plan: Switching) -> Network:
     if _least(profile) is None and _least(_negative(profile)) is not None:
         signs = (plan.slots[1], plan.slots[0], plan.slots[2])
         opposite = replace(plan, slots=signs, turns=tuple(-t for t in plan.turns))
-        layers = _layers(_negative(profile), opposite)
+        view, layers = _layers(_negative(profile), opposite)
         layers[-1] = (-layers[-1][0], -layers[-1][1])
     else:
-        layers = _layers(profile, plan)
-    return assemble([float_layer(layer) for layer in layers], layers)
+        view, layers = _layers(profile, plan)
+    return assemble([view if l == 1 else float_layer(layer) for l, layer in enumerate(layers)], layers)
 
 
-def _layers(profile: Profile, plan: Switching) -> list[ExactLayer]:
+def _layers(profile: Profile, plan: Switching) -> tuple[Layer, list[ExactLayer]]:
+    """All layers, and the float64 view of the second."""
     slots, given = switching_slots(profile, plan)
     start, bounded = start_signs(profile, slots, given)
-    reads, slope, offset = bent_rows(slots, profile, plan.plan, start)
-    affine = residuals(slots, profile, plan.plan, start, slope, offset)
+    values = values_at_knots(slots, profile, plan.plan, start)
+    affine = residuals(slots, profile, plan.plan, start)
     index, cell = knots_of(plan.plan)
     knots = rational(*profile.places[index].T)
-    switch = _switch(slots, reads, start, given != 0, plan, cell)
-    both = (np.concatenate(pair) for pair in zip(_parts(reads), _parts(switch), strict=True))
-    weights, biases = bent_weights(Bent(*both), knots)
-    extra, constants, ways = carried(profile, affine, knots, bounded)
-    second = (RationalMatrix.from_dense(np.concatenate([weights, *extra])), np.concatenate([biases, *constants]))
-    return [first_layer(profile, knots), second, *_top(profile, plan, ways[0])]
-
-
-def _parts(functions: Bent) -> tuple[Objects, Objects, Objects]:
-    return functions.values, functions.left, functions.right
+    switch, shift = bent_weights(_switch(slots, profile, values, start, given != 0, plan, cell), knots)
+    rows, biases, ways = carried(profile, affine, knots, bounded)
+    weights = slot_weights(slots, profile, plan.plan, start)
+    view, second = second_layer(weights, [switch, *rows], [shift, *biases], len(knots) + 1)
+    return view, [first_layer(profile, knots), second, *_top(profile, plan, ways[0])]
 
 
 def _switch(
     slots: Slots,
-    reads: Bent,
+    profile: Profile,
+    reads: Objects,
     start: NDArray[np.int64],
     group: NDArray[np.bool_],
     plan: Switching,
     cell: NDArray[np.int64],
 ) -> Bent:
     """`X`: on a cell with sign + at least `G` at its knots (`G` is convex there), on others 0; outside as steep."""
-    values = np.where(reads.values[group] > 0, reads.values[group], fmpq(0)).sum(axis=0)
+    values = np.where(reads[group] > 0, reads[group], fmpq(0)).sum(axis=0)
     turns = np.array(plan.turns)
     level = np.array([_up(max(values[cell == j])) if t > 0 else fmpq(0) for j, t in enumerate(turns)], dtype=object)
     ends = slots.signs(start)[:, [0, -1]]
     outer = []
     for side in (0, -1):
         rising = group & (ends[:, side] > 0)
-        outer.append(_up(sum(slots.size[rising, side], fmpq(0))) if turns[side] > 0 else fmpq(0))
+        outer.append(_up(sum(slots.sizes(profile, side)[rising], fmpq(0))) if turns[side] > 0 else fmpq(0))
     return Bent(level[cell][None], np.array([-outer[0]], dtype=object), np.array([outer[1]], dtype=object))
 
 
@@ -140,4 +138,4 @@ def _least(profile: Profile) -> Fraction | None:
 
 
 def _negative(profile: Profile) -> Profile:
-    return replace(profile, laws=profile.laws * np.array([-1, -1, 1], dtype=object))
+    return replace(profile, laws=profile.laws * np.array([-1, -1, 1], dtype=object), jump=-profile.jump)

@@ -142,18 +142,18 @@ class _Work:
         a, b = self.a, self.b
         if isinstance(a, CPWL) and isinstance(b, CPWL):
             compared = compare_pieces(a, b, self.domain, most=most, progress=self.progress)
-            return compared, f"compared on {compared.regions:,} pairs of pieces"
+            return compared, f"compared on {_count(compared.regions, 'pair')} of pieces"
         if minus is not None:
             zero = np.full((minus.outputs, minus.inputs + 1), Fraction(0), dtype=object)
             compared = compare_on_regions(minus, self.domain, zero, most=most, progress=self.progress)
             if len(minus.layers) == 1:
                 return compared, "they share all neurons that are read"
-            return compared, f"compared on {compared.regions:,} linear regions"
+            return compared, f"compared on {_count(compared.regions, 'linear region')}"
         p, network = (a, b) if isinstance(a, CPWL) else (b, a)
         assert isinstance(p, CPWL)
         assert isinstance(network, Network)
         if seen is None and self.domain is None and _is_certified(p, network):
-            return Compared(p.num_pieces, None, True), f"proved on {p.num_pieces:,} pieces by a certificate"
+            return Compared(p.num_pieces, None, True), f"proved on {_count(p.num_pieces, 'piece')} by a certificate"
         return self._on_pieces(p, network, most)
 
     def _on_pieces(self, p: CPWL, network: Network, most: int | None) -> tuple[Compared, str]:
@@ -168,7 +168,7 @@ class _Work:
             target = fraction_array(laws[i][:, :-1]) / laws[i][:, -1:]
             left = None if most is None else most - regions
             if left == 0:
-                return Compared(regions, apart, False), f"compared on {regions:,} linear regions"
+                return Compared(regions, apart, False), f"compared on {_count(regions, 'linear region')}"
             compared = compare_on_regions(network, body, np.asarray(target), most=left)
             regions, complete = regions + compared.regions, complete and compared.complete
             if compared.apart is not None:
@@ -177,7 +177,8 @@ class _Work:
                 apart = farther(apart, replace(compared.apart, values=values if p is self.a else values[::-1]))
             if self.progress is not None:
                 self.progress(i + 1, p.num_pieces, "pieces")
-        return Compared(regions, apart, complete), f"compared on {regions:,} linear regions in {p.num_pieces:,} pieces"
+        how = f"compared on {_count(regions, 'linear region')} in {_count(p.num_pieces, 'piece')}"
+        return Compared(regions, apart, complete), how
 
 
 def _is_certified(p: CPWL, network: Network) -> bool:
@@ -189,3 +190,7 @@ def _is_certified(p: CPWL, network: Network) -> bool:
     except (ProofError, LimitError):
         return False
     return certificate.proved and certificate.error_bound == 0
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -29,7 +29,7 @@ __all__ = [
 _numerator = np.frompyfunc(lambda x: x.numerator, 1, 1)
 _denominator = np.frompyfunc(lambda x: x.denominator, 1, 1)
 _gcd = np.frompyfunc(math.gcd, 2, 1)
-_lcm = np.frompyfunc(math.lcm, 2, 1)
+_lcm = np.frompyfunc(math.lcm, 2, 1, identity=1)
 _sign = np.frompyfunc(lambda x: (x > 0) - (x < 0), 1, 1)
 
 
@@ -41,8 +41,8 @@ def integer_rows(view: NDArray[np.float64], exact: NDArray[np.object_] | None = 
            [1, 2]], dtype=object)
     """
     if exact is not None:
-        scale = np.frompyfunc(lambda *d: math.lcm(*d), view.shape[1], 1)(*_denominator(exact).T)
-        rows = _numerator(exact) * (scale[:, None] // _denominator(exact))
+        below = _denominator(exact)
+        rows = _numerator(exact) * (_lcm.reduce(below, axis=1)[:, None] // below)
         return primitive(rows)
     mantissa, exponent = np.frexp(view)
     whole = np.ldexp(mantissa, 53).astype(np.int64)

@@ -66,8 +66,8 @@ def cells(
     """All cells of the network on R^n, or on the polyhedron `domain` ``(A, b)``, with vertices and directions.
 
     Time and memory grow with the number of all faces, about ``2^r`` for each cell where `r` is the number of directions
-    in which the network bends: for few inputs. `exact` asks for integers beside the floats; the combinatorics is
-    proved either way.
+    in which the network bends: `LimitError` where there are too many. `exact` asks for integers beside the floats; the
+    combinatorics is proved either way.
 
     >>> found = cells(Network([([[1.0, 0.0], [0.0, 1.0]], [0.0, -1.0]), ([[1.0, 1.0]], [0.0])]))
     >>> len(found), found.points, len(found.rays), found.signs.tolist()

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cpwl.errors import InternalError
 from cpwl.exact.integers import primitive, sign
 from cpwl.extract.forms import EPS, Forms
-from cpwl.extract.polar import Polar
+from cpwl.extract.polar import MARGIN, Polar
 from cpwl.extract.proofs import Proofs
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
@@ -281,19 +281,29 @@ class Chambers:
             assert seen is not None
             self.solves += 1
             reasons, place = seen.decide(int(k))
-            if reasons is not None and self._follows(c, int(rows[k]), rows[reasons]):
+            spare = MARGIN / (1 + MARGIN) * float(seen.slack[k])
+            if reasons is not None and self._follows(c, int(rows[k]), rows[reasons], spare):
                 self.proofs.add(self.side[c], int(rows[k]), rows[reasons])
             elif place is not None:
                 facet[rows[k]], where[rows[k]] = True, place
             else:
                 self._decide_exactly(c, own, facet, where, [int(k)])
 
-    def _follows(self, c: int, row: int, reasons: NDArray[np.int64]) -> bool:
-        """Whether a row is a nonnegative combination of others, or less: in integers (Farkas)."""
+    def _follows(self, c: int, row: int, reasons: NDArray[np.int64], spare: float) -> bool:
+        """Whether a row is a nonnegative combination of others, or less: in integers (Farkas).
+
+        The forms are ``b - a.x``: their combination must have the same `a`, and at most the same `b`. Where the reasons
+        leave a choice, `b` less what there is to spare is demanded, as the floats did.
+        """
         own = [self._exact_row(c, int(i)) * int(self.side[c, i]) for i in (*reasons, row)]
-        matrix = fmpz_mat([[int(form[i]) for form in own] for i in range(len(own[0]) - 1)])
-        reduced, denominator, rank = matrix.rref()
-        last = len(reasons)
+        size, last = len(own[0]) - 1, len(reasons)
+        matrix = [[int(form[i]) for form in own] for i in range(size)]
+        # A wrong guess of the rank only means that the proof fails here.
+        if last > size or np.linalg.matrix_rank(self.a[c, reasons]) < last:
+            longest = max(abs(int(v)) for v in own[-1][:-1]) / np.abs(self.a[c, row]).max()
+            below = int(own[-1][-1]) - int(spare * longest)
+            matrix.append([*(int(form[-1]) for form in own[:-1]), below])
+        reduced, denominator, rank = fmpz_mat(matrix).rref()
         total = 0
         for i in range(rank):
             pivot = next(j for j in range(last + 1) if reduced[i, j] != 0)
@@ -301,7 +311,6 @@ class Chambers:
             if pivot == last or weight < 0:
                 return False
             total += weight * int(own[pivot][-1])
-        # The forms are b - a.x: what the reasons add up to must not exceed what the row allows.
         return bool(total <= int(own[-1][-1]) * abs(int(denominator)))
 
     def _decide_exactly(

@@ -8,20 +8,17 @@ squares.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-__all__ = ["Polar"]
+__all__ = ["MARGIN", "Polar"]
 
-_MARGIN = 1e-5  # rows that miss a cell, or reach into it, by less than this, relative, are left to integers
+MARGIN = 1e-5  # rows that miss a cell, or reach into it, by less than this, relative, are left to integers
 _CLEAR = 1e-9
 _WIDE = 32.0  # how far a cell may reach, in its own frame
 
 
-@dataclass(slots=True, eq=False)
 class Polar:
     """One polyhedron ``a.x <= b`` seen from inside; `frame` makes it round.
 
@@ -33,44 +30,43 @@ class Polar:
     (False, array([ 1.  , -0.25]))
     """
 
-    a: NDArray[np.float64]
-    b: NDArray[np.float64]
-    x: NDArray[np.float64]
-    frame: NDArray[np.float64]
-    noise: NDArray[np.float64]
-    error: NDArray[np.float64]
+    def __init__(
+        self,
+        a: NDArray[np.float64],
+        b: NDArray[np.float64],
+        x: NDArray[np.float64],
+        frame: NDArray[np.float64],
+        noise: NDArray[np.float64],
+        error: NDArray[np.float64],
+    ) -> None:
+        self.a, self.x, self.frame, self.error = a, x, frame, error
+        self.slack = b - a @ x
+        with np.errstate(all="ignore"):
+            self.noise = noise / self.slack
+            self.doubt = self.noise + _WIDE * (error @ np.abs(frame)).sum(axis=1) / self.slack
+            self.hull = np.vstack([(a @ frame / self.slack[:, None]).T, np.ones(len(b))])
+        self.sound = bool((self.slack > 2 * noise).all() and np.isfinite(self.hull).all())
 
     def decide(self, k: int) -> tuple[NDArray[np.int64] | None, NDArray[np.float64] | None]:
         """Rows that imply row `k`, or a point inside facet `k`; neither if floats cannot tell."""
-        slack = self.b - self.a @ self.x
-        if not (slack > 2 * self.noise).all():
+        if not self.sound:
             return None, None
-        hull = np.vstack([(self.a @ self.frame / slack[:, None]).T, np.ones(len(self.b))])
-        target = hull[:, k] * (1 + _MARGIN)  # a little farther out, so that an answer has that much to spare
+        hull = self.hull.copy()
+        target = hull[:, k] * (1 + MARGIN)  # a little farther out, so that an answer has that much to spare
         target[-1] = 1.0
         hull[:-1, k] = 0.0  # the origin in its place
-        weight, distance = _nearest(hull, target)
-        if weight is None:
+        try:
+            weight, distance = nnls(hull, target)
+        except RuntimeError:  # too many iterations
             return None, None
-        doubt = (self.noise + _WIDE * (self.error @ np.abs(self.frame)).sum(axis=1)) / slack
         if distance <= 1e-11 * (1 + np.abs(target).max()):
             weight[k] = 0.0
-            return np.flatnonzero(weight > 0) if weight @ doubt + doubt[k] < _MARGIN / 2 else None, None
+            sure = weight @ self.doubt + self.doubt[k] < MARGIN / 2
+            return np.flatnonzero(weight > 0) if sure else None, None
         way = self.frame @ (target - hull @ weight)[:-1]
-        speed = self.a @ way / slack
-        off = self.error @ np.abs(way) / slack + np.abs(speed) * (self.noise / slack + 1e-14)
+        speed = self.a @ way / self.slack
+        off = self.error @ np.abs(way) / self.slack + np.abs(speed) * (self.noise + 1e-14)
         others = np.delete(speed + off, k)
         if not speed[k] - off[k] > max(others.max(initial=0.0), 0.0) * (1 + _CLEAR):
             return None, None
         return None, np.asarray(self.x + way / speed[k])
-
-
-def _nearest(hull: NDArray[np.float64], target: NDArray[np.float64]) -> tuple[NDArray[np.float64] | None, float]:
-    """Weights of the nearest point and its distance; None where floats fail."""
-    if not (np.isfinite(hull).all() and np.isfinite(target).all()):
-        return None, np.inf
-    try:
-        weight, distance = nnls(hull, target)
-    except RuntimeError:  # too many iterations
-        return None, np.inf
-    return weight, float(distance)

@@ -10,7 +10,7 @@ from flint import fmpz_mat
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from cpwl.errors import InputError, InternalError
+from cpwl.errors import InputError, InternalError, LimitError
 from cpwl.extract.forms import Forms
 from cpwl.extract.lattice import Lattice, orthants
 from cpwl.extract.vertices import Vertices
@@ -20,10 +20,11 @@ from cpwl.network.network import Network
 __all__ = ["Subdivision", "TooMany", "essential_dimension", "first_rows", "subdivide"]
 
 Progress = Callable[[int, int, str], None]
+_MOST_DIRECTIONS = 10  # at the start there are 2 * 3^r faces
 _MOST_BOUNDS = 50_000_000  # pairs of a face and what bounds it: about 2 GB
 
 
-class TooMany(Exception):
+class TooMany(LimitError):
     """There are more faces than it is wise to keep."""
 
 
@@ -113,6 +114,12 @@ class _Subdivider:
         self.walls = self.forms.levels[0].rows.shape[0] - 1
         self.chosen, columns = first_rows(network, self.forms)
         self.columns = np.array([*columns, network.inputs], dtype=np.int64)
+        if len(columns) > _MOST_DIRECTIONS:
+            raise TooMany(
+                f"the network bends in {len(columns)} directions; all faces of its complex can be kept for at most "
+                f"{_MOST_DIRECTIONS}",
+                directions=len(columns),
+            )
         references = np.array([self._reference(i) for i in self.chosen], dtype=np.int64)
         self.lattice = orthants(references, 0)
         self.vertices = Vertices(self.forms, self.columns, references)
@@ -163,7 +170,9 @@ class _Subdivider:
             if self.most is not None and len(self.signs) > self.most:
                 self._truncate(self.most)
             if sum(map(len, self.lattice.sub)) > _MOST_BOUNDS:
-                raise TooMany("too many faces to keep")
+                raise TooMany(
+                    "the complex of this network has more faces than can be kept; extract walks from cell to cell"
+                )
             if self.progress is not None:
                 self.progress(self.done + j + 1, self.total, f"{len(self.signs):,} regions")
         self.done += width

@@ -26,8 +26,10 @@ from cpwl.network.network import Network
 __all__ = ["network_of"]
 
 
-def network_of(tape: Tape, output: Tensor) -> Network:
+def network_of(tape: Tape, output: Tensor, *, positive: bool = False) -> Network:
     """The network from the input of the tape to `output`, its entries one after the other.
+
+    `positive` says that inputs are never negative, so that they are carried like neurons.
 
     >>> tape = Tape(1)
     >>> x = tape.input((1,))
@@ -44,7 +46,7 @@ def network_of(tape: Tape, output: Tensor) -> Network:
             layers.append(_layer(recent, rows.bias))
             rows = Forms.stack([group.before for group in own])
             continue
-        carried = _carry(rational_matrix(earlier), tape.inputs)
+        carried = _carry(rational_matrix(earlier), 0 if positive else tape.inputs)
         layers.append(_layer(_beside(rational_matrix(recent), carried.readers), rows.bias))
         rows = Forms.stack([*(group.before for group in own), carried.forms])
     layers.append(_layer(_split(rows.weight, np.arange(tape.inputs))[0], rows.bias))
@@ -59,17 +61,20 @@ class _Carried:
     readers: RationalMatrix
 
 
-def _carry(needed: RationalMatrix, inputs: int) -> _Carried:
-    """Carriers for the given rows: in each group that shares atoms, the rows or the atoms, whichever cost less."""
+def _carry(needed: RationalMatrix, signed: int) -> _Carried:
+    """Carriers for the given rows: in each group that shares atoms, the rows or the atoms, whichever cost less.
+
+    The first `signed` atoms may be negative.
+    """
     directions, direction, factor = _directions(needed)
     distinct = needed.take_rows(directions)
     atoms, place = np.unique(distinct.indices, return_inverse=True)
     count = len(directions)
     links = csr_array((np.ones(len(place)), (distinct.rows, count + place)), shape=(count + len(atoms),) * 2)
     label = connected_components(links, directed=False)[1]
-    single = np.array([_is_positive(distinct, i, inputs) for i in range(count)], dtype=bool)
+    single = np.array([_is_positive(distinct, i, signed) for i in range(count)], dtype=bool)
     row_cost = np.bincount(label[:count], np.where(single, 1, 2), minlength=label.max() + 1)
-    atom_cost = np.bincount(label[count:], np.where(atoms >= inputs, 1, 2), minlength=label.max() + 1)
+    atom_cost = np.bincount(label[count:], np.where(atoms >= signed, 1, 2), minlength=label.max() + 1)
     by_row = row_cost < atom_cost
     plan = _Plan(needed.shape)
     number = {}
@@ -79,7 +84,7 @@ def _carry(needed: RationalMatrix, inputs: int) -> _Carried:
     for k in np.flatnonzero(~by_row[label[count:]]):
         atom = int(atoms[k])
         unit = RationalMatrix.from_triples([0], [atom], [Fraction(1)], (1, needed.shape[1]))
-        where[atom] = plan.add(unit, atom >= inputs)
+        where[atom] = plan.add(unit, atom >= signed)
     for row in range(needed.shape[0]):
         entries = range(int(needed.indptr[row]), int(needed.indptr[row + 1]))
         if len(entries) and int(direction[row]) in number:
@@ -142,10 +147,10 @@ def _representative(rows: RationalMatrix, members: list[int]) -> int:
     return next((i for i in members if rows.data[rows.indptr[i]] > 0), members[0])
 
 
-def _is_positive(rows: RationalMatrix, i: int, inputs: int) -> bool:
-    """Whether a row has neurons only, with positive factors, and so is never negative."""
+def _is_positive(rows: RationalMatrix, i: int, signed: int) -> bool:
+    """Whether a row has atoms only that are never negative, with positive factors."""
     entries = slice(int(rows.indptr[i]), int(rows.indptr[i + 1]))
-    return bool((rows.indices[entries] >= inputs).all() and (rows.data[entries] > 0).all())
+    return bool((rows.indices[entries] >= signed).all() and (rows.data[entries] > 0).all())
 
 
 def _split(weight: Any, columns: NDArray[np.int64]) -> tuple[Any, Any]:

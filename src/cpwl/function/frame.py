@@ -43,7 +43,7 @@ class Frame:
         self.integer = self.given.integer()
         self.planes = hyperplanes(self.given, p.tol)
         self.instead = self._instead()
-        probe = Probe(p.tol)
+        probe = Probe(p.tol, p.polyhedra.unit())
         self.inside = [probe.interior(body) for body in p.polyhedra]
         self.facets = {
             i: facets_of(p.polyhedra, self.planes, i, probe) for i, x in enumerate(self.inside) if x is not None

@@ -37,7 +37,7 @@ def merge(p: CPWL) -> CPWL:
     coordinates = essential_coordinates(p)
     small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
     polyhedra = replace(small.polyhedra, exact=small.polyhedra.integer()) if p.tol == 0 else small.polyhedra
-    planes, probe, label = hyperplanes(polyhedra, p.tol), Probe(p.tol), label_maps(p.component)
+    planes, probe, label = hyperplanes(polyhedra, p.tol), Probe(p.tol, polyhedra.unit()), label_maps(p.component)
     facets: dict[int, list[Facet]] = {}
     # A loop over pieces: each takes linear programs of its own, unless it is a simplex.
     for i in _with_neighbours(polyhedra.owner, planes.number, planes.side, label):

@@ -33,7 +33,7 @@ class PieceDoctor:
         self.p = p
         self.exact = p.tol == 0
         self.polyhedra = replace(p.polyhedra, exact=p.polyhedra.integer()) if self.exact else p.polyhedra
-        self.probe = Probe(p.tol)
+        self.probe = Probe(p.tol, p.polyhedra.unit())
         self.planes = hyperplanes(self.polyhedra, p.tol)
         self.cover = FacetCover(self.polyhedra, self.planes, self.probe)
         self.found: list[Finding] = []
@@ -54,7 +54,7 @@ class PieceDoctor:
             self._add("gap", "there is nothing: no piece has an interior.", (), None, 0.0)
             return self.found
         centers = np.array([np.asarray(x, dtype=np.float64) for x in self.inside if x is not None])
-        self.agreement = Agreement(self.p, self.polyhedra, float(np.abs(centers).max(initial=0.0)) + 1.0)
+        self.agreement = Agreement(self.p, self.polyhedra, float(np.abs(centers).max(initial=0.0)) + self.probe.unit)
         self._boxes()
         self._overlaps_at_centers(centers)
         on_plane: dict[int, list[Facet]] = defaultdict(list)
@@ -250,7 +250,9 @@ class PieceDoctor:
         for i in self.solid:
             answers = self.probe.maxima(self.polyhedra[i], [row[:-1] for row in rows])
             for row, (value, point) in zip(rows, answers, strict=True):
-                slack = 0 if self.exact else 1e3 * self.p.tol * (1 + abs(row[-1]))
+                slack = 0
+                if not self.exact:
+                    slack = 1e3 * self.p.tol * (np.abs(row[:-1]).max() * self.probe.unit + abs(row[-1]))
                 if value > row[-1] + slack:
                     where = np.asarray(self.inside[i]) if np.isinf(float(value)) else point
                     message = (

@@ -223,7 +223,7 @@ def _lost(frame: Frame, candidate: CPWL) -> str | None:
 
     Or, of a piece that is too thin to count, where its law would be missed by more than the tolerance.
     """
-    p, probe = frame.p, Probe(frame.p.tol)
+    p, probe = frame.p, Probe(frame.p.tol, frame.p.polyhedra.unit())
     scale = np.abs(p.laws.gradient).sum(axis=2).max(axis=0) * _reach(frame) + np.abs(p.laws.offset).max(axis=0)
     for i in range(p.num_pieces):
         if i in frame.facets:
@@ -244,7 +244,7 @@ def _strayed(frame: Frame, candidate: _Candidate) -> str | None:
     """A piece in which the candidate has the law of another one, not only in a sliver thinner than the tolerance."""
     if candidate.label is None:
         return None
-    probe, polyhedra = Probe(frame.p.tol), candidate.function.polyhedra
+    probe, polyhedra = Probe(frame.p.tol, frame.p.polyhedra.unit()), candidate.function.polyhedra
     boxes = np.array([probe.box(body) for body in polyhedra])
     for i, (low, high) in frame.boxes.items():
         meets = (boxes[:, 0] <= high).all(axis=1) & (boxes[:, 1] >= low).all(axis=1)

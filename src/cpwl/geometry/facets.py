@@ -53,13 +53,26 @@ def hyperplanes(polyhedra: Polyhedra, tol: float) -> Hyperplanes:
         return Hyperplanes(np.array([numbers.setdefault(k, len(numbers)) for k in keys], dtype=np.int64), side)
     length = np.linalg.norm(polyhedra.A, axis=1)
     view = np.column_stack([polyhedra.A, polyhedra.b]) / length[:, None]
-    view[:, -1] /= max(1.0, np.abs(view[:, -1]).max(initial=0.0))
+    view[:, -1] /= polyhedra.unit()
     # A fixed generic direction gives each hyperplane a sign that rounding does not flip.
     generic = np.cos(1.0 + np.arange(polyhedra.dim) * 2.3)
     side = np.where(view[:, :-1] @ generic < 0, -1, 1).astype(np.int64)
-    pairs = cKDTree(view * side[:, None]).query_pairs(10 * tol, output_type="ndarray")
-    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(view), len(view)))
-    return Hyperplanes(connected_components(graph, directed=False)[1].astype(np.int64), side)
+    return Hyperplanes(_clusters(view * side[:, None], tol), side)
+
+
+def _clusters(rows: NDArray[np.float64], tol: float) -> NDArray[np.int64]:
+    """Numbers for rows, in order of appearance, equal where steps of about 10 `tol` lead from one to the other.
+
+    Many rows lie on one hyperplane: those that agree far better than that count as one point.
+    """
+    _, first, place = np.unique(np.round(rows / (tol / 2)), axis=0, return_index=True, return_inverse=True)
+    pairs = cKDTree(rows[first]).query_pairs(10 * tol, output_type="ndarray")
+    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(first), len(first)))
+    label = connected_components(graph, directed=False)[1][place.ravel()]
+    order = np.unique(label, return_index=True)[1]
+    number = np.empty(len(order), dtype=np.int64)
+    number[np.argsort(order)] = np.arange(len(order))
+    return np.asarray(number[label])
 
 
 def facets_of(polyhedra: Polyhedra, planes: Hyperplanes, i: int, probe: Probe) -> list[Facet]:

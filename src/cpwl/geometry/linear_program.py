@@ -5,6 +5,7 @@ A float answer proposes; `maximize_exactly` takes its basis and proves or repair
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -54,7 +55,7 @@ class LinearProgram:
     4.0
     """
 
-    __slots__ = ("_columns", "_highs", "_refused", "count", "dim", "solves")
+    __slots__ = ("_columns", "_highs", "_refused", "_unit", "count", "dim", "solves")
 
     def __init__(self, A: NDArray[np.float64], b: NDArray[np.float64]) -> None:
         self._highs = highspy.Highs()
@@ -70,6 +71,9 @@ class LinearProgram:
         scale = np.abs(A).max(axis=1, initial=0.0)
         scale[scale == 0] = 1.0
         A, b = A / scale[:, None], b / scale
+        # So are coordinates: their unit is that of the right-hand sides.
+        self._unit = _power_of_two(b)
+        b = b / self._unit
         self._columns = np.arange(self.dim, dtype=np.int32)
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = self.dim, self.count
@@ -93,6 +97,8 @@ class LinearProgram:
         if self._refused:
             raise SolverError("HiGHS refused a linear program: its numbers are too large for it")
         cost = np.asarray(objective, dtype=np.float64)
+        most = _power_of_two(cost)
+        cost = cost / most
         self._highs.changeColsCost(self.dim, self._columns, cost)
         self._highs.run()
         status = self._highs.getModelStatus()
@@ -103,9 +109,9 @@ class LinearProgram:
         if status not in _STATUS:
             name = self._highs.modelStatusToString(status)
             raise SolverError(f"HiGHS could not solve a linear program: {name}", objective=cost)
-        point = np.array(self._highs.getSolution().col_value)
+        point = np.array(self._highs.getSolution().col_value) * self._unit
         value = self._highs.getInfo().objective_function_value
-        return FloatOptimum(_STATUS[status], value, point)
+        return FloatOptimum(_STATUS[status], float(value * self._unit * most), point)
 
     def maximize_exactly(self, rows: NDArray[np.object_], objective: Sequence[Any]) -> Optimum:
         """The exact optimum for the integer `rows` whose float view this program holds."""
@@ -129,3 +135,9 @@ class LinearProgram:
         for name in options:
             self._highs.setOptionValue(name, _OPTIONS[name])
         return status
+
+
+def _power_of_two(values: NDArray[np.float64]) -> float:
+    """The power of two just below the largest size: dividing by it rounds nothing."""
+    largest = float(np.abs(values).max(initial=0.0))
+    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if 0 < largest < math.inf else 1.0

@@ -104,6 +104,18 @@ class Polyhedra:
         """All rows ``(a, b)`` as integers, each up to a positive factor."""
         return self.exact if self.exact is not None else integer_rows(np.column_stack([self.A, self.b]))
 
+    def unit(self) -> float:
+        """The size of the coordinates: how far away from the origin the hyperplane of a row may be.
+
+        Hyperplanes all through the origin have no size, nor have those that rounding has moved away from it: then 1.
+
+        >>> Polyhedra.from_lists([[[2]], [[-1]]], [[6], [-2]]).unit()
+        3.0
+        """
+        with np.errstate(over="ignore"):
+            reach = np.abs(self.b / np.abs(self.A).max(axis=1)).max(initial=0.0)
+        return float(reach) if 1e-13 < reach < np.inf else 1.0
+
     def take(self, which: NDArray[np.int64]) -> Polyhedra:
         """The polyhedra with the given numbers, in that order."""
         which = np.asarray(which, dtype=np.int64)

@@ -21,15 +21,16 @@ class Probe:
     """Asks polyhedra for interior points, facets and largest values.
 
     With ``tol = 0`` every answer is decided in rationals: a float point is checked exactly, and where it fails
-    an exact linear program decides. Otherwise anything thinner than `tol`, relative, has no interior.
+    an exact linear program decides. Otherwise anything thinner than `tol` has no interior: relative to its place and to
+    `unit`, the size of the coordinates.
 
     >>> square = Polyhedron.from_rows([[1, 0], [-1, 0], [0, 1], [0, -1]], [1, 0, 1, 0])
     >>> Probe(0.0).interior(square)
     array([Fraction(1, 2), Fraction(1, 2)], dtype=object)
     """
 
-    def __init__(self, tol: float) -> None:
-        self.tol = tol
+    def __init__(self, tol: float, unit: float = 1.0) -> None:
+        self.tol, self.unit = tol, unit
         self._lp: LinearProgram | None = None
         self._rough: Probe | None = self if tol else None
 
@@ -52,7 +53,7 @@ class Probe:
         if self.tol:
             found = lp.maximize(objective)
             point, radius = found.point[:-1], found.point[-1]
-            size = 1.0 + np.abs(point).max(initial=0.0)
+            size = self.unit + np.abs(point).max(initial=0.0)
             return point if found.status == "optimal" and radius > self.tol * size else None
         exact = self._proposed(lp, objective, polyhedron, on)
         if exact is not None:
@@ -87,9 +88,9 @@ class Probe:
         """The corners of a bounding box, in floats and a little wide; infinite where there is no bound."""
         unit = np.eye(polyhedron.dim)
         if self._rough is None:
-            self._rough = Probe(1e-9)
+            self._rough = Probe(1e-9, self.unit)
         best = np.array([value for value, _ in self._rough.maxima(polyhedron, [*unit, *-unit])])
-        best += 1e-6 * (1 + np.where(np.isfinite(best), np.abs(best), 0.0))
+        best += 1e-6 * (self.unit + np.where(np.isfinite(best), np.abs(best), 0.0))
         return -best[polyhedron.dim :], best[: polyhedron.dim]
 
     def ball(self, polyhedron: Polyhedron, most: float) -> tuple[NDArray[np.float64], float]:
@@ -122,7 +123,7 @@ class Probe:
             value, point = self.maximum(polyhedron, row[:-1])
             return point if value <= row[-1] else None
         value, point = self.maximum(polyhedron, rows.A[k])
-        slack = self.tol * np.abs(rows.A[k]).sum() * (1 + np.abs(point).max(initial=0.0))
+        slack = self.tol * np.abs(rows.A[k]).sum() * (self.unit + np.abs(point).max(initial=0.0))
         return point if value <= rows.b[k] + slack else None
 
     def _exact_maximum(self, lp: LinearProgram, rows: NDArray[np.object_], objective: Any) -> tuple[Any, NDArray[Any]]:
@@ -140,7 +141,7 @@ class Probe:
         return self._lp
 
     def _inflated(self, polyhedron: Polyhedron, on: Sequence[int]) -> Polyhedron:
-        """One more variable `t <= 1`: how far each row may be moved inwards, in the largest norm."""
+        """One more variable `t`, at most 1 (float data: `unit`): how far rows may move inwards, in the largest norm."""
         rows = polyhedron.integer() if self.tol == 0 else np.column_stack([polyhedron.A, polyhedron.b])
         held = np.asarray(on, dtype=np.int64)
         left, right = rows[:, :-1], rows[:, -1]
@@ -150,6 +151,7 @@ class Probe:
         wide = np.column_stack([left, weight, right])
         wide = np.concatenate([wide, -wide[held], cap])
         if self.tol:
+            wide[-1, -1] = self.unit
             return Polyhedron(wide[:, :-1], wide[:, -1])
         scale = np.abs(wide[:, :-1]).max(axis=1)
         view = np.asarray(wide / np.where(scale == 0, 1, scale)[:, None], dtype=np.float64)

@@ -56,8 +56,18 @@ def _speed(full: bool, _cases: Path | None, progress: Progress | None) -> BenchT
     return speed_table(measure_speed(full=full, progress=progress))
 
 
+def _regions(full: bool, _cases: Path | None, progress: Progress | None) -> BenchTable:
+    from cpwl.show.bench_regions import measure_regions, region_table
+
+    return region_table(measure_regions(full=full, progress=progress))
+
+
 # One function a table: a further one goes here, with a file of its own beside `bench_sizes` and `bench_speed`.
-TABLES: dict[str, Callable[[bool, Path | None, Progress | None], BenchTable]] = {"sizes": _sizes, "speed": _speed}
+TABLES: dict[str, Callable[[bool, Path | None, Progress | None], BenchTable]] = {
+    "sizes": _sizes,
+    "speed": _speed,
+    "regions": _regions,
+}
 """What can be measured, by name."""
 
 
@@ -71,7 +81,7 @@ def measure(
 
     >>> measure(["prices"])
     Traceback (most recent call last):
-    cpwl.errors.InputError: there is no table "prices"; there are sizes, speed
+    cpwl.errors.InputError: there is no table "prices"; there are sizes, speed, regions
     """
     chosen = list(names) or list(TABLES)
     for name in chosen:

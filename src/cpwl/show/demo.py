@@ -15,7 +15,7 @@ from cpwl.formats.atomic import write_bytes
 from cpwl.function.report import point_text
 from cpwl.show.bundled import bundled_examples
 from cpwl.show.report import write_report
-from cpwl.show.row import CHECKER, Row, compile_example, power_of_ten
+from cpwl.show.row import Row, compile_example, power_of_ten
 
 __all__ = ["NOTES", "REPORT", "demo_table", "failures", "run_demo"]
 
@@ -42,8 +42,8 @@ def run_demo(folder: str | Path, *, progress: Progress | None = None) -> list[Ro
         message = f"cannot make the directory `{folder}`: {error.strerror or error}"
         raise InputError(message, path=str(folder)) from error
     # A copy, so that the folder can be sent to someone who has Python and nothing else.
-    for name in (CHECKER, "rounded_checker.py"):
-        write_bytes(folder / name, Path(checker.__file__).with_name(name).read_bytes())
+    for path in sorted(Path(checker.__file__).parent.glob("*checker.py")):
+        write_bytes(folder / path.name, path.read_bytes())
     examples = list(bundled_examples())
     rows: list[Row] = []
     for i, example in enumerate(examples):
