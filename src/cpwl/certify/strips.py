@@ -190,14 +190,20 @@ class _Recovered:
                 begin = None
         return found
 
+    def _bits(self) -> int:
+        """Enough for values of the function, and for its slopes along `xi`."""
+        frame = np.array([self.t, self.u], dtype=np.float64)
+        value = np.ptp(self.network(np.linalg.solve(frame, self._samples().T).T)) or 1.0
+        smaller = min(value, value / np.ptp(self.place[:, 0]))
+        return max(0, _BITS - math.frexp(float(smaller))[1])
+
     def document(self) -> dict[str, Any]:
+        """The proof, as far as it is found."""
         right = self._right()
         starts = []
         for o in range(self.p.outputs):
             for system, hinges in enumerate(self._systems(o), 1):
                 starts += self._starts(right, system, hinges) if self.chi[0] is not None or system == 1 else []
-        size = float(np.abs(self.p.laws.offset).max() + np.abs(self.p.laws.gradient).max() * np.abs(self.place).max())
-        bits = max(0, _BITS - math.frexp(size or 1.0)[1])
         return {
             "format": "cpwl-proof",
             "version": 1,
@@ -205,7 +211,7 @@ class _Recovered:
             "inputs": 2,
             "error_bound": 0,
             "frame": [self.t, self.u],
-            "bits": bits,
+            "bits": self._bits(),
             "breaks": [text(x) for x in self.breaks],
             "right": right,
             "linear": self.linear,
