@@ -39,6 +39,7 @@ __all__ = ["Clamped", "clamped", "plan_clamped"]
 
 _CARE = 1.0  # neurons that the largest rate that some corner needs is worth
 _MOST = 4.0  # neurons that any rate is worth
+_MANY = 4000  # triangles beyond which only one number of tiles is tried
 _UNIT = 2.0**-24  # of float32
 _TARGET = 1e-5 / 3  # relative error in float32 that is aimed at; predictions are right up to a factor of 3
 
@@ -76,9 +77,8 @@ def clamped(p: CPWL, *, tiles: int | None = None, target: float = _TARGET) -> Cl
         raise InputError(f"`tiles` must be at least 1, not {tiles}", tiles=tiles)
     table = table_of(_exact_function(p))
     stars, cloud, count = Stars(table), sample(p), len(table.triangles)
-    parts = _parts(count)
     best: Clamped | None = None
-    for middle, tries in [(False, [tiles])] if tiles else [(False, parts[:3]), (True, parts[1:])]:
+    for middle, tries in [(False, [tiles])] if tiles else _tries(count):
         outputs, share, base = _sums(stars, middle)
         clusters = sum(map(len, outputs))
         if clusters == 0:
@@ -112,10 +112,13 @@ def _exact_function(p: CPWL) -> CPWL:
     return snapped.function
 
 
-def _parts(triangles: int) -> list[int]:
-    """Numbers of tiles to try: none, and from a half to two times ``sqrt(q) / 2``."""
+def _tries(triangles: int) -> list[tuple[bool, list[int]]]:
+    """Whether to take a base value in the middle, and numbers of tiles to try: none, and about ``sqrt(q) / 2``."""
     root = math.sqrt(triangles) / 4
-    return sorted({1, *(max(2, round(root * k)) for k in (1, 1.5, 2, 3, 4))})
+    if triangles > _MANY:
+        return [(False, [round(2 * root)]), (True, [round(2 * root)])]
+    parts = sorted({1, *(max(2, round(root * k)) for k in (1, 1.5, 2, 3, 4))})
+    return [(False, parts[:3]), (True, parts[1:])]
 
 
 def _sums(stars: Stars, middle: bool) -> tuple[list[list[Bump]], NDArray[np.object_], NDArray[np.object_]]:
