@@ -137,9 +137,13 @@ def _by_expression(
     box = box_of(p)
     try:
         meant = network if exact is None else exact
-        if exact is None and network.exact is None:
+        try:
+            shortfall, document = prove_expression(p, meant, tables, box, progress)
+        except NotRecognised:
+            if exact is not None or network.exact is not None:
+                raise
             meant = restored(p, network, tables, box)
-        shortfall, document = prove_expression(p, meant, tables, box, progress)
+            shortfall, document = prove_expression(p, meant, tables, box, progress)
     except (NotRecognised, Shortfall) as reason:
         return _by_bends(p, network, exact, reason, tables, max_error)
     weights = Fraction(0) if meant is network else drift(meant, network, box)

@@ -1,9 +1,9 @@
 """The exact network that a network of rounded weights was made from, where it computes maxima and minima.
 
 Layer by layer every neuron is written in inputs and atoms, and what it reads is moved to the nearest thing that it can
-mean: a difference of two components, a component that is carried, an input; whole numbers of atoms. Weights that make
-exactly that out of the neurons below are then unique where those are independent. Nothing here is trusted: what comes
-out is a network with a proof of its own, and how far the rounded one is from it is measured.
+mean: a difference of two components, a component that is carried, an input; atoms with simple factors. Weights that
+make exactly that out of the neurons below are then unique where those are independent. Nothing here is trusted: what
+comes out is a network with a proof of its own, and how far the rounded one is from it is measured.
 """
 
 from __future__ import annotations
@@ -72,11 +72,12 @@ class _Meanings:
         atoms: Form = {}
         for key, value in rough.items():
             if key > self.dim:
-                whole = round(value)
-                if abs(float(value) - whole) > _NEAR:
-                    raise NotRecognised("an atom is not read a whole number of times")
-                if whole:
-                    atoms[key] = whole
+                near = (Fraction(value).limit_denominator(d) for d in (1, 10, 100))
+                factor = next((f for f in near if abs(float(value - f)) <= _NEAR / 10), None)
+                if factor is None:
+                    raise NotRecognised("an atom is read with a factor that nothing explains")
+                if factor:
+                    atoms[key] = factor
         affine = {key: value for key, value in rough.items() if key <= self.dim}
         if not atoms and not last:
             yield from self._input(affine, carries)

@@ -49,12 +49,11 @@ class Half:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Corners in a row on a line, the halves of their star, and what the multipliers must be at least."""
+    """Corners in a row on a line, and the halves of their star."""
 
     corners: tuple[int, ...]
     line: int
     halves: tuple[Half, ...]
-    multipliers: tuple[float, ...] = ()
     rate: float = 0.0
     """The largest sum, over the halves, of the sizes of jumps and multiplier: what rounding is multiplied by."""
 
@@ -152,7 +151,7 @@ def propose(table: Table, r: Floats) -> list[Cluster]:
         waiting = []
         for cluster, verdict in zip(clusters, verdicts, strict=True):
             if verdict.valid or len(cluster.corners) == 1:  # a corner alone is always valid, however flat its star
-                found.append(Cluster(cluster.corners, cluster.line, cluster.halves, verdict.multipliers, verdict.rate))
+                found.append(Cluster(cluster.corners, cluster.line, cluster.halves, verdict.rate))
             elif len(cluster.corners) > 2:
                 k = len(cluster.corners) // 2
                 halves = (_trimmed(part, r) for part in (cluster.corners[:k], cluster.corners[k:]))
@@ -220,18 +219,17 @@ class _Sum(NamedTuple):
 
 class _Verdict(NamedTuple):
     valid: bool
-    multipliers: tuple[float, ...]
     rate: float
 
 
 def _examine(stars: Stars, clusters: list[Cluster], r: Floats) -> list[_Verdict]:
-    """Which of the clusters are valid, and their least multipliers."""
+    """Which of the clusters are valid, and their rates."""
     lines = []
     for cluster in clusters:
         own = {ray.line for half in cluster.halves for ray in half.rays} | stars.link(cluster)
         lines.append(sorted(own | {cluster.line} | set(stars.table.boundary)))
     order = sorted(range(len(clusters)), key=lambda i: (len(clusters[i].halves), len(lines[i])))
-    verdicts = [_Verdict(False, (), 0.0)] * len(clusters)
+    verdicts = [_Verdict(False, 0.0)] * len(clusters)
     while order:
         sides, width = len(clusters[order[-1]].halves), len(lines[order[-1]])
         size = max(1, _BLOCK // (width * width * 24))
@@ -252,7 +250,6 @@ def _examine_block(stars: Stars, clusters: list[Cluster], lines: list[list[int]]
     bump, star = _bump(stars, clusters, r, x)
     size = np.array([max(r[v] for v in cluster.corners) for cluster in clusters])[:, None]
     valid, rate = np.ones(len(clusters), dtype=bool), np.zeros(len(clusters))
-    multipliers = []
     for i in range(len(clusters[0].halves)):
         halves = [cluster.halves[i] for cluster in clusters]
         total = _sum(stars, clusters, halves, r)
@@ -262,10 +259,9 @@ def _examine_block(stars: Stars, clusters: list[Cluster], lines: list[list[int]]
         valid &= ~(wrong & inside & (side >= -_CLOSE)).any(axis=1)
         beyond = inside & (side < -_CLOSE)
         quotient = np.where(beyond, (value - bump) / np.where(beyond, -side, 1.0), 0.0)
-        multipliers.append(np.maximum(quotient.max(axis=1, initial=0.0), 0.0))
-        rate = np.maximum(rate, np.abs(total.jumps).sum(axis=1) + multipliers[-1])
-    least = zip(*(m.tolist() for m in multipliers), strict=True) if len(multipliers) > 1 else [()] * len(clusters)
-    return [_Verdict(*verdict) for verdict in zip(valid.tolist(), least, rate.tolist(), strict=True)]
+        multiplier = np.maximum(quotient.max(axis=1, initial=0.0), 0.0)
+        rate = np.maximum(rate, np.abs(total.jumps).sum(axis=1) + multiplier)
+    return [_Verdict(*verdict) for verdict in zip(valid.tolist(), rate.tolist(), strict=True)]
 
 
 def _crossings(table: Table, lines: list[list[int]]) -> tuple[Floats, NDArray[np.bool_]]:

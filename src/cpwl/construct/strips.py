@@ -57,7 +57,7 @@ def strips(p: CPWL, *, count: int | None = None) -> Strips:
     p, bends = _prepared(p)
     if len(bends.vertices) == 0:
         return Strips(hinge(p), 0, None, None)
-    cuts, geometry, layers = _layers(p, bends, count)
+    cuts, geometry, layers, _ = _layers(p, bends, count)
     network = to_network(layers)
     assert network.sizes.neurons == cuts.neurons
     return Strips(network, len(bends.vertices), cuts, geometry)
@@ -76,37 +76,42 @@ def plan_strips(p: CPWL) -> Plan:
     if len(bends.vertices) == 0:
         network = hinge(p)
         floats = [(weight.toarray(), bias) for weight, bias in network.layers]
-        return Plan("strips", network.sizes, _magnitude(floats, x), lambda: network)
-    _, _, layers = _layers(p, bends, None)
+        return Plan("strips", network.sizes, _magnitude(floats, x, []), lambda: network)
+    _, _, layers, switches = _layers(p, bends, None)
     hidden = [len(bias) for _, bias in layers[:-1]]
     nonzeros = sum(int((weight != 0).sum()) for weight, _ in layers)
     inner = ratio_view(bends.vertices[:, :2], bends.vertices[:, 2:])[:: 1 + len(bends.vertices) // _SAMPLES]
     floats = [(to_floats(weight), to_floats(bias)) for weight, bias in layers]
-    magnitude = _magnitude(floats, np.concatenate([x, inner, x.mean(axis=0) / 2 + inner / 2]))
+    magnitude = _magnitude(floats, np.concatenate([x, inner, x.mean(axis=0) / 2 + inner / 2]), switches)
     return Plan("strips", Sizes(sum(hidden), len(layers), max(hidden), nonzeros), magnitude, lambda: to_network(layers))
 
 
-def _magnitude(layers: list[tuple[Floats, Floats]], x: Floats) -> float:
+def _magnitude(layers: list[tuple[Floats, Floats]], x: Floats, switches: list[int]) -> float:
     """The root of the sum of squares of all that is added up at a point, for neurons that are on; at the worst point.
 
-    What second-layer neurons add up counts as well: slots cancel there, and errors reach the output as they are.
+    What second-layer neurons add up counts as well: slots cancel there, and errors reach the output as they are. But
+    not what `switches` add up, which is added and taken away as one number.
     """
     value, total = x, np.zeros(len(x))
     for k, (weight, bias) in enumerate(layers):
         reads = value @ weight.T + bias
         if k:
             square = value**2 @ (weight**2).T + bias**2
+            square[:, switches if k == 1 else []] = 0.0
             total += (square if k == len(layers) - 1 else np.where(reads > 0, square, 0.0)).sum(axis=1)
         value = np.maximum(reads, 0.0)
     return float(np.sqrt(total.max()))
 
 
-def _layers(p: CPWL, bends: PlanarBends, count: int | None) -> tuple[Cuts, Geometry, list[Dense]]:
+def _layers(p: CPWL, bends: PlanarBends, count: int | None) -> tuple[Cuts, Geometry, list[Dense], list[int]]:
+    """The layers and what they are made of; and which neurons of the second are the switches `chi` and ``-chi``."""
     cuts = _cuts(bends, count)
     bases = find_bases(p, cuts)
     slots = [fill_slots(p, cuts, bases, o) for o in range(p.outputs)]
     geometry = place_slabs(cuts)
-    return cuts, geometry, dense_layers(cuts.sweep.frame, geometry, slots)
+    ends = np.cumsum([len(own.first) + len(own.second) + 4 for own in slots]) if cuts.gaps else np.zeros(0)
+    switches = [int(end) - k for end in ends for k in (4, 3)]
+    return cuts, geometry, dense_layers(cuts.sweep.frame, geometry, slots), switches
 
 
 def _cuts(bends: PlanarBends, count: int | None) -> Cuts:

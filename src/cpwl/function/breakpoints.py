@@ -52,7 +52,7 @@ def parts_of_breakpoints(x: Any, y: Any, left_slope: Any, right_slope: Any) -> P
 
 def _check_increasing(place: NDArray[np.float64], at: NDArray[np.object_] | None) -> None:
     """Floats are compared as they are, and rationals `at` by cross products."""
-    wrong = np.diff(place) <= 0 if at is None else at[1:, 0] * at[:-1, 1] <= at[:-1, 0] * at[1:, 1]
+    wrong = place[1:] <= place[:-1] if at is None else at[1:, 0] * at[:-1, 1] <= at[:-1, 0] * at[1:, 1]
     if wrong.any():
         i = int(np.flatnonzero(wrong)[0])
         message = f"`x` must increase: `x[{i}]` is {place[i]} and `x[{i + 1}]` is {place[i + 1]}"
@@ -90,7 +90,7 @@ def _intervals(knots: NDArray[np.object_], view: NDArray[np.float64]) -> Polyhed
     if len(knots) == 0:
         start = np.zeros(2, dtype=np.int64)
     left = np.tile([1.0, -1.0], len(knots))[:, None]
-    return Polyhedra(left, np.repeat(view, 2) * left[:, 0], start, both)
+    return Polyhedra(left, np.repeat(view, 2) * left[:, 0] + 0.0, start, both)  # no -0.0
 
 
 def _line() -> Polyhedron:

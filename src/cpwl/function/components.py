@@ -21,8 +21,8 @@ def label_components(laws: Laws, polyhedra: Polyhedra, tol: float) -> NDArray[np
     drift along a chain.
     """
     if tol == 0:
-        rows = laws.integer()
-        return np.stack([_label_equal(rows[:, j]) for j in range(laws.outputs)], axis=1)
+        rows, view = laws.integer(), laws.coefficients()
+        return np.stack([_label_equal(rows[:, j], view[:, j]) for j in range(laws.outputs)], axis=1)
     with np.errstate(over="ignore"):
         reach = np.abs(polyhedra.b / np.abs(polyhedra.A).max(axis=1)).max(initial=0.0) or 1.0
     near = [_label_near(laws.gradient[:, j], laws.offset[:, j], tol, reach) for j in range(laws.outputs)]
@@ -38,9 +38,15 @@ def label_maps(component: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.unique(component, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
 
 
-def _label_equal(rows: NDArray[np.object_]) -> NDArray[np.int64]:
-    numbers: dict[tuple[int, ...], int] = {}
-    return np.array([numbers.setdefault(tuple(row), len(numbers)) for row in rows], dtype=np.int64)
+def _label_equal(rows: NDArray[np.object_], view: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Equal laws have equal floats, so only those that share theirs with another are compared as integers."""
+    order = np.lexsort(view.T)
+    same = (view[order[1:]] == view[order[:-1]]).all(axis=1)
+    shared = np.sort(order[np.append(same, False) | np.append(False, same)])
+    leader = np.arange(len(rows))
+    first: dict[tuple[int, ...], int] = {}
+    leader[shared] = [first.setdefault(tuple(row), i) for i, row in zip(shared.tolist(), rows[shared], strict=True)]
+    return np.unique(leader, return_inverse=True)[1].astype(np.int64)
 
 
 def _label_near(

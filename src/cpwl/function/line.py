@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import sign
-
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
@@ -32,30 +30,53 @@ def is_sound_on_line(p: CPWL) -> bool:
     lower = _ends(rows, owner, p.num_pieces, -1)
     if upper is None or lower is None:
         return False
-    left = np.full(p.num_pieces, -np.inf)
-    bounded = np.flatnonzero(lower[:, 1] != 0)
-    left[bounded] = lower[bounded, 0] / lower[bounded, 1]
-    order = np.lexsort((upper[:, 1] == 0, left))
-    upper, lower = upper[order], lower[order]
+    begin, wide = _floats(p)
+    order = np.lexsort((upper[:, 1] == 0, begin))
+    laws = p.laws.integer()
+    if (np.diff(order) != 1).any():
+        upper, lower, wide, laws = upper[order], lower[order], wide[order], laws[order]
     inner_upper, inner_lower = upper[:-1], lower[1:]
     if (inner_upper[:, 1] == 0).any() or (inner_lower[:, 1] == 0).any():
         return False  # two pieces without an end on one side
-    both = (lower[:, 1] != 0) & (upper[:, 1] != 0)
-    width = upper[both, 0] * lower[both, 1] - lower[both, 0] * upper[both, 1]
-    meet = (inner_upper[:, 0] * inner_lower[:, 1] == inner_lower[:, 0] * inner_upper[:, 1]).all()
-    if (sign(width) <= 0).any() or not meet or not _is_domain(p, lower[0], upper[-1]):
+    thin = (lower[:, 1] != 0) & (upper[:, 1] != 0) & ~wide
+    width = upper[thin, 0] * lower[thin, 1] - lower[thin, 0] * upper[thin, 1]
+    if (width <= 0).any() or not _equal(inner_upper, inner_lower) or not _is_domain(p, lower[0], upper[-1]):
         return False
-    return _laws_agree(p.laws.integer()[order], inner_upper)
+    return _laws_agree(laws, inner_upper)
 
 
 def _ends(rows: NDArray[np.object_], owner: NDArray[np.int64], count: int, side: int) -> NDArray[np.object_] | None:
     """The right or left end of each piece, ``(numerator, denominator)``, (0, 0) for none; None if one has several."""
-    here = np.flatnonzero(sign(rows[:, 0]) == side)
-    if len(np.unique(owner[here])) < len(here):
+    here = np.flatnonzero(rows[:, 0] > 0 if side > 0 else rows[:, 0] < 0)
+    piece = owner[here]  # in order
+    if (piece[1:] == piece[:-1]).any():
         return None
     ends = np.zeros((count, 2), dtype=object)
-    ends[owner[here], 0], ends[owner[here], 1] = rows[here, 1] * side, rows[here, 0] * side
+    ends[piece] = rows[here, ::-1] if side > 0 else -rows[here, ::-1]
     return ends
+
+
+def _floats(p: CPWL) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Where each piece begins, in floats; and whether floats prove that it ends later.
+
+    Entries of rows are rounded once, and quotients once more: unless numbers are tiny, ends are good to 4e-16.
+    """
+    A, b, owner = p.polyhedra.A[:, 0], p.polyhedra.b, p.polyhedra.owner
+    begin, end = np.full(p.num_pieces, -np.inf), np.full(p.num_pieces, np.inf)
+    with np.errstate(all="ignore"):
+        at = b / A
+        end[owner[A > 0]], begin[owner[A < 0]] = at[A > 0], at[A < 0]
+        wide = end - begin > 1e-14 * (np.abs(begin) + np.abs(end)) + 1e-300
+    wide &= np.isfinite(begin) & np.isfinite(end)
+    wide[owner[np.abs(A) < 1e-8]] = False
+    return begin, wide
+
+
+def _equal(one: NDArray[np.object_], two: NDArray[np.object_]) -> bool:
+    """Whether rows ``(numerator, denominator)`` are equal as fractions."""
+    other = np.flatnonzero((one != two).any(axis=1))
+    one, two = one[other], two[other]
+    return bool((one[:, 0] * two[:, 1] == two[:, 0] * one[:, 1]).all())
 
 
 def _is_domain(p: CPWL, first: NDArray[np.object_], last: NDArray[np.object_]) -> bool:

@@ -18,7 +18,7 @@ _MEANS = 4  # points in each of them
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """Points of some pieces, and the range of the function's values there (at least the smallest normal number)."""
+    """Points of some pieces, and the range of the function's values there; of a constant, its size."""
 
     points: NDArray[np.float64]
     range: float
@@ -35,8 +35,11 @@ def sample(p: CPWL) -> Sample:
     """
     points = _in_simplices(p) if p.mesh is not None else _in_pieces(p)
     values = p(points)
-    spread = np.nanmax(values, axis=0) - np.nanmin(values, axis=0) if len(points) else np.zeros(1)
-    return Sample(points, max(float(np.max(spread)), float(np.finfo(np.float64).tiny)))
+    values = values[np.isfinite(values).all(axis=1)]
+    if len(values) == 0:
+        return Sample(points, 1.0)
+    spread = float((values.max(axis=0) - values.min(axis=0)).max())
+    return Sample(points, spread or float(np.abs(values).max()) or 1.0)
 
 
 def _chosen(p: CPWL) -> NDArray[np.int64]:

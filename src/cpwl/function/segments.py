@@ -39,7 +39,7 @@ def dyadic(x: NDArray[np.float64]) -> NDArray[np.object_]:
 
 
 def segments(at: NDArray[np.object_], height: NDArray[np.object_]) -> NDArray[np.object_]:
-    """The laws of segments given by rationals: ``(numerator, denominator)`` of `x` and `y` at both ends, (2, ..., 2)."""
+    """The laws of segments of rationals: ``(numerator, denominator)`` of `x` and of `y` at both ends, (2, ..., 2)."""
     (x0, d0), (x1, d1) = (np.moveaxis(end, -1, 0) for end in at)
     (y0, e0), (y1, e1) = (np.moveaxis(end, -1, 0) for end in height)
     run = x1 * d0 - x0 * d1
