@@ -16,7 +16,7 @@ from scipy.spatial import Delaunay
 from test_line_gates import delaunay_on_box, delaunay_on_hull, differences, grid, with_hanging_nodes
 
 from cpwl import CPWL, Network
-from cpwl.certify import checker, strip_plane
+from cpwl.certify import checker, strip_plane_checker
 from cpwl.certify.bends import NotProved
 from cpwl.certify.checker import Refused, check
 from cpwl.certify.documents import function_document, network_document
@@ -173,7 +173,7 @@ def test_the_checker_stands_alone(tmp_path, small):
     """With three files of the package in a folder and nothing else it accepts a proof, and refuses another network."""
     documents = copy.deepcopy(small[1])
     source = Path(checker.__file__).parent
-    for name in ("checker.py", "strip_checker.py", "strip_plane.py"):
+    for name in ("checker.py", "strip_checker.py", "strip_plane_checker.py"):
         shutil.copy(source / name, tmp_path)
     for name, document in zip(("law", "net", "proof"), documents, strict=True):
         (tmp_path / f"{name}.json").write_text(json.dumps(document))
@@ -323,7 +323,7 @@ def test_kinks_of_a_gate(seed):
     def f(p):
         return max(Fraction(0), sum((w * max(k * (p - q), Fraction(0)) for w, k, q in parts), Fraction(0)))
 
-    bends = strip_plane.Bends(checker, "here", Fraction(0), Fraction(1))
+    bends = strip_plane_checker.Bends(checker, "here", Fraction(0), Fraction(1))
     try:
         kinks = bends.kinks(parts)
     except Refused:

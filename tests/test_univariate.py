@@ -1,25 +1,16 @@
-"""Functions on a line: every network is proved, sizes are what theory says, wrong networks and proofs are refused."""
+"""Functions on a line: every network is proved, and sizes are what theory says."""
 
-import copy
 import itertools
-import json
 import math
-import subprocess
-import sys
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from proof_oracle import claim_is_true
-from proofs import CHECKER, checker, documents, rounded, write_documents
-from strategies import networks
+from line_functions import from_jumps, random_function, ridge, small_function
 
-from cpwl import CPWL, ConstructionError, Network, ProofError, certify
-from cpwl.certify.bends import NotProved
-from cpwl.certify.documents import function_document, network_document
-from cpwl.certify.line_checker import Walk
+from cpwl import CPWL, ConstructionError, certify
 from cpwl.certify.univariate import prove_line
 from cpwl.construct.hinge import hinge
 from cpwl.construct.univariate import _ways, plan_univariate, univariate
@@ -27,59 +18,9 @@ from cpwl.construct.univariate_cells import Classes, cells_for
 from cpwl.construct.univariate_layer import flips_of
 from cpwl.construct.univariate_profile import profile_of
 from cpwl.construct.univariate_switch import switching_for
-from cpwl.exact.rational import fraction_array
 
 REACH = {20: 14, 50: 21, 100: 30, 400: 59}
 BLOCKS = {20: 15, 50: 25, 100: 33, 400: 62}
-
-
-def from_jumps(places, jumps, slope, value=0):
-    """The function with these slope jumps, this slope to the left and this value at the first place."""
-    t, w = fraction_array(places), fraction_array(jumps)
-    slopes = Fraction(slope) + np.cumsum(w, axis=0)
-    y = Fraction(value) + np.concatenate([[0 * slopes[0]], np.cumsum(slopes[:-1].T * np.diff(t), axis=-1).T])
-    return CPWL.from_breakpoints(t, y, left_slope=np.full(w.shape[1:], Fraction(slope)), right_slope=slopes[-1])
-
-
-def random_function(m, seed, pattern="mixed"):
-    rng = np.random.default_rng(seed)
-    t = np.sort(rng.uniform(0, 1, m)) * m
-    w = rng.normal(size=m)
-    if pattern == "blocks":
-        w = np.abs(w) * np.repeat([1, -1], [m - m // 2, m // 2])
-    if pattern == "convex":
-        w = np.abs(w)
-    slope, value = rng.normal(size=2)
-    return from_jumps(t, w, slope, value)
-
-
-def small_function(seed, outputs=1, bounded=False):
-    """A function with small integers, so that slopes repeat, jumps cancel and signs come in runs."""
-    rng = np.random.default_rng(seed)
-    m = int(rng.integers(3, 24))
-    x = np.sort(rng.choice(60, m, replace=False))
-    step = rng.integers(-2, 3, (m, outputs))
-    kind = int(rng.integers(3))
-    y = (
-        step
-        if kind == 0
-        else np.cumsum(np.cumsum(np.abs(step) if kind == 1 else np.sort(step, axis=0), axis=0), axis=0)
-    )
-    if bounded:
-        return CPWL.from_simplices(x[:, None], [[i, i + 1] for i in range(m - 1)], y)
-    return CPWL.from_breakpoints(x, y, left_slope=int(rng.integers(-3, 4)), right_slope=int(rng.integers(-3, 4)))
-
-
-def ridge(p, direction, rest):
-    """The function ``p(a . x) + rest . x``."""
-    laws, bodies = p.laws.integer()[:, 0], [body.integer() for body in p.polyhedra]
-    A = [[[int(row[0] * v) for v in direction] for row in body] for body in bodies]
-    b = [[int(row[1]) for row in body] for body in bodies]
-    gradient = [[Fraction(law[0] * v, law[2]) + r for v, r in zip(direction, rest, strict=True)] for law in laws]
-    return CPWL.from_pieces(A, b, gradient, [Fraction(law[1], law[2]) for law in laws])
-
-
-# --- Networks ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
@@ -236,19 +177,7 @@ def test_other_functions_are_refused():
         univariate(CPWL.from_pieces([[[1]], [[-1]]], [[0], [0]], [[0], [1]], [0, 1]))
 
 
-@pytest.mark.slow
-def test_many_breakpoints():
-    """100,000 breakpoints of floats: right in rationals at some of them."""
-    rng = np.random.default_rng(0)
-    x, y = np.sort(rng.uniform(0, 1, 100_000)), rng.normal(size=100_000)
-    p = CPWL.from_breakpoints(x, y)
-    some = fraction_array(x[[1, 50_000, 99_998]])[:, None]
-    for network in (univariate(p, layers=1), univariate(p)):
-        assert (network(some)[:, 0] == fraction_array(y[[1, 50_000, 99_998]])).all()
-    assert univariate(p).sizes.neurons < 920
-
-
-# --- Plans ------------------------------------------------------------------------------------------------------------
+# --- Plans -----------------------------------------------------------------------------------------------------------
 
 
 def fewest_knots(signs, slots):
@@ -297,143 +226,3 @@ def test_switching_slots_change_only_where_they_are_negative(signs, slots):
         assert inside.count(-1) <= slots[1] + (extra if plan.turns[j] < 0 else 0)
         assert j == 0 or plan.turns[j] == plan.turns[j - 1] or sign < 0
         sign = -sign if plan.active[j] else sign
-
-
-# --- Proofs -----------------------------------------------------------------------------------------------------------
-
-
-@given(networks(inputs=1, outputs=1, max_depth=4, max_width=4), networks(inputs=1, outputs=1, max_width=2))
-def test_the_walk_agrees_with_a_slow_comparison(network, other):
-    """Accepted iff network and function agree at all corners of all linear pieces of both, found by clipping."""
-    p = _line_function(other)
-    for candidate in (network, other):
-        stated = {"error_bound": 0}
-        claim = claim_is_true(function_document(p), network_document(candidate), stated)
-        try:
-            prove_line(p, candidate)
-            proved = True
-        except NotProved:
-            proved = False
-        assert claim or not proved  # the slow comparison looks at |x| <= 64 only
-        assert proved or candidate is not other
-
-
-def _line_function(network):
-    """A network on a line as a function: bends are among zeros found by the walk; pieces by interpolation between."""
-    walk = Walk(checker, [Fraction(1)], checker.read_network(network_document(network), 1, network.outputs))
-    t = walk.places or [Fraction(0)]
-    y = network(np.array(t, dtype=object)[:, None])[:, 0]
-    first, last = walk.outputs[0][0][0], walk.outputs[-1][0][0]
-    return CPWL.from_breakpoints(t, y, left_slope=first, right_slope=last)
-
-
-@pytest.fixture(scope="module")
-def proved(tmp_path_factory):
-    p = small_function(4)
-    network = univariate(p, layers=2)
-    certificate = certify(p, network)
-    return documents(tmp_path_factory.mktemp("line"), p, network, certificate)
-
-
-def test_the_certificate_is_of_kind_line(proved):
-    """What `certify` writes is accepted by the stand-alone checker, and shows equality."""
-    assert proved[2]["kind"] == "line"
-    assert checker.check(*proved) == 0
-
-
-def test_every_changed_weight_is_refused(proved):
-    """Each weight and each bias moved by 1e-30, one at a time: the network is another one, and is refused."""
-    function, network, proof = proved
-    for l, layer in enumerate(network["layers"]):
-        for k in range(len(layer["entries"]) + len(layer["bias"])):
-            wrong = copy.deepcopy(network)
-            if k < len(layer["entries"]):
-                entry = wrong["layers"][l]["entries"][k]
-                entry[2] = str(Fraction(entry[2]) + Fraction(1, 10**30))
-            else:
-                i = k - len(layer["entries"])
-                wrong["layers"][l]["bias"][i] = str(Fraction(layer["bias"][i]) + Fraction(1, 10**30))
-            with pytest.raises(checker.Refused):
-                checker.check(function, wrong, proof)
-
-
-def test_every_changed_law_is_refused(proved):
-    """Each slope and each offset of the function moved by 1e-30."""
-    function, network, proof = proved
-    for j in range(len(function["pieces"])):
-        for name in ("gradient", "offset"):
-            wrong = copy.deepcopy(function)
-            piece = wrong["pieces"][j]
-            flat = np.ravel(piece[name]).tolist()
-            flat[0] = str(Fraction(flat[0]) + Fraction(1, 10**30))
-            piece[name] = [flat] if name == "gradient" else flat
-            with pytest.raises(checker.Refused):
-                checker.check(wrong, network, proof)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"direction": [0]},
-        {"direction": []},
-        {"direction": [1, 1]},
-        {"direction": ["x"]},
-        {"error_bound": "1/1000"},
-        {"version": 2},
-        {"inputs": 2},
-        {"kind": "bends"},
-        {"kind": "lines"},
-        {"more": 1},
-    ],
-)
-def test_a_changed_proof_is_refused(proved, change):
-    """The proof has no field that may be something else; its direction may have any scale but 0."""
-    function, network, proof = proved
-    assert checker.check(function, network, proof | {"direction": [-3]}) == 0
-    with pytest.raises(checker.Refused):
-        checker.check(function, network, proof | change)
-
-
-def test_a_wrong_direction_is_refused():
-    """A network that bends along another direction than the proof says is not walked along."""
-    p = ridge(small_function(11), [2, -1], [0, 0])
-    network = network_document(univariate(p, layers=2))
-    proof = prove_line(p, univariate(p, layers=2))
-    with pytest.raises(checker.Refused, match="direction alone"):
-        checker.check(function_document(p), network, proof | {"direction": [2, 1]})
-
-
-def test_a_difference_comes_with_a_point():
-    """`certify` names a rational point at which a wrong network differs, also if by 1e-30 only."""
-    p = small_function(4)
-    network = univariate(p, layers=2)
-    weight, bias = network.exact[-1]
-    wrong = Network([*network.exact[:-1], (weight, bias + Fraction(1, 10**30))])
-    with pytest.raises(ProofError, match="differ: at x ="):
-        certify(p, wrong)
-
-
-def test_rounded_weights_have_a_proven_bound():
-    """Weights rounded to doubles: the exact network is proved by a walk, the rest is the bound of kind "rounded"."""
-    p = CPWL.from_simplices(
-        [[Fraction(i, 3)] for i in range(12)], [[i, i + 1] for i in range(11)], [i * i % 7 for i in range(12)]
-    )
-    exact = univariate(p, layers=2)
-    certificate = certify(p, rounded(exact, np.float64), exact=exact)
-    assert certificate.proved
-    assert certificate.document["proof"]["kind"] == "line"
-    assert certificate.error_bound < Fraction(1, 10**9)
-
-
-def test_the_line_checker_runs_alone(tmp_path):
-    """Called as a program with nothing but checker.py beside it: 0 for a proof, 1 for a refused one."""
-    p = small_function(4)
-    network = univariate(p, layers=2)
-    paths = write_documents(tmp_path, p, network, certify(p, network))
-    for name in ("checker.py", "line_checker.py"):
-        (tmp_path / name).write_bytes(CHECKER.with_name(name).read_bytes())
-    run = [sys.executable, "-I", str(tmp_path / "line_checker.py"), *map(str, paths)]
-    assert subprocess.run(run, capture_output=True, check=False).returncode == 0
-    proof = json.loads(paths[2].read_text()) | {"direction": [0]}
-    paths[2].write_text(json.dumps(proof))
-    assert subprocess.run(run, capture_output=True, check=False).returncode == 1

@@ -1,6 +1,6 @@
 """Check a network of strips, kind "strip": strip_checker.py law.json net.json law.proof.json
 
-It needs checker.py and strip_plane.py beside it; checker.py reads the files and hands proofs of this kind over to here,
+It needs checker.py and strip_plane_checker.py beside it; checker.py reads the files and hands proofs of this kind over to here,
 so either of the two may be called, for proofs of every kind. Only the standard library, only integers and fractions.
 Why this is a proof is in docs/strips.md, in the words used here.
 """
@@ -24,7 +24,7 @@ ZERO = Fraction(0)
 CELLS = 16  # into which an interval may be cut
 # Which system is right, 0 for both; 3 and 4 say that P rises from 0, where the interval begins, or to 0, where it ends.
 SYSTEM = (0, 1, 2, 1, 2)
-plane: Any = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("strip_plane.py"))))
+plane: Any = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("strip_plane_checker.py"))))
 
 
 def plus(u: Form, factor: Fraction | int, v: Form) -> Form:

@@ -68,7 +68,7 @@ def shared_lattice(
     >>> p = CPWL.from_breakpoints([0, 1], [0, 1], left_slope=0, right_slope=0)
     >>> made = shared_lattice(p)
     >>> str(made.formulas[0]), made.network
-    ('max(0, min(1, 2))', Network(1 -> 2 -> 2 -> 1))
+    ('max(0, min(1, 2))', Network(1 -> 1 -> 1 -> 1))
     """
     coordinates = essential_coordinates(p)
     small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)

@@ -251,7 +251,7 @@ def rounded_down(x: Fraction) -> Fraction:
     """A number that is not larger, with few binary digits unless it has few already.
 
     >>> rounded_down(Fraction(1, 3)), rounded_down(Fraction(-3)), rounded_down(Fraction(-10001, 10))
-    (Fraction(85, 256), Fraction(-3, 1), Fraction(-1002, 1))
+    (Fraction(85, 256), Fraction(-3, 1), Fraction(-1004, 1))
     """
     binary = x.denominator & (x.denominator - 1) == 0
     if x == 0 or (binary and max(x.numerator.bit_length(), x.denominator.bit_length()) <= 16):

@@ -60,7 +60,7 @@ class Formula:
     def __str__(self) -> str:
         """As it is written.
 
-        >>> str(separate(np.array([[1, 0, 0], [0, 1, 1]], bool), np.array([[1, 1, 0], [0, 0, 1]], bool), 1))
+        >>> str(separate(np.array([[1, 0, 1], [0, 1, 1]], bool), np.array([[1, 1, 0], [1, 0, 1]], bool), 1))
         'max(0, min(1, 2))'
         """
         if self.kind is None:

@@ -49,7 +49,7 @@ def find_sides(p: CPWL, output: int, order: Order, progress: Progress | None = N
     >>> p = CPWL.from_breakpoints([0, 1], [0, 1], left_slope=0, right_slope=0)
     >>> sides = find_sides(p, 0, order_components(p, 0))
     >>> sides.above.astype(int).tolist(), sides.below.astype(int).tolist()
-    ([[1, 0, 0], [0, 1, 1]], [[1, 1, 0], [0, 0, 1]])
+    ([[1, 0, 1], [0, 1, 1]], [[1, 1, 0], [1, 0, 1]])
     """
     work = _Cutting(p, output, order)
     while (pair := work.next_pair()) is not None:

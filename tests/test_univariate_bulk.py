@@ -1,0 +1,188 @@
+"""Many breakpoints: integers in bulk give what rationals one by one give, and nothing is rounded on the way."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from line_functions import from_jumps, random_function, small_function
+
+from cpwl import CPWL, InputError
+from cpwl.certify.univariate import prove_line
+from cpwl.construct.univariate import univariate
+from cpwl.construct.univariate_carry import start_signs
+from cpwl.construct.univariate_cells import Classes, best_cells, cells_for
+from cpwl.construct.univariate_profile import profile_of
+from cpwl.construct.univariate_slots import slots_of
+from cpwl.exact.integers import common_denominator
+from cpwl.exact.rational import fraction_array
+from cpwl.function.segments import dyadic, float_segments
+
+moderate = st.floats(-1e3, 1e3)
+extreme = st.floats(-1e300, 1e300, allow_subnormal=True)
+whole = st.integers(-9, 9).map(float)
+near = st.builds(lambda k, e: math.ldexp(k, -e), st.integers(-40, 40), st.integers(0, 60))
+
+
+# --- Breakpoints ------------------------------------------------------------------------------------------------------
+
+
+@given(st.sampled_from([moderate, extreme, whole, near]).flatmap(lambda v: st.lists(st.tuples(v, v), min_size=2)))
+def test_segments_are_what_rationals_give(points):
+    """Slope and offset between any two floats, in lowest terms: also far apart, tiny, equal, and through 0."""
+    table = dict(points)
+    x = np.array(sorted(table)) + 0.0
+    y = np.array([table[v] for v in x.tolist()])
+    rows = float_segments(x, y[:, None])[:, 0].tolist()
+    for (x0, x1), (y0, y1), row in zip(
+        itertools.pairwise(map(Fraction, x)), itertools.pairwise(map(Fraction, y)), rows, strict=True
+    ):
+        slope = (y1 - y0) / (x1 - x0)
+        assert [Fraction(v, row[2]) for v in row] == [slope, y0 - slope * x0, 1]
+        assert row[2] > 0
+        assert math.gcd(*row) == 1
+
+
+@given(st.lists(extreme))
+def test_floats_are_fractions_of_a_power_of_two(x):
+    """Numerator and denominator of every float, in lowest terms."""
+    rows = dyadic(np.array(x, dtype=np.float64))
+    assert [Fraction(n, d) for n, d in rows] == [Fraction(v) for v in x]
+    assert all(math.gcd(n, d) == 1 and d > 0 for n, d in rows)
+
+
+@given(st.integers(0, 10**6))
+def test_floats_and_fractions_give_the_same_function(seed):
+    """A table of floats, and the same numbers as `Fraction`: equal rows, laws and components."""
+    rng = np.random.default_rng(seed)
+    x, y = np.unique(rng.integers(-20, 20, 12) / 8), rng.integers(-2, 3, (12, 2)) / 4
+    y = y[: len(x)]
+    third = Fraction(1, 3)  # so that the numbers stay fractions
+    one = CPWL.from_breakpoints(x, y, left_slope=0, right_slope=1)
+    two = CPWL.from_breakpoints(fraction_array(x) * third, fraction_array(y) * third, left_slope=0, right_slope=1)
+    laws, thirds = one.laws.integer(), two.laws.integer()
+    assert (laws[..., 0] * thirds[..., 2] == thirds[..., 0] * laws[..., 2]).all()
+    assert (laws[..., 1] * thirds[..., 2] == 3 * thirds[..., 1] * laws[..., 2]).all()
+    assert (one.component == two.component).all()
+
+
+def test_components_are_numbered_as_they_appear():
+    """Equal laws are one component; laws that only round to the same floats are not."""
+    tiny = Fraction(1, 10**30)
+    p = CPWL.from_breakpoints([0, 1, 2, 3, 4], [0, 1, 0, 1, 0], left_slope=1, right_slope=1 + tiny)
+    assert p.component[:, 0].tolist() == [0, 0, 1, 2, 3, 4]
+    assert p.laws.gradient[0] == p.laws.gradient[-1]
+
+
+def test_places_must_increase_by_any_amount():
+    """Neighbouring floats do, equal ones and rationals that round to the same float in the wrong order do not."""
+    step = np.nextafter(1.0, 2.0)
+    assert CPWL.from_breakpoints([1.0, step], [0.0, 1.0]).laws.integer()[0, 0].tolist() == [2**52, -(2**52), 1]
+    for x in ([1.0, 1.0], [1, Fraction(10**30 - 1, 10**30)]):
+        with pytest.raises(InputError, match=r"`x\[0\]` is 1.0"):
+            CPWL.from_breakpoints(x, [0, 1])
+
+
+# --- Weights ----------------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 10**6), st.booleans())
+def test_floats_are_the_exact_weights_rounded(seed, bounded):
+    """The float64 view, made from integers, has every exact weight rounded once, and the same pattern."""
+    p = small_function(seed, bounded=bounded)
+    for network in (univariate(p), univariate(p, layers=1)):
+        for (view, bias), (exact, exact_bias) in zip(network.layers, network.exact, strict=True):
+            assert (view.indices == exact.indices).all()
+            assert view.data.tolist() == [float(v) for v in exact.data]
+            assert bias.tolist() == [float(v) for v in exact_bias]
+
+
+def test_places_without_a_common_denominator():
+    """Places over many primes: rationals take the place of integers, and the network is proved."""
+    primes = [n for n in range(2, 400) if all(n % d for d in range(2, n))][:40]
+    places = sorted(i + Fraction(1, q) for i, q in enumerate(primes))
+    p = from_jumps(places, [(-1) ** (i // 3) for i in range(40)], 1)
+    assert common_denominator(profile_of(p).places) is None
+    prove_line(p, univariate(p, layers=2))
+
+
+@pytest.mark.parametrize("pattern", ["mixed", "blocks", "convex"])
+def test_idle_slots(pattern):
+    """Slots without a breakpoint in a cell are 0 there, whatever the order of signs; proved for 150 breakpoints."""
+    p = random_function(150, 5, pattern)
+    prove_line(p, univariate(p, layers=2))
+
+
+def test_signs_of_many_slots_are_equal():
+    """Above 200 slots all of one output begin with one sign, so that the carried part has laws of the function."""
+    p = random_function(50_000, 1, "mixed")
+    profile = profile_of(p)
+    classes = Classes.from_signs(np.where(profile.jump > 0, 1, -1))
+    slots = slots_of(profile, best_cells(classes)[0], classes.kinds)
+    assert len(slots.output) > 200
+    assert len(set(start_signs(profile, slots)[0])) == 1
+
+
+@given(st.lists(st.sampled_from([1, -1]), min_size=2, max_size=60), st.integers(1, 5), st.integers(1, 5))
+def test_stopping_early_loses_no_plan(signs, plus, minus):
+    """With a limit on the knots the plan is the same, or there is none, just if it would have more."""
+    classes = Classes.from_signs(np.array(signs)[:, None])
+    slots = tuple({1: plus, -1: minus}[s] for _, s in classes.kinds)
+    plan = cells_for(classes, slots)
+    for most in range(plan.knots + 3):
+        limited = cells_for(classes, slots, most)
+        assert (limited is None) == (most < plan.knots)
+        assert limited is None or limited.knots == plan.knots
+
+
+# --- A hundred thousand ------------------------------------------------------------------------------------------------
+
+
+def values_of_two_layers(network, places):
+    """The exact values of a network with two hidden layers at places that are all its bends, by its own weights.
+
+    The first layer has a hinge at every knot and one more. Between knots a neuron of the second is affine, with at most
+    one zero. So the slope of the output is known from bend to bend, and its value by adding up.
+    """
+    (_, shifts), (second, bias), (last, constant) = network.exact
+    knots = [-b for b in shifts[:-1]]
+    change, values, slope_left = {}, Fraction(constant[0]), Fraction(0)
+    signs = last.toarray()[0]
+    for i, sigma in enumerate(signs):
+        row = dict(
+            zip(second.indices[second.indptr[i] : second.indptr[i + 1]], second.data[second.indptr[i] :], strict=False)
+        )
+        at, left = bias[i], -row.get(len(knots), Fraction(0))
+        sides = [(None, knots[0], left)]
+        slope = Fraction(0)
+        for k, knot in enumerate(knots):
+            slope += row.get(k, Fraction(0))
+            sides.append((knot, knots[k + 1] if k + 1 < len(knots) else None, slope))
+        active = (at - left, left)[1] * -1 > 0 if left else at > 0  # as t goes to minus infinity
+        slope_left += sigma * left if active else 0
+        if at > 0:
+            values += sigma * at
+        before = left if active else Fraction(0)
+        for begin, end, slope in sides:
+            start = at if begin is None or begin == knots[0] else here
+            here = None if end is None or begin is None else start + slope * (end - begin)
+            if begin is None:
+                here, on_end = at, at > 0
+                zero = knots[0] - at / slope if slope and (at > 0) != active and at else None
+            else:
+                far = (slope > 0) if here is None and slope else (start > 0 if here is None else here > 0)
+                on_end = far
+                zero = begin - start / slope if slope and start and (start > 0) != far and here != 0 else None
+            on_begin = active if begin is None else start > 0 or (start == 0 and slope > 0)
+            if begin is not None:
+                now = slope if on_begin else Fraction(0)
+                change[begin] = change.get(begin, 0) + sigma * (now - before)
+                before = now
+            if zero is not None:
+                now = slope if on_end else Fraction(0)
+                change[zero] = change.get(zero, 0) + sigma * (now - before)
+                before = now
+    return slope_left, change, values
