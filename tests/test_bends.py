@@ -101,7 +101,7 @@ def test_stars_by_hand_are_proved(make):
 @pytest.mark.parametrize(("count", "seed"), [(1, 0), (6, 1), (20, 1), (20, 2)])
 def test_line_gates_are_proved(count, seed):
     """Triangulated tables."""
-    from cpwl.construct.line_gates import line_gates
+    from cpwl.construct.gates.line import line_gates
 
     p = delaunay(2, count, seed)
     assert check(*files(p, line_gates(p).network)) == 0
@@ -109,7 +109,7 @@ def test_line_gates_are_proved(count, seed):
 
 def test_line_gates_of_a_grid_are_proved():
     """Many points on one gate."""
-    from cpwl.construct.line_gates import line_gates
+    from cpwl.construct.gates.line import line_gates
 
     values = np.random.default_rng(0).integers(-9, 9, size=(6, 6))
     p = CPWL.from_grid([list(range(6))] * 2, values.tolist())
@@ -119,7 +119,7 @@ def test_line_gates_of_a_grid_are_proved():
 @pytest.mark.parametrize(("n", "count"), [(2, 6), (3, 1), (3, 4)])
 def test_local_gates_are_proved(n, count):
     """Up to three hidden layers, with gates on gates."""
-    from cpwl.construct.local_gates import local_gates
+    from cpwl.construct.gates.local import local_gates
 
     p = delaunay(n, count, 1)
     assert check(*files(p, local_gates(p).network)) == 0
@@ -161,8 +161,8 @@ def test_the_checker_says_so(capsys, tmp_path):
 
 def examples():
     """Small functions with networks that are proved."""
-    from cpwl.construct.line_gates import line_gates
-    from cpwl.construct.local_gates import local_gates
+    from cpwl.construct.gates.line import line_gates
+    from cpwl.construct.gates.local import local_gates
 
     table = delaunay(2, 4, 3)
     solid = delaunay(3, 1, 0)

@@ -21,9 +21,9 @@ from cpwl.certify.clamped import prove_clamped
 from cpwl.certify.documents import function_document, network_document
 from cpwl.certify.recover import NotRecognised
 from cpwl.construct.clamped import clamped, plan_clamped
-from cpwl.construct.clamped_clusters import Stars, propose
-from cpwl.construct.clamped_cover import colours, exact_cover
-from cpwl.construct.clamped_exact import exact_bump
+from cpwl.construct.clamped.clusters import Stars, propose
+from cpwl.construct.clamped.cover import colours, exact_cover
+from cpwl.construct.clamped.exact import exact_bump
 from cpwl.exact.rational import fraction_array
 from cpwl.function.triangles import table_of
 
@@ -463,7 +463,7 @@ def test_a_wrong_network_is_refuted_with_a_witness():
 
 def test_other_networks_are_not_recognised():
     """Line gates have two hidden layers."""
-    from cpwl.construct.line_gates import line_gates
+    from cpwl.construct.gates.line import line_gates
 
     with pytest.raises(NotRecognised):
         prove_clamped(SMALL["grid"], line_gates(SMALL["grid"]).network)

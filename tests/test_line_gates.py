@@ -12,10 +12,10 @@ from rational_pieces import cut_up, cuts, fan, points_in_pieces, random_maxmin, 
 from scipy.spatial import Delaunay
 
 from cpwl import CPWL
-from cpwl.construct.gate_cover import cover
-from cpwl.construct.gate_multiplier import crossings, keeps_sign
-from cpwl.construct.line_gates import line_gates
-from cpwl.construct.planar_bends import find_bends, power_of_two
+from cpwl.construct.gates.line import line_gates
+from cpwl.construct.gates.line.cover import cover
+from cpwl.construct.gates.line.multiplier import crossings, keeps_sign
+from cpwl.construct.planar.bends import find_bends, power_of_two
 from cpwl.errors import ConstructionError, InputError
 from cpwl.exact.rational import fraction_array
 from cpwl.function.shallow import from_hidden_layer
@@ -227,7 +227,7 @@ def test_many_points_take_bounds_instead_of_sharp_multipliers(monkeypatch):
     """Multipliers from the stars of the points are larger, and the network is the same function."""
     p = delaunay_on_box(14, 1)
     sharp = line_gates(p, spare=False)
-    monkeypatch.setattr("cpwl.construct.line_gates._SHARP", 0)
+    monkeypatch.setattr("cpwl.construct.gates.line._SHARP", 0)
     rough = line_gates(p, spare=False)
     assert (sharp.sharp, rough.sharp) == (True, False)
     assert all(abs(a.multiplier) <= abs(b.multiplier) for a, b in zip(sharp.gates, rough.gates, strict=True))

@@ -10,11 +10,11 @@ from functions import abs_sum, delaunay, five_pieces
 from scipy.spatial import Delaunay
 
 from cpwl import CPWL, certify
-from cpwl.construct import gate_bounds
 from cpwl.construct.gates import gates, plan_gates
-from cpwl.construct.local_gates import local_gates
-from cpwl.construct.peel import peel
-from cpwl.construct.plane_cover import cover
+from cpwl.construct.gates.local import bounds as gate_bounds
+from cpwl.construct.gates.local import local_gates
+from cpwl.construct.gates.local.peel import peel
+from cpwl.construct.gates.local.plane_cover import cover
 from cpwl.errors import ConstructionError
 from cpwl.function.shallow import from_hidden_layer
 

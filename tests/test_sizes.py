@@ -1,4 +1,4 @@
-"""Neuron counts of the catalogue, pinned exactly: a change of size is a decision, and shows in the diff of `sizes.json`.
+"""Neuron counts of the catalogue, pinned exactly: a change of size is a decision, and shows in `sizes.json`.
 
 ``python tests/test_sizes.py`` writes them anew.
 """

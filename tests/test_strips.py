@@ -23,7 +23,7 @@ from cpwl.certify.documents import function_document, network_document
 from cpwl.certify.prove import certify
 from cpwl.certify.recover import NotRecognised
 from cpwl.certify.strips import prove_strips
-from cpwl.construct.line_gates import line_gates
+from cpwl.construct.gates.line import line_gates
 from cpwl.construct.strips import plan_strips, strips
 from cpwl.errors import ConstructionError
 

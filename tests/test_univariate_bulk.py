@@ -6,11 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 from line_functions import from_jumps, random_function, small_function
 
-from cpwl import CPWL, InputError
+from cpwl import CPWL, InputError, Network
 from cpwl.certify.univariate import prove_line
 from cpwl.construct.univariate import univariate
 from cpwl.construct.univariate_carry import start_signs
@@ -138,51 +139,106 @@ def test_stopping_early_loses_no_plan(signs, plus, minus):
         assert limited is None or limited.knots == plan.knots
 
 
-# --- A hundred thousand ------------------------------------------------------------------------------------------------
+# --- A hundred thousand -----------------------------------------------------------------------------------------------
 
 
-def values_of_two_layers(network, places):
-    """The exact values of a network with two hidden layers at places that are all its bends, by its own weights.
+def relu_bends(knots, values, slopes):
+    """Where the slope of ``relu(Z)`` changes, and to what, for `Z` that bends at knots; None for the far left."""
+    ends = [None, *zip(knots, values, strict=True), None]
+    found = []
+    for begin, end, slope in zip(ends[:-1], ends[1:], slopes, strict=True):
+        here = -slope if begin is None else begin[1] or slope  # its sign is that of Z where the interval begins
+        there = slope if end is None else end[1] or -slope
+        here, there = here or there, there or here
+        found.append((begin and begin[0], slope if here > 0 else fmpq(0)))
+        if here * there < 0:
+            place, value = begin or end
+            found.append((place - value / slope, slope if there > 0 else fmpq(0)))
+    return found
 
-    The first layer has a hinge at every knot and one more. Between knots a neuron of the second is affine, with at most
-    one zero. So the slope of the output is known from bend to bend, and its value by adding up.
+
+def total(terms):
+    """The sum, in pairs: denominators grow slowly."""
+    while len(terms) > 1:
+        terms = [sum(terms[i : i + 2], fmpq(0)) for i in range(0, len(terms), 2)]
+    return terms[0]
+
+
+def bends_of_two_layers(network):
+    """All bends of a network with two hidden layers on a line, and its value at its first knot, by its weights alone.
+
+    The first layer has a hinge at every knot and one more to the left, so a neuron of the second is affine between
+    knots. Returns the slope at the far left, a dictionary of jumps, and the value.
     """
-    (_, shifts), (second, bias), (last, constant) = network.exact
-    knots = [-b for b in shifts[:-1]]
-    change, values, slope_left = {}, Fraction(constant[0]), Fraction(0)
-    signs = last.toarray()[0]
-    for i, sigma in enumerate(signs):
-        row = dict(
-            zip(second.indices[second.indptr[i] : second.indptr[i + 1]], second.data[second.indptr[i] :], strict=False)
-        )
-        at, left = bias[i], -row.get(len(knots), Fraction(0))
-        sides = [(None, knots[0], left)]
-        slope = Fraction(0)
-        for k, knot in enumerate(knots):
-            slope += row.get(k, Fraction(0))
-            sides.append((knot, knots[k + 1] if k + 1 < len(knots) else None, slope))
-        active = (at - left, left)[1] * -1 > 0 if left else at > 0  # as t goes to minus infinity
-        slope_left += sigma * left if active else 0
-        if at > 0:
-            values += sigma * at
-        before = left if active else Fraction(0)
-        for begin, end, slope in sides:
-            start = at if begin is None or begin == knots[0] else here
-            here = None if end is None or begin is None else start + slope * (end - begin)
-            if begin is None:
-                here, on_end = at, at > 0
-                zero = knots[0] - at / slope if slope and (at > 0) != active and at else None
-            else:
-                far = (slope > 0) if here is None and slope else (start > 0 if here is None else here > 0)
-                on_end = far
-                zero = begin - start / slope if slope and start and (start > 0) != far and here != 0 else None
-            on_begin = active if begin is None else start > 0 or (start == 0 and slope > 0)
-            if begin is not None:
-                now = slope if on_begin else Fraction(0)
-                change[begin] = change.get(begin, 0) + sigma * (now - before)
-                before = now
-            if zero is not None:
-                now = slope if on_end else Fraction(0)
-                change[zero] = change.get(zero, 0) + sigma * (now - before)
-                before = now
-    return slope_left, change, values
+    rational = np.frompyfunc(lambda v: fmpq(v.numerator, v.denominator), 1, 1)
+    (_, shift), (weight, bias), (last, constant) = network.exact
+    knots = -rational(shift[:-1])
+    outputs = last.toarray()[0]
+    jumps, left, value = {}, [], [rational(constant)[0]]
+    for sigma, row, at in zip(rational(outputs), rational(weight.toarray()), rational(bias), strict=True):
+        slopes = [-row[-1], *np.cumsum(row[:-1])]
+        values = [at, *(at + np.cumsum(slopes[1:-1] * np.diff(knots)))]
+        before = None
+        for place, slope in relu_bends(knots, values, slopes):
+            if place is None:
+                left.append(sigma * slope)
+            elif slope != before:
+                jumps.setdefault((int(place.p), int(place.q)), []).append(sigma * (slope - before))
+            before = slope
+        value.append(sigma * max(at, fmpq(0)))
+    return total(left), {Fraction(*place): total(terms) for place, terms in jumps.items()}, total(value)
+
+
+def check_every_bend(p, x, y):
+    """The network's own bends, from its weights, are those of the table; so are its values at all of them."""
+    network = univariate(p, layers=2)
+    slope, jumps, value = bends_of_two_layers(network)
+    places = sorted(place for place, jump in jumps.items() if jump != 0)
+    assert places == [Fraction(v) for v in x[1:-1]]
+    first = places.index(-network.exact[0][1][0])
+    at = [fmpq(t.numerator, t.denominator) for t in places]
+    slopes = [slope, *(slope + np.cumsum([jumps[t] for t in places]))]
+    rise = np.cumsum([fmpq(0), *(np.array(slopes[1:-1]) * np.diff(at))])
+    exact = fraction_array(y[1:-1])
+    expected = [fmpq(v.numerator, v.denominator) for v in exact]
+    assert (value + rise - rise[first] == np.array(expected)).all()
+    ends = [fmpq(*Fraction(v).as_integer_ratio()) for v in (x[0], x[-1], y[0], y[-1])]
+    assert (expected[0] - ends[2]) / (at[0] - ends[0]) == slopes[0]
+    assert (ends[3] - expected[-1]) / (ends[1] - at[-1]) == slopes[-1]
+
+
+@pytest.mark.parametrize("layer", [1, 2])
+def test_the_reference_finds_a_wrong_weight(layer):
+    """The comparison below passes for 60 breakpoints, and sees one weight moved by 1e-30."""
+    rng = np.random.default_rng(0)
+    x, y = np.sort(rng.uniform(0, 1, 60)), rng.normal(size=60)
+    p = CPWL.from_breakpoints(x, y)
+    check_every_bend(p, x, y)
+    network = univariate(p, layers=2)
+    good = bends_of_two_layers(network)
+    weight, bias = network.exact[layer]
+    moved = weight.toarray()
+    moved[0, 3] += Fraction(1, 10**30)
+    changed = list(network.exact)
+    changed[layer] = (moved, bias)
+    assert bends_of_two_layers(Network(changed)) != good
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_breakpoints():
+    """Floats, two layers: every breakpoint is there with its exact value, and the outer slopes are right."""
+    rng = np.random.default_rng(0)
+    x, y = np.sort(rng.uniform(0, 1, 100_000)), rng.normal(size=100_000)
+    p = CPWL.from_breakpoints(x, y)
+    check_every_bend(p, x, y)
+    assert univariate(p).sizes.neurons <= 2 * math.sqrt(2 * 10**5 + 2) + 10
+
+
+@pytest.mark.slow
+def test_one_layer_for_a_hundred_thousand_breakpoints():
+    """One layer is right in rationals at some of them."""
+    rng = np.random.default_rng(0)
+    x, y = np.sort(rng.uniform(0, 1, 100_000)), rng.normal(size=100_000)
+    some = [1, 50_000, 99_998]
+    network = univariate(CPWL.from_breakpoints(x, y), layers=1)
+    assert (network(fraction_array(x[some])[:, None])[:, 0] == fraction_array(y[some])).all()

@@ -1,7 +1,8 @@
 """Check a network of strips, kind "strip": strip_checker.py law.json net.json law.proof.json
 
-It needs checker.py and strip_plane_checker.py beside it; checker.py reads the files and hands proofs of this kind over to here,
-so either of the two may be called, for proofs of every kind. Only the standard library, only integers and fractions.
+It needs checker.py and strip_plane_checker.py beside it; checker.py reads the files and hands proofs of this kind over
+to here, so either of the two may be called, for proofs of every kind. Only the standard library, only integers and
+fractions.
 Why this is a proof is in docs/strips.md, in the words used here.
 """
 

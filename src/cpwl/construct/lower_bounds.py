@@ -13,7 +13,7 @@ import numpy as np
 from flint import fmpz_mat
 from numpy.typing import NDArray
 
-from cpwl.construct.planar_bends import find_bends, with_edges_only
+from cpwl.construct.planar.bends import find_bends, with_edges_only
 from cpwl.exact.integers import primitive, sign
 from cpwl.function import CPWL
 from cpwl.function.bends import neighbours

@@ -42,7 +42,8 @@ def integer_rows(view: NDArray[np.float64], exact: NDArray[np.object_] | None = 
     """
     if exact is not None:
         below = _denominator(exact)
-        rows = _numerator(exact) * (_lcm.reduce(below, axis=1)[:, None] // below)
+        common = np.asarray(_lcm.reduce(below, axis=1), dtype=object)
+        rows = _numerator(exact) * (common[:, None] // below)
         return primitive(rows)
     mantissa, exponent = np.frexp(view)
     whole = np.ldexp(mantissa, 53).astype(np.int64)

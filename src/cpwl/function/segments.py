@@ -112,4 +112,5 @@ def _pairs(x: NDArray[np.float64]) -> tuple[Whole, Whole, NDArray[np.bool_]]:
     low = each.min(axis=0)
     low = np.where(low == _MANY, 0, low)
     shift = np.where(both == 0, 0, each - low)
-    return both << np.minimum(shift, _ROOM), low, (shift <= _ROOM).all(axis=0)
+    fits = np.asarray((shift <= _ROOM).all(axis=0))
+    return (both << np.minimum(shift, _ROOM)).astype(np.int64), low, fits
