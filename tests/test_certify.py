@@ -16,8 +16,8 @@ from rational_pieces import piece_data, points_in_pieces, vertices_of
 
 from cpwl import CPWL, Certificate, InputError, Network, ProofError, certify
 from cpwl.certify.documents import function_document, network_document
-from cpwl.construct.lattice import lattice
-from cpwl.construct.lattice_plan import shared_lattice
+from cpwl.construct.lattice import shared_lattice
+from cpwl.construct.lattice.plain import lattice
 from cpwl.exact.rational import fraction_array
 from cpwl.network import side_by_side
 from cpwl.network.network import exact_layers

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpwl import CPWL
-from cpwl.construct.circuit import Circuit
-from cpwl.construct.domain_box import domain_box
-from cpwl.construct.expression import Affine, Extremum, Sum, arrange, depth
-from cpwl.construct.part import Held, parts_of
-from cpwl.construct.schedule import lower_values, rounded_down
-from cpwl.construct.separate import separate
-from cpwl.construct.sides import find_sides
+from cpwl.construct.lattice.circuit import Circuit
+from cpwl.construct.lattice.domain_box import domain_box
+from cpwl.construct.lattice.expression import Affine, Extremum, Sum, arrange, depth
+from cpwl.construct.lattice.part import Held, parts_of
+from cpwl.construct.lattice.schedule import lower_values, rounded_down
+from cpwl.construct.lattice.separate import separate
+from cpwl.construct.lattice.sides import find_sides
 from cpwl.exact.rational import fraction_array
 from cpwl.exact.span import Span
 from cpwl.function.order import order_components

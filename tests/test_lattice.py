@@ -13,8 +13,8 @@ from rational_pieces import cut_up, piece_data, random_maxmin, rings
 from shared_cases import SHARED_CASES
 
 from cpwl import CPWL, ConstructionError, InputError, certify, compile
-from cpwl.construct.lattice import lattice
-from cpwl.construct.lattice_plan import plan_lattice, shared_lattice
+from cpwl.construct.lattice import plan_lattice, shared_lattice
+from cpwl.construct.lattice.plain import lattice
 from cpwl.exact.rational import fraction_array
 from cpwl.formats.json import load
 from cpwl.function.shallow import random_shallow

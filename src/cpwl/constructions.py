@@ -11,7 +11,8 @@ from functools import cached_property
 from cpwl.construct.clamped import plan_clamped
 from cpwl.construct.gates import plan_gates
 from cpwl.construct.hinge import hinge
-from cpwl.construct.lattice_plan import shared_lattice
+from cpwl.construct.lattice import shared_lattice
+from cpwl.construct.lattice.plain import lattice
 from cpwl.construct.paper import paper
 from cpwl.construct.plan import Plan
 from cpwl.construct.select import Minimize
@@ -128,7 +129,13 @@ def _lattice(work: Workpiece) -> Plan:
     made = shared_lattice(work.p, orders=work.orders, executor=work.executor, progress=work.progress)
     work.solves += made.solves
     work.splits += made.splits
-    return work.built("lattice", made.network)
+    if work.minimize != "depth":
+        return work.built("lattice", made.network)
+    # Sharing makes networks small and deep: a plain tournament is larger, and may have fewer layers.
+    plain = [lattice(work.p, j, order=order, progress=work.progress) for j, order in enumerate(work.orders)]
+    work.solves += sum(part.solves for part in plain)
+    both = (made.network, _join([part.network for part in plain]))
+    return work.built("lattice", min(both, key=lambda network: (network.sizes.depth, network.sizes.neurons)))
 
 
 def _paper(work: Workpiece) -> Plan:

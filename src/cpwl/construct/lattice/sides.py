@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.construct.part import Part, parts_of
+from cpwl.construct.lattice.part import Part, parts_of
 from cpwl.errors import InputError
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.construct.lattice.repair import Region, repair
 from cpwl.construct.paper import max_of_mins
-from cpwl.construct.repair import Region, repair
 from cpwl.function import CPWL
 from cpwl.function.lineality import essential_coordinates, on_coordinates
 from cpwl.function.order import Order, Progress, order_components, value_tolerance

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from cpwl.construct.separate import Formula, Kind
+from cpwl.construct.lattice.separate import Formula, Kind
 
 __all__ = ["Affine", "Extremum", "Sum", "Value", "arrange", "depth"]
 
@@ -47,7 +47,7 @@ Value = Affine | Extremum | Sum
 def arrange(formula: Formula, laws: Sequence[Affine], layers: int) -> Value:
     """The formula as a value that is done after at most that number of layers, or as few as it takes if that is more.
 
-    >>> from cpwl.construct.separate import separate
+    >>> from cpwl.construct.lattice.separate import separate
     >>> import numpy as np
     >>> formula = separate(np.eye(4, dtype=bool), np.ones((1, 4), dtype=bool), 1)
     >>> x = [Affine((Fraction(m), Fraction(0))) for m in range(4)]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from cpwl.construct.expression import Affine, Extremum, Value
+from cpwl.construct.lattice.expression import Affine, Extremum, Value
 
 __all__ = ["Bounded", "Circuit", "Form", "Interval", "combine", "residual"]
 

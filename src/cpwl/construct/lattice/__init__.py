@@ -12,12 +12,12 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from fractions import Fraction
 
-from cpwl.construct.domain_box import domain_box
-from cpwl.construct.expression import Affine, arrange
+from cpwl.construct.lattice.domain_box import domain_box
+from cpwl.construct.lattice.expression import Affine, arrange
+from cpwl.construct.lattice.schedule import lower_values
+from cpwl.construct.lattice.separate import Formula, separate
+from cpwl.construct.lattice.sides import find_sides
 from cpwl.construct.plan import Plan
-from cpwl.construct.schedule import lower_values
-from cpwl.construct.separate import Formula, separate
-from cpwl.construct.sides import find_sides
 from cpwl.function import CPWL
 from cpwl.function.lineality import essential_coordinates, on_coordinates
 from cpwl.function.order import Order, Progress, order_components

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.construct.repair import cut
+from cpwl.construct.lattice.repair import cut
 from cpwl.exact.integers import primitive, sign
 from cpwl.function import CPWL
 from cpwl.function.piece_order import PieceOrder

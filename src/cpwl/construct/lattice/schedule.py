@@ -18,8 +18,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from cpwl.construct.circuit import Bounded, Circuit, Form, Interval, combine, residual
-from cpwl.construct.expression import Value
+from cpwl.construct.lattice.circuit import Bounded, Circuit, Form, Interval, combine, residual
+from cpwl.construct.lattice.expression import Value
 from cpwl.exact.span import Span
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network import Network
@@ -32,7 +32,7 @@ ZERO, ONE = Fraction(0), Fraction(1)
 def lower_values(values: Sequence[Value], inputs: int, box: Sequence[Interval] | None) -> Network:
     """The plain network whose outputs are the values, on the box; on all of R^n if there is none.
 
-    >>> from cpwl.construct.expression import Affine, Extremum
+    >>> from cpwl.construct.lattice.expression import Affine, Extremum
     >>> x, y = Affine((ONE, ZERO, ZERO)), Affine((ZERO, ONE, ZERO))
     >>> lower_values([Extremum("max", x, y), Extremum("min", x, y)], 2, None)
     Network(2 -> 4 -> 2)
