@@ -76,7 +76,8 @@ def compiled(name: str, construction: str) -> Compiled | None:
     """What a construction makes of a case, made once; None where it does not apply, or Algorithm 1 is wrong."""
     try:
         # That nothing is wrong with the function is tested apart; Algorithm 1 must have its rows tested.
-        return compile(function(name), construction=construction, check=construction in ("auto", "paper"))
+        checked = construction in ("auto", "paper")
+        return compile(function(name), construction=construction, check=checked, precision="exact")
     except ConstructionError:
         assert construction not in ("auto", "lattice")
         return None

@@ -108,7 +108,7 @@ def test_module_is_the_command():
         (["compile"], "Missing"),
         (["compile", "a.json"], "Missing option"),
         (["compile", "a.json", "b.json", "-o", "c.onnx"], "b.json"),
-        (["compile", "a.json", "-o", "c.onnx", "--construction", "magic"], "'magic' is not one of auto, paper"),
+        (["compile", "a.json", "-o", "c.onnx", "--construction", "magic"], "'magic' is not one of auto, hinge"),
         (["compile", "a.json", "-o", "c.onnx", "--dtype", "float16"], "--dtype"),
         (["compile", "a.json", "-o", "c.json", "--dtype", "float32"], "a .json file is exact"),
         (["compile", "a.json", "-o", "c.txt"], "`c.txt` must end in .onnx or .json"),

@@ -164,6 +164,8 @@ def _hopeless(name: str, work: Workpiece, planned: dict[str, Candidate], limit: 
         return "not planned: one hidden layer will do"
     if "gates" in good and small and name == "clamped":
         return "not planned: gates are smaller, and accurate enough"
+    if name == "strips" and work.p.tol:
+        return "not planned: its large weights leave no useful bound for data with a tolerance"
     if not planned:
         return ""
     if name in ("lattice", "paper") and work.p.num_pieces * work.p.num_components > _MANY:
