@@ -17,7 +17,7 @@ from cpwl.construct.paper import paper
 from cpwl.construct.plan import Plan
 from cpwl.construct.select import Minimize
 from cpwl.construct.strips import plan_strips
-from cpwl.construct.univariate import plan_univariate, univariate
+from cpwl.construct.univariate import plan_univariate
 from cpwl.errors import ConstructionError
 from cpwl.function import CPWL
 from cpwl.function.lineality import essential_coordinates, on_coordinates
@@ -106,9 +106,7 @@ class Construction:
 
 
 def _hinge(work: Workpiece) -> Plan:
-    # On a line hinges are found by walking along it: no pair of a piece and a breakpoint need be looked at.
-    network = univariate(work.exact, layers=1) if work.exact.dim == 1 else hinge(work.exact)
-    return work.built("hinge", network)
+    return work.built("hinge", hinge(work.exact))
 
 
 def _univariate(work: Workpiece) -> Plan:

@@ -17,6 +17,8 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
+from cpwl.construct.univariate_layer import one_layer
+from cpwl.construct.univariate_profile import profile_of
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import primitive, sign
 from cpwl.function import CPWL
@@ -49,6 +51,8 @@ def hinge(p: CPWL) -> Network:
     >>> hinge(CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)).sizes.neurons
     2
     """
+    if p.dim == 1:  # found by walking along the line: no pair of a piece and a breakpoint is looked at
+        return one_layer(profile_of(p))
     return _network(find_hinges(p), p)
 
 
