@@ -12,12 +12,12 @@ from line_functions import from_jumps, random_function, ridge, small_function
 
 from cpwl import CPWL, ConstructionError, certify
 from cpwl.certify.univariate import prove_line
-from cpwl.construct.hinge import hinge
+from cpwl.construct.hinge import find_hinges
+from cpwl.construct.one_layer import flips_of
+from cpwl.construct.profile import profile_of
 from cpwl.construct.univariate import _ways, plan_univariate, univariate
-from cpwl.construct.univariate_cells import Classes, cells_for
-from cpwl.construct.univariate_layer import flips_of
-from cpwl.construct.univariate_profile import profile_of
-from cpwl.construct.univariate_switch import switching_for
+from cpwl.construct.univariate.cells import Classes, cells_for
+from cpwl.construct.univariate.switch import switching_for
 
 REACH = {20: 14, 50: 21, 100: 30, 400: 59}
 BLOCKS = {20: 15, 50: 25, 100: 33, 400: 62}
@@ -108,7 +108,7 @@ def test_the_flip_rule(jumps, slope):
     network = univariate(p, layers=1)
     assert network.sizes.neurons == len(jumps) + extra
     assert (flips_of(profile_of(p)) is not None) == (extra == 0)
-    assert network.sizes.neurons == hinge(p).sizes.neurons
+    assert len(find_hinges(p).rows) == len(jumps)  # found from all pairs of pieces and breakpoints
 
 
 def test_a_constant_piece_saves_a_neuron_however_many_breakpoints():

@@ -13,11 +13,11 @@ from line_functions import from_jumps, random_function, small_function
 
 from cpwl import CPWL, InputError, Network
 from cpwl.certify.univariate import prove_line
+from cpwl.construct.profile import profile_of
 from cpwl.construct.univariate import univariate
-from cpwl.construct.univariate_carry import start_signs
-from cpwl.construct.univariate_cells import Classes, best_cells, cells_for
-from cpwl.construct.univariate_profile import profile_of
-from cpwl.construct.univariate_slots import slots_of
+from cpwl.construct.univariate.carry import start_signs
+from cpwl.construct.univariate.cells import Classes, best_cells, cells_for
+from cpwl.construct.univariate.slots import slots_of
 from cpwl.exact.integers import common_denominator
 from cpwl.exact.rational import fraction_array
 from cpwl.function.segments import dyadic, float_segments

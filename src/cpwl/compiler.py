@@ -27,6 +27,7 @@ from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError
 from cpwl.function import CPWL
 from cpwl.function.doctor import examine
 from cpwl.function.order import Progress
+from cpwl.limits import rare_collection
 from cpwl.network import Network, Sizes
 
 __all__ = ["CONSTRUCTIONS", "Alternative", "Compiled", "compile"]
@@ -116,27 +117,34 @@ def compile(
     if check:
         p = _healthy(p)
     work = Workpiece(p, minimize=minimize, check=check, executor=executor, progress=progress)
+    with rare_collection():
+        return _chosen(work, construction, precision, limit, certificate)
+
+
+def _chosen(work: Workpiece, construction: str, precision: Precision, limit: float, certificate: bool) -> Compiled:
+    """Plans, selects and builds."""
+    auto = construction == "auto"
     planned: dict[str, Candidate] = {}
     others: dict[str, Alternative] = {}
-    for name in TABLE if construction == "auto" else (construction,):
-        skip = _hopeless(name, work, planned, limit) if construction == "auto" else ""
+    for name in TABLE if auto else (construction,):
+        skip = _hopeless(name, work, planned, limit) if auto else ""
         if skip:
             others[name] = Alternative(None, None, None, skip)
             continue
         try:
             plan = TABLE[name].plan(work)
         except (ConstructionError, LimitError) as error:
-            if construction != "auto":
+            if not auto:
                 raise
             wrong = False if name == "paper" and isinstance(error, ConstructionError) else None
             others[name] = Alternative(None, None, wrong, str(error).splitlines()[0])
             continue
         planned[name] = Candidate(plan, predicted_error(plan, precision, work.sample.range))
-    choice = select(planned.values(), minimize, limit)
-    best, network, proof = _built(p, planned, choice, certificate)
-    if construction == "auto":
+    choice = select(planned.values(), work.minimize, limit)
+    best, network, proof = _built(work.p, planned, choice, certificate)
+    if auto:
         _warn_if_poor(choice, planned[best], precision, limit)
-    return _compiled(work, planned, others, best, network, proof, choice if construction == "auto" else None)
+    return _compiled(work, planned, others, best, network, proof, choice if auto else None)
 
 
 def _check_options(construction: str, minimize: str, precision: str, max_error: float | None) -> float:
@@ -162,6 +170,8 @@ def _hopeless(name: str, work: Workpiece, planned: dict[str, Candidate], limit: 
     small = work.minimize in ("neurons", "depth")
     if "hinge" in good and small and not (name == "univariate" and work.minimize == "neurons"):
         return "not planned: one hidden layer will do"
+    if work.p.dim == 1 and name == "gates":
+        return "not planned: on a line it is the hinges"
     if "gates" in good and small and name == "clamped":
         return "not planned: gates are smaller, and accurate enough"
     if name == "strips" and work.p.tol:
@@ -203,7 +213,7 @@ def _warn_if_poor(choice: Choice, best: Candidate, precision: str, limit: float)
         f"no construction is predicted to be within {limit:.3g} of the range in {precision}; "
         f"{best.plan.construction}, the most accurate, is off by about {best.error:.1g} (use {advice})",
         CpwlWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
 
 

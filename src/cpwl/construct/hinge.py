@@ -17,8 +17,8 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
-from cpwl.construct.univariate_layer import one_layer
-from cpwl.construct.univariate_profile import profile_of
+from cpwl.construct.one_layer import one_layer
+from cpwl.construct.profile import profile_of
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import primitive, sign
 from cpwl.function import CPWL

@@ -16,8 +16,8 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from cpwl.construct.univariate_profile import Profile
-from cpwl.construct.univariate_slots import Slots
+from cpwl.construct.profile import Profile
+from cpwl.construct.univariate.slots import Slots
 
 __all__ = ["Start", "start_signs"]
 

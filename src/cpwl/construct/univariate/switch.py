@@ -14,7 +14,7 @@ from itertools import product
 
 import numpy as np
 
-from cpwl.construct.univariate_cells import Cells, Classes
+from cpwl.construct.univariate.cells import Cells, Classes
 
 __all__ = ["Switching", "best_switching", "switching_for"]
 

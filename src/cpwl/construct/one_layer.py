@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from cpwl.construct.univariate_profile import Profile
+from cpwl.construct.profile import Profile
 from cpwl.exact.integers import ratio_view
 from cpwl.exact.rational import to_float
 from cpwl.exact.sparse import RationalMatrix

@@ -12,13 +12,13 @@ from typing import Literal
 import numpy as np
 
 from cpwl.construct.hinge import hinge
+from cpwl.construct.one_layer import one_layer
 from cpwl.construct.plan import Plan
-from cpwl.construct.univariate_cells import Classes
-from cpwl.construct.univariate_deep import two_layers, two_layers_plan
-from cpwl.construct.univariate_layer import one_layer
-from cpwl.construct.univariate_profile import Profile, profile_of
-from cpwl.construct.univariate_switch import best_switching
-from cpwl.construct.univariate_three import carries, three_layers
+from cpwl.construct.profile import Profile, profile_of
+from cpwl.construct.univariate.cells import Classes
+from cpwl.construct.univariate.deep import two_layers, two_layers_plan
+from cpwl.construct.univariate.switch import best_switching
+from cpwl.construct.univariate.three import carries, three_layers
 from cpwl.errors import ConstructionError, InputError
 from cpwl.function import CPWL
 from cpwl.function.sample import sample

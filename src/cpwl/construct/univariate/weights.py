@@ -20,9 +20,9 @@ from flint import fmpq
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from cpwl.construct.univariate_cells import Cells
-from cpwl.construct.univariate_profile import Profile
-from cpwl.construct.univariate_slots import Bent, Slots, knots_of, rational
+from cpwl.construct.profile import Profile
+from cpwl.construct.univariate.cells import Cells
+from cpwl.construct.univariate.slots import Bent, Slots, knots_of, rational
 from cpwl.errors import LimitError
 from cpwl.exact.integers import common_denominator, ratio_view
 from cpwl.exact.rational import to_float

@@ -16,8 +16,8 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from cpwl.construct.univariate_cells import Cells
-from cpwl.construct.univariate_profile import Profile
+from cpwl.construct.profile import Profile
+from cpwl.construct.univariate.cells import Cells
 
 __all__ = ["Bent", "Slots", "deal", "knots_of", "rational", "residuals", "slots_of", "values_at_knots"]
 
