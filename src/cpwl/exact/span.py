@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from flint import fmpq
+
 __all__ = ["Span", "Vector"]
 
 Vector = dict[int, Fraction]
+_Inner = dict[int, fmpq]  # many times faster than fractions
 
 
 class Span:
@@ -21,7 +24,7 @@ class Span:
 
     def __init__(self) -> None:
         self.rank = 0
-        self._rows: dict[int, tuple[Vector, Vector]] = {}  # by pivot: a row with 1 there, and what it is made of
+        self._rows: dict[int, tuple[_Inner, _Inner]] = {}  # by pivot: a row with 1 there, and what it is made of
 
     def insert(self, vector: Vector) -> bool:
         """Whether the vector was independent of those before, and is now the next one."""
@@ -39,11 +42,12 @@ class Span:
     def express(self, vector: Vector) -> Vector | None:
         """Factors of the inserted vectors, by number; None if the vector is outside."""
         rest, made = self._reduce(vector)
-        return None if rest else made
+        return None if rest else {key: Fraction(int(value.p), int(value.q)) for key, value in made.items()}
 
-    def _reduce(self, vector: Vector) -> tuple[Vector, Vector]:
+    def _reduce(self, vector: Vector) -> tuple[_Inner, _Inner]:
         """What is left of a vector, and the factors of what was taken off."""
-        rest, made = dict(vector), dict[int, Fraction]()
+        rest = {key: fmpq(value.numerator, value.denominator) for key, value in vector.items() if value}
+        made: _Inner = {}
         for pivot in self._rows:  # in order: earlier rows may contain pivots of later ones, not the other way round
             if pivot in rest:
                 factor = rest[pivot]
@@ -53,13 +57,13 @@ class Span:
         return rest, made
 
 
-def _length(x: Fraction) -> int:
-    return x.numerator.bit_length() + x.denominator.bit_length()
+def _length(x: fmpq) -> int:
+    return int(x.p).bit_length() + int(x.q).bit_length()
 
 
-def _add(total: Vector, factor: Fraction, vector: Vector) -> None:
+def _add(total: _Inner, factor: fmpq, vector: _Inner) -> None:
     for key, value in vector.items():
-        changed = total.get(key, 0) + factor * value
+        changed = total[key] + factor * value if key in total else factor * value
         if changed:
             total[key] = changed
         else:

@@ -26,12 +26,13 @@ class Corners:
 
     places: NDArray[np.object_]
 
-    def signs(self, laws: NDArray[np.object_]) -> NDArray[np.int64]:
+    def signs(self, laws: NDArray[np.object_], floats: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
         """The sign of each affine function ``(g, o)`` (integers) at each corner, and along each ray.
 
-        Floats decide where a bound on their rounding allows it, integers elsewhere.
+        Floats decide where a bound on their rounding allows it, integers elsewhere; `floats` is ``unit_view(laws)`` for
+        those who ask about the same laws again.
         """
-        view, f = unit_view(self.places), unit_view(laws)
+        view, f = unit_view(self.places), unit_view(laws) if floats is None else floats
         value, size = f @ view.T, np.abs(f) @ np.abs(view).T
         signs = np.sign(value).astype(np.int64)
         law, place = np.nonzero(np.abs(value) <= 4 * (laws.shape[1] + 2) * np.finfo(np.float64).eps * size)

@@ -10,13 +10,14 @@ linear program is needed.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.construct.lattice.repair import cut
-from cpwl.exact.integers import primitive, sign
+from cpwl.exact.integers import primitive, sign, unit_view
 from cpwl.function import CPWL
 from cpwl.function.piece_order import PieceOrder
 from cpwl.geometry.generators import generators
@@ -117,8 +118,17 @@ class Spanned:
     def above(self, order: PieceOrder, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
         result = known.copy()
         unknown = np.flatnonzero(~known)
-        result[unknown] = (Corners(self.places).signs(order.differences(self.own)[unknown]) >= 0).all(axis=1)
+        laws, view = laws_less_own(order, self.own)
+        assert view is not None
+        result[unknown] = (Corners(self.places).signs(laws[unknown], view[unknown]) >= 0).all(axis=1)
         return result
+
+
+@lru_cache(maxsize=1024)  # parts of one piece ask again and again
+def laws_less_own(order: PieceOrder, own: int) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+    """All components less one, and for exact data the same as floats, each row scaled to size 1."""
+    laws = order.differences(own)
+    return laws, unit_view(laws) if laws.dtype == object else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.construct.lattice.part import Part, parts_of
+from cpwl.construct.lattice.part import Part, laws_less_own, parts_of
 from cpwl.errors import InputError
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
@@ -81,15 +81,14 @@ class _Cutting:
         self.members = [order.above.copy(), order.below.copy()]
         self.apart = ~_meet(*self.members)
         self.splits = 0
-        self._differences: dict[tuple[int, int], NDArray[Any]] = {}
 
     def next_pair(self) -> tuple[int, int] | None:
         """A pair with nothing in common whose parts are in most such pairs; None if there is none."""
-        if not self.apart.any():
+        one, two = np.divmod(np.flatnonzero(self.apart), self.apart.shape[1])
+        if len(one) == 0:
             return None
-        rank = self.apart.sum(axis=1)[:, None] + self.apart.sum(axis=0)[None, :]
-        i, j = np.unravel_index(np.argmax(np.where(self.apart, rank, -1)), self.apart.shape)
-        return int(i), int(j)
+        k = int(np.argmax(self.apart.sum(axis=1)[one] + self.apart.sum(axis=0)[two]))
+        return int(one[k]), int(two[k])
 
     def cut(self, i: int, j: int) -> None:
         """One of the two parts, along a component that tells points inside them apart."""
@@ -102,7 +101,7 @@ class _Cutting:
             choices += [(-helps[m], side, int(m)) for m in both if not self.members[side][pair[side], m]]
         for _, side, m in sorted(choices):
             part = self.parts[side][pair[side]]
-            halves = part.cut(self._laws(side, part.own)[m])
+            halves = part.cut(laws_less_own(self.orders[side], part.own)[0][m])
             if halves is not None:
                 self._replace(side, pair[side], halves)
                 return
@@ -137,16 +136,10 @@ class _Cutting:
 
     def _at_least(self, side: int, k: int, x: NDArray[Any]) -> Table:
         """Which components are, at the point, on that side of the part's own."""
-        laws = self._laws(side, self.parts[side][k].own)
-        if laws.dtype == object and not any(isinstance(v, Fraction) for v in x):
-            return np.asarray(Corners(x[None]).signs(laws)[:, 0] >= 0)
+        laws, view = laws_less_own(self.orders[side], self.parts[side][k].own)
+        if view is not None and not any(isinstance(v, Fraction) for v in x):
+            return np.asarray(Corners(x[None]).signs(laws, view)[:, 0] >= 0)
         return np.asarray((laws * x).sum(axis=1) >= -self.orders[side].slack, dtype=bool)
-
-    def _laws(self, side: int, own: int) -> NDArray[Any]:
-        """All components less one."""
-        if (side, own) not in self._differences:
-            self._differences[side, own] = self.orders[side].differences(own)
-        return self._differences[side, own]
 
 
 def _meet(rows: Table, others: Table) -> Table:
