@@ -1,11 +1,13 @@
 """How "auto" chooses: by size among plans that are accurate enough; and plans are what is built."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from catalogue import function, names
 from functions import delaunay
 
-from cpwl import CPWL, ConstructionError, CpwlWarning, InputError, LimitError, compile
+from cpwl import CPWL, ConstructionError, CpwlWarning, InputError, LimitError, Network, compile, extract
 from cpwl.compiler import CONSTRUCTIONS
 from cpwl.constructions import TABLE, Workpiece
 
@@ -71,3 +73,15 @@ def test_predictions_do_not_depend_on_scale():
     x, y = np.arange(12), np.array([0, 3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5])
     one, many = (compile(CPWL.from_breakpoints(x, y * c), construction="lattice").error for c in (1, 1024))
     assert one == pytest.approx(many)
+
+
+def test_lattices_of_nearly_dependent_laws_stay_accurate():
+    """The pieces of a float network, laws rounded: whatever lattice is taken computes them in float64."""
+    rng = np.random.default_rng(0)
+    sizes = [2, 6, 5, 1]
+    network = Network([(rng.standard_normal((m, n)), rng.standard_normal(m)) for n, m in pairwise(sizes)])
+    p = extract(network, exact=False)
+    assert p.tol > 0
+    x = rng.uniform(-3, 3, (2000, 2))
+    made = compile(p, construction="lattice").network
+    np.testing.assert_allclose(made(x), network(x), rtol=0, atol=1e-9)

@@ -19,7 +19,6 @@ from cpwl.construct.select import (
     Minimize,
     Precision,
     default_error,
-    predicted_error,
     select,
 )
 from cpwl.constructions import TABLE, Workpiece
@@ -116,18 +115,19 @@ def compile(
     limit = _check_options(construction, minimize, precision, max_error)
     if check:
         p = _healthy(p)
-    work = Workpiece(p, minimize=minimize, check=check, executor=executor, progress=progress)
+    options = {"minimize": minimize, "precision": precision, "max_error": limit}
+    work = Workpiece(p, **options, check=check, executor=executor, progress=progress)  # type: ignore[arg-type]
     with rare_collection():
-        return _chosen(work, construction, precision, limit, certificate)
+        return _chosen(work, construction, certificate)
 
 
-def _chosen(work: Workpiece, construction: str, precision: Precision, limit: float, certificate: bool) -> Compiled:
+def _chosen(work: Workpiece, construction: str, certificate: bool) -> Compiled:
     """Plans, selects and builds."""
     auto = construction == "auto"
     planned: dict[str, Candidate] = {}
     others: dict[str, Alternative] = {}
     for name in TABLE if auto else (construction,):
-        skip = _hopeless(name, work, planned, limit) if auto else ""
+        skip = _hopeless(name, work, planned) if auto else ""
         if skip:
             others[name] = Alternative(None, None, None, skip)
             continue
@@ -139,11 +139,11 @@ def _chosen(work: Workpiece, construction: str, precision: Precision, limit: flo
             wrong = False if name == "paper" and isinstance(error, ConstructionError) else None
             others[name] = Alternative(None, None, wrong, str(error).splitlines()[0])
             continue
-        planned[name] = Candidate(plan, predicted_error(plan, precision, work.sample.range))
-    choice = select(planned.values(), work.minimize, limit)
-    best, network, proof = _built(work.p, planned, choice, certificate)
+        planned[name] = Candidate(plan, work.error(plan))
+    choice = select(planned.values(), work.minimize, work.max_error)
+    best, network, proof = _built(work.p, choice, certificate)
     if auto:
-        _warn_if_poor(choice, planned[best], precision, limit)
+        _warn_if_poor(choice, planned[best], work)
     return _compiled(work, planned, others, best, network, proof, choice if auto else None)
 
 
@@ -164,9 +164,9 @@ def _check_options(construction: str, minimize: str, precision: str, max_error: 
     return max_error
 
 
-def _hopeless(name: str, work: Workpiece, planned: dict[str, Candidate], limit: float) -> str:
+def _hopeless(name: str, work: Workpiece, planned: dict[str, Candidate]) -> str:
     """Why a construction need not be planned: it cannot be smaller, or would take too long for what it gives."""
-    good = {other for other, candidate in planned.items() if candidate.error <= limit}
+    good = {other for other, candidate in planned.items() if candidate.error <= work.max_error}
     small = work.minimize in ("neurons", "depth")
     if "hinge" in good and small and not (name == "univariate" and work.minimize == "neurons"):
         return "not planned: one hidden layer will do"
@@ -188,29 +188,27 @@ def _hopeless(name: str, work: Workpiece, planned: dict[str, Candidate], limit: 
     return ""
 
 
-def _built(
-    p: CPWL, planned: dict[str, Candidate], choice: Choice, certificate: bool
-) -> tuple[str, Network, Certificate | None]:
+def _built(p: CPWL, choice: Choice, certificate: bool) -> tuple[str, Network, Certificate | None]:
     """The best network; with a certificate, the best that has a proof; if none has one, the best, with the reason."""
     if not certificate:
-        return choice.order[0], planned[choice.order[0]].plan.build(), None
+        return choice.best.plan.construction, choice.best.plan.build(), None
     first: tuple[str, Network, Certificate] | None = None
-    for name in choice.order:
-        network = planned[name].plan.build()
+    for candidate in choice.candidates:
+        network = candidate.plan.build()
         proof = certify(p, network)
         if proof.proved:
-            return name, network, proof
-        first = first or (name, network, proof)
+            return candidate.plan.construction, network, proof
+        first = first or (candidate.plan.construction, network, proof)
     assert first is not None
     return first
 
 
-def _warn_if_poor(choice: Choice, best: Candidate, precision: str, limit: float) -> None:
+def _warn_if_poor(choice: Choice, best: Candidate, work: Workpiece) -> None:
     if choice.accurate:
         return
-    advice = 'precision="float64"' if precision == "float32" else "exact arithmetic"
+    advice = 'precision="float64"' if work.precision == "float32" else "exact arithmetic"
     warnings.warn(
-        f"no construction is predicted to be within {limit:.3g} of the range in {precision}; "
+        f"no construction is predicted to be within {work.max_error:.3g} of the range in {work.precision}; "
         f"{best.plan.construction}, the most accurate, is off by about {best.error:.1g} (use {advice})",
         CpwlWarning,
         stacklevel=4,
@@ -240,7 +238,7 @@ def _compiled(
         others["paper"] = Alternative(counts["algorithm1"].neurons, counts["algorithm1"].layers, None)
     if choice is None:
         reason = "asked for"
-    elif best == choice.order[0]:
+    elif best == choice.best.plan.construction:
         reason = choice.reason
     else:
         reason = f"{choice.reason}, among those with a proof"

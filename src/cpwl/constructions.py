@@ -15,7 +15,7 @@ from cpwl.construct.lattice import shared_lattice
 from cpwl.construct.lattice.plain import lattice
 from cpwl.construct.paper import paper
 from cpwl.construct.plan import Plan
-from cpwl.construct.select import Minimize
+from cpwl.construct.select import Candidate, Minimize, Precision, predicted_error, select
 from cpwl.construct.strips import plan_strips
 from cpwl.construct.univariate import plan_univariate
 from cpwl.errors import ConstructionError
@@ -39,11 +39,14 @@ class Workpiece:
         p: CPWL,
         *,
         minimize: Minimize = "neurons",
+        precision: Precision = "exact",
+        max_error: float = 0.0,
         check: bool = True,
         executor: Executor | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.p, self.minimize, self.check, self.executor, self.progress = p, minimize, check, executor, progress
+        self.precision, self.max_error = precision, max_error
         self.solves = 0
         self.splits = 0
 
@@ -91,6 +94,10 @@ class Workpiece:
         """The lengths of Algorithm 1's rows for each output."""
         return [[int(size) for size in order.above.sum(axis=1)] for order in self.orders]
 
+    def error(self, plan: Plan) -> float:
+        """The rounding error predicted for a plan, relative to the range of the function."""
+        return predicted_error(plan, self.precision, self.sample.range)
+
     def built(self, name: str, network: Network) -> Plan:
         """The plan of a network that had to be built to know its size."""
         return Plan.of(name, network, self.sample.points)
@@ -129,13 +136,18 @@ def _lattice(work: Workpiece) -> Plan:
     made = shared_lattice(work.p, orders=work.orders, executor=work.executor, progress=work.progress)
     work.solves += made.solves
     work.splits += made.splits
-    if work.minimize != "depth":
-        return work.built("lattice", made.network)
-    # Sharing makes networks small and deep: a plain tournament is larger, and may have fewer layers.
-    plain = [lattice(work.p, j, order=order, progress=work.progress) for j, order in enumerate(work.orders)]
-    work.solves += sum(part.solves for part in plain)
-    both = (made.network, _join([part.network for part in plain]))
-    return work.built("lattice", min(both, key=lambda network: (network.sizes.depth, network.sizes.neurons)))
+    shared = work.built("lattice", made.network)
+    if work.minimize != "depth" and work.error(shared) <= work.max_error:
+        return shared
+    # Sharing makes networks small and deep, and laws that nearly depend on each other may cancel: a plain tournament is
+    # larger, may have fewer layers, and has weights 1 and -1 beyond its first layer.
+    parts = [lattice(work.p, j, order=order, progress=work.progress) for j, order in enumerate(work.orders)]
+    work.solves += sum(part.solves for part in parts)
+    plain = work.built("lattice", _join([part.network for part in parts]))
+    choice = select(
+        [Candidate(shared, work.error(shared)), Candidate(plain, work.error(plain))], work.minimize, work.max_error
+    )
+    return choice.best.plan
 
 
 def _paper(work: Workpiece) -> Plan:

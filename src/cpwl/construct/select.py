@@ -39,10 +39,15 @@ class Candidate:
 class Choice:
     """All that were planned, the best first, and why that one is the best."""
 
-    order: tuple[str, ...]
+    candidates: tuple[Candidate, ...]
     reason: str
     accurate: bool
     """Whether the best is predicted to be accurate enough."""
+
+    @property
+    def best(self) -> Candidate:
+        """The first."""
+        return self.candidates[0]
 
 
 def default_error(precision: Precision) -> float:
@@ -66,15 +71,16 @@ def select(candidates: Iterable[Candidate], minimize: Minimize, max_error: float
     >>> from cpwl.network import Network
     >>> def plan(name, neurons, size):
     ...     return Candidate(Plan(name, Sizes(neurons, 2, neurons, 9), 1.0, lambda: Network([([[1]], [0])])), size)
-    >>> select([plan("gates", 7, 1e-7), plan("lattice", 9, 1e-12)], "neurons", 1e-9)
-    Choice(order=('lattice', 'gates'), reason='fewest neurons within 1e-09', accurate=True)
+    >>> choice = select([plan("gates", 7, 1e-7), plan("lattice", 9, 1e-12)], "neurons", 1e-9)
+    >>> choice.best.plan.construction, choice.reason
+    ('lattice', 'fewest neurons within 1e-09')
     """
     every = list(candidates)
     good = [c for c in every if c.error <= max_error]
     poor = [c for c in every if c.error > max_error]
     good.sort(key=lambda c: (getattr(c.sizes, minimize), c.sizes.neurons, c.sizes.depth, c.plan.construction))
     poor.sort(key=lambda c: (c.error, getattr(c.sizes, minimize), c.plan.construction))
-    order = tuple(c.plan.construction for c in (*good, *poor))
+    order = (*good, *poor)
     few = {
         "neurons": "fewest neurons",
         "depth": "fewest layers",
