@@ -114,6 +114,8 @@ def compile(
     """
     limit = _check_options(construction, minimize, precision, max_error)
     if check:
+        if progress is not None:
+            progress(0, 1, "checking the pieces")
         p = _healthy(p)
     options = {"minimize": minimize, "precision": precision, "max_error": limit}
     work = Workpiece(p, **options, check=check, executor=executor, progress=progress)  # type: ignore[arg-type]
@@ -126,7 +128,10 @@ def _chosen(work: Workpiece, construction: str, certificate: bool) -> Compiled:
     auto = construction == "auto"
     planned: dict[str, Candidate] = {}
     others: dict[str, Alternative] = {}
-    for name in TABLE if auto else (construction,):
+    names = tuple(TABLE) if auto else (construction,)
+    for done, name in enumerate(names):
+        if work.progress is not None:
+            work.progress(done, len(names), f"planning {name}")
         skip = _hopeless(name, work, planned) if auto else ""
         if skip:
             others[name] = Alternative(None, None, None, skip)

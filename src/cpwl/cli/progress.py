@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Timer
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -26,9 +27,11 @@ def progress_bar(*, delay: float = 1.0) -> Iterator[Callable[[int, int, str], No
         return
     bar = _bar()
     began, task, title = monotonic(), None, ""
+    last: tuple[int, int, str] | None = None
 
     def show(done: int, total: int, what: str) -> None:
-        nonlocal task, title
+        nonlocal task, title, last
+        last = (done, total, what)
         if task is None and monotonic() - began < delay:
             return
         if task is None:
@@ -39,9 +42,14 @@ def progress_bar(*, delay: float = 1.0) -> Iterator[Callable[[int, int, str], No
         title = what
         bar.update(task, completed=done, total=total, description=what)
 
+    # A step that says nothing for long is shown as well.
+    timer = Timer(delay, lambda: None if last is None else show(*last))
+    timer.daemon = True
+    timer.start()
     try:
         yield show
     finally:
+        timer.cancel()
         bar.stop()
 
 
