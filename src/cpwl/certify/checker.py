@@ -498,7 +498,7 @@ def read_roles(roles: Any, layers: list[Forms], limits: list[list[int]], circuit
     return [circuit.reads(weights, values, f"output {o}") for o, weights in enumerate(layers[-1])]
 
 
-def check_piece(piece: Piece, cone: Cone, circuit: Circuit, forms: Forms, bends: list[Jumps], j: int) -> None:
+def check_piece(piece: Piece, cone: Cone, circuit: Circuit, outputs: list[tuple[Any, Jumps]], j: int) -> None:
     """The network does not bend inside the piece, and it is the law at points that span it."""
     sides = {k: cone.side(row) for k, row in enumerate(circuit.planes, 1)}
     base = next(g for g, _ in cone.rays if g[-1])
@@ -506,14 +506,14 @@ def check_piece(piece: Piece, cone: Cone, circuit: Circuit, forms: Forms, bends:
     known = [circuit.known.setdefault(tuple(x), {}) for x in points]
     tight = functools.reduce(and_, (bits for _, bits in cone.rays))
     need(all(sides.values()) or not tight, f"piece {j}", "it has no interior, and a plane cuts it")
-    for o, form in enumerate(forms):
-        (affine, terms, scale), (law, d), where = circuit.whole(form), piece.laws[o], f"output {o}, piece {j}"
+    for o, ((affine, terms, scale), bends) in enumerate(outputs):
+        (law, d), where = piece.laws[o], f"output {o}, piece {j}"
         for i, x in enumerate(points):
             value = dot(affine, x) + sum(c * circuit.value(a, x, known[i]) for c, a in terms)
             meant = law[i] * x[-1] if piece.corners else dot(law, x)
             if value * d != meant * scale:
                 raise Refused(f"{where}: network and function differ at {show(x)}")
-        for plane, steps in bends[o].items():
+        for plane, steps in bends.items():
             if sides[plane] == 0 and (left := local(steps, sides)):
                 row = circuit.planes[plane - 1]
                 zero = circuit.is_zero(left, cone.cut(row).cut(minus(row)), where)
@@ -530,14 +530,14 @@ def check_bends(proof: Any, n: int, pieces: list[Piece], layers: list[Forms]) ->
     need(len(layers) < 100, "network", "too many layers")  # for the depth of recursion
     circuit = Circuit(n, [mix(1, row, 0, row) for row in (over_one(plane)[0] for plane in planes)])
     rows = [half_space(row)[0] for row in limits]
-    forms = read_roles(roles, layers, rows, circuit)
-    bends = [circuit.bends(form, f"output {o}") for o, form in enumerate(forms)]
+    forms = enumerate(read_roles(roles, layers, rows, circuit))
+    outputs = [(circuit.whole(form), circuit.bends(form, f"output {o}")) for o, form in forms]
     for j, piece in enumerate(pieces):
         cone = Cone([], [(mix(1, x, 0, x), 2 ** (n + 1) - 1 - 2**i) for i, x in enumerate(piece.corners or [])], n + 1)
         cone = cone if piece.corners else region(n, [row for row, _ in piece.rows.values()])
         need(all(dot(row, g) >= 0 for row in rows for g in cone.generators()), "limits", f"piece {j} is not inside")
         if any(g[-1] for g, _ in cone.rays):  # otherwise the piece is empty
-            check_piece(piece, cone, circuit, forms, bends, j)
+            check_piece(piece, cone, circuit, outputs, j)
     return Fraction(0)
 
 
