@@ -35,6 +35,7 @@ def largest(checker: Any, function: Any, network: Any, proof: Any) -> Fraction:
     slope = slopes(checker.read_network(network, n, outputs), n)
     others = checker.read_function(meant)[2]
     checker.need(all(p.corners is None for p in others), "function", "it must have rows")
+    places_of = [points(checker, [row for row, _ in other.rows.values()], n)[0] for other in others]
     worst: Fraction = most
     for j, (piece, tree) in enumerate(zip(pieces, places, strict=True)):
         checker.need(piece.corners is None, f"piece {j}", "it must have rows")
@@ -51,30 +52,37 @@ def largest(checker: Any, function: Any, network: Any, proof: Any) -> Fraction:
                 continue
             shape = {"piece": range(len(others)), "point": [checker.Rational, n]}
             i, middle = checker.read(node, shape, f"piece {j}")
-            far = max(distance(checker, others[i].rows, x, middle, f"piece {j}") for x in ends)
+            far = max(distance(checker, others[i].rows, x, middle, places_of[i], f"piece {j}") for x in ends)
             for o in range(outputs):
                 worst = max(worst, most + moved(piece.laws[o], others[i].laws[o], ends, far, slope[o]))
     return worst
 
 
+def points(checker: Any, rows: list[list[int]], n: int) -> tuple[list[Point], bool]:
+    """The corners of a region, and whether it has no other generators."""
+    generators = checker.region(n, rows).generators()
+    found = [[Fraction(v, g[-1]) for v in g[:-1]] for g in generators if g[-1]]
+    return found, len(found) == len(generators)
+
+
 def corners(checker: Any, rows: list[list[int]], n: int, where: str) -> list[Point]:
     """The corners of a bounded region; none if it is empty."""
-    generators = checker.region(n, rows).generators()
-    if not any(g[-1] for g in generators):
-        return []
-    checker.need(all(g[-1] for g in generators), where, "it is not bounded")
-    return [[Fraction(v, g[-1]) for v in g[:-1]] for g in generators]
+    found, bounded = points(checker, rows, n)
+    checker.need(bounded or not found, where, "it is not bounded")
+    return found
 
 
-def distance(checker: Any, rows: dict[str, Any], x: Point, middle: Point, where: str) -> Fraction:
-    """How far at most, in the largest coordinate, a point is from the polyhedron: on the way to a point of it."""
+def distance(checker: Any, rows: dict[str, Any], x: Point, middle: Point, others: list[Point], where: str) -> Fraction:
+    """How far at most, in the largest coordinate, a point is from the polyhedron: on the way to a point of it, or from
+    one of its corners."""
     share = Fraction(0)
     for (*a, b), _ in rows.values():  # a . x + b >= 0
         inside, here = (sum((u * v for u, v in zip(a, y, strict=True)), Fraction(b)) for y in (middle, x))
         checker.need(inside >= 0 and (inside > 0 or here >= 0), where, "its point is not inside the other piece")
         if here < 0:
             share = max(share, here / (here - inside))
-    return share * max(abs(u - v) for u, v in zip(x, middle, strict=True))
+    way = share * max(abs(u - v) for u, v in zip(x, middle, strict=True))
+    return min([way, *(max(abs(u - v) for u, v in zip(x, y, strict=True)) for y in others)])
 
 
 def moved(law: Any, other: Any, ends: list[Point], far: Fraction, slope: Fraction) -> Fraction:

@@ -37,6 +37,7 @@ __all__ = [
     "rounded_up",
 ]
 
+_ERROR = 1e-12  # the ONNX files are for float64, and are meant to be as good as the function there
 CHECKER = "checker.py"
 """The name of the checker, and of its copy beside the proofs."""
 
@@ -148,7 +149,7 @@ def compile_example(example: Example, folder: Path) -> Row:
     """
     p, files = example.function, Files.of(folder, example.slug)
     start = perf_counter()
-    compiled = compile(p)
+    compiled = compile(p, max_error=_ERROR)
     save(p, files.law, note=example.about)
     save(compiled.network, files.network)
     to_onnx(compiled.network, files.onnx)
