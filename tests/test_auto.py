@@ -53,6 +53,14 @@ def test_accuracy_comes_before_size():
     assert loose.sizes.neurons <= tight.sizes.neurons
 
 
+def test_a_limit_counts_for_a_construction_that_was_asked_for():
+    """What was asked for is built; that it is not as accurate as it was meant to be is said."""
+    p = delaunay(2, 12, 3)
+    with pytest.warns(CpwlWarning, match="gates is off by about .* more than 1e-12 of the range in float32"):
+        made = compile(p, construction="gates", precision="float32", max_error=1e-12)
+    assert made.construction == "gates"
+
+
 def test_exact_arithmetic_allows_everything():
     """`precision="exact"` predicts no error."""
     assert compile(delaunay(2, 12, 3), precision="exact").error == 0

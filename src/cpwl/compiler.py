@@ -120,10 +120,10 @@ def compile(
     options = {"minimize": minimize, "precision": precision, "max_error": limit}
     work = Workpiece(p, **options, check=check, executor=executor, progress=progress)  # type: ignore[arg-type]
     with rare_collection():
-        return _chosen(work, construction, certificate)
+        return _chosen(work, construction, certificate, told=max_error is not None)
 
 
-def _chosen(work: Workpiece, construction: str, certificate: bool) -> Compiled:
+def _chosen(work: Workpiece, construction: str, certificate: bool, *, told: bool) -> Compiled:
     """Plans, selects and builds."""
     auto = construction == "auto"
     planned: dict[str, Candidate] = {}
@@ -147,8 +147,8 @@ def _chosen(work: Workpiece, construction: str, certificate: bool) -> Compiled:
         planned[name] = Candidate(plan, work.error(plan))
     choice = select(planned.values(), work.minimize, work.max_error)
     best, network, proof = _built(work.p, choice, certificate)
-    if auto:
-        _warn_if_poor(choice, planned[best], work)
+    if auto or told:
+        _warn_if_poor(choice, planned[best], work, auto)
     return _compiled(work, planned, others, best, network, proof, choice if auto else None)
 
 
@@ -208,16 +208,14 @@ def _built(p: CPWL, choice: Choice, certificate: bool) -> tuple[str, Network, Ce
     return first
 
 
-def _warn_if_poor(choice: Choice, best: Candidate, work: Workpiece) -> None:
+def _warn_if_poor(choice: Choice, best: Candidate, work: Workpiece, auto: bool) -> None:
     if choice.accurate:
         return
     advice = 'precision="float64"' if work.precision == "float32" else "exact arithmetic"
-    warnings.warn(
-        f"no construction is predicted to be within {work.max_error:.3g} of the range in {work.precision}; "
-        f"{best.plan.construction}, the most accurate, is off by about {best.error:.1g} (use {advice})",
-        CpwlWarning,
-        stacklevel=4,
-    )
+    name, limit = best.plan.construction, f"{work.max_error:.3g} of the range in {work.precision}"
+    said = f"no construction is predicted to be within {limit}; {name}, the most accurate," if auto else name
+    aim = "" if auto else f", which is more than {limit}"
+    warnings.warn(f"{said} is off by about {best.error:.1g}{aim} (use {advice})", CpwlWarning, stacklevel=4)
 
 
 def _compiled(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cpwl.construct.clamped import plan_clamped
+from cpwl.construct.exact_data import exact_function
 from cpwl.construct.gates import plan_gates
 from cpwl.construct.hinge import hinge
 from cpwl.construct.lattice import shared_lattice
@@ -58,16 +59,11 @@ class Workpiece:
     @cached_property
     def exact(self) -> CPWL:
         """The function itself, or for data with a tolerance an exactly consistent one near it."""
-        if not self.p.tol:
-            return self.p
-        if self.p.num_pieces > _SNAP:
+        if self.p.tol and self.p.num_pieces > _SNAP:
             raise ConstructionError(
                 f"{self.p.num_pieces} pieces of float data are too many to look for an exact function"
             )
-        snapped = self.p.snap(self.p.tol)
-        if snapped.function is None:
-            raise ConstructionError(f"there is no exact function near this data: {snapped.reason}", tol=self.p.tol)
-        return snapped.function
+        return exact_function(self.p)
 
     @cached_property
     def essential(self) -> int:

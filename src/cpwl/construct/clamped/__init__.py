@@ -25,6 +25,7 @@ from cpwl.construct.clamped.cover import exact_cover
 from cpwl.construct.clamped.exact import Bump, exact_bump
 from cpwl.construct.clamped.lowering import lower
 from cpwl.construct.clamped.orient import orient
+from cpwl.construct.exact_data import exact_function
 from cpwl.construct.gates.line.lowering import shared_columns
 from cpwl.construct.plan import Plan
 from cpwl.errors import ConstructionError, InputError, InternalError
@@ -104,12 +105,7 @@ def _exact_function(p: CPWL) -> CPWL:
     """The function without its tolerance; raises `ConstructionError` if there is no exact one near."""
     if p.dim != 2:
         raise ConstructionError(f"clamped gates are for functions of 2 inputs, and this one has {p.dim}", dim=p.dim)
-    if p.tol == 0:
-        return p
-    snapped = p.snap(p.tol)
-    if snapped.function is None:
-        raise ConstructionError(f"there is no exact function near this data: {snapped.reason}", tol=p.tol)
-    return snapped.function
+    return exact_function(p)
 
 
 def _tries(triangles: int) -> list[tuple[bool, list[int]]]:

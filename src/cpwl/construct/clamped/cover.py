@@ -5,18 +5,16 @@ from __future__ import annotations
 import heapq
 from typing import Any
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+
+from cpwl.geometry.binary_program import cheapest_choice
 
 __all__ = ["colours", "exact_cover"]
 
 _MOST = 1500  # corners up to which the MIP is asked
 _OPTIONS: dict[str, Any] = {
-    "output_flag": False,
-    "threads": 1,
-    "time_limit": 60.0,
     "mip_max_nodes": 50,  # unlike a limit on time, it gives the same answer every time
     "mip_rel_gap": 1e-3,
 }
@@ -69,25 +67,9 @@ def _greedy(members: list[tuple[int, ...]], cost: NDArray[np.float64]) -> list[i
 
 def _mip(table: csr_array[Any, tuple[int, int]], cost: NDArray[np.float64], start: list[int]) -> list[int]:
     """The cheapest exact cover, or the best one found within the limits."""
-    count, columns = table.shape
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = columns, count
-    lp.col_cost_ = cost
-    lp.col_lower_, lp.col_upper_ = np.zeros(columns), np.ones(columns)
-    lp.row_lower_, lp.row_upper_ = np.ones(count), np.ones(count)
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = table.indptr, table.indices, table.data
-    lp.integrality_ = [highspy.HighsVarType.kInteger] * columns
-    highs = highspy.Highs()
-    for name, value in _OPTIONS.items():
-        highs.setOptionValue(name, value)
-    highs.passModel(lp)
-    known = highspy.HighsSolution()
-    known.col_value = np.isin(np.arange(columns), start).astype(np.float64).tolist()
-    highs.setSolution(known)
-    highs.run()
-    found = np.array(highs.getSolution().col_value)
-    return np.flatnonzero(found > 0.5).tolist() if len(found) == columns else start
+    ones = np.ones(table.shape[0])
+    found = cheapest_choice(cost, table, ones, ones, np.array(start, dtype=np.int64), _OPTIONS)
+    return start if found is None else found.tolist()
 
 
 def colours(boxes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -7,13 +7,14 @@ all of them, and ``O(sqrt V)`` neurons are enough for `V` vertices. See docs/str
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from cpwl.construct.exact_data import exact_function
 from cpwl.construct.hinge import hinge
 from cpwl.construct.plan import Plan
-from cpwl.construct.planar.bends import PlanarBends, find_bends
+from cpwl.construct.planar.bends import PlanarBends, find_bends, with_edges_only
 from cpwl.construct.strips.cuts import Cuts, choose_cuts
 from cpwl.construct.strips.geometry import Geometry, place_slabs
 from cpwl.construct.strips.layers import Dense, dense_layers, to_floats, to_network
@@ -22,8 +23,6 @@ from cpwl.construct.strips.sweep import Floats, find_bars, frames, sweep
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import ratio_view, sign
 from cpwl.function import CPWL
-from cpwl.geometry.facets import trim
-from cpwl.geometry.probe import Probe
 from cpwl.network import Network, Sizes
 
 __all__ = ["Strips", "plan_strips", "strips"]
@@ -124,16 +123,7 @@ def _prepared(p: CPWL) -> tuple[CPWL, PlanarBends]:
     """The function as exact pieces with interior, and its bends."""
     if p.dim != 2:
         raise ConstructionError(f"strips are for functions of 2 inputs, and this one has {p.dim}", dim=p.dim)
-    if p.tol:
-        snapped = p.snap(p.tol)
-        if snapped.function is None:
-            raise ConstructionError(f"there is no exact function near this data: {snapped.reason}", tol=p.tol)
-        p = snapped.function
-    if p.mesh is None:  # a row that touches its piece in a corner only is no edge
-        probe = Probe(0.0)
-        thick = [i for i, body in enumerate(p.polyhedra) if probe.interior(body) is not None]
-        p = p if len(thick) == p.num_pieces else p.take(np.array(thick, dtype=np.int64))
-        p = replace(p, polyhedra=trim(p.polyhedra, 0.0))
+    p = with_edges_only(exact_function(p))
     bends = find_bends(p)
     if not bends.bounded:
         raise ConstructionError("strips need a bounded domain, and this one goes on to infinity")

@@ -22,6 +22,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.construct.exact_data import exact_function
 from cpwl.construct.gates.line.gate_lines import GateLines, Stars, choose_gate_lines, find_stars, with_more_lines
 from cpwl.construct.gates.line.lowering import Gate, lower, shared_columns
 from cpwl.construct.gates.line.multiplier import common_integers, crossings, keeps_sign, rounded_up, sharp_range
@@ -74,12 +75,7 @@ def line_gates(p: CPWL, *, spare: bool = True) -> LineGates:
     """
     if p.dim != 2:
         raise ConstructionError(f"line gates are for functions of 2 inputs, and this one has {p.dim}", dim=p.dim)
-    if p.tol:
-        snapped = p.snap(p.tol)
-        if snapped.function is None:
-            raise ConstructionError(f"there is no exact function near this data: {snapped.reason}", tol=p.tol)
-        p = snapped.function
-    p = with_edges_only(p)
+    p = with_edges_only(exact_function(p))
     bends = find_bends(p)
     count = len(bends.lines)
     if len(bends.vertices) == 0:

@@ -5,19 +5,17 @@ from __future__ import annotations
 import heapq
 from typing import Any
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, vstack
+
+from cpwl.geometry.binary_program import cheapest_choice
 
 __all__ = ["cover"]
 
 _MOST = 1500  # points up to which the MIP is asked
 _NODES = 10_000  # of the search, divided by the number of points
 _OPTIONS: dict[str, Any] = {
-    "output_flag": False,
-    "threads": 1,
-    "time_limit": 60.0,
     "mip_abs_gap": 0.9,  # less than a line from the best: proving the rest takes most of the time
     "mip_rel_gap": 0.0,
 }
@@ -81,32 +79,16 @@ def _mip(
     start: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """The cheapest cover, or the best one found within the limits; at worst the one given."""
-    columns = len(cost)
     packed = csr_array(table @ diags_array(alone.astype(np.float64)))
     packed.eliminate_zeros()
     packed = packed[np.diff(packed.indptr) > 1]
-    rows = csr_array(vstack([table, packed]))
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = columns, rows.shape[0]
-    lp.col_cost_ = cost
-    lp.col_lower_, lp.col_upper_ = np.zeros(columns), np.ones(columns)
-    free = np.full(table.shape[0], highspy.kHighsInf)
-    lp.row_lower_ = np.concatenate([np.ones(table.shape[0]), np.full(packed.shape[0], -highspy.kHighsInf)])
-    lp.row_upper_ = np.concatenate([free, np.ones(packed.shape[0])])
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = rows.indptr, rows.indices, rows.data
-    lp.integrality_ = [highspy.HighsVarType.kInteger] * columns
-    highs = highspy.Highs()
-    # A limit on nodes, unlike one on time, gives the same answer every time.
-    for name, value in {**_OPTIONS, "mip_max_nodes": 20 + _NODES // table.shape[0]}.items():
-        highs.setOptionValue(name, value)
-    highs.passModel(lp)
-    known = highspy.HighsSolution()
-    known.col_value = np.isin(np.arange(columns), start).astype(np.float64).tolist()
-    highs.setSolution(known)
-    highs.run()
-    value = np.array(highs.getSolution().col_value)
-    found = np.flatnonzero(value > 0.5) if len(value) == columns else start
-    taken = np.isin(np.arange(columns), found).astype(np.float64)
+    infinite = np.full(table.shape[0], np.inf)
+    low = np.concatenate([np.ones(table.shape[0]), np.full(packed.shape[0], -np.inf)])
+    high = np.concatenate([infinite, np.ones(packed.shape[0])])
+    options = _OPTIONS | {"mip_max_nodes": 20 + _NODES // table.shape[0]}
+    found = cheapest_choice(cost, csr_array(vstack([table, packed])), low, high, start, options)
+    if found is None:
+        return start
+    taken = np.isin(np.arange(len(cost)), found).astype(np.float64)
     valid = bool((table @ taken > 0.5).all()) and bool((packed @ taken < 1.5).all())
     return found.astype(np.int64) if valid and cost[found].sum() <= cost[start].sum() else start
