@@ -113,8 +113,9 @@ def test_unknown_tables_are_refused(tmp_path, capsys):
     """The names that exist are in the message."""
     with pytest.raises(InputError, match="there are sizes, speed"):
         bench.measure(["prices"])
-    assert main(["bench", "prices", "-o", str(tmp_path / "b.json")]) == 65
+    assert main(["bench", "prices", "-o", str(tmp_path / "new" / "b.json")]) == 64
     assert "prices" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
 
 
 def test_functions_in_files_are_measured(tmp_path, monkeypatch):

@@ -31,6 +31,11 @@ def bench(
     ] = None,
 ) -> None:
     """Measure sizes by construction beside Algorithm 1, and speed beside what one would do instead."""
+    from cpwl.show.bench import TABLES
+
+    for name in tables or ():
+        if name not in TABLES:
+            raise typer.BadParameter(f"there is no table '{name}'; there are {', '.join(TABLES)}.", param_hint="TABLE")
     output.parent.mkdir(parents=True, exist_ok=True)
     check_output(output)
     from rich.console import Console
