@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import cpwl
-from cpwl.formats.atomic import write_text
+from cpwl.files import write_text
 from cpwl.show.pictures import colour, polygons
 
 CELLS = 10

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from scipy.spatial import Delaunay
 
 from cpwl import CPWL
-from cpwl.construct.strips import strips
 from cpwl.construct.strips.geometry import FIRST, SECOND, Geometry
+from cpwl.construct.strips.plan import strips
 
 _ONE, _TWO = "#d95f02", "#1b9e77"
 

@@ -1,5 +1,7 @@
 """Importing the package loads nothing heavy, and every public name is there when asked for."""
 
+import importlib
+import pkgutil
 import subprocess
 import sys
 
@@ -30,15 +32,25 @@ def test_compiling_needs_no_optional_library():
 
 @pytest.mark.parametrize("name", cpwl.__all__)
 def test_every_public_name_is_there(name):
-    """What `__all__` lists can be had, also after the folder of the same name was imported."""
+    """What `__all__` lists can be had."""
     assert getattr(cpwl, name).__name__.split(".")[-1] == name
     assert name in dir(cpwl)
 
 
-def test_function_is_not_hidden_by_its_folder():
-    """`cpwl.certify` is the function even if its folder is imported first."""
-    program = "import cpwl.certify.checker, cpwl; assert callable(cpwl.certify), cpwl.certify"
-    assert "cpwl" in _loaded_after(program)
+_MODULES = sorted(m.name for m in pkgutil.walk_packages(cpwl.__path__, "cpwl.") if not m.name.endswith("__main__"))
+
+
+def test_every_module_can_be_imported_by_its_name():
+    """``import cpwl.a.b as x`` binds the module: no function of a package hides a module of it."""
+    for name in _MODULES:
+        module = importlib.import_module(name)
+        folder, _, last = name.rpartition(".")
+        assert getattr(sys.modules[folder], last) is module, name
+
+
+def test_no_module_is_hidden_by_a_public_name():
+    """No folder or file of the package is called like a verb that users call; `bounds` is a module itself."""
+    assert {name.split(".")[1] for name in _MODULES} & set(cpwl.__all__) == {"bounds"}
 
 
 def test_version_is_that_of_the_distribution():

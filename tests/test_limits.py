@@ -1,11 +1,11 @@
 """What does not fit into memory is refused before it is built, with its size and a way out."""
 
 import pytest
-from functions import delaunay
 
 from cpwl import LimitError, limits
 from cpwl.construct.paper import paper
-from cpwl.function.order import order_components
+from cpwl.function.order.order import order_components
+from support.functions import delaunay
 
 
 def test_memory_is_counted():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from cpwl.errors import (
@@ -18,17 +16,19 @@ from cpwl.errors import (
 
 if TYPE_CHECKING:
     from cpwl import bounds
-    from cpwl.certify.prove import Certificate, certify
     from cpwl.compiler import Compiled, compile
     from cpwl.compressor import Compressed, compress
     from cpwl.equality import Verdict, equal
-    from cpwl.extract import extract
     from cpwl.formats.json import load, save
-    from cpwl.formats.onnx import from_onnx, to_onnx
+    from cpwl.formats.onnx.model import from_onnx, to_onnx
     from cpwl.formats.sklearn import from_sklearn
-    from cpwl.formats.torch import from_torch, to_torch
+    from cpwl.formats.torch.module import from_torch, to_torch
     from cpwl.function import CPWL
     from cpwl.network import Network, Sizes
+    from cpwl.passes.simplify import simplify
+    from cpwl.proofs.certify import Certificate, certify
+    from cpwl.regions.count import count_regions
+    from cpwl.regions.extract import extract
 
     __version__: str
 
@@ -51,6 +51,7 @@ __all__ = [
     "certify",
     "compile",
     "compress",
+    "count_regions",
     "equal",
     "extract",
     "from_onnx",
@@ -58,6 +59,7 @@ __all__ = [
     "from_torch",
     "load",
     "save",
+    "simplify",
     "to_onnx",
     "to_torch",
 ]
@@ -66,24 +68,26 @@ __all__ = [
 # file formats bring libraries of their own.
 _HOME = {
     "CPWL": "cpwl.function",
-    "Certificate": "cpwl.certify.prove",
+    "Certificate": "cpwl.proofs.certify",
     "Compiled": "cpwl.compiler",
     "Compressed": "cpwl.compressor",
     "Network": "cpwl.network",
     "Sizes": "cpwl.network",
     "Verdict": "cpwl.equality",
-    "certify": "cpwl.certify.prove",
+    "certify": "cpwl.proofs.certify",
     "compile": "cpwl.compiler",
     "compress": "cpwl.compressor",
     "equal": "cpwl.equality",
-    "extract": "cpwl.extract",
-    "from_onnx": "cpwl.formats.onnx",
+    "count_regions": "cpwl.regions.count",
+    "extract": "cpwl.regions.extract",
+    "from_onnx": "cpwl.formats.onnx.model",
     "from_sklearn": "cpwl.formats.sklearn",
-    "from_torch": "cpwl.formats.torch",
+    "from_torch": "cpwl.formats.torch.module",
     "load": "cpwl.formats.json",
     "save": "cpwl.formats.json",
-    "to_onnx": "cpwl.formats.onnx",
-    "to_torch": "cpwl.formats.torch",
+    "simplify": "cpwl.passes.simplify",
+    "to_onnx": "cpwl.formats.onnx.model",
+    "to_torch": "cpwl.formats.torch.module",
 }
 
 
@@ -106,14 +110,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-class _Package(ModuleType):
-    """A package in which the function `certify` is not hidden by the folder of the same name once that is imported."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _HOME and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

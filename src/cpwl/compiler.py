@@ -10,7 +10,6 @@ import numpy as np
 
 from cpwl import bounds
 from cpwl.bounds import Bound
-from cpwl.certify.prove import Certificate, certify
 from cpwl.construct.lower_bounds import LowerBound, lower_bounds
 from cpwl.construct.select import (
     PRECISIONS,
@@ -21,13 +20,14 @@ from cpwl.construct.select import (
     default_error,
     select,
 )
-from cpwl.constructions import TABLE, Workpiece
+from cpwl.construct.table import TABLE, Workpiece
 from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError
 from cpwl.function import CPWL
-from cpwl.function.doctor import examine
-from cpwl.function.order import Progress
+from cpwl.function.doctor.examine import examine
+from cpwl.function.order.order import Progress
 from cpwl.limits import rare_collection
 from cpwl.network import Network, Sizes
+from cpwl.proofs.certify import Certificate, certify
 
 __all__ = ["CONSTRUCTIONS", "Alternative", "Compiled", "compile"]
 

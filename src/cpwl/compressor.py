@@ -16,15 +16,15 @@ from cpwl.compiler import compile
 from cpwl.equality import Verdict, equal
 from cpwl.errors import CpwlWarning, InputError, LimitError
 from cpwl.exact.rational import fraction_array
-from cpwl.extract.cells import as_domain
-from cpwl.extract.extract import as_function, find_pieces
-from cpwl.formats.chain import network_of
-from cpwl.formats.tape import Tape
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network, Sizes
 from cpwl.network.network import exact_layers
-from cpwl.simplify.passes import simplify
+from cpwl.network.program.chain import network_of
+from cpwl.network.program.tape import Tape
+from cpwl.passes.simplify import simplify
+from cpwl.regions.cells import as_domain
+from cpwl.regions.extract import as_function, find_pieces
 
 __all__ = ["Compressed", "compress"]
 

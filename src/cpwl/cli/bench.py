@@ -40,7 +40,7 @@ def bench(
     check_output(output)
     from rich.console import Console
 
-    from cpwl.formats.atomic import write_text
+    from cpwl.files import write_text
     from cpwl.show.bench import measure, numbers
 
     with progress_bar() as progress:

@@ -23,8 +23,8 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Check a proof against the function and the weights, with the stand-alone checker."""
-    from cpwl.certify import checker
     from cpwl.formats.json import save
+    from cpwl.proofs.checkers import checker
 
     with tempfile.TemporaryDirectory() as folder:
         weights = network

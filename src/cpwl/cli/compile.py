@@ -148,16 +148,16 @@ def _write(compiled: Compiled, output: Path, dtype: Dtype | None) -> None:
 
         save(compiled.network, output)
     else:
-        from cpwl.formats.onnx import to_onnx
+        from cpwl.formats.onnx.model import to_onnx
 
         to_onnx(compiled.network, output, dtype="float32" if dtype is Dtype.float32 else "float64")
 
 
 def _prove(p: CPWL, compiled: Compiled, output: Path, proof: Path) -> dict[str, Any]:
     """Proves the network as it was written, not as it was meant: its weights are read back."""
-    from cpwl.certify.prove import certify
     from cpwl.cli.network_file import load_network
     from cpwl.errors import LimitError
+    from cpwl.proofs.certify import certify
 
     with progress_bar() as progress:
         certificate = certify(p, load_network(output), exact=compiled.network, progress=progress)

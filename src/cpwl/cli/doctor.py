@@ -11,7 +11,7 @@ from cpwl.cli.output import Code, print_json, print_table
 
 if TYPE_CHECKING:
     from cpwl.function import CPWL
-    from cpwl.function.report import Finding, Report
+    from cpwl.function.doctor.report import Finding, Report
 
 __all__ = ["doctor"]
 

@@ -17,7 +17,7 @@ def explain_choice(compiled: Compiled) -> None:
     from rich.box import SIMPLE
     from rich.table import Table
 
-    from cpwl.constructions import TABLE
+    from cpwl.construct.table import TABLE
 
     table = Table("construction", box=SIMPLE)
     for name in ("neurons", "layers", "width", "nonzeros", "predicted error"):

@@ -44,8 +44,8 @@ def extract(
         raise typer.BadParameter(f"`{output}` is the input, too.", param_hint="'--output' / '-o'")
     check_output(output)
     from cpwl.cli.network_file import load_network
-    from cpwl.extract import extract as extract_pieces
     from cpwl.formats.json import save
+    from cpwl.regions.extract import extract as extract_pieces
 
     network = load_network(source)
     known = None if resume is None else _load_pieces(resume)

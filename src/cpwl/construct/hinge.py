@@ -17,16 +17,16 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
-from cpwl.construct.one_layer import one_layer
-from cpwl.construct.profile import profile_of
+from cpwl.construct.blocks.one_layer import one_layer
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import primitive, sign
 from cpwl.function import CPWL
-from cpwl.function.bends import neighbours
+from cpwl.function.bends.neighbours import neighbours
+from cpwl.function.bends.profile import profile_of
 from cpwl.function.lineality import essential_coordinates
+from cpwl.geometry.corners import Corners
 from cpwl.geometry.generators import generators
 from cpwl.geometry.probe import Probe
-from cpwl.geometry.vertices import Corners
 from cpwl.network import Network
 
 __all__ = ["Hinges", "find_hinges", "hinge"]

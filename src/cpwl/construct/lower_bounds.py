@@ -13,10 +13,10 @@ import numpy as np
 from flint import fmpz_mat
 from numpy.typing import NDArray
 
-from cpwl.construct.planar.bends import find_bends, with_edges_only
 from cpwl.exact.integers import primitive, sign
 from cpwl.function import CPWL
-from cpwl.function.bends import neighbours
+from cpwl.function.bends.neighbours import neighbours
+from cpwl.function.bends.planar import find_bends, with_edges_only
 
 __all__ = ["LowerBound", "lower_bounds"]
 

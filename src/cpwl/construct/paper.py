@@ -15,13 +15,17 @@ from scipy.sparse import eye_array
 
 from cpwl.errors import ConstructionError
 from cpwl.function import CPWL
+from cpwl.function.doctor.report import point_text
 from cpwl.function.lineality import essential_coordinates, lift, on_coordinates
-from cpwl.function.order import Order, Progress, order_components
+from cpwl.function.order.order import Order, Progress, order_components
+from cpwl.function.order.rows import Excess, find_excess
 from cpwl.function.parts import Laws
-from cpwl.function.report import point_text
-from cpwl.function.rows import Excess, find_excess
 from cpwl.limits import check_memory
-from cpwl.network import Network, end_to_end, extrema, extremum, maxmin
+from cpwl.network import Network
+from cpwl.network.end_to_end import end_to_end
+from cpwl.network.extrema import extrema
+from cpwl.network.extremum import extremum
+from cpwl.network.maxmin import maxmin
 
 __all__ = ["max_of_mins", "paper"]
 

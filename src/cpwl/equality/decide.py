@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.certify.prove import certify
 from cpwl.equality.difference import difference
 from cpwl.equality.pieces import compare_pieces, joined, outside, value_of
 from cpwl.equality.regions import Compared, compare_on_regions
@@ -19,10 +18,11 @@ from cpwl.equality.verdict import Apart, Verdict, farther
 from cpwl.errors import InputError, LimitError, ProofError
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
-from cpwl.function.report import point_text
+from cpwl.function.doctor.report import point_text
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
+from cpwl.proofs.certify import certify
 
 __all__ = ["equal"]
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from cpwl.exact.rational import fraction_array, is_exact_float, to_float
 from cpwl.exact.sparse import RationalMatrix
-from cpwl.network import Network, side_by_side
+from cpwl.network import Network
 from cpwl.network.network import exact_layers
+from cpwl.network.side_by_side import side_by_side
 
 __all__ = ["difference", "law_of_pattern"]
 

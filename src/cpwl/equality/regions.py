@@ -15,14 +15,14 @@ from cpwl.equality.difference import law_of_pattern
 from cpwl.equality.verdict import Apart, farther
 from cpwl.exact.integers import integer_rows, primitive
 from cpwl.exact.rational import fraction_array, to_float
-from cpwl.extract.cells import Cells, Progress, cells_of
-from cpwl.extract.pieces import Pieces, pieces_of_walk
-from cpwl.extract.subdivide import Subdivision, TooMany, essential_dimension, subdivide
-from cpwl.extract.walk import walk
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
+from cpwl.regions.cells import Cells, Progress, cells_of
+from cpwl.regions.pieces import Pieces, pieces_of_walk
+from cpwl.regions.subdivide.subdivide import Subdivision, TooMany, essential_dimension, subdivide
+from cpwl.regions.walk.walk import walk
 
 __all__ = ["Compared", "compare_on_regions", "largest_on"]
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cpwl.errors import InputError
 
-__all__ = ["as_reals", "fraction", "fraction_array", "has_floats", "is_exact_float", "to_float"]
+__all__ = ["as_reals", "fraction", "fraction_array", "has_floats", "is_exact_float", "text", "to_float"]
 
 _to_fraction = np.frompyfunc(lambda x: fraction(x), 1, 1)
 _to_float = np.frompyfunc(float, 1, 1)
@@ -121,3 +121,12 @@ def has_floats(x: Any) -> bool:
     if isinstance(x, (list, tuple, np.ndarray)):
         return any(has_floats(v) for v in x)
     return isinstance(x, (float, np.floating))
+
+
+def text(x: Fraction) -> int | str:
+    """A rational as documents write it: an integer, or "p/q".
+
+    >>> text(Fraction(4, 2)), text(Fraction(1, 3))
+    (2, '1/3')
+    """
+    return x.numerator if x.denominator == 1 else f"{x.numerator}/{x.denominator}"

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.documents.read import function_from_pieces, function_from_table, network_from_layers
+from cpwl.documents.schema import read_document
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import integer_rows
-from cpwl.formats.atomic import write_text
-from cpwl.formats.json_reader import function_from_pieces, function_from_table, network_from_layers
-from cpwl.formats.json_schema import read_document
+from cpwl.files import write_text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.parts import Laws, Mesh
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from cpwl.errors import InputError
-from cpwl.formats.chain import network_of
-from cpwl.formats.tape import Tape
 from cpwl.network.network import Network
+from cpwl.network.program.chain import network_of
+from cpwl.network.program.tape import Tape
 
 __all__ = ["from_sklearn"]
 

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cpwl.function.breakpoints import parts_of_breakpoints
 from cpwl.function.components import label_components
-from cpwl.function.doctor import examine
+from cpwl.function.doctor.examine import examine
+from cpwl.function.doctor.report import Report
 from cpwl.function.evaluate import as_points, evaluate, evaluate_exactly
-from cpwl.function.halfspaces import parts_of_pieces
-from cpwl.function.maxmin import parts_of_maxmin
-from cpwl.function.merge import merge
-from cpwl.function.oracle import parts_of_oracle
+from cpwl.function.make.breakpoints import parts_of_breakpoints
+from cpwl.function.make.maxmin import parts_of_maxmin
+from cpwl.function.make.oracle import parts_of_oracle
+from cpwl.function.make.pieces import parts_of_pieces
+from cpwl.function.make.simplices import parts_of_grid, parts_of_simplices
+from cpwl.function.merge.merge import merge
 from cpwl.function.parts import Laws, Mesh, Parts
-from cpwl.function.report import Report
-from cpwl.function.simplices import parts_of_grid, parts_of_simplices
-from cpwl.function.snap import Snapped, snap
+from cpwl.function.snap.snap import Snapped, snap
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 
 __all__ = ["CPWL"]

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.integers import primitive
 from cpwl.geometry.complex import Complex, from_cells
+from cpwl.geometry.corners import Corners
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
-from cpwl.geometry.vertices import Corners
 
 __all__ = ["complex_of"]
 

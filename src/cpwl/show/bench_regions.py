@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from cpwl.extract import extract
-from cpwl.extract.walk import walk
 from cpwl.network import Network
+from cpwl.regions.extract import extract
+from cpwl.regions.walk.walk import walk
 from cpwl.show.bench import BenchTable, Progress
 
 __all__ = ["Found", "gaussian_network", "measure_regions", "region_table"]

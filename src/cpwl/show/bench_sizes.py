@@ -19,9 +19,9 @@ from cpwl.compiler import CONSTRUCTIONS, compile
 from cpwl.errors import ConstructionError, InputError, LimitError
 from cpwl.function import CPWL
 from cpwl.function.lineality import essential_coordinates, on_coordinates
-from cpwl.function.order import Order, order_components
-from cpwl.function.rows import find_excess
-from cpwl.function.shallow import random_shallow
+from cpwl.function.make.shallow import random_shallow
+from cpwl.function.order.order import Order, order_components
+from cpwl.function.order.rows import find_excess
 from cpwl.show.bench import BenchTable, Progress
 from cpwl.show.bench_functions import convex, delaunay, grid, random_breakpoints
 

@@ -9,10 +9,10 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from cpwl.certify import checker
 from cpwl.errors import InputError
-from cpwl.formats.atomic import write_bytes
-from cpwl.function.report import point_text
+from cpwl.files import write_bytes
+from cpwl.function.doctor.report import point_text
+from cpwl.proofs.checkers import checker
 from cpwl.show.bundled import bundled_examples
 from cpwl.show.report import write_report
 from cpwl.show.row import Row, compile_example, power_of_ten

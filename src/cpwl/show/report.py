@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from cpwl.formats.atomic import write_text
-from cpwl.function.report import point_text
+from cpwl.files import write_text
+from cpwl.function.doctor.report import point_text
 from cpwl.show.pictures import curve, layer_bars, map_of_pieces
 from cpwl.show.row import Row, power_of_ten, rounded_up
 

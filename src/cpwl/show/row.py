@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from cpwl import bounds
-from cpwl.certify import checker
-from cpwl.certify.prove import Certificate, certify
 from cpwl.compiler import Compiled, compile
 from cpwl.errors import ConstructionError
 from cpwl.formats.json import save
-from cpwl.formats.onnx import from_onnx, to_onnx
+from cpwl.formats.onnx.model import from_onnx, to_onnx
 from cpwl.function import CPWL
 from cpwl.network import Sizes
+from cpwl.proofs.certify import Certificate, certify
+from cpwl.proofs.checkers import checker
 from cpwl.show.bundled import Example
 
 __all__ = [

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from cpwl.errors import InputError
-from cpwl.formats.atomic import write_bytes
+from cpwl.files import write_bytes
 from cpwl.show.bound_figures import GRID, METADATA, SHADES, STYLE
 from cpwl.show.run_times import RunTime
 

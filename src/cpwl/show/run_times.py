@@ -19,7 +19,7 @@ from rich.table import Table
 from cpwl.construct.paper import paper
 from cpwl.errors import InputError
 from cpwl.function import CPWL
-from cpwl.function.shallow import random_shallow
+from cpwl.function.make.shallow import random_shallow
 from cpwl.show.naive import naive
 
 __all__ = ["RunTime", "figure5", "measure_run_times", "run_time_table"]

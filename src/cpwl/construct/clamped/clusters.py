@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.function.triangles import Table
+from cpwl.function.bends.table import Table
 
 __all__ = ["Cluster", "Half", "Ray", "Stars", "propose"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from cpwl.geometry.binary_program import cheapest_choice
+from cpwl.search.binary_program import cheapest_choice
 
 __all__ = ["colours", "exact_cover"]
 

@@ -15,7 +15,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from cpwl.construct.clamped.clusters import Cluster, Half, Stars
-from cpwl.construct.gates.line.multiplier import crossings, rounded_up
+from cpwl.construct.gates.plane.multiplier import crossings, rounded_up
 from cpwl.exact.integers import sign
 
 __all__ = ["Bump", "Sum", "exact_bump", "fraction_of"]

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from cpwl.construct.lattice.repair import cut
 from cpwl.exact.integers import primitive, sign, unit_view
 from cpwl.function import CPWL
-from cpwl.function.piece_order import PieceOrder
+from cpwl.function.order.on_pieces import PieceOrder
+from cpwl.geometry.corners import Corners
 from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
-from cpwl.geometry.vertices import Corners
 
 __all__ = ["Part", "parts_of"]
 

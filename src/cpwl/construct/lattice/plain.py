@@ -17,9 +17,9 @@ from cpwl.construct.lattice.repair import Region, repair
 from cpwl.construct.paper import max_of_mins
 from cpwl.function import CPWL
 from cpwl.function.lineality import essential_coordinates, on_coordinates
-from cpwl.function.order import Order, Progress, order_components, value_tolerance
-from cpwl.function.piece_order import PieceOrder
-from cpwl.function.rows import RowTest
+from cpwl.function.order.on_pieces import PieceOrder
+from cpwl.function.order.order import Order, Progress, order_components, value_tolerance
+from cpwl.function.order.rows import RowTest
 from cpwl.network import Network
 
 __all__ = ["Lattice", "lattice"]

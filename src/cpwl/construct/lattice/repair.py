@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from cpwl.errors import InputError
 from cpwl.function import CPWL
-from cpwl.function.order import Order, Progress
-from cpwl.function.piece_order import PieceOrder
-from cpwl.function.report import point_text
-from cpwl.function.rows import Excess, RowTest
+from cpwl.function.doctor.report import point_text
+from cpwl.function.order.on_pieces import PieceOrder
+from cpwl.function.order.order import Order, Progress
+from cpwl.function.order.rows import Excess, RowTest
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 

@@ -21,11 +21,11 @@ from cpwl.construct.lattice.part import Part, laws_less_own, parts_of
 from cpwl.errors import InputError
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
-from cpwl.function.order import Order, Progress, value_tolerance
-from cpwl.function.piece_order import PieceOrder
-from cpwl.function.report import point_text
+from cpwl.function.doctor.report import point_text
+from cpwl.function.order.on_pieces import PieceOrder
+from cpwl.function.order.order import Order, Progress, value_tolerance
+from cpwl.geometry.corners import Corners
 from cpwl.geometry.probe import Probe
-from cpwl.geometry.vertices import Corners
 
 __all__ = ["Sides", "find_sides"]
 
@@ -45,7 +45,7 @@ class Sides:
 def find_sides(p: CPWL, output: int, order: Order, progress: Progress | None = None) -> Sides:
     """The two tables for one output, with pieces cut where they have to be.
 
-    >>> from cpwl.function.order import order_components
+    >>> from cpwl.function.order.order import order_components
     >>> p = CPWL.from_breakpoints([0, 1], [0, 1], left_slope=0, right_slope=0)
     >>> sides = find_sides(p, 0, order_components(p, 0))
     >>> sides.above.astype(int).tolist(), sides.below.astype(int).tolist()

@@ -14,8 +14,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.construct.planar.bends import PlanarBends
 from cpwl.exact.integers import ratio_view, sign
+from cpwl.function.bends.planar import PlanarBends
 
 __all__ = ["Bars", "Frame", "Sweep", "find_bars", "frames", "sweep"]
 

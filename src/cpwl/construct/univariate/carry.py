@@ -16,8 +16,8 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from cpwl.construct.profile import Profile
 from cpwl.construct.univariate.slots import Slots
+from cpwl.function.bends.profile import Profile
 
 __all__ = ["Start", "start_signs"]
 

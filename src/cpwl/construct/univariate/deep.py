@@ -12,12 +12,12 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from cpwl.construct.profile import Profile
 from cpwl.construct.univariate.carry import start_signs
 from cpwl.construct.univariate.cells import Cells, Classes, best_cells
 from cpwl.construct.univariate.slots import Bent, Slots, knots_of, rational, residuals, slots_of
 from cpwl.construct.univariate.weights import as_fractions, bent_weights, second_layer, slot_weights
 from cpwl.exact.sparse import RationalMatrix
+from cpwl.function.bends.profile import Profile
 from cpwl.network import Network
 from cpwl.network.network import ExactLayer, assemble, float_layer
 

@@ -16,8 +16,8 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from cpwl.construct.profile import Profile
 from cpwl.construct.univariate.cells import Cells
+from cpwl.function.bends.profile import Profile
 
 __all__ = ["Bent", "Slots", "deal", "knots_of", "rational", "residuals", "slots_of", "values_at_knots"]
 

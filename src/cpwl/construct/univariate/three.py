@@ -16,13 +16,13 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from cpwl.construct.profile import Profile
 from cpwl.construct.univariate.carry import start_signs
 from cpwl.construct.univariate.deep import carried, first_layer, moves
 from cpwl.construct.univariate.slots import Bent, Slots, deal, knots_of, rational, residuals, values_at_knots
 from cpwl.construct.univariate.switch import Switching
 from cpwl.construct.univariate.weights import bent_weights, second_layer, slot_weights
 from cpwl.exact.sparse import RationalMatrix
+from cpwl.function.bends.profile import Profile
 from cpwl.network import Network
 from cpwl.network.network import ExactLayer, Layer, assemble, float_layer
 

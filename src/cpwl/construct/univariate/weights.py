@@ -20,13 +20,13 @@ from flint import fmpq
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from cpwl.construct.profile import Profile
 from cpwl.construct.univariate.cells import Cells
 from cpwl.construct.univariate.slots import Bent, Slots, knots_of, rational
 from cpwl.errors import LimitError
 from cpwl.exact.integers import common_denominator, ratio_view
 from cpwl.exact.rational import to_float
 from cpwl.exact.sparse import RationalMatrix
+from cpwl.function.bends.profile import Profile
 from cpwl.network.network import ExactLayer, Layer
 
 __all__ = ["as_fractions", "bent_weights", "second_layer", "slot_weights"]

@@ -1,1 +1,0 @@
-"""Proofs that a network computes a function, and bounds for rounded weights; `checker.py` stands alone."""

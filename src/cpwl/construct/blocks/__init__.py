@@ -1,0 +1,1 @@
+"""What several constructions are built from."""

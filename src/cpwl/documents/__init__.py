@@ -1,0 +1,1 @@
+"""Functions and networks as JSON documents: written, validated, read; nothing here touches a file."""

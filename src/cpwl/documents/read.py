@@ -1,0 +1,172 @@
+"""From valid JSON documents to functions and networks: shapes checked, numbers converted exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from cpwl.errors import InputError, LimitError
+from cpwl.exact.rational import as_reals, fraction_array, has_floats
+from cpwl.exact.sparse import RationalMatrix
+from cpwl.function.cpwl import CPWL
+from cpwl.function.make.pieces import parts_of_pieces
+from cpwl.network.network import Network
+
+__all__ = ["function_from_pieces", "function_from_table", "network_from_layers"]
+
+
+def function_from_pieces(data: dict[str, Any]) -> CPWL:
+    """The function of a document with pieces; "tol", where given, is what is said there."""
+    dim, outputs, pieces = int(data["dim"]), int(data["outputs"]), data["pieces"]
+    # One piece after the other, so that a mistake is reported with the number of its piece.
+    for i, piece in enumerate(pieces):
+        _check_rows(piece, dim, f"pieces[{i}]", i)
+    gradient = [_gradient(piece["gradient"], dim, outputs, i) for i, piece in enumerate(pieces)]
+    offset = [_offset(piece["offset"], outputs, i) for i, piece in enumerate(pieces)]
+    domain = data.get("domain")
+    if domain is not None:
+        _check_rows(domain, dim, "domain", None)
+        domain = domain["A"], domain["b"]
+    rows = [piece["A"] for piece in pieces], [piece["b"] for piece in pieces]
+    tol = data.get("tol")
+    with _within_float64(data):
+        parts = parts_of_pieces(*rows, gradient, offset, domain, 1e-9 if tol is None else tol)
+    return CPWL._from_parts(parts if tol is None else replace(parts, tol=float(tol)))
+
+
+def function_from_table(data: dict[str, Any]) -> CPWL:
+    """The function of a document with points, simplices and values."""
+    dim, outputs = int(data["dim"]), int(data["outputs"])
+    points, simplices, values = data["points"], data["simplices"], data["values"]
+    for i, point in enumerate(points):
+        if len(point) != dim:
+            raise InputError(f"points[{i}] has {_count(point)}, but dim is {dim}", point=i)
+    for i, simplex in enumerate(simplices):
+        if len(simplex) != dim + 1:
+            message = f"simplices[{i}] has {_count(simplex)}, but a simplex in dimension {dim} has {dim + 1}"
+            raise InputError(message, piece=i)
+    if len(values) != len(points):
+        raise InputError(f"values has {len(values)} entries, but there are {len(points)} points")
+    rows = [_vector(value, outputs, f"values[{i}]", i) for i, value in enumerate(values)]
+    with _within_float64(data):
+        return CPWL.from_simplices(points, simplices, rows)
+
+
+def network_from_layers(data: dict[str, Any]) -> Network:
+    """The network of a document with layers: rational if it has no float in it."""
+    layers, inputs, outputs = data["layers"], int(data["inputs"]), int(data["outputs"])
+    width = inputs
+    for i, layer in enumerate(layers):
+        if layer["columns"] != width:
+            what = "inputs is" if i == 0 else f"layers[{i - 1}].rows is"
+            raise InputError(f"layers[{i}].columns is {layer['columns']}, but {what} {width}", layer=i)
+        width = int(layer["rows"])
+        if len(layer["bias"]) != width:
+            message = f"layers[{i}].bias has {_count(layer['bias'])}, but the layer has {width} rows"
+            raise InputError(message, layer=i)
+        _check_places(layer, i)
+    if width != outputs:
+        raise InputError(f"layers[{len(layers) - 1}].rows is {width}, but outputs is {outputs}")
+    rational = not any(
+        has_floats(layer["bias"]) or any(isinstance(entry[2], float) for entry in layer["entries"]) for layer in layers
+    )
+    with _within_float64(data):
+        return Network([_layer(layer, rational) for layer in layers])
+
+
+def _check_rows(rows: dict[str, Any], dim: int, name: str, piece: int | None) -> None:
+    left, right = rows["A"], rows["b"]
+    details = {} if piece is None else {"piece": piece}
+    if len(left) != len(right):
+        raise InputError(
+            f"{name}.A has {len(left)} rows and {name}.b has {_count(right)}: there must be one a row",
+            **details,
+        )
+    for j, row in enumerate(left):
+        if len(row) != dim:
+            raise InputError(f"{name}.A[{j}] has {_count(row)}, but dim is {dim}", **details)
+
+
+def _gradient(gradient: Any, dim: int, outputs: int, piece: int) -> Any:
+    name = f"pieces[{piece}].gradient"
+    if outputs == 1 and not any(isinstance(row, list) for row in gradient):
+        gradient = [gradient]
+    if len(gradient) != outputs or not all(isinstance(row, list) for row in gradient):
+        raise InputError(f"{name} must have {outputs} rows, one an output", piece=piece)
+    for j, row in enumerate(gradient):
+        if len(row) != dim:
+            raise InputError(f"{name}[{j}] has {_count(row)}, but dim is {dim}", piece=piece)
+    return gradient
+
+
+def _offset(offset: Any, outputs: int, piece: int) -> Any:
+    return _vector(offset, outputs, f"pieces[{piece}].offset", piece)
+
+
+def _vector(value: Any, outputs: int, name: str, number: int) -> Any:
+    """The numbers of one law or point, one an output; a lone number stands for a single output."""
+    vector = value if isinstance(value, list) else [value]
+    if len(vector) != outputs:
+        raise InputError(f"{name} has {_count(vector)}, but outputs is {outputs}", piece=number)
+    return vector
+
+
+def _check_places(layer: dict[str, Any], number: int) -> None:
+    rows, columns = int(layer["rows"]), int(layer["columns"])
+    seen = set()
+    for e, (i, j, _) in enumerate(layer["entries"]):
+        if not (i < rows and j < columns):
+            message = f"layers[{number}].entries[{e}] is at ({i}, {j}), outside {rows} x {columns}"
+            raise InputError(message, layer=number)
+        seen.add((i, j))
+        if len(seen) <= e:
+            message = f"layers[{number}].entries[{e}] is at ({i}, {j}), which has an entry already"
+            raise InputError(message, layer=number)
+
+
+def _layer(layer: dict[str, Any], rational: bool) -> tuple[Any, Any]:
+    shape = int(layer["rows"]), int(layer["columns"])
+    row = np.array([entry[0] for entry in layer["entries"]], dtype=np.int64)
+    column = np.array([entry[1] for entry in layer["entries"]], dtype=np.int64)
+    values = [entry[2] for entry in layer["entries"]]
+    view, exact = as_reals(values, "entries")
+    if not rational and exact is None:
+        return csr_array((view, (row, column)), shape=shape), layer["bias"]
+    weight = RationalMatrix.from_triples(row, column, fraction_array(values), shape)
+    return weight, fraction_array(layer["bias"]) if rational else layer["bias"]
+
+
+@contextmanager
+def _within_float64(data: dict[str, Any]) -> Iterator[None]:
+    """Refuse a number beyond float64, with its place in the document."""
+    try:
+        yield
+    except OverflowError:
+        raise LimitError(f"{_find_large(data, '')} is too large for float64") from None
+
+
+def _find_large(data: Any, where: str) -> str:
+    """The place of a number that has no float64 view, or "" if there is none."""
+    if isinstance(data, dict):
+        parts = ((f"{where}.{key}" if where else key, part) for key, part in data.items())
+        return next((found for name, part in parts if (found := _find_large(part, name))), "")
+    if isinstance(data, list):
+        parts = ((f"{where}[{i}]", part) for i, part in enumerate(data))
+        return next((found for name, part in parts if (found := _find_large(part, name))), "")
+    try:
+        float(Fraction(data or 0))
+    except OverflowError:
+        return where
+    except ValueError:  # a note
+        return ""
+    return ""
+
+
+def _count(numbers: list[Any]) -> str:
+    return "1 number" if len(numbers) == 1 else f"{len(numbers)} numbers"

@@ -1,0 +1,83 @@
+"""One node of an ONNX graph with its operands, and what ONNX itself computes for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from cpwl.network.program.tape import Tape, Tensor
+
+__all__ = ["Node", "NodeError", "Value", "array_of", "reference"]
+
+Value: TypeAlias = Tensor | NDArray[Any]
+
+
+class NodeError(Exception):
+    """What is wrong with the node at hand; the caller knows its name."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """One operation: `operands` are tensors, which depend on the input, constants, or None where left out."""
+
+    proto: onnx.NodeProto
+    operands: list[Value | None]
+    attributes: dict[str, Any]
+    tape: Tape
+    opset: int
+
+    def operand(self, i: int) -> Value | None:
+        """Operand number `i`, None where it is left out."""
+        return self.operands[i] if i < len(self.operands) else None
+
+    def tensor(self, i: int = 0) -> Tensor:
+        """Operand number `i`, which must depend on the input."""
+        value = self.operand(i)
+        if not isinstance(value, Tensor):
+            raise NodeError(f"needs a tensor that depends on the input as operand {i}")
+        return value
+
+    def constant(self, i: int, what: str) -> NDArray[Any]:
+        """Operand number `i`, which must be a constant, as float64."""
+        value = self.operand(i)
+        if value is None or isinstance(value, Tensor):
+            raise NodeError(f"needs a constant {what}, not one that depends on the input")
+        return reals(value)
+
+    def all_constant(self, i: int) -> NDArray[Any] | None:
+        """Operand number `i` if it is a constant."""
+        value = self.operand(i)
+        return None if isinstance(value, Tensor) else value
+
+
+def reals(value: NDArray[Any]) -> NDArray[Any]:
+    """A constant as float64, which holds float16, bfloat16, float32 and small integers exactly."""
+    return value if value.dtype == object else np.asarray(value, dtype=np.float64)
+
+
+def array_of(tensor: onnx.TensorProto) -> NDArray[Any]:
+    """The numbers of a tensor in a file."""
+    try:
+        return np.asarray(numpy_helper.to_array(tensor))
+    except Exception as error:  # bytes that do not fill the shape, unknown types: all sorts are raised
+        raise NodeError(f"has a tensor `{tensor.name}` that cannot be read: {error}") from None
+
+
+def reference(proto: onnx.NodeProto, operands: list[NDArray[Any] | None], opset: int) -> list[NDArray[Any]]:
+    """What ONNX's own reference implementation gives for the node, as arrays."""
+    given = {name: value for name, value in zip(proto.input, operands, strict=True) if name and value is not None}
+    inputs = [helper.make_tensor_value_info(name, 0, None) for name in given]
+    outputs = [helper.make_tensor_value_info(name, 0, None) for name in proto.output if name]
+    graph = helper.make_graph([proto], "node", inputs, outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    try:
+        return [np.asarray(value) for value in ReferenceEvaluator(model).run(None, given)]
+    except Exception as error:  # whatever NumPy or ONNX raise for shapes and axes that do not fit
+        shapes = ", ".join(str(value.shape) for value in given.values())
+        raise NodeError(f"does not fit operands of shapes {shapes}: {error}") from None

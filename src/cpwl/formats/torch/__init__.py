@@ -1,0 +1,1 @@
+"""PyTorch modules: networks out as `nn.Sequential`, and in again."""

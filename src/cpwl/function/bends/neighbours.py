@@ -1,0 +1,103 @@
+"""Where a function bends: pairs of neighbouring pieces with the hyperplane between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.exact.integers import primitive
+from cpwl.function.cpwl import CPWL
+from cpwl.function.doctor.twins import row_twins
+from cpwl.function.lineality import essential_coordinates, on_coordinates
+from cpwl.function.parts import Mesh
+from cpwl.geometry.facets import Hyperplanes, facets_of, hyperplanes
+from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.geometry.probe import Probe
+
+__all__ = ["Neighbours", "neighbours"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Neighbours:
+    """Pieces `one` and `two` meet in a facet on the hyperplane ``a.x = b`` of a row; `one` has ``a.x <= b``.
+
+    Every facet inside the domain is there at least once; a facet that several pieces share need not be there for
+    each of them.
+    """
+
+    one: NDArray[np.int64]
+    two: NDArray[np.int64]
+    row: NDArray[np.object_]
+
+
+def neighbours(p: CPWL) -> Neighbours:
+    """Neighbours across facets: by corners for a face-to-face table, else by a point inside each facet. Exact data.
+
+    >>> found = neighbours(CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1))
+    >>> found.one, found.two, found.row
+    (array([0]), array([1]), array([[1, 0]], dtype=object))
+    """
+    pairs = None if p.mesh is None else _mesh_neighbours(p.mesh)
+    if pairs is None:
+        return _facet_neighbours(p)
+    one, two = pairs
+    size = p.dim + 1
+    return Neighbours(one // size, two // size, p.polyhedra.integer()[one])
+
+
+def _mesh_neighbours(mesh: Mesh) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Facets (numbered simplex by simplex) that have the same corners; None if one is inside another's."""
+    corner = mesh.simplices
+    q, size = corner.shape
+    facets = np.sort(np.stack([np.delete(corner, i, axis=1) for i in range(size)], axis=1), axis=2)
+    flat = facets.reshape(q * size, size - 1)
+    order = np.lexsort(flat.T[::-1])
+    same = (flat[order][1:] == flat[order][:-1]).all(axis=1)
+    place = np.flatnonzero(same)
+    return order[place], order[place + 1]
+
+
+def _facet_neighbours(p: CPWL) -> Neighbours:
+    """Pieces whose rows are the same but for the sense of one are neighbours across it; other facets need a point."""
+    coordinates = essential_coordinates(p)
+    small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
+    stack = replace(small.polyhedra, exact=primitive(small.polyhedra.integer()))
+    planes = hyperplanes(stack, 0.0)
+    twin = row_twins(stack, planes)
+    paired = np.flatnonzero((twin >= 0) & (planes.side > 0))
+    pairs = [np.stack([stack.owner[paired], twin[paired], planes.number[paired]], axis=1)]
+    pairs.append(_across_other_facets(stack, planes, twin))
+    one, two, plane = np.unique(np.concatenate(pairs), axis=0).T
+    # A hyperplane is one row, up to its sense, also with the coordinates that were left out.
+    first = np.unique(planes.number, return_index=True)[1]
+    rows = primitive(p.polyhedra.integer()[first]) * planes.side[first, None]
+    return Neighbours(one, two, rows[plane])
+
+
+def _across_other_facets(stack: Polyhedra, planes: Hyperplanes, twin: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rows (piece on side 1, piece on side -1, hyperplane) for facets on rows without a twin."""
+    alone, owner, probe = np.flatnonzero(twin < 0), stack.owner, Probe(0.0)
+    keys = list(zip(planes.number.tolist(), planes.side.tolist(), strict=True))
+    holders: dict[tuple[int, int], list[int]] = {(keys[r][0], -keys[r][1]): [] for r in alone}
+    for i, key in zip(owner.tolist(), keys, strict=True):
+        if key in holders:
+            holders[key].append(i)
+    found = []
+    for i in np.unique(owner[alone]).tolist():
+        for facet in facets_of(stack, planes, i, probe):
+            if twin[facet.row] >= 0:
+                continue
+            h, s = keys[facet.row]
+            j = next((k for k in holders[h, -s] if _holds(stack, k, facet.point)), None)
+            if j is not None:
+                found.append((i, j, h) if s > 0 else (j, i, h))
+    return np.array(found, dtype=np.int64).reshape(len(found), 3)
+
+
+def _holds(stack: Polyhedra, j: int, x: NDArray[Any]) -> bool:
+    assert stack.exact is not None
+    own = stack.exact[stack.start[j] : stack.start[j + 1]]
+    return bool(((own[:, :-1] * x).sum(axis=1) <= own[:, -1]).all())

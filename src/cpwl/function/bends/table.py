@@ -1,0 +1,186 @@
+"""A function of two inputs as a face-to-face table of triangles on a bounded convex domain, with its lines and edges.
+
+Exact data are integers: places ``(X, Y, W)`` for the point ``(X/W, Y/W)``, forms ``(a, b, c)`` for ``a x + b y + c``.
+Their float views are in coordinates in which the domain is about the unit square, so that floats propose well anywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.errors import ConstructionError
+from cpwl.exact.integers import determinant, primitive, ratio_view, sign
+from cpwl.exact.rational import fraction_array, to_float
+from cpwl.function.cpwl import CPWL
+from cpwl.geometry.corners import Corners
+from cpwl.geometry.face_to_face import complex_of
+from cpwl.geometry.facets import trim
+from cpwl.geometry.probe import Probe
+
+__all__ = ["Table", "table_of"]
+
+Integers = NDArray[np.object_]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Triangles that meet face to face, the values at their corners, and the lines on which they have edges."""
+
+    places: Integers
+    """``(V, 3)``: the corners."""
+    triangles: NDArray[np.int64]
+    """``(q, 3)``: corner numbers."""
+    values: NDArray[np.object_]
+    """``(V, m)``: rationals."""
+    lines: Integers
+    """``(L, 3)``: primitive integer forms, first slope positive."""
+    scale: NDArray[np.object_]
+    """``(L,)``: what a form is divided by, so that its larger slope is 1 in unit coordinates."""
+    edge_line: dict[tuple[int, int], int]
+    """The line of each edge, by its two corners in order."""
+    edge_triangles: dict[tuple[int, int], tuple[int, ...]]
+    """The one or two triangles at each edge."""
+    boundary: tuple[int, ...]
+    """The lines of the domain's edges, each once."""
+    inward: tuple[int, ...]
+    """For each of them the sign that its form has in the domain."""
+    unit: Fraction
+    """The length of a unit, a power of two."""
+    points: Floats
+    """``(V, 2)``: the corners in unit coordinates."""
+    forms: Floats
+    """``(L, 3)``: ``lines / scale`` in unit coordinates."""
+    weights: Floats
+    """``(q, 3, 3)``: the barycentric coordinates of each triangle, as forms in unit coordinates."""
+
+
+def table_of(p: CPWL) -> Table:
+    """The table of an exact function of two inputs; pieces are cut into triangles that meet face to face.
+
+    >>> p = CPWL.from_grid([[0, 1], [0, 1, 2]], [[0, 0, 0], [0, 1, 2]])
+    >>> table = table_of(p)
+    >>> len(table.places), len(table.triangles), len(table.lines), len(table.boundary)
+    (6, 4, 7, 4)
+    """
+    if p.mesh is not None:
+        used, corner = np.unique(p.mesh.simplices, return_inverse=True)
+        values = p.mesh.values if p.mesh.exact_values is None else p.mesh.exact_values
+        places, number = _merged(p.mesh.corners[used])
+        first = np.unique(number, return_index=True)[1]
+        heights = fraction_array(values[used])
+        if (heights[first][number] != heights).any():
+            raise ConstructionError("two points of the table are at one place and have different values")
+        table = _table(places, number[corner.reshape(-1, 3)], heights[first])
+        if table is not None:
+            return table
+        p = replace(p, mesh=None)
+    table = _table(*_triangulated(p))
+    if table is None:
+        raise ConstructionError("the pieces do not cover a bounded convex domain face to face: see `p.doctor()`")
+    return table
+
+
+def _merged(places: Integers) -> tuple[Integers, NDArray[np.int64]]:
+    """Equal places once, and the number of each."""
+    numbers: dict[tuple[int, ...], int] = {}
+    number = np.array([numbers.setdefault(tuple(x), len(numbers)) for x in places.tolist()], dtype=np.int64)
+    return np.array(list(numbers), dtype=object), number
+
+
+def _triangulated(p: CPWL) -> tuple[Integers, NDArray[np.int64], NDArray[np.object_]]:
+    """Pieces given by half-spaces, refined until they meet face to face, as fans of triangles."""
+    probe = Probe(0.0)
+    thick = [i for i, body in enumerate(p.polyhedra) if probe.interior(body) is not None]
+    p = p if len(thick) == p.num_pieces else p.take(np.array(thick, dtype=np.int64))
+    if (np.diff(p.polyhedra.start) < 3).any():
+        raise ConstructionError("a table of triangles needs a bounded domain, and a piece is unbounded")
+    complex_, piece = complex_of(trim(p.polyhedra, 0.0))
+    if not complex_.is_bounded:
+        raise ConstructionError("a table of triangles needs a bounded domain, and a piece is unbounded")
+    places = complex_.generators
+    laws = p.laws.integer()
+    values = np.empty((len(places), p.outputs), dtype=object)
+    triangles = []
+    for cell, i in zip(complex_.faces[2].members, piece, strict=True):
+        at = np.array(cell)
+        top = laws[i][None, :, :-1] * places[at][:, None]
+        values[at] = fraction_array(top.sum(axis=2)) / (places[at][:, -1:] * laws[i][None, :, -1])
+        x = ratio_view(places[at, :2], places[at, 2:])
+        around = at[np.argsort(np.arctan2(*(x - x.mean(axis=0)).T[::-1]), kind="stable")]
+        triangles += [(around[0], around[k], around[k + 1]) for k in range(1, len(around) - 1)]
+    return places, np.array(triangles, dtype=np.int64), values
+
+
+def _table(places: Integers, triangles: NDArray[np.int64], values: NDArray[np.object_]) -> Table | None:
+    """None if the triangles do not meet face to face."""
+    area = determinant(places[triangles])
+    if (area == 0).any():
+        return None
+    turned = sign(area) < 0
+    triangles = triangles.copy()
+    triangles[turned, 1], triangles[turned, 2] = triangles[turned, 2], triangles[turned, 1].copy()
+    found: dict[tuple[int, int], list[int]] = defaultdict(list)
+    directed = set()
+    for t, (a, b, c) in enumerate(triangles.tolist()):
+        for u, v in ((a, b), (b, c), (c, a)):
+            found[(u, v) if u < v else (v, u)].append(t)
+            directed.add((u, v))
+    if len(directed) < 3 * len(triangles):  # two triangles on one side of an edge
+        return None
+    edges = np.array(list(found), dtype=np.int64)
+    lines, number = _lines(places, edges)
+    edge_line = {edge: int(k) for edge, k in zip(found, number, strict=True)}
+    boundary = sorted({edge_line[edge] for edge, own in found.items() if len(own) == 1})
+    sides = Corners(places).signs(lines[boundary])
+    inward = [1 if (row >= 0).all() else -1 if (row <= 0).all() else 0 for row in sides]
+    if 0 in inward:
+        return None
+    middle, size = _unit(places)
+    points = to_float((fraction_array(places[:, :2]) / places[:, 2:] - middle) / size)
+    scale, forms = _forms(lines, middle, size)
+    return Table(
+        places,
+        triangles,
+        values,
+        lines,
+        scale,
+        edge_line,
+        {edge: tuple(own) for edge, own in found.items()},
+        tuple(boundary),
+        tuple(inward),
+        size,
+        points,
+        forms,
+        np.linalg.inv(np.concatenate([points[triangles], np.ones((len(triangles), 3, 1))], axis=2)).transpose(0, 2, 1),
+    )
+
+
+def _lines(places: Integers, edges: NDArray[np.int64]) -> tuple[Integers, NDArray[np.int64]]:
+    """The distinct lines of edges, and the line of each edge."""
+    one, two = places[edges[:, 0]], places[edges[:, 1]]
+    rows = np.stack([one[:, i] * two[:, j] - one[:, j] * two[:, i] for i, j in ((1, 2), (2, 0), (0, 1))], axis=1)
+    signs = sign(rows[:, :2])
+    rows = primitive(rows) * np.where(signs[:, 0] != 0, signs[:, 0], signs[:, 1]).astype(object)[:, None]
+    return _merged(rows)
+
+
+def _unit(places: Integers) -> tuple[NDArray[np.object_], Fraction]:
+    """The middle of the domain, and a power of two that is about its size."""
+    x = ratio_view(places[:, :2], places[:, 2:])
+    low, high = x.min(axis=0), x.max(axis=0)
+    exponent = math.frexp(float((high - low).max()))[1]
+    return fraction_array((low + high) / 2), Fraction(2) ** exponent
+
+
+def _forms(lines: Integers, middle: NDArray[np.object_], size: Fraction) -> tuple[NDArray[np.object_], Floats]:
+    slope = np.abs(lines[:, :2]).max(axis=1)
+    scale = np.array([int(s) * size for s in slope], dtype=object)
+    exact = np.column_stack([lines[:, :2] * size, lines[:, :2] @ middle + lines[:, 2]]) / scale[:, None]
+    return scale, to_float(exact)

@@ -1,0 +1,82 @@
+"""What is wrong with a function? Jumps, overlaps, gaps, domains that are not convex, pieces without interior.
+
+And what is noteworthy: slivers, redundant rows, repeated laws, pieces that could be merged, scales.
+
+Every decision is made in rationals for exact data, and within `tol` for float data. The reasoning behind "nothing is
+wrong": if on every hyperplane the facets of the pieces on its two sides cover the same set once, up to the boundary
+of a convex domain, then the number of pieces over a point is the same everywhere inside it; so it is 1 if it is 1
+somewhere. And if neighbours agree on the hyperplane of their common facet, the function is continuous.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.function.doctor.notes import note_on_laws, note_on_planes, notes_on_scale
+from cpwl.function.doctor.on_line import is_sound_on_line
+from cpwl.function.doctor.on_mesh import examine_mesh, mesh_notes
+from cpwl.function.doctor.on_pieces import PieceDoctor
+from cpwl.function.doctor.piece_notes import piece_notes
+from cpwl.function.doctor.report import Finding, Report, point_text
+from cpwl.function.doctor.twins import is_sound_by_twins
+from cpwl.function.lineality import essential_coordinates, lift, on_coordinates
+
+if TYPE_CHECKING:
+    from cpwl.function.cpwl import CPWL
+
+__all__ = ["examine", "first_error"]
+
+
+def examine(p: CPWL, *, notes: bool = True) -> Report:
+    """All findings about `p`; without `notes` only what is wrong, pieces without interior, and overlaps.
+
+    A triangulated table whose simplices meet face to face is examined by its corners alone, in arrays. Anything
+    else is examined facet by facet with linear programs, in as many dimensions as the function depends on; on a
+    line, and where whole hyperplanes cut the space, the rows themselves may prove that nothing is wrong.
+    """
+    if p.mesh is not None:
+        findings = examine_mesh(p)
+        if findings is not None:
+            return Report.of(findings + (mesh_notes(p) if notes else []))
+    coordinates = essential_coordinates(p)
+    small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
+    if not notes and (is_sound_on_line(small) or is_sound_by_twins(small)):
+        return Report.of([])
+    doctor = PieceDoctor(small)
+    findings = doctor.findings()
+    if notes and doctor.solid:
+        findings = findings + piece_notes(doctor)
+    if small is not p:
+        findings = [_lifted(f, coordinates, p.dim) for f in findings]
+    if notes and doctor.solid:
+        rows = np.array([f.row for facets in doctor.facets.values() for f in facets], dtype=np.int64)
+        findings += note_on_laws(p, np.array(doctor.solid, dtype=np.int64))
+        findings += note_on_planes(p, rows, doctor.planes.number[rows])
+        findings += notes_on_scale(p)
+    return Report.of(findings)
+
+
+def first_error(p: CPWL) -> Finding | None:
+    """Something that is wrong with `p`, not the worst but the first to be found; None if nothing is wrong."""
+    if p.mesh is not None:
+        findings = examine_mesh(p)
+        if findings is not None:
+            return findings[0] if findings else None
+    coordinates = essential_coordinates(p)
+    small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
+    sound = is_sound_on_line(small) or is_sound_by_twins(small)
+    error = None if sound else PieceDoctor(small).first_error()
+    if small is p:
+        return error
+    return None if error is None else _lifted(error, coordinates, p.dim)
+
+
+def _lifted(finding: Finding, coordinates: NDArray[np.int64], dim: int) -> Finding:
+    point = None if finding.point is None else lift(finding.point, coordinates, dim)
+    message = finding.message
+    if finding.point is not None and point is not None:
+        message = message.replace(point_text(finding.point), point_text(point))
+    return Finding(finding.kind, finding.severity, message, finding.pieces, point, finding.size)

@@ -1,0 +1,155 @@
+"""What is noteworthy about a function, though nothing is wrong with it: each note with a size and what to do."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from cpwl.function.components import label_maps
+from cpwl.function.doctor.report import Finding, Kind, point_text
+
+if TYPE_CHECKING:
+    from cpwl.function.cpwl import CPWL
+
+__all__ = ["note", "note_on_laws", "note_on_planes", "note_on_slivers", "notes_on_scale", "some"]
+
+_NEAR = 1e-6  # hyperplanes closer than this, relative, but not equal, are worth a look
+_THIN = 1e-6  # pieces this many times longer than wide, too
+_HUGE = 1e300
+_SPREAD = 1e8  # and numbers of one kind that are this many times apart
+
+
+def note(kind: Kind, message: str, pieces: tuple[int, ...], point: NDArray[Any] | None, size: float) -> Finding:
+    """A finding that is no error."""
+    return Finding(kind, "note", message, pieces, point, float(size))
+
+
+def some(numbers: NDArray[np.int64] | list[int], limit: int = 8) -> str:
+    """Numbers in a sentence, the first few of them.
+
+    >>> some([3]), some([3, 4, 7]), some(list(range(20)), 3)
+    ('3', '3, 4 and 7', '0, 1, 2, ...')
+    """
+    texts = [str(int(v)) for v in numbers[: limit + 1]]
+    if len(texts) > limit:
+        return ", ".join(texts[:limit]) + ", ..."
+    return texts[0] if len(texts) == 1 else ", ".join(texts[:-1]) + f" and {texts[-1]}"
+
+
+def note_on_laws(p: CPWL, solid: NDArray[np.int64]) -> list[Finding]:
+    """The number of distinct laws, where it is smaller than the number of pieces (those with interior)."""
+    label = label_maps(p.component[solid])
+    distinct, first, count = np.unique(label, return_index=True, return_counts=True)
+    if len(distinct) == len(solid):
+        return []
+    most = solid[label == distinct[np.argmax(count)]]
+    leader = solid[first[label]]
+    apart = float(np.abs(p.laws.coefficients()[solid] - p.laws.coefficients()[leader]).max())
+    message = f"{len(solid)} pieces but {len(distinct)} laws: pieces {some(most)} follow one law"
+    message += f", up to {apart:.2g} in a coefficient; try `p.snap()`." if apart else "."
+    if p.mesh is not None:
+        message += " `p.merge()` merges those that have a convex union."
+    return [note("repeated laws", message, tuple(most.tolist()), None, len(solid) - len(distinct))]
+
+
+def note_on_slivers(
+    pieces: NDArray[np.int64], extent: NDArray[np.float64], width: NDArray[np.float64], middle: NDArray[np.float64]
+) -> list[Finding]:
+    """Pieces that are very much longer than wide; `width` is that of the largest ball, or box, inside."""
+    aspect = extent / np.maximum(width, extent / _HUGE)
+    thin = np.flatnonzero(aspect > 1 / _THIN)
+    if len(thin) == 0:
+        return []
+    thin = thin[np.argsort(-aspect[thin], kind="stable")]
+    worst = thin[0]
+    who = f"piece {pieces[worst]} is a sliver"
+    if len(thin) > 1:
+        who = f"{len(thin)} pieces are slivers: {some(pieces[thin])}. The worst, {pieces[worst]}, is"
+    message = (
+        f"{who} {aspect[worst]:.2g} times as long as wide, around x = {point_text(middle[worst])}. If it comes from "
+        f"rounding, leave it out, or move its corners together."
+    )
+    return [note("sliver", message, tuple(pieces[thin].tolist()), middle[worst], aspect[worst])]
+
+
+def note_on_planes(p: CPWL, rows: NDArray[np.int64], number: NDArray[np.int64] | None) -> list[Finding]:
+    """Facets on hyperplanes that are nearly equal, but not within `tol`.
+
+    `rows` are those of facets, `number` the hyperplanes that they lie on. Without it equal hyperplanes must have equal
+    floats, up to the sign, as they do in a mesh.
+    """
+    view = _normalised(p.polyhedra.A[rows], p.polyhedra.b[rows])
+    alike = np.unique(view, axis=0, return_inverse=True)[1].ravel() if number is None else number
+    first = np.unique(alike, return_index=True)[1]
+    if len(first) < 2:
+        return []
+    nearest = cKDTree(view[first]).query(view[first], k=[2], distance_upper_bound=_NEAR)
+    distance, other = (np.asarray(found).ravel() for found in nearest)
+    near = np.flatnonzero(np.isfinite(distance))
+    if len(near) == 0:
+        return []
+    k = near[np.argmin(distance[near])]
+    owner = p.polyhedra.owner[rows[first]]
+    i, j = sorted((int(owner[k]), int(owner[other[k]])))
+    gap = float(distance[k])
+    advice = "pass a larger `tol`, or try `p.snap()`" if p.tol else "write them alike"
+    message = (
+        f"{len(near)} hyperplanes of facets nearly coincide with another one; the closest, of pieces {i} and {j}, "
+        f"differ by {gap:.2g}, relative. If they are meant to be equal, {advice}."
+    )
+    return [note("nearly parallel facets", message, (i, j), None, gap)]
+
+
+def _normalised(A: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Hyperplanes as points of which the distance means something; the two signs of a row are one point."""
+    with np.errstate(over="ignore"):
+        view = np.column_stack([A, b]) / np.abs(A).max(axis=1, keepdims=True)
+        view = np.clip(view / np.linalg.norm(view[:, :-1], axis=1, keepdims=True), -1e300, 1e300)
+    view[:, -1] /= max(1.0, np.abs(view[:, -1]).max(initial=0.0))
+    generic = np.cos(1.0 + np.arange(A.shape[1]) * 2.3)
+    return np.asarray(view * np.where(view[:, :-1] @ generic < 0, -1, 1)[:, None])
+
+
+def notes_on_scale(p: CPWL) -> list[Finding]:
+    """Numbers of one kind that are very far apart; for float data anything below `tol` is nothing."""
+    owner = p.polyhedra.owner
+    pieces = np.arange(p.num_pieces)
+    slopes = np.abs(p.laws.gradient).max(axis=(1, 2))
+    found = _spread("slopes", slopes, pieces, p.tol, "rescale the inputs or the outputs")
+    if p.mesh is not None:
+        used = np.unique(p.mesh.simplices)
+        corner = np.abs(p.mesh.points[used])
+        holder = np.zeros(len(p.mesh.points), dtype=np.int64)
+        holder[p.mesh.simplices[::-1]] = pieces[::-1, None]
+        places = np.repeat(holder[used], p.dim)
+        return found + _spread("coordinates", corner.ravel(), places, p.tol, "move the origin, or rescale the inputs")
+    if len(owner) == 0:
+        return found
+    norms = np.abs(p.polyhedra.A).max(axis=1)
+    with np.errstate(over="ignore"):
+        distances = np.minimum(np.abs(p.polyhedra.b) / norms, _HUGE)
+    found += _spread("coordinates", distances, owner, p.tol, "move the origin, or rescale the inputs")
+    found += _spread("sizes of rows", norms, owner, 0.0, "divide each row by its largest coefficient")
+    shares = np.abs(p.polyhedra.A) / norms[:, None]
+    best = shares.argmax(axis=0)
+    columns = shares[best, np.arange(p.dim)]
+    return found + _spread("weights of the inputs", columns, owner[best], 0.0, "measure the inputs in like units")
+
+
+def _spread(what: str, sizes: NDArray[np.float64], pieces: NDArray[np.int64], tol: float, advice: str) -> list[Finding]:
+    seen = np.flatnonzero(sizes > tol * sizes.max(initial=0.0))
+    if len(seen) == 0:
+        return []
+    low, high = seen[np.argmin(sizes[seen])], seen[np.argmax(sizes[seen])]
+    if sizes[high] / _SPREAD <= sizes[low]:
+        return []
+    message = (
+        f"the {what} spread from {sizes[low]:.2g} (piece {pieces[low]}) to {sizes[high]:.2g} (piece {pieces[high]}): "
+        f"floats lose digits there. {advice[0].upper()}{advice[1:]}."
+    )
+    ratio = math.exp(min(math.log(sizes[high]) - math.log(sizes[low]), math.log(_HUGE)))
+    return [note("scale", message, (int(pieces[low]), int(pieces[high])), None, ratio)]

@@ -1,0 +1,142 @@
+"""Which pieces of one law touch across a facet, and do they cover it?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from cpwl.function.parts import Mesh
+from cpwl.geometry.facet_cover import FacetCover
+from cpwl.geometry.facets import Facet, Hyperplanes
+from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.geometry.probe import Probe
+
+__all__ = ["Contacts", "Key", "facets_of_simplex"]
+
+Key = tuple[int, int]
+"""A hyperplane and the side of it that a row allows."""
+
+
+class Contacts:
+    """Contacts between pieces with one label: each facet's neighbours, and whether they cover all of it.
+
+    `facets` has those of every piece that counts. For exact data the stack must carry its integers. Facets of a
+    mesh that have the same corners touch without a question; everything else is asked of linear programs, though
+    only where hyperplane and label are the same.
+    """
+
+    def __init__(
+        self,
+        polyhedra: Polyhedra,
+        planes: Hyperplanes,
+        label: NDArray[np.int64],
+        facets: dict[int, list[Facet]],
+        probe: Probe,
+        mesh: Mesh | None = None,
+    ) -> None:
+        self.cover = FacetCover(polyhedra, planes, probe)
+        self.probe = probe
+        self.facets: dict[int, dict[Key, Facet]] = {
+            i: {(int(planes.number[f.row]), int(planes.side[f.row])): f for f in own} for i, own in facets.items()
+        }
+        self.neighbours: dict[tuple[int, Key], set[int]] = defaultdict(set)
+        self.edges: list[list[tuple[int, int]]] = []
+        """Pairs of pieces that touch, in one list for each hyperplane and label."""
+        self._whole: dict[tuple[int, Key], bool] = {}
+        place: dict[tuple[int, int], dict[int, list[int]]] = defaultdict(lambda: {1: [], -1: []})
+        for i, own in self.facets.items():
+            for h, s in own:
+                place[h, int(label[i])][s].append(i)
+        twins = {} if mesh is None else _twins(mesh)
+        for (h, _), sides in sorted(place.items()):
+            if sides[1] and sides[-1]:
+                self._meet(h, sides[1], sides[-1], twins)
+                self.edges.append([(i, j) for i in sides[1] for j in sorted(self.neighbours.get((i, (h, 1)), ()))])
+
+    def regions(self) -> list[list[int]]:
+        """The pieces in connected sets of two and more."""
+        pairs = np.array([edge for edges in self.edges for edge in edges], dtype=np.int64).reshape(-1, 2)
+        pieces, place = np.unique(pairs, return_inverse=True)
+        one, two = place.reshape(-1, 2).T
+        graph = coo_array((np.ones(len(one)), (one, two)), shape=(len(pieces), len(pieces)))
+        region = connected_components(graph, directed=False)[1]
+        order = np.argsort(region, kind="stable")
+        ends = np.flatnonzero(np.diff(region[order])) + 1
+        return [part.tolist() for part in np.split(pieces[order], ends) if len(part)]
+
+    def is_covered(self, i: int, key: Key) -> bool:
+        """Whether the neighbours of a facet cover all of it."""
+        if (i, key) not in self._whole:
+            near = sorted(self.neighbours.get((i, key), ()))
+            self._whole[i, key] = bool(near) and self.cover.uncovered(self.facets[i][key], near) is None
+        return self._whole[i, key]
+
+    def _meet(self, h: int, one: list[int], two: list[int], twins: dict[int, int]) -> None:
+        """Finds the contacts between pieces on the two sides of one hyperplane."""
+        left, there = [], set(two)
+        for i in one:
+            j = twins.get(self.facets[i][h, 1].row)
+            if j is not None and j in there:
+                self._touch(h, i, j)
+                self._whole[i, (h, 1)] = self._whole[j, (h, -1)] = True
+            else:
+                left.append(i)
+        right = [j for j in two if (j, (h, -1)) not in self._whole]
+        if left and right:
+            sure = self._holding(h, left, right, 1) | self._holding(h, right, left, -1).T
+            for a, i in enumerate(left):
+                for b, j in enumerate(right):
+                    if sure[a, b] or (not self._apart(i, j, h) and self._share(h, i, j)):
+                        self._touch(h, i, j)
+
+    def _touch(self, h: int, i: int, j: int) -> None:
+        self.neighbours[i, (h, 1)].add(j)
+        self.neighbours[j, (h, -1)].add(i)
+
+    def _apart(self, i: int, j: int, h: int) -> bool:
+        """Whether another hyperplane has the two on its two sides, too: then they share no facet."""
+        return any((g, -s) in self.facets[j] for g, s in self.facets[i] if g != h)
+
+    def _share(self, h: int, i: int, j: int) -> bool:
+        contact = self.cover.body(self.facets[i][h, 1], [j])
+        return self.probe.interior(contact, on=[0]) is not None
+
+    def _holding(self, h: int, ask: list[int], hold: list[int], side: int) -> NDArray[np.bool_]:
+        """``[i, j]``: whether the point of facet `ask[i]` is, by a margin, inside `hold[j]`: then they touch."""
+        points = np.array([np.asarray(self.facets[i][h, side].point, dtype=np.float64) for i in ask])
+        rows = [[f.row for key, f in self.facets[j].items() if key[0] != h] for j in hold]
+        stack, lengths = np.array([r for own in rows for r in own], dtype=np.int64), [len(own) for own in rows]
+        A, b = self.cover.polyhedra.A[stack], self.cover.polyhedra.b[stack]
+        margin = max(1e-6, 100 * self.probe.tol)
+        bad = b - points @ A.T <= margin * (np.abs(points) @ np.abs(A).T + np.abs(b))
+        owner = np.repeat(np.arange(len(hold)), lengths)
+        outside = np.zeros((len(ask), len(hold)), dtype=np.int64)
+        np.add.at(outside.T, owner, bad.T)
+        return np.asarray(outside == 0)
+
+
+def facets_of_simplex(mesh: Mesh, i: int) -> list[Facet]:
+    """All rows of a simplex are facets, row `k` the one without corner `k`."""
+    size = mesh.simplices.shape[1]
+    points = mesh.points[mesh.simplices[i]]
+    middle = (points.sum(axis=0) - points) / (size - 1)
+    return [Facet(i, i * size + k, middle[k]) for k in range(size)]
+
+
+def _twins(mesh: Mesh) -> dict[int, int]:
+    """For each row of a mesh's simplices the simplex with the same facet, if there is exactly one."""
+    size = mesh.simplices.shape[1]
+    facets = np.stack([np.delete(mesh.simplices, k, axis=1) for k in range(size)], axis=1).reshape(-1, size - 1)
+    facets = np.sort(facets, axis=1)
+    order = np.lexsort(facets.T[::-1])
+    same = (facets[order][1:] == facets[order][:-1]).all(axis=1)
+    alone = np.concatenate([[True], ~same, [True]])
+    first = np.flatnonzero(alone[:-2] & ~alone[1:-1] & alone[2:]) if len(same) else np.zeros(0, dtype=np.int64)
+    one, two = order[first], order[first + 1]
+    pairs: Iterable[tuple[int, int]] = zip(one.tolist(), two.tolist(), strict=True)
+    return {row: other // size for a, b in pairs for row, other in ((a, b), (b, a))}

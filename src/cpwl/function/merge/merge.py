@@ -1,0 +1,102 @@
+"""Fewer pieces for the same function: pieces of one law whose union is convex become one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.function.components import label_maps
+from cpwl.function.lineality import essential_coordinates, on_coordinates
+from cpwl.function.merge.contacts import Contacts, facets_of_simplex
+from cpwl.function.merge.convex_union import Body, Group, Merger
+from cpwl.function.parts import Mesh, Parts
+from cpwl.geometry.facets import Facet, Hyperplanes, facets_of, hyperplanes, redundant_rows
+from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.geometry.probe import Probe
+
+if TYPE_CHECKING:
+    from cpwl.function.cpwl import CPWL
+
+__all__ = ["merge", "plan_merge"]
+
+
+def merge(p: CPWL) -> CPWL:
+    """The same function in fewer pieces, or `p` itself if no pieces can be merged.
+
+    Exactly for exact data. For float data a row bounds a piece within `tol`, relative, and the law of the first
+    piece stands for those of its component.
+
+    >>> from cpwl import CPWL
+    >>> p = CPWL.from_pieces([[[1]], [[-1], [1]], [[-1]]], [[0], [0, 2], [-2]], [[0], [1], [1]], [0, 0, 0])
+    >>> merge(p).num_pieces
+    2
+    """
+    coordinates = essential_coordinates(p)
+    small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
+    polyhedra = replace(small.polyhedra, exact=small.polyhedra.integer()) if p.tol == 0 else small.polyhedra
+    planes, probe, label = hyperplanes(polyhedra, p.tol), Probe(p.tol, polyhedra.unit()), label_maps(p.component)
+    facets: dict[int, list[Facet]] = {}
+    # A loop over pieces: each takes linear programs of its own, unless it is a simplex.
+    for i in _with_neighbours(polyhedra.owner, planes.number, planes.side, label):
+        if p.mesh is not None:
+            facets[i] = facets_of_simplex(p.mesh, i)
+        elif probe.interior(polyhedra[i]) is not None:
+            facets[i] = facets_of(polyhedra, planes, i, probe)
+    groups = plan_merge(polyhedra, planes, label, facets, probe, p.mesh)
+    return _merged(p, groups) if groups else p
+
+
+def plan_merge(
+    polyhedra: Polyhedra,
+    planes: Hyperplanes,
+    label: NDArray[np.int64],
+    facets: dict[int, list[Facet]],
+    probe: Probe,
+    mesh: Mesh | None = None,
+) -> list[Group]:
+    """The groups of two and more pieces that become one, by their first members.
+
+    `label` is equal where the law is; `facets` has those of every piece that may be merged. For exact data the stack
+    must carry its integers.
+    """
+    every = np.array([(f.piece, f.row) for own in facets.values() for f in own], dtype=np.int64).reshape(-1, 2)
+    owner, row = every.T
+    near = _with_neighbours(owner, planes.number[row], planes.side[row], label)
+    contacts = Contacts(polyhedra, planes, label, {i: facets[i] for i in near}, probe, mesh)
+    bodies = {}
+    for i in near:
+        loose = frozenset[int]()
+        if probe.tol:
+            redundant = {r for r, _ in redundant_rows(polyhedra, planes, facets[i], probe)}
+            rows = range(int(polyhedra.start[i]), int(polyhedra.start[i + 1]))
+            loose = frozenset(rows) - redundant - {f.row for f in facets[i]}
+        bodies[i] = Body((i,), contacts.facets[i], loose, None if mesh is None else mesh.simplices[i])
+    return Merger(polyhedra, planes, contacts, bodies, probe, mesh).run()
+
+
+def _with_neighbours(
+    owner: NDArray[np.int64], number: NDArray[np.int64], side: NDArray[np.int64], label: NDArray[np.int64]
+) -> list[int]:
+    """The pieces with a row on a hyperplane that has a row of the same label on its other side."""
+    place = number * (label.max(initial=0) + 1) + label[owner]
+    both = np.intersect1d(place[side > 0], place[side < 0])
+    return [int(i) for i in np.unique(owner[np.isin(place, both)])]
+
+
+def _merged(p: CPWL, groups: list[Group]) -> CPWL:
+    """The function with each group as one piece, in the place of its first member."""
+    start = p.polyhedra.start
+    rows = {i: np.arange(start[i], start[i + 1]) for i in range(p.num_pieces)}
+    for group in groups:
+        rows[group.members[0]] = np.array(group.rows, dtype=np.int64)
+        for i in group.members[1:]:
+            del rows[i]
+    chosen = np.concatenate(list(rows.values())).astype(np.int64)
+    first = np.cumsum([0, *(len(r) for r in rows.values())], dtype=np.int64)
+    exact = None if p.polyhedra.exact is None else p.polyhedra.exact[chosen]
+    polyhedra = Polyhedra(p.polyhedra.A[chosen], p.polyhedra.b[chosen], first, exact)
+    laws = p.laws.take(np.array(list(rows), dtype=np.int64))
+    return type(p)._from_parts(Parts(polyhedra, laws, p.domain, p.tol))

@@ -1,0 +1,100 @@
+"""Which components stay above, and which below, the function on each piece.
+
+``above[i, m]`` says ``f_m >= p`` on piece `i` (the paper's set `A_i`), ``below[i, m]`` says ``f_m <= p`` there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.function import CPWL
+from cpwl.function.order.at_generators import order_at_generators
+from cpwl.function.order.on_mesh import mesh_signs
+from cpwl.function.order.on_pieces import PieceOrder
+from cpwl.function.parts import Mesh
+from cpwl.geometry.generators import generators
+from cpwl.limits import check_memory
+
+__all__ = ["Order", "Progress", "order_components", "value_tolerance"]
+
+Progress = Callable[[int, int, str], None]
+_BLOCK = 1 << 22  # signs in one temporary array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Order:
+    """The two relations between pieces and components of one output, and the LPs that were needed."""
+
+    above: NDArray[np.bool_]
+    below: NDArray[np.bool_]
+    solves: int
+
+
+def value_tolerance(p: CPWL, output: int) -> float:
+    """What counts as equal values for float data: `tol` times the size of the terms of ``g.x + o``.
+
+    For exact data it is the integer 0, which rounds nothing that it is added to.
+    """
+    if p.tol == 0:
+        return 0
+    slopes = np.abs(p.laws.gradient[:, output]).max(axis=0, initial=0.0)
+    reach = np.abs(p.polyhedra.b / np.abs(p.polyhedra.A).max(axis=1)).max(initial=0.0)
+    return float(p.tol * (slopes.sum() * reach + np.abs(p.laws.offset[:, output]).max(initial=0.0)))
+
+
+def order_components(
+    p: CPWL, output: int, *, executor: Executor | None = None, progress: Progress | None = None
+) -> Order:
+    """Decides both relations for every piece and component of one output (step 5 of Algorithm 1).
+
+    The corners of a simplex decide everything on it, so a triangulated table needs no linear program; nor do exact
+    pieces with few rows, which are decided at their corners and rays. Other pieces are decided one at a time; an
+    `executor` shares them out, and the result does not depend on it.
+    """
+    count = int(p.component[:, output].max()) + 1
+    check_memory(
+        2.0 * p.num_pieces * count,
+        f"comparing {count:,} components on {p.num_pieces:,} pieces",
+        'Use construction="gates", which compares neighbours only.',
+    )
+    if p.mesh is not None:
+        return _order_on_mesh(p, p.mesh, output, count, progress)
+    work = PieceOrder.of(p, output, value_tolerance(p, output))
+    if p.tol:
+        left = np.arange(p.num_pieces)
+        above = np.zeros((p.num_pieces, len(work.laws)), dtype=bool)
+        below = np.zeros_like(above)
+    else:
+        spanned = generators(p.polyhedra)
+        above, below = order_at_generators(work.laws, work.component, spanned)
+        left = np.flatnonzero(~spanned.known)
+    done, solves = p.num_pieces - len(left), 0
+    blocks = np.array_split(left, min(len(left), 64)) if len(left) else []
+    answers = map(work, blocks) if executor is None else executor.map(work, blocks)
+    for block, (over, under, count) in zip(blocks, answers, strict=True):
+        above[block], below[block] = over, under
+        done, solves = done + len(block), solves + count
+        if progress is not None:
+            progress(done, p.num_pieces, "ordering components")
+    return Order(above, below, solves)
+
+
+def _order_on_mesh(p: CPWL, mesh: Mesh, output: int, count: int, progress: Progress | None) -> Order:
+    """The order at the corners of simplices, some components at a time."""
+    above = np.ones((p.num_pieces, count), dtype=bool)
+    below = np.ones_like(above)
+    step = max(1, _BLOCK // len(mesh.points))
+    for first in range(0, count, step):
+        some = slice(first, first + step)
+        signs = mesh_signs(p, output, some)
+        for corner in mesh.simplices.T:
+            above[:, some] &= signs.T[corner] >= 0
+            below[:, some] &= signs.T[corner] <= 0
+        if progress is not None:
+            progress(min(first + step, count), count, "ordering components")
+    return Order(above, below, 0)

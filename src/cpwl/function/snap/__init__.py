@@ -1,0 +1,1 @@
+"""A nearby exactly consistent function for float data."""

@@ -1,0 +1,1 @@
+"""Proofs that a network computes a function: provers guess, stand-alone checkers decide."""

@@ -1,0 +1,1 @@
+"""From weights to documents: each prover guesses a proof of one kind."""

@@ -1,0 +1,122 @@
+"""Proofs of kind "bends", for networks of hinges and gates: the hints, and the verdict of the checker on them.
+
+Above the first hidden layer each neuron is a gate, ``relu(Y) = [l > 0] Y`` for a plane `l`, or a carry, ``Y >= 0``.
+Which of them it is, and on which plane, is guessed from values in floats; that it is so, and that the network then has
+the function's bends, is decided by the stand-alone checker, in rationals. See docs/proof.md.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.documents.write import function_document, network_document
+from cpwl.exact.integers import primitive, sign
+from cpwl.function import CPWL
+from cpwl.geometry.corners import corners
+from cpwl.network import Network
+from cpwl.network.network import exact_layers
+from cpwl.proofs.checkers.checker import Refused, check
+from cpwl.proofs.provers.guess import guess_roles, points_in, role_documents
+
+__all__ = ["NotProved", "places_in", "prove_bends"]
+
+Integers = NDArray[np.object_]
+_FAR = (0, 3, 9, 20, 40, 80)  # powers of ten: an error of 1e-30 in a slope is seen far out
+
+
+class NotProved(Exception):
+    """The checker refuses the proof; `points` are places where network and function may differ."""
+
+    def __init__(self, message: str, points: list[Any]) -> None:
+        super().__init__(message)
+        self.points = points
+
+
+def prove_bends(p: CPWL, network: Network) -> dict[str, Any]:
+    """The proof document that `network` equals `p` on every piece.
+
+    Raises `NotRecognised` for a neuron that looks neither like a gate nor like a carry, and `NotProved` where the
+    checker does not accept what was found.
+
+    >>> network = Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])])
+    >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
+    >>> prove_bends(p, network)["planes"]
+    [[1, 0]]
+    """
+    points = points_in(p)
+    first = _first_planes(network)
+    planes = _distinct(np.concatenate([first, _facets(p)])) if len(network.layers) > 2 else first
+    roles, planes = guess_roles(network, planes, points)
+    domain = _domain(p, points) if roles else planes[:0]
+    document: dict[str, Any] = {"format": "cpwl-proof", "version": 1, "kind": "bends", "inputs": p.dim}
+    document |= {"planes": planes.tolist(), "limits": domain.tolist(), "roles": [], "error_bound": 0}
+    document["roles"] = role_documents(roles, range(len(domain)))
+    try:
+        check(function_document(p), network_document(network), document)
+    except Refused as reason:
+        raise NotProved(str(reason), places_in(str(reason), points)) from None
+    return document
+
+
+def _first_planes(network: Network) -> Integers:
+    """Where the neurons of the first layer begin: integer rows ``(a, c)`` for ``a.x + c = 0``."""
+    weight, bias = exact_layers(network)[0]
+    rows = np.column_stack([weight.toarray(), bias])
+    slanted = rows[(rows[:, :-1] != 0).any(axis=1)]
+    whole = [[int(v * math.lcm(*(x.denominator for x in row))) for v in row] for row in slanted]
+    return _distinct(primitive(np.array(whole, dtype=object).reshape(slanted.shape)))
+
+
+def _facets(p: CPWL) -> Integers:
+    """The rows of all pieces as planes."""
+    rows = primitive(p.polyhedra.integer())
+    return _distinct(np.concatenate([rows[:, :-1], -rows[:, -1:]], axis=1))
+
+
+def _distinct(rows: Integers) -> Integers:
+    """Each plane once, whatever its sign, its first slope positive, in order."""
+    signs = [next((int(s) for s in row if s), 1) for row in sign(rows[:, :-1])]
+    kept = dict.fromkeys(tuple(s * v for v in row) for s, row in zip(signs, rows.tolist(), strict=True))
+    return np.array(list(kept), dtype=object).reshape(len(kept), rows.shape[1])
+
+
+def _domain(p: CPWL, points: NDArray[np.float64]) -> Integers:
+    """The rows ``(a, b)`` of pieces that hold on all pieces: those of the domain, if it is convex."""
+    if p.mesh is not None:
+        places = p.mesh.corners[np.unique(p.mesh.simplices)]
+    else:
+        found = [corners(body.integer()) for body in p.polyhedra]
+        if any(extreme is None for extreme in found):
+            return np.zeros((0, p.dim + 1), dtype=object)
+        places = np.concatenate([extreme.places for extreme in found if extreme is not None])
+    rows = _once(p)
+    view = rows.astype(np.float64)
+    likely = (points @ view[:, :-1].T <= view[:, -1] + 1e-9 * np.abs(view).max(axis=1)).all(axis=0)
+    rows = rows[likely]
+    above = np.concatenate([-rows[:, :-1], rows[:, -1:]], axis=1)
+    holds = [(sign(places.dot(row)) >= 0).all() for row in above]
+    kept: Integers = rows[np.array(holds, dtype=bool)]
+    return kept
+
+
+def _once(p: CPWL) -> Integers:
+    rows = list(dict.fromkeys(map(tuple, primitive(p.polyhedra.integer()).tolist())))
+    return np.array(rows, dtype=object).reshape(len(rows), p.dim + 1)
+
+
+def places_in(message: str, points: NDArray[np.float64]) -> list[Any]:
+    """The point that the checker names, or points far out in the direction that it names."""
+    found = re.search(r" at (x =|the end of) \[([^]]*)\]", message)
+    if found is None:
+        return []
+    x = [Fraction(v) for v in re.findall(r"-?\d+(?:/\d+)?", found[2])]
+    if found[1] == "x =":
+        return [x]
+    starts = [[Fraction(v) for v in row] for row in points[:: max(1, len(points) // 8)]]
+    return [[a + 10**k * v for a, v in zip(start, x, strict=True)] for k in _FAR for start in starts]

@@ -1,0 +1,320 @@
+"""Reads an expression of maxima and minima off the weights of a network, and proves that it is the function.
+
+What each neuron reads is written in inputs and atoms, ReLUs of such forms. A maximum is ``u + s(v - u)``: so in the
+form of a value the atom that was made last says which maximum or minimum it is, and of what. Neurons that only carry
+a value past a layer are at least 0 wherever they are looked at. Nothing here is trusted: the stand-alone checker does
+the same with proof, and this file ends by asking it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.exact.integers import primitive
+from cpwl.exact.rational import text
+from cpwl.function import CPWL
+from cpwl.function.lineality import lift
+from cpwl.function.order.order import Progress
+from cpwl.geometry.probe import Probe
+from cpwl.network import Network
+from cpwl.network.network import exact_layers
+from cpwl.proofs.checkers import checker, expression_checker
+from cpwl.proofs.provers.maxmin import MaxMinProof, OutputProof, Shortfall
+from cpwl.proofs.provers.recover import NotRecognised
+from cpwl.proofs.provers.restore import restore
+from cpwl.proofs.rounding import Box
+
+__all__ = ["prove_expression", "restored"]
+
+Form = dict[int, Fraction | int]
+Table = NDArray[np.object_]
+_SAMPLES = 20_000
+_TRIES = 20_000  # atoms to try as the last one, over all forms
+_ROUNDS = 20  # of reading the network
+_DEEPEST = 64  # cuts that led to one region
+
+
+def prove_expression(
+    p: CPWL, network: Network, tables: list[Table], box: Box | None, progress: Progress | None = None
+) -> tuple[Fraction, dict[str, Any]]:
+    """The bound that is proved, 0 for exact data, and the proof; `NotRecognised` or `Shortfall` if there is none."""
+    number = _numbers(tables)
+    ends = None if box is None else list(zip(box.low, box.high, strict=True))
+    layers = [_rows(layer) for layer in exact_layers(network)]
+    on = _always_on(p, network, bounded=box is not None)
+    reader, outputs = _read(layers, number, ends, on, p.dim)
+    whole = MaxMinProof(p, tables, None, progress)
+    claims = [_Claim(whole, o, tables[o], number, reader.values, outputs[o]) for o in range(p.outputs)]
+    below, reach = ([claim.trees(side) for claim in claims] for side in (1, -1))
+    document = {
+        "format": "cpwl-proof",
+        "version": 1,
+        "kind": "expression",
+        "inputs": p.dim,
+        "error_bound": text(whole.shortfall),
+        "components": [[text(Fraction(v)) for v in law] for law in number],
+        "values": [[kind, u, v] for kind, u, v in reader.values],
+        "output": outputs,
+        "box": None if box is None else box.document(),
+        "below": below,
+        "reach": reach,
+    }
+    return whole.shortfall, document
+
+
+def restored(p: CPWL, network: Network, tables: list[Table], box: Box | None) -> Network:
+    """The exact network that a rounded one was made from, as far as can be guessed."""
+    layers = [_rows(layer) for layer in exact_layers(network)]
+    return restore(layers, _always_on(p, network, bounded=box is not None), list(_numbers(tables)), p.dim)
+
+
+def _numbers(tables: list[Table]) -> dict[tuple[Any, ...], int]:
+    """The components of all outputs, each once."""
+    number: dict[tuple[Any, ...], int] = {}
+    for table in tables:
+        for row in table:
+            number.setdefault(tuple(row), len(number))
+    return number
+
+
+def _rows(layer: Any) -> list[Form]:
+    """The weights of each neuron by column, its bias in the last one; no zeros."""
+    weight, bias = layer
+    rows: list[Form] = [{weight.shape[1]: b} if b else {} for b in bias]
+    for i, j, value in zip(weight.rows.tolist(), weight.indices.tolist(), weight.data, strict=True):
+        rows[i][j] = value
+    return rows
+
+
+def _always_on(p: CPWL, network: Network, bounded: bool) -> list[NDArray[np.bool_]]:
+    """For each hidden layer which neurons read nothing negative at points of the pieces: a guess."""
+    if not bounded:
+        return [np.zeros(len(bias), dtype=bool) for _, bias in network.layers[:-1]]
+    x = _points(p)
+    found = []
+    for weight, bias in network.layers[:-1]:
+        z = x @ weight.T + bias
+        found.append(np.asarray((z >= -1e-6 * (np.abs(z).max(axis=0) + 1e-300)).all(axis=0)))
+        x = np.maximum(z, 0.0)
+    return found
+
+
+def _points(p: CPWL) -> NDArray[np.float64]:
+    """Corners of bounded pieces, all or some, and means of them."""
+    rng = np.random.default_rng(0)
+    if p.mesh is not None:
+        corners = p.mesh.points[p.mesh.simplices]
+    else:
+        probe = Probe(1e-9)
+        directions = list(rng.standard_normal((4 * p.dim + 4, p.dim)))
+        bodies = (p.polyhedra[i] for i in range(p.num_pieces))
+        found = [[x for v, x in probe.maxima(body, directions) if np.isfinite(v)] for body in bodies]
+        corners = np.array([ends for ends in found if len(ends) == len(directions)]).reshape(-1, len(directions), p.dim)
+    share = rng.dirichlet(np.full(corners.shape[1], 0.5), (max(4, _SAMPLES // p.num_pieces), len(corners)))
+    return np.concatenate([corners.reshape(-1, p.dim), np.einsum("sqc,qcn->sqn", share, corners).reshape(-1, p.dim)])
+
+
+class _Reader:
+    """Neurons as forms, and forms as values: ``(kind, part, part)``, numbered after the components."""
+
+    def __init__(self, number: dict[tuple[Any, ...], int], ends: Any, dim: int) -> None:
+        self.circuit = expression_checker.Circuit(dim, ends)
+        self.dim = dim
+        self.values: list[tuple[str, int, int]] = []
+        self.count = len(number)
+        leaves = ({i: v for i, v in enumerate(law) if v} for law in number)
+        self._known: dict[frozenset[Any], int | None] = {_key(form): m for m, form in enumerate(leaves)}
+        self._layer: dict[int, int] = {}
+        self._tries = _TRIES
+
+    def trace(self, layers: list[list[Form]], on: list[NDArray[np.bool_]]) -> list[Form]:
+        """The outputs as forms, with neurons that are always on taken for what they read."""
+        neurons: list[Form] = [{i: 1} for i in range(self.dim)]
+        for number, layer in enumerate(layers):
+            neurons = [*neurons, {self.dim: 1}]
+            reads = [expression_checker.total(weights, neurons) for weights in layer]
+            if max(map(len, reads)) > 2 * len(layers) + self.dim + 1:
+                raise NotRecognised("a neuron reads more than a difference of two values")
+            if number == len(layers) - 1:
+                return reads
+            neurons = [
+                self._relu(z, w, number, bool(on[number][i])) for i, (z, w) in enumerate(zip(reads, layer, strict=True))
+            ]
+            for atom in self.circuit.atoms.values():
+                self._layer.setdefault(atom, number)
+        raise AssertionError("a network has a layer")
+
+    def _relu(self, form: Form, weights: Form, layer: int, on: bool) -> Form:
+        """As the checker has it, but for neurons that are on as far as is known."""
+        if on or (layer > 0 and min(weights.values(), default=0) >= 0):
+            return form
+        return {} if layer > 0 and max(weights.values()) <= 0 else self.circuit.relu(form)
+
+    def value(self, form: Form) -> int:
+        """The number of the value with this form."""
+        self._names = {atom: name for name, atom in self.circuit.atoms.items()}
+        found = self._value(form)
+        if found is None:
+            raise NotRecognised("the network is no expression of maxima and minima of the components")
+        return found
+
+    def _value(self, form: Form) -> int | None:
+        key = _key(form)
+        if key not in self._known:
+            self._known[key] = None  # until it is found
+            self._known[key] = next(self._splits(form), None)
+        return self._known[key]
+
+    def _splits(self, form: Form) -> Iterator[int]:
+        """Ways to write the form as a maximum or minimum of two values, the last atom first."""
+        atoms = sorted((i for i in form if i > self.dim), key=lambda i: -self._layer[i - self.dim - 1])
+        for i in atoms:
+            self._tries -= 1
+            if self._tries < 0:
+                return
+            c = form[i]
+            one = expression_checker.plus(form, -c, {i: 1})
+            step = dict(self._names[i - self.dim - 1])
+            two = expression_checker.plus(one, c, step)  # u + c s(z) = max(u, u + c z) for c > 0, min for c < 0
+            u = self._value(one)
+            v = None if u is None else self._value(two)
+            if u is not None and v is not None:
+                self.values.append(("max" if c > 0 else "min", u, v))
+                yield self.count + len(self.values) - 1
+
+
+def _key(form: Form) -> frozenset[Any]:
+    return frozenset(form.items())
+
+
+def _read(
+    layers: list[list[Form]], number: dict[tuple[Any, ...], int], ends: Any, on: list[NDArray[np.bool_]], dim: int
+) -> tuple[_Reader, list[int]]:
+    """The values of the network and the number of each output, as the checker will find them.
+
+    A step that happens to be on wherever it was looked at was taken for a carrier: then it is read once more as a step.
+    """
+    for _ in range(_ROUNDS):
+        reader = _Reader(number, ends, dim)
+        outputs = [reader.value(form) for form in reader.trace(layers, on)]
+        circuit = expression_checker.Circuit(dim, ends)
+        components = [list(law) for law in number]
+        values = expression_checker.read_values(checker, components, [list(v) for v in reader.values], circuit)
+        forms, steps = _trace(layers, circuit, on)
+        if all(not expression_checker.plus(form, -1, values[k].form) for form, k in zip(forms, outputs, strict=True)):
+            return reader, outputs
+        if not steps:
+            break
+        lowest = steps[0][0]  # what is above may be wrong only because of these
+        on[lowest][[i for layer, i in steps if layer == lowest]] = False
+    raise NotRecognised("a neuron is not shown to carry a value on the domain")
+
+
+def _trace(
+    layers: list[list[Form]], circuit: expression_checker.Circuit, on: list[NDArray[np.bool_]]
+) -> tuple[list[Form], list[tuple[int, int]]]:
+    """The outputs as the checker finds them, and the neurons that were taken for carriers and are not shown to be."""
+    steps = []
+    neurons: list[Form] = [{i: 1} for i in range(circuit.n)]
+    for number, layer in enumerate(layers):
+        neurons = [*neurons, {circuit.n: 1}]
+        reads = [expression_checker.total(weights, neurons) for weights in layer]
+        if number == len(layers) - 1:
+            break
+        neurons = [circuit.relu(z, w if number else None) for z, w in zip(reads, layer, strict=True)]
+        steps += [(number, i) for i, z in enumerate(reads) if on[number][i] and neurons[i] != z]
+    return reads, steps
+
+
+class _Claim(OutputProof):
+    """The trees that prove the expression of one output to be at most, or at least, the function."""
+
+    def __init__(
+        self,
+        whole: MaxMinProof,
+        o: int,
+        table: Table,
+        number: dict[tuple[Any, ...], int],
+        values: list[tuple[str, int, int]],
+        output: int,
+    ) -> None:
+        super().__init__(whole, o, [])
+        self.o, self.values, self.output, self.count = o, values, output, len(number)
+        self.own_number = {m: number[tuple(row)] for m, row in enumerate(table)}
+
+    def trees(self, side: int) -> list[dict[str, Any]]:
+        """One tree a piece: members below the function (side 1) or above it (side -1)."""
+        known = self.order.below if side > 0 else self.order.above
+        found = []
+        for j in range(self.p.num_pieces):
+            members = self._settling(side, dict.fromkeys(np.flatnonzero(known[j]).tolist(), 0))
+            if members is None:
+                found.append(self._region(j, side, self.whole.rows[j], [], known[j]))
+            else:
+                place = f"the expression is not {_word(side)} the function on piece {j}"
+                entries = {m: self._accept(self._entry(j, m, side), place) for m in members}
+                found.append(self._leaf_of(entries))
+            if self.whole.progress is not None:
+                self.whole.progress(j + 1, self.p.num_pieces, "proving")
+        return found
+
+    def _leaf_of(self, entries: dict[int, Any]) -> dict[str, Any]:
+        document = {str(self.own_number[m]): e.document(self.whole.own_rows) for m, e in entries.items()}
+        return {"members": document}
+
+    def _settling(self, side: int, price: dict[int, int]) -> list[int] | None:
+        """Few of the members that settle the expression together, cheap ones first; None if they do not."""
+        best: list[tuple[int, frozenset[int]] | None] = [None] * self.count
+        for m, cost in price.items():
+            best[self.own_number[m]] = (cost * 1000 + 1, frozenset([m]))
+        for kind, u, v in self.values:
+            one, two = best[u], best[v]
+            if (kind == "max") == (side < 0):  # one of the two is enough
+                best.append(min((x for x in (one, two) if x is not None), key=lambda x: x[0], default=None))
+            elif one is None or two is None:
+                best.append(None)
+            else:
+                both = one[1] | two[1]
+                best.append((sum(price[m] * 1000 + 1 for m in both), both))
+        found = best[self.output]
+        return None if found is None else sorted(found[1])
+
+    def _region(self, j: int, side: int, rows: Table, cuts: list[Table], known: NDArray[np.bool_]) -> dict[str, Any]:
+        """A leaf if members that settle it at a point do so on the whole region; else a cut along one that does not."""
+        if len(cuts) > _DEEPEST:
+            raise Shortfall(f"piece {j} needs too many cuts", [])
+        inner = self._inner_point(rows)
+        price = dict.fromkeys(range(len(self.components)), 0)
+        if inner is not None:
+            values = {m: -side * self._value(j, m, inner) for m in price}
+            price = {m: int(not known[m]) for m, v in values.items() if v >= -100 * self.slack}
+        members = self._settling(side, price)
+        if members is None:
+            points = [] if inner is None else [self._lift(inner)]
+            raise Shortfall(f"the expression is not {_word(side)} the function on piece {j}", points)
+        entries = {}
+        for m in members:
+            self.whole.prover.load(rows)
+            entry = self.whole.prover.least(self._difference(j, m, side))
+            if not entry.empty and (entry.t is None or -entry.t > 100 * self.slack):
+                return self._cut_region(j, side, rows, cuts, known, m)
+            entries[m] = self._accept(entry, "")
+        return self._leaf_of(entries)
+
+    def _cut_region(
+        self, j: int, side: int, rows: Table, cuts: list[Table], known: NDArray[np.bool_], m: int
+    ) -> dict[str, Any]:
+        law = self._difference(j, m, -1)
+        cut = primitive(np.append(-law[:-2], law[-2])[None])[0]  # p_j <= f_m
+        parts = (self._region(j, side, np.concatenate([rows, c[None]]), [*cuts, c], known) for c in (cut, -cut))
+        full = lift(cut[:-1], self.whole.coordinates, self.whole.dim)
+        return {"cut": [int(v) for v in full] + [int(cut[-1])], "below": next(parts), "above": next(parts)}
+
+
+def _word(side: int) -> str:
+    return "at most" if side > 0 else "at least"

@@ -1,0 +1,232 @@
+"""Proofs of kind "strip", for networks of strips: found from the weights, decided by the stand-alone checker.
+
+The first layer tells the frame and the slabs, signs in floats tell which neurons only carry a sum, and `chi`, the one
+second-layer function of `xi` alone, tells where which system is right. See docs/strips.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import ConvexHull
+
+from cpwl.documents.write import function_document, network_document
+from cpwl.exact.integers import primitive, ratio_view
+from cpwl.exact.rational import text
+from cpwl.function import CPWL
+from cpwl.geometry.corners import corners
+from cpwl.network import Network
+from cpwl.network.network import exact_layers
+from cpwl.proofs.checkers import checker, strip_checker
+from cpwl.proofs.provers.bends import NotProved
+from cpwl.proofs.provers.recover import NotRecognised
+
+__all__ = ["prove_strips"]
+
+Floats = NDArray[np.float64]
+_LEVELS = 24  # heights at which values are looked at
+_BITS = 64  # of the bounds, relative to the values of the function
+
+
+def prove_strips(p: CPWL, network: Network) -> dict[str, Any]:
+    """The proof document that a network of strips equals `p` on every piece.
+
+    Raises `NotRecognised` for other networks, and `NotProved` where the checker does not accept what was found.
+
+    >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [0, 1, 0], [0, 0, 0]])
+    >>> prove_strips(p, Network([([[1, 0]], [0]), ([[1]], [0])]))
+    Traceback (most recent call last):
+        ...
+    cpwl.proofs.provers.recover.NotRecognised: a network of strips has three or four hidden layers, and this one has 1
+    """
+    document = _Recovered(p, network).document()
+    try:
+        strip_checker.strip(checker, function_document(p), network_document(network), document)
+    except checker.Refused as reason:
+        raise NotProved(str(reason), []) from None
+    return document
+
+
+class _Recovered:
+    """What a network of strips is made of, as far as floats can tell."""
+
+    def __init__(self, p: CPWL, network: Network) -> None:
+        hidden = len(network.layers) - 1
+        if hidden not in (3, 4):
+            raise NotRecognised(f"a network of strips has three or four hidden layers, and this one has {hidden}")
+        if p.dim != 2 or p.tol:
+            raise NotRecognised("strips are proved for exact functions of two inputs")
+        self.p, self.network = p, network
+        weight, bias = exact_layers(network)[0]
+        self.rows = np.column_stack([weight.toarray(), bias])
+        places = _corners(p)
+        self.t, self.u, self.parallel = self._frame(places)
+        frame = np.array([self.t, self.u], dtype=object)
+        self.place = ratio_view(places[:, :2].dot(frame.T), places[:, 2:])
+        self.hull = self.place[ConvexHull(self.place).vertices]
+        low, high = self.place[:, 0].min(), self.place[:, 0].max()
+        self.ends = [Fraction(math.nextafter(low, -math.inf)), Fraction(math.nextafter(high, math.inf))]
+        at = self.t[0] ** 2 + self.t[1] ** 2
+        on = self.parallel
+        scale = [Fraction(self.rows[i, 0] * self.t[0] + self.rows[i, 1] * self.t[1]) / at for i in on]
+        knots = {-Fraction(self.rows[i, 2]) / s for i, s in zip(on, scale, strict=True)}
+        self.knots = sorted(k for k in knots if self.ends[0] < k < self.ends[1])
+        self.breaks = self._breaks()
+        self.linear = self._linear()
+        self.chi = [self._chi(o) for o in range(p.outputs)] if hidden == 4 else [None] * p.outputs
+
+    def _frame(self, places: NDArray[np.object_]) -> tuple[list[int], list[int], list[int]]:
+        """The direction of most first-layer rows, that of a row which is never negative, and the rows of the first."""
+        directions = []
+        for a, b, _ in self.rows:
+            d = math.lcm(Fraction(a).denominator, Fraction(b).denominator)
+            whole = primitive(np.array([[int(a * d), int(b * d)]], dtype=object))[0]
+            directions.append((int(whole[0]), int(whole[1])))
+        t = Counter(directions).most_common(1)[0][0]
+        parallel = [i for i, v in enumerate(directions) if v == t]
+        cuts = len(directions) // 5  # three lines for each, two more for what lies between them, two coordinates
+        if (len(directions), len(parallel)) not in ((2, 1), (5 * cuts, 3 * cuts)) or t == (0, 0):
+            raise NotRecognised("the first layer is not that of a network of strips")
+        for i, u in enumerate(directions):
+            if t[0] * u[1] != t[1] * u[0] and all(v >= 0 for v in places.dot(self.rows[i])):
+                return list(t), list(u), parallel
+        raise NotRecognised("no two neurons of the first layer carry the coordinates of a frame")
+
+    def _breaks(self) -> list[Fraction]:
+        """The ends of the domain, the lines of slabs, and a quarter of a slab before the first."""
+        if len(self.network.layers) == 4:
+            return self.ends
+        if len(self.knots) % 3 != 2:
+            raise NotRecognised("the slabs of the first layer do not lie inside the domain")
+        before = self.knots[0] - (self.knots[1] - self.knots[0]) / 4
+        if before <= self.ends[0]:
+            raise NotRecognised("the first slab is too close to the end of the domain")
+        return [self.ends[0], before, *self.knots, self.ends[1]]
+
+    def _samples(self) -> Floats:
+        """Points in the middle between breaks and around, at many heights."""
+        ends = list(pairwise(map(float, self.breaks)))
+        points = np.concatenate([self._column(a + share * (b - a)) for a, b in ends for share in (0.25, 0.5, 0.75)])
+        pieces = self.place if len(self.place) < 20000 else self.place[:: len(self.place) // 20000]
+        return np.concatenate([points, pieces])
+
+    def _column(self, xi: float) -> Floats:
+        """Points of the domain above one another, in the frame."""
+        x, y = self.hull.T
+        ends = []
+        for i in range(len(x)):
+            u, v = x[i - 1], x[i]
+            if min(u, v) <= xi <= max(u, v):
+                share = 0.5 if u == v else (xi - u) / (v - u)
+                ends.append(y[i - 1] + share * (y[i] - y[i - 1]))
+        levels = np.linspace(min(ends, default=0.0), max(ends, default=0.0), _LEVELS + 2)[1:-1]
+        return np.column_stack([np.full(_LEVELS, xi), levels])
+
+    def _values(self, points: Floats) -> list[Floats]:
+        """What the hidden neurons read at points of the frame."""
+        frame = np.array([self.t, self.u], dtype=np.float64)
+        value, found = np.linalg.solve(frame, points.T).T, []
+        for weight, bias in self.network.layers[:-1]:
+            found.append(np.asarray(weight @ value.T).T + bias)
+            value = np.maximum(found[-1], 0.0)
+        return found
+
+    def _linear(self) -> list[list[int]]:
+        """Neurons above the first layer that are on everywhere."""
+        return [np.flatnonzero((reads > 0).all(axis=0)).tolist() for reads in self._values(self._samples())[1:]]
+
+    def _reads(self, layer: int, neurons: list[int]) -> list[int]:
+        weight = self.network.layers[layer][0]
+        return sorted({int(j) for i in neurons for j in weight.indices[weight.indptr[i] : weight.indptr[i + 1]]})
+
+    def _chi(self, output: int) -> int:
+        """The neuron of layer 2 that the carried part of an output reads and that is a function of `xi` alone."""
+        for s in self._second(output):
+            if set(self._reads(1, [s])) <= set(self.parallel):
+                return s
+        raise NotRecognised(f"output {output} has no switch")
+
+    def _second(self, output: int) -> list[int]:
+        """Second-layer neurons of the second system: those that reach the output without the switch."""
+        last = [i for i in self._reads(4, [output]) if i in self.linear[2]]
+        carried = [i for i in self._reads(3, last) if i in self.linear[1]]
+        return [i for i in self._reads(2, carried) if i not in self.linear[0]]
+
+    def _systems(self, output: int) -> tuple[list[int], list[int]]:
+        """The hinges of the two systems."""
+        if len(self.network.layers) == 4:
+            every = self._reads(2, self._reads(3, [output]))
+            return [i for i in every if i not in self.linear[0]], []
+        second = [i for i in self._second(output) if i != self.chi[output]]
+        every = self._reads(2, self._reads(3, self._reads(4, [output])))
+        hidden = {*second, *self.linear[0]}
+        return [i for i in every if i not in hidden and not set(self._reads(1, [i])) <= set(self.parallel)], second
+
+    def _right(self) -> list[int]:
+        """Which system is right between breaks: at first the first; then for each cut both, the second, the first.
+
+        The last two are proved from the line between them, where `chi` is 0: kinds 4 and 3.
+        """
+        return [1, *[0, 4, 3] * ((len(self.knots) + 1) // 3)]
+
+    def _starts(self, right: list[int], system: int, hinges: list[int]) -> list[list[Any]]:
+        """For each strip of a system a point where few of its hinges are on."""
+        found, begin = [], None
+        for i, side in enumerate([*right, -1]):
+            if side == 0 or (side > 0 and side % 2 == system % 2):
+                begin = i if begin is None else begin
+            elif begin is not None:
+                low, high = float(self.breaks[begin]), float(self.breaks[i])
+                points = np.concatenate([self._column(low + s * (high - low)) for s in np.linspace(0.02, 0.98, 25)])
+                active = (self._values(points)[1][:, hinges] > 0).sum(axis=1)
+                x, y = points[int(np.argmin(active))]
+                found.append([text(Fraction(float(x))), text(Fraction(float(y)))])
+                begin = None
+        return found
+
+    def _bits(self) -> int:
+        """Enough for values of the function, and for its slopes along `xi`."""
+        frame = np.array([self.t, self.u], dtype=np.float64)
+        value = np.ptp(self.network(np.linalg.solve(frame, self._samples().T).T)) or 1.0
+        smaller = min(value, value / np.ptp(self.place[:, 0]))
+        return max(0, _BITS - math.frexp(float(smaller))[1])
+
+    def document(self) -> dict[str, Any]:
+        """The proof, as far as it is found."""
+        right = self._right()
+        starts = []
+        for o in range(self.p.outputs):
+            for system, hinges in enumerate(self._systems(o), 1):
+                starts += self._starts(right, system, hinges) if self.chi[0] is not None or system == 1 else []
+        return {
+            "format": "cpwl-proof",
+            "version": 1,
+            "kind": "strip",
+            "inputs": 2,
+            "error_bound": 0,
+            "frame": [self.t, self.u],
+            "bits": self._bits(),
+            "breaks": [text(x) for x in self.breaks],
+            "right": right,
+            "linear": self.linear,
+            "chi": [None if c is None else [c] for c in self.chi],
+            "starts": starts,
+        }
+
+
+def _corners(p: CPWL) -> NDArray[np.object_]:
+    """Points ``(X, Y, W)``: the corners of all pieces."""
+    if p.mesh is not None:
+        return p.mesh.corners[np.unique(p.mesh.simplices)]
+    found = [corners(body.integer()) for body in p.polyhedra]
+    places = [extreme.places for extreme in found if extreme is not None]
+    every = np.concatenate(places)
+    if len(places) < len(found) or any(w == 0 for w in every[:, 2]):
+        raise NotRecognised("strips are proved on bounded pieces")
+    return every

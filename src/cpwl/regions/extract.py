@@ -1,0 +1,137 @@
+"""`extract`: every linear region of a network with its affine map, as a function."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.errors import CpwlWarning, InputError
+from cpwl.function.cpwl import CPWL
+from cpwl.geometry.polyhedra import Polyhedron
+from cpwl.geometry.probe import Probe
+from cpwl.network.network import Network
+from cpwl.regions.cells import as_domain, is_short
+from cpwl.regions.pieces import Pieces, find_thin, pieces_of_subdivision, pieces_of_walk
+from cpwl.regions.subdivide.subdivide import TooMany, essential_dimension, subdivide
+from cpwl.regions.walk.walk import walk
+
+__all__ = ["LOW", "as_function", "extract", "find_pieces"]
+
+Progress = Callable[[int, int, str], None]
+
+LOW = 8  # up to this many directions the whole complex is kept; beyond, its faces are too many
+_TOL = 1e-9
+_AFTER_INTERRUPTION = 256  # regions to find when the whole complex was given up
+
+
+def extract(
+    network: Network,
+    *,
+    domain: Any = None,
+    merge: bool = False,
+    max_regions: int | None = None,
+    exact: bool | None = None,
+    resume: CPWL | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> CPWL:
+    """The function of a network: every linear region with its affine map, on R^n or on the polyhedron `domain`.
+
+    The pieces are the activation cells, sorted by activation pattern: on each one every neuron keeps its sign. With
+    `merge`, cells of one law become one piece where their union is convex. Networks in any position are welcome:
+    neurons that are repeated, proportional, dead, constant or identically 0 on a region, and hyperplanes through one
+    point. Signs are decided by error bounds on floats, and in integers where those cannot tell.
+
+    `domain` is ``(A, b)``. `exact` says whether rows and laws are rationals (``tol = 0``) or floats; by default they
+    are rationals if the weights are, or are floats of few digits. `max_regions` and Ctrl-C end the search early; then
+    ``complete`` is False, and the result can be handed to `resume`. `executor` shares out the work for many inputs;
+    the result does not depend on it.
+
+    >>> p = extract(Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])]))
+    >>> p, p.complete
+    (CPWL(R^1 -> R^1, 2 pieces, 2 components, exact), True)
+    """
+    if not isinstance(network, Network):
+        raise InputError(
+            f"`extract` takes a Network, not a {type(network).__name__}; "
+            "cpwl.from_torch and cpwl.from_onnx make one of a model"
+        )
+    if max_regions is not None and max_regions < 1:
+        raise InputError(f"`max_regions` must be at least 1, not {max_regions}")
+    polyhedron = as_domain(domain, network.inputs)
+    exactly = is_short(network) if exact is None else exact
+    pieces = find_pieces(
+        network, polyhedron, exactly, most=max_regions, resume=resume, executor=executor, progress=progress
+    )
+    return as_function(pieces, polyhedron, exactly, merge)
+
+
+def find_pieces(
+    network: Network,
+    domain: Polyhedron | None,
+    exact: bool,
+    *,
+    most: int | None = None,
+    resume: CPWL | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> Pieces:
+    """The cells as pieces: by subdivision where there are few directions, otherwise by walking from cell to cell."""
+    start = None if resume is None else _inner_points(resume, network.inputs)
+    if essential_dimension(network, domain) <= LOW:
+        try:
+            return pieces_of_subdivision(subdivide(network, domain, most=most, progress=progress), exact)[0]
+        except TooMany:
+            pass
+        except KeyboardInterrupt:
+            # A part that takes no time; the complex that was under way is in no state to be used.
+            most = min(most or _AFTER_INTERRUPTION, _AFTER_INTERRUPTION)
+            return pieces_of_subdivision(subdivide(network, domain, most=most), exact)[0]
+    return pieces_of_walk(walk(network, domain, most=most, start=start, executor=executor, progress=progress), exact)
+
+
+def as_function(pieces: Pieces, domain: Polyhedron | None, exact: bool, merge: bool) -> CPWL:
+    """The pieces as a function; what floats can hardly see is reported."""
+    tol = 0.0 if exact else _TOL
+    if not exact:
+        _report_thin(pieces)
+    component = pieces.component
+    component.setflags(write=False)
+    covered = domain if pieces.complete else None
+    p = CPWL(pieces.polyhedra, pieces.laws, component, covered, tol, None, pieces.complete)
+    return replace(p.merge(), complete=pieces.complete) if merge and _has_twins(pieces) else p
+
+
+def _has_twins(pieces: Pieces) -> bool:
+    """Whether some neighbours have one law: without them there is nothing to merge."""
+    owner, inner = pieces.polyhedra.owner, pieces.neighbour >= 0
+    same = pieces.component[owner[inner]] == pieces.component[pieces.neighbour[inner]]
+    return bool(same.all(axis=1).any())
+
+
+def _report_thin(pieces: Pieces) -> None:
+    thin = find_thin(pieces, _TOL)
+    if len(thin):
+        where = ", ".join(f"{v:.6g}" for v in pieces.inside[thin[0]])
+        count = "1 region is" if len(thin) == 1 else f"{len(thin)} regions are"
+        warnings.warn(
+            f"{count} thinner than {_TOL:g}, relative: region {thin[0]} at x = ({where}), for one. They are there, but "
+            "floats can hardly tell; `exact=True` gives their rows as rationals.",
+            CpwlWarning,
+            stacklevel=4,
+        )
+
+
+def _inner_points(p: CPWL, dim: int) -> NDArray[np.float64]:
+    """A point inside each piece."""
+    if p.dim != dim:
+        raise InputError(f"`resume` is a function of {p.dim} inputs, but the network has {dim}")
+    probe = Probe(p.tol)
+    points = [probe.interior(polyhedron) for polyhedron in p.polyhedra]
+    return np.array([np.asarray(x, dtype=np.float64) for x in points if x is not None]).reshape(-1, dim)

@@ -1,0 +1,241 @@
+"""The regions of a network as pieces: rows, laws, neighbours, an inner point each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.exact.integers import primitive, ratio_view
+from cpwl.function.parts import Laws
+from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.geometry.probe import Probe
+from cpwl.regions.forms import Forms
+from cpwl.regions.labels import label_laws
+from cpwl.regions.subdivide.faces import Lattice, ranges
+from cpwl.regions.subdivide.subdivide import Subdivision
+from cpwl.regions.walk.chamber import forms_on
+from cpwl.regions.walk.walk import Walk
+
+__all__ = ["Pieces", "find_thin", "pieces_of_subdivision", "pieces_of_walk"]
+
+_BATCH = 4096
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pieces:
+    """Cells in the order of their activation patterns; the fields are those of `Cells`.
+
+    Neighbours are -1 at the boundary of the domain, and -2 where the search has ended early.
+    """
+
+    polyhedra: Polyhedra
+    laws: Laws
+    component: NDArray[np.int64]
+    signs: NDArray[np.int8]
+    neighbour: NDArray[np.int64]
+    inside: NDArray[np.float64]
+    complete: bool
+
+    def __len__(self) -> int:
+        return len(self.signs)
+
+
+def pieces_of_subdivision(made: Subdivision, exact: bool) -> tuple[Pieces, NDArray[np.int64]]:
+    """The cells of a complex, and their numbers in it."""
+    lattice = made.lattice
+    order = _pattern_order(made.signs)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    signs, base = made.signs[order], made.base[order]
+    lengths, facets = _facets(lattice, order)
+    owner = np.repeat(np.arange(len(order)), lengths)
+    reference = lattice.forms[-2][facets, 0] if lattice.dim else np.zeros(0, dtype=np.int64)
+    neighbour = _neighbours(lattice, place, facets, owner)
+    finite = reference != 0  # not a facet at infinity
+    owner, reference, neighbour = owner[finite], reference[finite], neighbour[finite]
+    level, neuron, _ = made.forms.decode(reference)
+    polyhedra = _rows(made.forms, signs, owner, level, neuron, reference, exact)
+    laws, error = _laws(made.forms, base, signs, exact)
+    component = label_laws(laws, error, lambda which: _exact_laws(made.forms, base[which], signs[which]))
+    complete = made.whole and bool((level[neighbour < 0] == 0).all()) and lattice.euler() == 1
+    neighbour[(neighbour < 0) & (level > 0)] = -2  # nobody has been there
+    inside = np.zeros((len(order), made.forms.dim))
+    at = _inside(lattice, made.vertices.view)[order]
+    inside[:, made.columns[:-1]] = at[:, :-1] / at[:, -1:]
+    return Pieces(polyhedra, laws, component, signs, neighbour, inside, complete), order
+
+
+def pieces_of_walk(found: Walk, exact: bool) -> Pieces:
+    """The cells of a walk; facets beyond which nobody has been have neighbour -2."""
+    order = _pattern_order(found.signs)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    by_cell = np.lexsort((found.row, place[found.owner]))
+    owner, row = place[found.owner[by_cell]], found.row[by_cell]
+    neighbour = found.neighbour[by_cell]
+    neighbour = np.where(neighbour < 0, neighbour, place[neighbour])
+    signs = found.signs[order]
+    parts = list(_batches(found.forms, signs, owner, row, exact))
+    laws = _stack_laws([part[1] for part in parts])
+    error = np.concatenate([part[2] for part in parts])
+
+    def exactly(which: NDArray[np.int64]) -> NDArray[np.object_]:
+        forms = forms_on(found.forms, signs[which])
+        return _exact_laws(forms, _last_base(forms, len(which)), signs[which])
+
+    component = label_laws(laws, error, exactly)
+    inside = np.zeros((len(order), found.forms.dim))
+    inside[:, found.columns[:-1]] = found.inside[order]
+    return Pieces(_stack([part[0] for part in parts]), laws, component, signs, neighbour, inside, found.complete)
+
+
+def find_thin(pieces: Pieces, tol: float) -> NDArray[np.int64]:
+    """The pieces that hold no ball of radius `tol`, relative to where they are: floats can hardly tell they are there.
+
+    A piece whose inner point is farther from its facets than that is not thin; the others take a linear program each.
+    """
+    A, b, owner = pieces.polyhedra.A, pieces.polyhedra.b, pieces.polyhedra.owner
+    x = pieces.inside[owner]
+    size = 1 + np.abs(x).max(axis=1, initial=0.0)
+    with np.errstate(all="ignore"):
+        slack = (b - (A * x).sum(axis=1)) / np.abs(A).sum(axis=1)
+        close = np.unique(owner[~(slack > tol * size)])
+    probe = Probe(tol)
+    thin = []
+    for i in close:
+        centre, radius = probe.ball(pieces.polyhedra[int(i)], 1.0)
+        if not radius > tol * (1 + np.abs(centre).max(initial=0.0)):
+            thin.append(i)
+    return np.array(thin, dtype=np.int64)
+
+
+def _pattern_order(signs: NDArray[np.int8]) -> NDArray[np.int64]:
+    return np.lexsort((signs > 0).T[::-1]) if signs.shape[1] else np.arange(len(signs))
+
+
+def _batches(
+    forms: Forms, signs: NDArray[np.int8], owner: NDArray[np.int64], row: NDArray[np.int64], exact: bool
+) -> Iterator[tuple[Polyhedra, Laws, NDArray[np.float64]]]:
+    """Rows and laws of some cells at a time; always the same ones, so that floats always come out the same."""
+    walls = forms.levels[0].rows.shape[0] - 1
+    widths = [weight.shape[0] for weight, _ in forms.network.layers[:-1]]
+    ends = walls + np.cumsum([0, *widths])
+    for first in range(0, len(signs), _BATCH):
+        some = signs[first : first + _BATCH]
+        here = slice(*np.searchsorted(owner, [first, first + len(some)]))
+        own, rows = owner[here] - first, row[here]
+        local = forms_on(forms, some)
+        level = np.searchsorted(ends, rows, side="right")
+        neuron = np.where(level == 0, rows + 1, rows - ends[np.maximum(level - 1, 0)])
+        size = np.array([each.cells for each in local.levels])[level]
+        cell = np.where(size > 1, own, 0)
+        reference = np.array(local.offset)[level] + neuron * size + cell
+        polyhedra = _rows(local, some, own, level, neuron, reference, exact)
+        yield (polyhedra, *_laws(local, _last_base(local, len(some)), some, exact))
+
+
+def _last_base(forms: Forms, count: int) -> NDArray[np.int64]:
+    return np.arange(count) if forms.levels[-1].cells > 1 else np.zeros(count, dtype=np.int64)
+
+
+def _stack(parts: list[Polyhedra]) -> Polyhedra:
+    start = np.cumsum([0, *(length for part in parts for length in np.diff(part.start))]).astype(np.int64)
+    exact = None if parts[0].exact is None else np.concatenate([part.exact for part in parts])
+    return Polyhedra(
+        np.concatenate([part.A for part in parts]), np.concatenate([part.b for part in parts]), start, exact
+    )
+
+
+def _stack_laws(parts: list[Laws]) -> Laws:
+    exact = None if parts[0].exact is None else np.concatenate([part.exact for part in parts])
+    gradient = np.concatenate([part.gradient for part in parts])
+    return Laws(gradient, np.concatenate([part.offset for part in parts]), exact)
+
+
+def _facets(lattice: Lattice, order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many facets each cell has, and which, in the given order of cells."""
+    if lattice.dim == 0:
+        return np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    lengths = np.diff(lattice.start[-1])[order]
+    return lengths, lattice.sub[-1][ranges(lattice.start[-1][order], lengths)[0]]
+
+
+def _neighbours(
+    lattice: Lattice, place: NDArray[np.int64], facets: NDArray[np.int64], owner: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The other cell at each facet, -1 if there is none."""
+    if lattice.dim == 0:
+        return np.zeros(0, dtype=np.int64)
+    cells = place[np.repeat(np.arange(len(place)), np.diff(lattice.start[-1]))]
+    count = lattice.cells_of_facets()
+    total = np.bincount(lattice.sub[-1], weights=cells, minlength=len(count)).astype(np.int64)
+    return np.where(count[facets] == 2, total[facets] - owner, -1)
+
+
+def _rows(
+    forms: Forms,
+    signs: NDArray[np.int8],
+    owner: NDArray[np.int64],
+    level: NDArray[np.int64],
+    neuron: NDArray[np.int64],
+    reference: NDArray[np.int64],
+    exact: bool,
+) -> Polyhedra:
+    """Rows ``A x <= b`` that keep each form at the sign that it has on its cell."""
+    first = np.concatenate([[0, 0], np.cumsum([each.rows.shape[0] for each in forms.levels[1:]])])[level]
+    side = np.where(level == 0, 1, signs[owner, np.where(level == 0, 0, first + neuron)] if signs.shape[1] else 1)
+    start = np.searchsorted(owner, np.arange(len(signs) + 1)).astype(np.int64)
+    n = forms.dim
+    if exact:
+        whole = forms.exact_rows(reference) * side[:, None]
+        whole = primitive(np.column_stack([-whole[:, :-1], whole[:, -1:]]) if len(whole) else whole)
+        largest = np.abs(whole[:, :-1]).max(axis=1, initial=0)[:, None]
+        view = ratio_view(whole, np.broadcast_to(largest, whole.shape)) if len(whole) else np.zeros((0, n + 1))
+        return Polyhedra(view[:, :-1].copy(), view[:, -1].copy(), start, whole)
+    view = forms.table[reference] * side[:, None]
+    view = np.ldexp(view, -np.frexp(np.abs(view[:, :-1]).max(axis=1, keepdims=True, initial=0.0))[1])
+    return Polyhedra(-view[:, :-1], view[:, -1].copy(), start)
+
+
+def _laws(
+    forms: Forms, base: NDArray[np.int64], signs: NDArray[np.int8], exact: bool
+) -> tuple[Laws, NDArray[np.float64]]:
+    """The affine map on each cell, and a bound on the error of its floats."""
+    count, last = len(base), len(forms.network.layers) - 1
+    if exact:
+        laws = Laws.from_integer(_exact_laws(forms, base, signs))
+        return laws, np.zeros(laws.coefficients().shape)
+    if last == 0:
+        rows, error = (np.repeat(each, count, axis=1) for each in (forms.levels[1].rows, forms.levels[1].error))
+    else:
+        rows, error = forms.compose(last, base, _active(forms, signs))
+    rows = rows.transpose(1, 0, 2)
+    return Laws(rows[..., :-1].copy(), rows[..., -1].copy()), error.transpose(1, 0, 2)
+
+
+def _exact_laws(forms: Forms, base: NDArray[np.int64], signs: NDArray[np.int8]) -> NDArray[np.object_]:
+    """Integer rows ``(gradient, offset, 1) * denominator``."""
+    last = len(forms.network.layers) - 1
+    active = _active(forms, signs) if last else np.zeros((len(base), 0), dtype=bool)
+    rows = forms.exact_compose(last, base, active)
+    rows = np.broadcast_to(rows, (rows.shape[0], len(base), forms.dim + 1)).transpose(1, 0, 2)
+    scale = np.full((*rows.shape[:2], 1), forms.scale(last), dtype=object)
+    return primitive(np.concatenate([rows, scale], axis=2))
+
+
+def _active(forms: Forms, signs: NDArray[np.int8]) -> NDArray[np.bool_]:
+    """Which neurons of the last hidden layer are on."""
+    width = forms.network.layers[-1][0].shape[1]
+    return np.asarray(signs[:, signs.shape[1] - width :] > 0)
+
+
+def _inside(lattice: Lattice, view: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A point inside each cell: each face takes the mean of what bounds it."""
+    at = view
+    for k in range(1, lattice.dim + 1):
+        at = np.add.reduceat(at[lattice.sub[k]], lattice.start[k][:-1], axis=0)
+        at = at / np.diff(lattice.start[k])[:, None]
+    return at

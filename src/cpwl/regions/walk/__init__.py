@@ -1,0 +1,1 @@
+"""From cell to cell across facets, for networks that bend in many directions."""

@@ -1,0 +1,1 @@
+"""Choosing few among many: covers, and small binary programs. The same answer every time."""

@@ -1,5 +1,0 @@
-"""From network to network: the same function with fewer neurons. Each pass is one file; `simplify` runs them all."""
-
-from cpwl.simplify.passes import simplify
-
-__all__ = ["simplify"]

@@ -1,0 +1,190 @@
+"""Every construction on every function of the catalogue: compiled, proved, checked apart, and equal at points."""
+
+import subprocess
+import sys
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+from cpwl import CPWL, Certificate, ConstructionError, certify, compile
+from cpwl.compiler import CONSTRUCTIONS
+from cpwl.exact.rational import fraction_array
+from cpwl.network.network import exact_layers
+from cpwl.proofs.rounding import box_of
+from support.catalogue import CASES, compiled, function, names
+from support.proofs import CHECKER, checker, documents, write_documents
+from support.rational_pieces import piece_data, points_in_pieces
+
+EVERY = [case.name for case in CASES]
+EXACT = names(without="float")
+MAX_MIN = ("lattice", "paper")
+# Gates of random tables in space may be right and yet neither proved nor refuted.
+OPEN: tuple[str, ...] = ()
+# Bends of float data are not exact: there only the max-min forms have proofs.
+BOTH = [(n, c) for n in EVERY for c in (CONSTRUCTIONS if n in EXACT else ("auto", *MAX_MIN))]
+
+
+@cache
+def certificate(name: str, construction: str) -> Certificate | None:
+    """The proof for a case, made once; None where there is no network. "auto" has that of what it chose."""
+    made = compiled(name, construction)
+    if made is not None and construction == "auto":
+        return certificate(name, made.construction)
+    return None if made is None else certify(function(name), made.network)
+
+
+def law(piece, output, x):
+    """The value at `x` of the law that an output follows on a piece."""
+    *gradient, offset = piece.laws[output]
+    return sum((g * v for g, v in zip(gradient, x, strict=True)), offset)
+
+
+def test_the_catalogue_is_large_and_its_functions_are_small():
+    """Forty functions or more, with distinct names, of at most 60 pieces each."""
+    assert len(set(EVERY)) == len(EVERY) >= 40
+    assert max(function(name).num_pieces for name in EVERY) <= 60
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_tags_are_true(name):
+    """A case is tagged "float" iff it has a tolerance, and "bounded" iff a box holds its pieces."""
+    assert (name in names("float")) == (function(name).tol > 0)
+    assert (name in names("bounded")) == (box_of(function(name)) is not None)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_nothing_is_wrong_with_it(name):
+    """The doctor finds no error."""
+    assert function(name).doctor().errors == ()
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_what_must_compile_compiles(name):
+    """ "auto" and "lattice" never refuse, and Algorithm 1 is refused where it is wrong and nowhere else."""
+    assert compiled(name, "auto") is not None
+    assert compiled(name, "lattice") is not None
+    assert (compiled(name, "paper") is None) == (name in names("wrong"))
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_auto_builds_what_it_chose(name):
+    """The network of "auto" is that of the construction that it names, weight by weight."""
+    best = compiled(name, "auto")
+    assert best is not None
+    same = compiled(name, best.construction)
+    assert same is not None
+    for (one, left), (two, right) in zip(exact_layers(best.network), exact_layers(same.network), strict=True):
+        assert (one.toarray() == two.toarray()).all()
+        assert (left == right).all()
+
+
+@pytest.mark.parametrize(("name", "construction"), BOTH)
+def test_every_construction_is_proved(name, construction):
+    """Equality for exact data, a small error for float data."""
+    proof = certificate(name, construction)
+    if proof is None:
+        return
+    if not proof.proved:
+        made = compiled(name, construction)
+        assert made is not None
+        assert name in names("unbounded noise") or (name in OPEN and made.construction == "gates")
+        assert proof.reason.startswith("not proved: ")
+        return
+    assert proof.error_bound == 0 or (function(name).tol > 0 and proof.error_bound < Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize("name", names("wrong"))
+def test_refused_constructions_are_wrong_at_their_witness(name):
+    """Where Algorithm 1 is refused, its network exceeds the function at the witness, in rationals."""
+    p = function(name)
+    with pytest.raises(ConstructionError) as caught:
+        compile(p, construction="paper")
+    x = fraction_array(caught.value.details["point"])[None]
+    output = caught.value.details["output"]
+    network = compile(p, construction="paper", check=False).network
+    assert network(x)[0, output] > p(x)[0, output]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_auto_is_never_larger(name):
+    """ "auto" has at most the neurons of every construction that is right; for float data, of the max-min forms."""
+    best = compiled(name, "auto")
+    assert best is not None
+    others = [compiled(name, c) for c in (CONSTRUCTIONS if name in EXACT else MAX_MIN)]
+    assert best.sizes.neurons <= min(made.sizes.neurons for made in others if made is not None)
+
+
+@pytest.mark.parametrize(("name", "construction"), [(n, c) for n, c in BOTH if c != "auto"])
+def test_the_checker_agrees(name, construction, tmp_path):
+    """The stand-alone checker accepts the saved files and finds the same bound."""
+    made, proof = compiled(name, construction), certificate(name, construction)
+    if made is None or proof is None or not proof.proved:
+        return
+    assert checker.check(*documents(tmp_path, function(name), made.network, proof)) == proof.error_bound
+
+
+@pytest.mark.parametrize(
+    "name", ["zero", "thirds_and_sevenths", "wrong_for_algorithm_1", "delaunay_space", "three_outputs", "control_law"]
+)
+def test_the_checker_runs_alone(name, tmp_path):
+    """The checker needs no package: `python -I checker.py` proves from files."""
+    made, proof = compiled(name, "lattice"), certificate(name, "lattice")
+    assert made is not None
+    assert proof is not None
+    paths = write_documents(tmp_path, function(name), made.network, proof)
+    run = subprocess.run(
+        [sys.executable, "-I", CHECKER, *paths], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.startswith("proved")
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_values_are_those_of_the_laws(name):
+    """At random rational points of every piece, boundary included, function and networks give the piece's law."""
+    p = function(name)
+    pieces = piece_data(p)
+    places = points_in_pieces(p, 3, seed=0)
+    x = np.array([point for _, point in places], dtype=object)
+    expected = np.array([[law(pieces[i], j, point) for j in range(p.outputs)] for i, point in places], dtype=object)
+    assert (p(x) == expected).all()
+    for construction in ("lattice", "hinge", "gates"):  # Algorithm 1 is large, and proved
+        made = compiled(name, construction)
+        if made is not None:
+            assert (made.network(x) == expected).all(), construction
+
+
+@pytest.mark.parametrize("name", names("float"))
+def test_float_data_is_met_within_its_tolerance(name):
+    """At random points of every piece the network is within the tolerance of the law, relative."""
+    p = function(name)
+    made = compiled(name, "auto")
+    assert made is not None
+    x = np.array([np.array(point, dtype=float) for _, point in points_in_pieces(p, 6, seed=0)])
+    size = 1 + np.abs(x).max()
+    np.testing.assert_allclose(
+        made.network(x), p(x), atol=p.tol * size * np.abs(p.laws.gradient).max(), equal_nan=False
+    )
+
+
+@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+def test_a_redundant_row_on_the_line_of_other_edges(construction):
+    """A triangle cut in two: the part away from the diagonal keeps the diagonal's row, which does not touch it."""
+    A = [[[0, 1], [1, -1], [-1, 0]], [[1, 0], [-1, 1], [0, -1], [-9, 6]], [[1, 0], [-1, 1], [0, -1], [9, -6]]]
+    p = CPWL.from_pieces(A, [[1, 0, 0], [1, 0, 0, -4], [1, 0, 0, 4]], [[2, 1], [1, 2], [1, 2]], [0, 0, 0])
+    assert p.doctor().errors == ()
+    try:
+        network = compile(p, construction=construction).network
+    except ConstructionError:
+        return
+    x = fraction_array([[0, 1], ["1/2", "1/2"], [1, "1/3"], ["2/3", "1/3"]])
+    assert (network(x) == p(x)).all()
+
+
+def test_scales_beyond_the_solver():
+    """Exact data compiles at any scale: the solver only proposes."""
+    p = CPWL.from_breakpoints([0, 10**21], [0, 1], left_slope=0, right_slope=0)
+    network = compile(p).network
+    assert certify(p, network).error_bound == 0

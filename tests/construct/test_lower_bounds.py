@@ -1,0 +1,50 @@
+"""Lower bounds: never above a network that exists, and sharp where the answer is known."""
+
+import numpy as np
+import pytest
+
+from cpwl import CPWL, compile
+from cpwl.construct.lower_bounds import lower_bounds
+from support.catalogue import compiled, names
+
+EXACT = names(without="float")
+
+
+@pytest.mark.parametrize("construction", ["hinge", "gates", "lattice"])
+@pytest.mark.parametrize("name", EXACT)
+def test_no_network_is_smaller(name, construction):
+    """Every bound that speaks of a network's depth is at most its neurons."""
+    made = compiled(name, construction)
+    if made is None:
+        return
+    for bound in made.lower_bounds:
+        assert bound.hidden_layers in (None, made.sizes.depth - 1)
+        assert bound.neurons <= made.sizes.neurons
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_a_maximum_needs_a_neuron_more_than_its_rank(n):
+    """max(x_1, .., x_n) is nowhere constant: at least n + 1 neurons; max(0, x_1, .., x_n) at least n."""
+    unit = np.concatenate([np.eye(n, dtype=int), np.zeros((n, 1), dtype=int)], axis=1).tolist()
+    zero = [[0] * (n + 1)]
+    assert lower_bounds(CPWL.from_maxmin(unit, [[i] for i in range(n)]))[0].neurons == n + 1
+    assert lower_bounds(CPWL.from_maxmin(unit + zero, [[i] for i in range(n + 1)]))[0].neurons == n
+
+
+def test_one_hidden_layer_needs_every_hyperplane():
+    """A function of one hidden layer is built with as many neurons as it bends on hyperplanes, or up to two more."""
+    p = CPWL.from_breakpoints([0, 1, 2, 3], [0, 2, 1, 1], left_slope=0, right_slope=5)
+    made = compile(p, construction="hinge")
+    bound = next(b for b in made.lower_bounds if b.hidden_layers == 1 and "bends" in b.reason)
+    assert bound.neurons == 4 <= made.sizes.neurons <= 6
+
+
+def test_first_layer_lines_pass_through_vertices():
+    """A tent over one inner point: its three or more lines meet in it, and one first-layer line passes through."""
+    p = CPWL.from_simplices([[0, 0], [4, 0], [0, 4], [1, 1]], [[0, 1, 3], [1, 2, 3], [2, 0, 3]], [0, 0, 0, 1])
+    assert any(b.hidden_layers == 2 and "1 points" in b.reason and b.neurons == 1 for b in lower_bounds(p, 2))
+
+
+def test_an_affine_function_needs_nothing():
+    """No neurons, and the reason says so."""
+    assert [b.neurons for b in lower_bounds(CPWL.from_maxmin([[1, 2, 3]], [[0]]))] == [0]

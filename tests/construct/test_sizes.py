@@ -1,0 +1,50 @@
+"""Neuron counts of the catalogue, pinned exactly: a change of size is a decision, and shows in `sizes.json`.
+
+``python tests/construct/test_sizes.py`` writes them anew.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cpwl.compiler import CONSTRUCTIONS
+from support.catalogue import CASES, compiled, names
+
+FILE = Path(__file__).with_name("sizes.json")
+EXACT = set(names(without="float"))
+EVERY = [
+    (case.name, construction)
+    for case in CASES
+    for construction in (CONSTRUCTIONS if case.name in EXACT else ("auto", "lattice", "paper"))
+]
+
+
+def neurons(name, construction):
+    """The hidden neurons of a case, or None where the construction does not apply."""
+    made = compiled(name, construction)
+    return None if made is None else made.sizes.neurons
+
+
+@pytest.mark.parametrize(("name", "construction"), EVERY)
+def test_sizes_are_as_pinned(name, construction):
+    """As many neurons as `sizes.json` says."""
+    assert neurons(name, construction) == json.loads(FILE.read_text("utf-8"))[name][construction]
+
+
+def test_nothing_else_is_pinned():
+    """Every entry of the file is a case and a construction that there are."""
+    pinned = {(name, c) for name, row in json.loads(FILE.read_text("utf-8")).items() for c in row}
+    assert pinned == set(EVERY)
+
+
+def main() -> None:
+    found: dict[str, dict[str, int | None]] = {}
+    for name, construction in EVERY:
+        found.setdefault(name, {})[construction] = neurons(name, construction)
+    rows = ",\n".join(f" {json.dumps(name)}: {json.dumps(row)}" for name, row in found.items())
+    FILE.write_text("{\n" + rows + "\n}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

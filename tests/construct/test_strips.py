@@ -1,0 +1,336 @@
+"""Networks of strips: equal to the function point by point in rationals, as small as the table, proved and refused."""
+
+import copy
+import json
+import shutil
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.spatial import Delaunay
+
+from cpwl import CPWL, Network
+from cpwl.construct.gates.plane.plan import line_gates
+from cpwl.construct.strips.plan import plan_strips, strips
+from cpwl.documents.write import function_document, network_document
+from cpwl.errors import ConstructionError
+from cpwl.proofs.certify import certify
+from cpwl.proofs.checkers import checker, strip_plane_checker
+from cpwl.proofs.checkers.checker import Refused, check
+from cpwl.proofs.provers.bends import NotProved
+from cpwl.proofs.provers.recover import NotRecognised
+from cpwl.proofs.provers.strips import prove_strips
+from support.functions import five_pieces
+from support.planar import delaunay_on_box, delaunay_on_hull, differences, grid, with_hanging_nodes
+from support.rational_pieces import cut_up, cuts, piece_data, rings
+
+
+def unit_square(points, seed):
+    """Random points of the unit square with its corners, values N(0, 1)."""
+    rng = np.random.default_rng(seed)
+    place = np.concatenate([[[0, 0], [0, 1], [1, 0], [1, 1]], rng.random((points - 4, 2))])
+    return CPWL.from_simplices(place, Delaunay(place).simplices, rng.standard_normal(points))
+
+
+def stretched(p):
+    """The same table far from the origin, long and thin."""
+    place = [[10**6 + Fraction(v, c[2] * 2**20) for v in c[:1]] + [c[1] * 2**9 // c[2] - 7] for c in p.mesh.corners]
+    return CPWL.from_simplices(place, p.mesh.simplices, p.mesh.values)
+
+
+FUNCTIONS = {
+    "Delaunay 0": lambda: delaunay_on_box(8, 0),
+    "Delaunay 1": lambda: delaunay_on_box(14, 1),
+    "slanted sides 0": lambda: delaunay_on_hull(12, 0),
+    "slanted sides 1": lambda: delaunay_on_hull(20, 1),
+    "grid": lambda: grid(5, 0),
+    "long and thin": lambda: stretched(delaunay_on_box(9, 2)),
+    "hanging nodes": lambda: with_hanging_nodes(delaunay_on_box(6, 6)),
+    "T-junctions": lambda: cut_up(delaunay_on_box(5, 3), cuts(2, 12, 0)),
+    "rings": lambda: rings([1, 2, 4], [0, 3, 1, 2], bounded=True),
+    "several outputs": lambda: delaunay_on_box(4, 4, outputs=2),
+}
+
+
+def files(p, network):
+    """What the checker reads: function, network and proof."""
+    return [function_document(p), network_document(network), prove_strips(p, network)]
+
+
+@pytest.fixture(scope="module")
+def small():
+    """A function on three strips with its network and proof."""
+    p = delaunay_on_box(6, 11)
+    made = strips(p, count=3)
+    assert len(made.cuts.gaps) == 2
+    return p, files(p, made.network)
+
+
+@pytest.mark.parametrize("count", [None, 1, 3])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_network_equals_the_function(name, count):
+    """Exactly, at random points of every piece, at corners and on edges, for any number of strips."""
+    p = FUNCTIONS[name]()
+    made = strips(p, count=count)
+    assert made.cuts.neurons == made.network.sizes.neurons
+    assert made.network.sizes.depth == (5 if made.cuts.gaps else 4)
+    assert len(differences(p, made.network)) == 0
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_piece_is_proved(name):
+    """The proof found from the weights alone is accepted, for one strip and for several."""
+    p = FUNCTIONS[name]()
+    for count in (None, 1, 3):
+        network = strips(p, count=count).network
+        assert check(*json.loads(json.dumps(files(p, network)))) == 0
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_plan_is_what_is_built(name):
+    """Neurons, depth, width and nonzeros, before there is a network."""
+    plan = plan_strips(FUNCTIONS[name]())
+    assert plan.sizes == plan.build().sizes
+    assert plan.magnitude > 0
+
+
+def test_certify_finds_the_proof():
+    """Through the one door for all proofs, also for weights rounded to float64."""
+    p = delaunay_on_box(6, 5)
+    exact = strips(p, count=2).network
+    assert certify(p, exact).error_bound == 0
+    rounded = Network([(weight.toarray(), bias) for weight, bias in exact.layers])
+    proof = certify(p, rounded, exact=exact, max_error=1e-6)
+    assert 0 < proof.error_bound < 1e-6
+    assert check(function_document(p), network_document(rounded), proof.document) == proof.error_bound
+
+
+def test_sizes_of_random_triangulations():
+    """100 vertices: the mean over seeds is below that of the table."""
+    sizes = [plan_strips(unit_square(100, seed)).sizes.neurons for seed in range(2)]
+    assert np.mean(sizes) <= 195
+
+
+@pytest.mark.slow
+def test_sizes_of_large_triangulations():
+    """1,000 vertices take fewer neurons than a third of the triangles, and are proved."""
+    p = unit_square(1000, 0)
+    network = strips(p).network
+    assert network.sizes.neurons <= 600 < p.num_pieces / 3
+    assert prove_strips(p, network)["kind"] == "strip"
+
+
+def test_rounding_errors_are_as_predicted():
+    """In float64 the error is within ten times what the plan says, either way."""
+    p = unit_square(100, 1)
+    plan = plan_strips(p)
+    x = np.random.default_rng(0).random((2000, 2))
+    error = np.abs(plan.build()(x) - p(x)).max()
+    assert plan.magnitude * 2.0**-53 / 10 < error < plan.magnitude * 2.0**-53 * 10
+
+
+def test_float_pieces_are_snapped():
+    """Pieces with a tolerance are made exact first."""
+    p = rings([1, 2], [0, 3, 1], bounded=True)
+    data = piece_data(p)
+    A, b = (
+        [[[float(v) for v in row[:-1]] for row in piece.rows] for piece in data],
+        [[float(r[-1]) for r in piece.rows] for piece in data],
+    )
+    q = CPWL.from_pieces(A, b, [[float(v) for v in x.laws[0][:-1]] for x in data], [float(x.laws[0][-1]) for x in data])
+    assert q.tol > 0
+    assert len(differences(p, strips(q).network)) == 0
+
+
+def test_what_strips_cannot_do():
+    """Unbounded domains and other numbers of inputs are refused with a reason."""
+    with pytest.raises(ConstructionError, match="bounded"):
+        strips(five_pieces())
+    with pytest.raises(ConstructionError, match="2 inputs"):
+        plan_strips(CPWL.from_breakpoints([0], [0], left_slope=0, right_slope=1))
+
+
+def test_without_vertices_hinges_do():
+    """A function that bends along whole lines has one hidden layer."""
+    p = CPWL.from_grid([[0, 1, 2], [0, 1]], [[0, 0], [1, 1], [3, 3]])
+    made = strips(p)
+    assert made.cuts is None
+    assert made.network.sizes.depth == 2
+    assert plan_strips(p).sizes == made.network.sizes
+
+
+def test_other_networks_are_not_recognised():
+    """Line gates are no strips, and no wrong proof is made of them."""
+    p = delaunay_on_box(6, 5)
+    with pytest.raises(NotRecognised):
+        prove_strips(p, line_gates(p).network)
+
+
+def test_the_checker_stands_alone(tmp_path, small):
+    """With three files of the package in a folder and nothing else it accepts a proof, and refuses another network."""
+    documents = copy.deepcopy(small[1])
+    source = Path(checker.__file__).parent
+    for name in ("checker.py", "strip_checker.py", "strip_plane_checker.py"):
+        shutil.copy(source / name, tmp_path)
+    for name, document in zip(("law", "net", "proof"), documents, strict=True):
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    for script in ("checker.py", "strip_checker.py"):
+        command = [sys.executable, "-I", script, "law.json", "net.json", "proof.json"]
+        assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+    documents[1]["layers"][1]["bias"][0] = str(Fraction(documents[1]["layers"][1]["bias"][0]) + Fraction(1, 10**20))
+    (tmp_path / "net.json").write_text(json.dumps(documents[1]))
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+
+
+def from_document(document):
+    """The network that the checker reads."""
+    layers = []
+    for layer in document["layers"]:
+        weight = np.full((layer["rows"], layer["columns"]), Fraction(0), dtype=object)
+        for i, j, value in layer["entries"]:
+            weight[i, j] = Fraction(value)
+        layers.append((weight, [Fraction(v) for v in layer["bias"]]))
+    return Network(layers)
+
+
+@pytest.mark.parametrize("relative", [Fraction(1, 10**9), Fraction(-1, 10**30)])
+def test_no_weight_may_change(small, relative):
+    """A relative change of a weight or a bias, however small, is refused; every sixth of them is tried.
+
+    Unless nothing changes: a slot that is 0 in a strip may as well be negative there. Then all values are the same.
+    """
+    p, (function, network, proof) = small
+    tried, accepted = 0, []
+    for l, layer in enumerate(network["layers"]):
+        for k in [*range(l % 6, len(layer["entries"]), 6), *range(-1 - l % 6, -1 - len(layer["bias"]), -6)]:
+            changed = copy.deepcopy(network)
+            if k >= 0:
+                entry = changed["layers"][l]["entries"][k]
+                entry[2] = str(Fraction(entry[2]) * (1 + relative))
+            else:
+                bias = Fraction(layer["bias"][k])
+                changed["layers"][l]["bias"][k] = str(bias + relative * max(1, abs(bias)))
+            tried += 1
+            try:
+                check(function, changed, proof)
+                accepted.append(changed)
+            except Refused:
+                pass
+    assert len(accepted) < tried / 20
+    assert all(len(differences(p, from_document(changed), count=9)) == 0 for changed in accepted)
+
+
+def test_no_value_may_change(small):
+    """A value of the function that is off by 1e-12 is refused, at every vertex."""
+    _, (function, network, proof) = small
+    for v in range(len(function["values"])):
+        changed = copy.deepcopy(function)
+        changed["values"][v][0] = str(Fraction(changed["values"][v][0]) + Fraction(1, 10**12))
+        with pytest.raises(Refused):
+            check(changed, network, proof)
+
+
+def test_no_slot_may_be_missing(small):
+    """A slot that is cut off, or that changes in one strip only, is refused."""
+    _, (function, network, proof) = small
+    slots = len(network["layers"][1]["bias"]) - 4
+    for s in range(0, slots, 2):
+        changed = copy.deepcopy(network)
+        changed["layers"][2]["entries"] = [e for e in changed["layers"][2]["entries"] if e[1] != s]
+        with pytest.raises(Refused):
+            check(function, changed, proof)
+
+
+def test_a_knot_may_not_move(small):
+    """A line of a slab, moved with or without all that is read from it, is refused."""
+    _, (function, network, proof) = small
+    for i, bias in enumerate(network["layers"][0]["bias"]):
+        changed = copy.deepcopy(network)
+        changed["layers"][0]["bias"][i] = str(Fraction(bias) + Fraction(1, 10**6))
+        with pytest.raises(Refused):
+            check(function, changed, proof)
+
+
+def test_a_switch_that_is_too_weak_is_refused(small):
+    """With a thousandth of chi, junk of the slabs comes through; all jumps and values elsewhere are right."""
+    _, (function, network, proof) = small
+    changed = copy.deepcopy(network)
+    (chi,) = proof["chi"][0]
+    for entry in changed["layers"][1]["entries"]:
+        if entry[0] in (chi, chi + 1):  # chi and its negative
+            entry[2] = str(Fraction(entry[2]) / 1000)
+    for i in (chi, chi + 1):
+        changed["layers"][1]["bias"][i] = str(Fraction(changed["layers"][1]["bias"][i]) / 1000)
+    with pytest.raises(Refused, match="sign"):
+        check(function, changed, proof)
+
+
+def test_a_proof_cannot_claim_more(small):
+    """What a proof says is verified: linear neurons, which system is right where, and that nothing is left out."""
+    _, (function, network, proof) = small
+    wrong = [
+        {"linear": [[*proof["linear"][0], 0], *proof["linear"][1:]]},
+        {"linear": [proof["linear"][0], [*proof["linear"][1], 0], proof["linear"][2]]},
+        {"linear": [*proof["linear"][:2], [0, 1]]},
+        {"right": [1] * len(proof["right"])},
+        {"right": [2] * len(proof["right"])},
+        {"right": [0] * len(proof["right"])},
+        {"right": [3] * len(proof["right"])},
+        {"right": [3, *proof["right"][1:]]},
+        {"right": [*proof["right"][:-1], 4]},
+        {"right": [{4: 2, 3: 1}.get(kind, kind) for kind in proof["right"]]},
+        {"breaks": proof["breaks"][:-1], "right": proof["right"][:-1]},
+        {"breaks": proof["breaks"][1:], "right": proof["right"][1:]},
+        {"breaks": proof["breaks"][::-1]},
+        {"chi": [[0]]},
+        {"chi": [None]},
+        {"frame": [[1, 2], [2, 4]]},
+        {"kind": "strips"},
+        {"error_bound": 1},
+    ]
+    for change in wrong:
+        with pytest.raises(Refused):
+            check(function, network, proof | change)
+
+
+def test_hints_for_speed_do_not_matter(small):
+    """Without the points to start from, and with a few bits more, the same is proved."""
+    _, (function, network, proof) = small
+    assert check(function, network, proof | {"starts": []}) == 0
+    assert check(function, network, proof | {"bits": proof["bits"] + 7}) == 0
+
+
+def test_pieces_of_another_function_are_refused():
+    """The network of one function is not proved for another on the same pieces; the prover says so."""
+    p, q = delaunay_on_box(6, 5), delaunay_on_box(6, 5)
+    changed = CPWL.from_simplices(q.mesh.points, q.mesh.simplices, q.mesh.values + np.eye(len(q.mesh.points))[:, :1])
+    with pytest.raises(NotProved):
+        prove_strips(changed, strips(p, count=2).network)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_kinks_of_a_gate(seed):
+    """The kinks found rebuild relu(f) at points in between, from its slope at the far left."""
+    rng = np.random.default_rng(seed)
+    parts = [
+        (Fraction(int(rng.integers(-3, 4)) or 1), Fraction(int(rng.integers(-3, 4)) or 2), Fraction(int(q), 2))
+        for q in rng.permutation(9)[:4]
+    ]
+
+    def f(p):
+        return max(Fraction(0), sum((w * max(k * (p - q), Fraction(0)) for w, k, q in parts), Fraction(0)))
+
+    bends = strip_plane_checker.Bends(checker, "here", Fraction(0), Fraction(1))
+    try:
+        kinks = bends.kinks(parts)
+    except Refused:
+        ends = [(f(Fraction(s * 10**6)), f(Fraction(s * 10**6 + s))) for s in (1, -1)]
+        assert any(u == v > 0 for u, v in ends)
+        return
+    far = Fraction(-1000)
+    slope = f(far + 1) - f(far)
+    for p in [Fraction(i, 7) for i in range(-100, 160)]:
+        assert f(far) + slope * (p - far) + sum(jump * max(p - q, Fraction(0)) for q, jump in kinks.items()) == f(p)

@@ -1,0 +1,200 @@
+"""PyTorch modules, with PyTorch as the oracle."""
+
+import sys
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+
+from cpwl.errors import InputError, LimitError
+from cpwl.exact.rational import to_float
+from cpwl.formats.torch.module import from_torch, to_torch
+from cpwl.network import Network
+from cpwl.network.extremum import extremum
+from cpwl.network.identity import identity
+from support.strategies import networks, points
+
+torch = pytest.importorskip("torch")
+nn = torch.nn
+
+
+def run(module, x):
+    """What the module computes, in NumPy."""
+    dtype = next(module.parameters()).dtype
+    with torch.no_grad():
+        return module(torch.tensor(x, dtype=dtype)).numpy()
+
+
+@given(st.data())
+def test_module_computes_the_network(data):
+    """PyTorch gives the values of the network, up to float64 rounding."""
+    network = data.draw(networks())
+    x = to_float(data.draw(points(network.inputs)))
+    np.testing.assert_allclose(run(to_torch(network), x), network(x), rtol=1e-12, atol=1e-10)
+
+
+def test_float32_module():
+    """A float32 module has the weights rounded to float32."""
+    module = to_torch(Network([([[0.1]], [0.3])]), dtype="float32")
+    assert module[0].weight.dtype == torch.float32
+    assert module[0].weight.item() == float(np.float32(0.1))
+
+
+def test_module_is_linear_and_relu():
+    """The module alternates Linear and ReLU, begins and ends with Linear, and is in evaluation mode."""
+    module = to_torch(extremum([[1.0], [2.0], [3.0]], [0, 0, 0]))
+    assert [type(m) for m in module] == [nn.Linear, nn.ReLU, nn.Linear, nn.ReLU, nn.Linear]
+    assert not module.training
+
+
+def test_random_state_stays():
+    """Building a module draws no random numbers."""
+    state = torch.get_rng_state()
+    to_torch(identity(3, 3))
+    assert torch.equal(state, torch.get_rng_state())
+
+
+@given(networks(exact=False))
+def test_round_trip(network):
+    """What was built is read back, weight for weight."""
+    again = from_torch(to_torch(network))
+    assert again.exact is None
+    for (weight, bias), (weight_2, bias_2) in zip(network.layers, again.layers, strict=True):
+        assert (weight.toarray() == weight_2.toarray()).all()
+        assert (bias == bias_2).all()
+
+
+SHARED = nn.ReLU()
+MODULES = {
+    "nested": nn.Sequential(nn.Sequential(nn.Linear(2, 3), nn.ReLU()), nn.Sequential(nn.Linear(3, 1))),
+    "no bias": nn.Sequential(nn.Linear(2, 3, bias=False), nn.ReLU(), nn.Linear(3, 1, bias=False)),
+    "one ReLU used twice": nn.Sequential(nn.Linear(2, 3), SHARED, nn.Linear(3, 3), SHARED, nn.Linear(3, 1)),
+    "flatten, identity, dropout": nn.Sequential(
+        nn.Flatten(), nn.Linear(2, 3), nn.Dropout(0.5), nn.ReLU(inplace=True), nn.Identity(), nn.Linear(3, 2)
+    ).eval(),
+    "relu at both ends": nn.Sequential(nn.ReLU(), nn.Linear(2, 3), nn.ReLU()),
+    "two linear layers": nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 2)),
+    "a single layer": nn.Linear(2, 3),
+    "float64": nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 2)).double(),
+    "bfloat16 weights": nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 2)).bfloat16().float(),
+}
+
+
+@pytest.mark.parametrize("case", MODULES)
+def test_reads_modules(case):
+    """PyTorch and the network read from the module agree up to float32 rounding."""
+    x = np.random.default_rng(0).normal(size=(50, 2))
+    x = x.astype(np.float32).astype(np.float64)
+    np.testing.assert_allclose(from_torch(MODULES[case])(x), run(MODULES[case], x), rtol=0, atol=1e-5)
+
+
+IMAGES = {
+    "convolution": (nn.Sequential(nn.Conv2d(2, 3, 2), nn.ReLU(), nn.Flatten(), nn.Linear(36, 2)), (2, 4, 5)),
+    "convolution, all options": (nn.Conv2d(2, 4, (2, 3), stride=2, padding=1, dilation=(1, 2), groups=2), (2, 6, 7)),
+    "convolution to the same size": (nn.Conv2d(1, 2, (3, 5), padding="same", dilation=(2, 1), bias=False), (1, 5, 5)),
+    "one dimension": (nn.Sequential(nn.Conv1d(1, 2, 3), nn.ReLU(), nn.Conv1d(2, 1, 2)), (1, 7)),
+    "batch normalization": (nn.Sequential(nn.Conv2d(1, 3, 2), nn.BatchNorm2d(3), nn.ReLU()).eval(), (1, 3, 3)),
+    "averages": (nn.Sequential(nn.AvgPool2d(2, padding=1), nn.Conv2d(1, 1, 2)), (1, 4, 4)),
+    "maxima": (nn.Sequential(nn.MaxPool2d(2), nn.Conv2d(1, 1, 2)), (1, 5, 4)),
+    "leaky": (nn.Sequential(nn.Linear(3, 4), nn.LeakyReLU(0.125), nn.Linear(4, 2)), (3,)),
+    "prelu": (nn.Sequential(nn.Conv1d(1, 3, 2), nn.PReLU(3)), (1, 4)),
+    "clipped": (nn.Sequential(nn.Linear(3, 4), nn.ReLU6(), nn.Linear(4, 3), nn.Hardtanh(-0.5, 0.25)), (3,)),
+    "normalised vector": (nn.Sequential(nn.BatchNorm1d(3, affine=False), nn.Linear(3, 1)).eval(), (3,)),
+}
+
+
+@pytest.mark.parametrize("case", IMAGES)
+def test_reads_other_layers(case):
+    """PyTorch and the network agree on samples of the given shape, up to float64 rounding."""
+    torch.manual_seed(0)
+    module, shape = IMAGES[case]
+    module = module.double()
+    for layer in module.modules():
+        if isinstance(layer, nn.modules.batchnorm._BatchNorm):
+            layer.running_mean.uniform_(-1, 1)
+            layer.running_var.uniform_(0.5, 2)
+    x = np.random.default_rng(0).normal(size=(20, int(np.prod(shape))))
+    theirs = run(module, x.reshape(20, *shape)).reshape(20, -1)
+    network = from_torch(module, shape=shape)
+    np.testing.assert_allclose(network(x), theirs, rtol=0, atol=1e-12)
+
+
+def test_integer_weights_are_exact():
+    """On integers PyTorch computes without rounding: rational values are equal to its own."""
+    rng = np.random.default_rng(0)
+    module = nn.Sequential(nn.Linear(2, 4), nn.LeakyReLU(0.5), nn.Linear(4, 3), nn.ReLU6(), nn.Linear(3, 1))
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.copy_(torch.tensor(rng.integers(-3, 4, size=parameter.shape)))
+    x = rng.integers(-4, 5, size=(20, 2))
+    assert (from_torch(module)(x.astype(object)) == run(module, x)).all()
+
+
+class Doubled(nn.Linear):
+    """A layer that is not what it looks like."""
+
+    def forward(self, x):
+        """Twice the layer."""
+        return 2 * super().forward(x)
+
+
+def with_hook():
+    """A layer whose output is changed by a hook."""
+    layer = nn.Linear(2, 2)
+    layer.register_forward_hook(lambda *_: None)
+    return layer
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        (nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.Tanh())), r"module `1\.0` \(Tanh\) is not one of"),
+        (
+            nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.5)),
+            r"module `1` \(Dropout\) is random in training mode",
+        ),
+        (nn.Sequential(nn.Flatten(0), nn.Linear(2, 2)), "must flatten all but the first"),
+        (nn.Sequential(Doubled(2, 2)), r"module `0` \(Doubled\) is not one of"),
+        (nn.Sequential(with_hook()), "has hooks"),
+        (nn.Sequential(nn.ReLU()), "no layer with weights"),
+        (nn.Linear(2, 2, dtype=torch.complex64), "must be real floats"),
+        (nn.Conv2d(1, 1, 1), r"the module \(Conv2d\) needs the shape of a sample"),
+        (
+            nn.Sequential(nn.Linear(2, 3), nn.Linear(2, 3)),
+            r"module `1` \(Linear\) does not fit an input of shape \(3,\)",
+        ),
+        (nn.Sequential(nn.BatchNorm1d(2)), r"module `0` \(BatchNorm1d\) normalises by the batch at hand"),
+        (nn.Sequential(nn.Linear(2, 2), nn.Softmax(1)), r"module `1` \(Softmax\) is not one of"),
+    ],
+)
+def test_refuses_other_modules(module, message):
+    """Anything else is refused with the place and type of the module."""
+    with pytest.raises(InputError, match=message):
+        from_torch(module)
+
+
+def test_refuses_other_types():
+    """Only float32 and float64 modules are built."""
+    with pytest.raises(InputError, match='"float32" or "float64", not \'float16\''):
+        to_torch(identity(1, 1), dtype="float16")
+
+
+def test_float32_overflow():
+    """A weight beyond float32 is our limit."""
+    with pytest.raises(LimitError, match="float32 ends at"):
+        to_torch(Network([([[1e39]], [0.0])]), dtype="float32")
+
+
+def test_too_large_to_be_dense():
+    """A network that would be huge when dense is refused before anything is built."""
+    with pytest.raises(LimitError, match=r"GiB as dense float64, more than the 4 GiB"):
+        to_torch(extremum(np.ones((30_000, 1)), np.arange(30_000)))
+
+
+@pytest.mark.parametrize("call", [lambda: to_torch(identity(1, 1)), lambda: from_torch(None)])
+def test_without_torch(monkeypatch, call):
+    """Without PyTorch the error names the extra to install."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(LimitError, match=r"pip install 'cpwl\[torch\]'"):
+        call()

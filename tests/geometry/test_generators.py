@@ -1,0 +1,149 @@
+"""Corners, rays, ranks and essential coordinates of many pieces at once, against slower exact ways."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import fmpz_mat
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpwl import CPWL
+from cpwl.exact.integers import common_denominator
+from cpwl.function.lineality import essential_coordinates, on_coordinates
+from cpwl.function.make.shallow import from_hidden_layer, random_shallow
+from cpwl.function.order.at_generators import order_at_generators, rank_laws
+from cpwl.geometry.corners import corners
+from cpwl.geometry.generators import generators
+from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.network.end_to_end import end_to_end
+from cpwl.network.extrema import extrema
+from cpwl.network.extremum import extremum
+from cpwl.network.maxmin import maxmin
+from support.functions import abs_sum, delaunay, five_pieces
+
+small = st.integers(-3, 3)
+
+
+@st.composite
+def stacks(draw):
+    """Polyhedra in one to four dimensions with few rows, some shared, some empty, flat or with lines in them."""
+    n = draw(st.integers(1, 4))
+    rows = draw(st.lists(st.tuples(*[small] * (n + 1)).filter(lambda r: any(r[:-1])), min_size=1, max_size=7))
+    pieces = draw(
+        st.lists(st.lists(st.tuples(st.sampled_from(rows), st.sampled_from((1, -1))), max_size=7), min_size=1)
+    )
+    A = [np.array([[s * v for v in r[:-1]] for r, s in piece], dtype=int).reshape(-1, n) for piece in pieces]
+    b = [np.array([s * r[-1] for r, s in piece], dtype=int) for piece in pieces]
+    return Polyhedra.from_lists(A, b, dim=n)
+
+
+@given(stacks())
+def test_generators_are_those_of_one_polyhedron_at_a_time(stack):
+    """Whatever is decided for a stack is what trying all subsets of rows gives for each polyhedron alone."""
+    found = generators(stack)
+    for i, body in enumerate(stack):
+        slow = corners(body.integer())
+        own = found.places[found.member[found.start[i] : found.start[i + 1]]]
+        if found.known[i]:
+            assert slow is not None
+            assert {tuple(place) for place in own} == {tuple(place) for place in slow.places}
+            assert len(own) == len({tuple(place) for place in own})
+        else:
+            twins = {tuple(row) for row in body.integer()}
+            flat = any(tuple(-v for v in row) in twins for row in twins)
+            assert slow is None or flat
+
+
+@given(st.data())
+def test_ranks_are_those_of_rational_values(data):
+    """Components are ranked as their rational values are, also where floats see no difference."""
+    n, k = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 6))
+    close = st.builds(lambda a, b: a * 10**40 + b, small, small)
+    law = st.tuples(*[st.one_of(small, close)] * (n + 1), st.integers(1, 3))
+    laws = np.array(data.draw(st.lists(law, min_size=k, max_size=k)), dtype=object)
+    place = st.tuples(*[small] * n, st.integers(0, 2))
+    places = np.array(data.draw(st.lists(place, min_size=1, max_size=4)), dtype=object)
+    ranks = rank_laws(laws, places)
+    for at, rank in zip(places, ranks, strict=True):
+        values = [Fraction((law[:-1] * at).sum(), law[-1]) for law in laws]
+        order = {v: r for r, v in enumerate(sorted(set(values)))}
+        assert rank.tolist() == [order[v] for v in values]
+
+
+def test_differences_of_1e_minus_30_are_seen():
+    """Two laws that differ by 1e-30 at a corner, where all floats agree, are told apart."""
+    wide = 10**30
+    laws = np.array([[wide, 0, wide], [wide, 1, wide]], dtype=object)
+    assert rank_laws(laws, np.array([[7, 1]], dtype=object)).tolist() == [[0, 1]]
+
+
+def test_ranks_survive_numbers_near_the_end_of_the_floats():
+    """Values that overflow a float are compared in integers."""
+    big = int(1.5e308)
+    laws = np.array([[big, big, 1], [big, big + 1, 1], [-big, -big, 1]], dtype=object)
+    assert rank_laws(laws, np.array([[1, 1]], dtype=object)).tolist() == [[1, 2, 0]]
+
+
+@pytest.mark.parametrize("p", [five_pieces(), abs_sum(3), random_shallow(3, 5, 0), random_shallow(1, 9, 2)])
+def test_blocks_change_nothing(p, monkeypatch):
+    """The order of components does not depend on how many pieces are compared at a time."""
+    laws, spanned = p.components(0).integer()[:, 0], generators(p.polyhedra)
+    whole = order_at_generators(laws, p.component[:, 0], spanned)
+    monkeypatch.setattr("cpwl.function.order.at_generators._BLOCK", 1)
+    monkeypatch.setattr("cpwl.geometry.generators._BLOCK", 1)
+    parts = order_at_generators(laws, p.component[:, 0], generators(p.polyhedra))
+    for one, two in zip(whole, parts, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def rank_of(rows):
+    return fmpz_mat([[int(v) for v in row] for row in rows]).rank() if len(rows) else 0
+
+
+@given(st.integers(4, 7), st.integers(0, 3), st.integers(0, 2**32 - 1))
+def test_essential_coordinates_keep_the_rank(n, width, seed):
+    """As many coordinates as rows and slopes have rank, and none of that rank is lost on them."""
+    rng = np.random.default_rng(seed)
+    weight = rng.integers(-2, 3, (width, n))
+    weight[:, 0] += 5
+    p = from_hidden_layer(weight, rng.integers(-2, 3, width), rng.integers(1, 4, width))
+    chosen = essential_coordinates(p)
+    laws = p.laws.integer()[:, 0]
+    slopes = laws[:, :-2] * laws[0, -1] - laws[0, :-2] * laws[:, -1:]
+    rows = np.concatenate([p.polyhedra.integer()[:, :-1], slopes])
+    assert len(chosen) == max(1, rank_of(rows))
+    assert rank_of(rows[:, chosen]) == rank_of(rows)
+    assert on_coordinates(p, chosen).num_components == p.num_components
+
+
+def test_slopes_outside_the_span_of_the_rows_count():
+    """Laws that differ in a direction of no row (a function that is not continuous) keep that direction."""
+    p = CPWL.from_pieces([[[1, 0, 0, 0]], [[-1, 0, 0, 0]]], [[0], [0]], [[0, 0, 0, 0], [0, 0, 1, 0]], [0, 0])
+    assert essential_coordinates(p).tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("p", [five_pieces(), delaunay(2, 9, 0), random_shallow(5, 3, 1)])
+def test_maxmin_is_minima_then_maximum(p):
+    """Weight for weight what Algorithms 2 to 5 make of rational functions."""
+    laws = p.components(0).integer()[:, 0]
+    k = len(laws)
+    rows = [np.arange(i % 3, k) if i % 3 < k else np.arange(k) for i in range(5)]
+    gradient = np.array([[Fraction(v, law[-1]) for v in law[:-1]] for law in laws], dtype=object)
+    minima = extrema(gradient[:, :-1], gradient[:, -1], rows, "min")
+    slow = end_to_end(minima, extremum(np.eye(5, dtype=int), np.zeros(5, dtype=int), "max"))
+    fast = maxmin(laws, rows)
+    for (weight, bias), (other, other_bias) in zip(fast.exact, slow.exact, strict=True):
+        assert (weight.toarray() == other.toarray()).all()
+        assert (bias == other_bias).all()
+    for (weight, bias), (other, other_bias) in zip(fast.layers, slow.layers, strict=True):
+        assert (weight.toarray() == other.toarray()).all()
+        assert (bias == other_bias).all()
+
+
+def test_large_denominators_are_not_made_common():
+    """One denominator for all rows is refused where it would be far larger than any of theirs."""
+    primes = [10**9 + 7, 10**9 + 9, 998244353, 10**9 + 21, 10**9 + 33, 10**9 + 87, 10**9 + 93, 10**9 + 97]
+    assert common_denominator(np.array([[1, d] for d in primes], dtype=object)) is None
+    whole, below = common_denominator(np.array([[1, 4], [1, 6]], dtype=object))
+    assert (whole.ravel().tolist(), below) == ([3, 2], 12)

@@ -1,0 +1,75 @@
+"""Point location against brute force: inside, on boundaries, outside, with small pieces beside large ones."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.interpolate import LinearNDInterpolator
+from scipy.spatial import Delaunay
+
+from cpwl import CPWL
+from cpwl.function.evaluate import find_pieces
+from cpwl.function.make.shallow import random_shallow
+from support.functions import abs_sum, delaunay
+
+
+def brute(p, x):
+    """For each point the pieces that hold it, in rationals."""
+    rows, owner = p.polyhedra.integer(), p.polyhedra.owner
+    held = []
+    for point in x:
+        at = np.array([Fraction(float(v)) for v in point], dtype=object)
+        outside = set(owner[np.asarray((rows[:, :-1] * at).sum(axis=1) > rows[:, -1], dtype=bool)].tolist())
+        held.append(set(range(p.num_pieces)) - outside)
+    return held
+
+
+def uneven(seed=0):
+    """Many tiny triangles in a corner of a square, and large ones elsewhere."""
+    rng = np.random.default_rng(seed)
+    x = np.concatenate([rng.random((80, 2)) * 1e-3, rng.random((5, 2)), [[0, 0], [0, 1], [1, 0], [1, 1]]])
+    return CPWL.from_simplices(x, Delaunay(x).simplices, rng.standard_normal(len(x)))
+
+
+TABLES = [delaunay(2, 60, 0), delaunay(3, 30, 1), uneven(), CPWL.from_grid([range(9), range(9)], np.eye(9))]
+
+
+@pytest.mark.parametrize("p", TABLES)
+@pytest.mark.parametrize("count", [40, 400])
+def test_points_are_found_where_they_are(p, count):
+    """A piece that is found holds the point; where none is, none does. Few points and many take different grids."""
+    rng = np.random.default_rng(2)
+    low, high = p.mesh.points.min(axis=0), p.mesh.points.max(axis=0)
+    x = low + (high - low) * rng.uniform(-0.1, 1.1, (count, p.dim))
+    for piece, held in zip(find_pieces(p, x), brute(p, x), strict=True):
+        assert piece in held if held else piece == -1
+
+
+@pytest.mark.parametrize("p", TABLES)
+def test_corners_edges_and_their_neighbours_are_inside(p):
+    """No point of the boundary between pieces, nor one within rounding of it, falls through."""
+    corners = p.mesh.points[p.mesh.simplices]
+    middles = (corners + np.roll(corners, 1, axis=1)) / 2
+    x = np.concatenate([corners.reshape(-1, p.dim), middles.reshape(-1, p.dim)])
+    values = p(x)
+    assert not np.isnan(values).any()
+    exact = p(np.array([[Fraction(float(v)) for v in corner] for corner in corners[0]], dtype=object))
+    np.testing.assert_allclose(values[: p.dim + 1], exact.astype(float), atol=1e-12)
+
+
+def test_values_are_those_of_scipy():
+    """Linear interpolation on a Delaunay triangulation, beside the field's own program."""
+    rng = np.random.default_rng(3)
+    x, y = rng.random((500, 2)), rng.uniform(-0.2, 1.2, (5000, 2))
+    mesh, z = Delaunay(x), rng.standard_normal(500)
+    ours, theirs = CPWL.from_simplices(x, mesh.simplices, z)(y)[:, 0], LinearNDInterpolator(mesh, z)(y)
+    assert (np.isnan(ours) == np.isnan(theirs)).all()
+    np.testing.assert_allclose(ours, theirs, atol=1e-9)
+
+
+@pytest.mark.parametrize("p", [random_shallow(3, 3, 0), random_shallow(12, 6, 1), abs_sum(3)])
+def test_pieces_that_share_hyperplanes(p):
+    """Pieces cut by few hyperplanes, whose rows are looked at once."""
+    x = np.random.default_rng(4).standard_normal((60, p.dim)) * 2
+    for piece, held in zip(find_pieces(p, x), brute(p, x), strict=True):
+        assert piece in held

@@ -1,0 +1,432 @@
+"""Proofs of kind "bends": networks of hinges and gates are proved, and every wrong one is refused."""
+
+import copy
+import itertools
+import json
+import random
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.spatial import Delaunay
+
+from cpwl import CPWL, Network
+from cpwl.construct.hinge import hinge
+from cpwl.documents.write import function_document, network_document
+from cpwl.geometry.polyhedra import Polyhedron
+from cpwl.geometry.probe import Probe
+from cpwl.proofs.checkers import checker
+from cpwl.proofs.checkers.checker import Refused, check
+from cpwl.proofs.provers.bends import NotProved, prove_bends
+from cpwl.proofs.provers.recover import NotRecognised
+
+TINY = Fraction(1, 10**30)
+
+
+def star():
+    """max(0, x, y) = s(x) + [y > x] (s(y) - s(x)), a gate that needs no multiplier (THEORY 3)."""
+    p = CPWL.from_maxmin([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0], [1], [2]])
+    layers = [([[1, 0], [0, 1]], [0, 0]), ([[-1, 1], [1, 0]], [0, 0]), ([[1, 1]], [0])]
+    return p, Network(layers)
+
+
+def slanted_star(multiplier=1):
+    """The same with one: [l > 0] d = s(d + M l) - M s(l) for l = y - x, and M l = M s(l) - M s(-l)."""
+    first = ([[1, 0], [0, 1], [-1, 1], [1, -1]], [0, 0, 0, 0])
+    second = ([[-1, 1, multiplier, -multiplier], [1, 0, 0, 0], [0, 0, 1, 0]], [0, 0, 0])
+    return star()[0], Network([first, second, ([[1, 1, -multiplier]], [0])])
+
+
+def arrangement(n, w, seed, *, dependent=False):
+    """A function with one hidden layer of `w` neurons on R^n, by its pieces."""
+    rng = np.random.default_rng(seed)
+    normals = rng.integers(1, 6, size=(w, n)) * rng.choice([-1, 1], size=(w, n))
+    if dependent:
+        normals[-1] = normals[0] + normals[1] if n > 1 else normals[0]
+    bias, weight = rng.integers(-5, 6, size=w), rng.integers(1, 5, size=w) * rng.choice([-1, 1], size=w)
+    A, b, gradient, offset = [], [], [], []
+    for signs in itertools.product((1, -1), repeat=w):
+        s = np.array(signs)
+        rows, right = (-normals * s[:, None]).tolist(), (bias * s).tolist()
+        if Probe(0.0).interior(Polyhedron.from_rows(rows, right)) is None:
+            continue
+        A.append(rows)
+        b.append(right)
+        on = s > 0
+        gradient.append((weight[on] @ normals[on] + rng.integers(0, 1) + 2).tolist())
+        offset.append(int(weight[on] @ bias[on]) + 1)
+    return CPWL.from_pieces(A, b, gradient, offset)
+
+
+def delaunay(n, count, seed):
+    """Random values at random points of a box, all integers."""
+    rng = np.random.default_rng(seed)
+    corners = np.array(list(itertools.product((0, 1000), repeat=n)))
+    points = np.unique(np.concatenate([rng.integers(1, 1000, size=(count, n)), corners]), axis=0)
+    simplices = Delaunay(points).simplices
+    volume = np.linalg.det(np.concatenate([points[simplices], np.ones((len(simplices), n + 1, 1))], axis=2))
+    values = rng.integers(-50, 50, size=len(points))
+    return CPWL.from_simplices(points.tolist(), simplices[np.abs(volume) > 0.5].tolist(), values.tolist())
+
+
+def files(p, network):
+    """The three documents, the proof included."""
+    return [function_document(p), network_document(network), prove_bends(p, network)]
+
+
+# --- Accepted ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 10])
+def test_hinge_networks_are_proved(n):
+    """One hidden layer, with its affine rest and flips, in any dimension."""
+    for seed, dependent in itertools.product((n, n + 1), (False, True)):
+        p = arrangement(n, 3 if n == 1 else 4, seed, dependent=dependent)
+        assert check(*files(p, hinge(p))) == 0
+
+
+def test_hinges_of_many_inputs_are_proved():
+    """32 pieces in R^70: the lines in the pieces are kept as lines."""
+    p = arrangement(70, 5, 0)
+    assert check(*files(p, hinge(p))) == 0
+
+
+@pytest.mark.parametrize("make", [star, slanted_star])
+def test_stars_by_hand_are_proved(make):
+    """Two hidden layers, on all of the plane."""
+    assert check(*files(*make())) == 0
+
+
+@pytest.mark.parametrize(("count", "seed"), [(1, 0), (6, 1), (20, 1), (20, 2)])
+def test_line_gates_are_proved(count, seed):
+    """Triangulated tables."""
+    from cpwl.construct.gates.plane.plan import line_gates
+
+    p = delaunay(2, count, seed)
+    assert check(*files(p, line_gates(p).network)) == 0
+
+
+def test_line_gates_of_a_grid_are_proved():
+    """Many points on one gate."""
+    from cpwl.construct.gates.plane.plan import line_gates
+
+    values = np.random.default_rng(0).integers(-9, 9, size=(6, 6))
+    p = CPWL.from_grid([list(range(6))] * 2, values.tolist())
+    assert check(*files(p, line_gates(p).network)) == 0
+
+
+@pytest.mark.parametrize(("n", "count"), [(2, 6), (3, 1), (3, 4)])
+def test_local_gates_are_proved(n, count):
+    """Up to three hidden layers, with gates on gates."""
+    from cpwl.construct.gates.space.plan import local_gates
+
+    p = delaunay(n, count, 1)
+    assert check(*files(p, local_gates(p).network)) == 0
+
+
+def test_two_outputs_are_proved_together():
+    """One gate serves both."""
+    p, _ = star()
+    laws = p.laws.integer()
+    rows, start = p.polyhedra.integer(), p.polyhedra.start
+    own = [rows[start[i] : start[i + 1]] for i in range(p.num_pieces)]
+    gradient = [[list(law[0, :2]), [2 * law[0, 0], 2 * law[0, 1] + 1]] for law in laws]
+    two = CPWL.from_pieces(
+        [r[:, :2].tolist() for r in own], [r[:, 2].tolist() for r in own], gradient, [[0, 3]] * len(own)
+    )
+    pair = Network(
+        [
+            ([[1, 0], [0, 1], [0, -1]], [0, 0, 0]),
+            ([[-1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [0, 0, 0, 0]),
+            ([[1, 1, 0, 0], [2, 2, 1, -1]], [0, 3]),
+        ]
+    )
+    assert check(*files(two, pair)) == 0
+
+
+def test_the_checker_says_so(capsys, tmp_path):
+    """As a program: one line and status 0."""
+    paths = [tmp_path / name for name in ("law.json", "net.json", "law.proof.json")]
+    for path, document in zip(paths, files(*star()), strict=True):
+        path.write_text(json.dumps(document), encoding="utf-8")
+    limit = sys.get_int_max_str_digits()
+    assert checker.main([str(path) for path in paths]) == 0
+    sys.set_int_max_str_digits(limit)
+    assert capsys.readouterr().out.startswith("proved: network = function on every piece")
+
+
+# --- Refused ----------------------------------------------------------------------------------------------------------
+
+
+def examples():
+    """Small functions with networks that are proved."""
+    from cpwl.construct.gates.plane.plan import line_gates
+    from cpwl.construct.gates.space.plan import local_gates
+
+    table = delaunay(2, 4, 3)
+    solid = delaunay(3, 1, 0)
+    line = arrangement(2, 3, 5)
+    return [
+        star(),
+        slanted_star(),
+        (line, hinge(line)),
+        (table, line_gates(table).network),
+        (solid, local_gates(solid).network),
+    ]
+
+
+EXAMPLES = range(5)
+
+
+def is_refused(documents):
+    try:
+        check(*documents)
+    except Refused:
+        return True
+    return False
+
+
+def differ(p, network, points):
+    """Whether a network in a document differs from the function at one of the points."""
+    layers = []
+    for layer in network["layers"]:
+        weight = np.full((layer["rows"], layer["columns"]), Fraction(0), dtype=object)
+        for i, j, w in layer["entries"]:
+            weight[i, j] = Fraction(w)
+        layers.append((weight, np.array([Fraction(v) for v in layer["bias"]], dtype=object)))
+    values = points.T
+    for k, (weight, bias) in enumerate(layers):
+        values = weight.dot(np.where(values > 0, values, 0) if k else values) + bias[:, None]
+    return bool((p(points) != values.T).any())
+
+
+def inner_points(p, count=40):
+    rng = random.Random(0)
+    if p.mesh is not None:
+        for_simplex = [
+            [[Fraction(int(v), int(x[-1])) for v in x[:-1]] for x in p.mesh.corners[s]] for s in p.mesh.simplices
+        ]
+        weights = [[Fraction(rng.randint(1, 99)) for _ in range(p.dim + 1)] for _ in range(count)]
+        return np.array(
+            [
+                [sum(w * x[k] for w, x in zip(ws, corners, strict=True)) / sum(ws) for k in range(p.dim)]
+                for corners in for_simplex
+                for ws in weights
+            ],
+            dtype=object,
+        )
+    return np.array(
+        [[Fraction(rng.randint(-999, 999), 97) for _ in range(p.dim)] for _ in range(8 * count)], dtype=object
+    )
+
+
+@pytest.mark.parametrize("number", EXAMPLES)
+@pytest.mark.parametrize("change", ["relative", "tiny"])
+def test_no_single_weight_may_change(number, change):
+    """By 1e-9 of itself, or by 1e-30; a change that is accepted must change nothing on the domain."""
+    p, network = examples()[number]
+    function, weights, proof = files(p, network)
+    points = inner_points(p, 10)
+    rng = random.Random(number)
+    places = [(l, e) for l, layer in enumerate(weights["layers"]) for e in range(len(layer["entries"]))]
+    refused = 0
+    chosen = rng.sample(places, min(len(places), 40))
+    for l, e in chosen:
+        other = copy.deepcopy(weights)
+        entry = other["layers"][l]["entries"][e]
+        value = Fraction(entry[2])
+        entry[2] = str(value * (1 + Fraction(1, 10**9)) if change == "relative" else value + TINY)
+        if is_refused([function, other, proof]):
+            refused += 1
+        else:
+            assert not differ(p, other, points)
+    assert refused >= 0.9 * len(chosen)
+    assert check(function, weights, proof) == 0
+
+
+@pytest.mark.parametrize("number", EXAMPLES)
+def test_no_bias_may_change(number):
+    """By 1e-30 in either direction; unless that changes nothing on the domain."""
+    p, network = examples()[number]
+    function, weights, proof = files(p, network)
+    points, refused, tried = inner_points(p, 10), 0, 0
+    for l, layer in enumerate(weights["layers"]):
+        for i, sign in itertools.product(range(min(layer["rows"], 12)), (1, -1)):
+            other = copy.deepcopy(weights)
+            other["layers"][l]["bias"][i] = str(Fraction(layer["bias"][i]) + sign * TINY)
+            refused, tried = refused + is_refused([function, other, proof]), tried + 1
+            assert is_refused([function, other, proof]) or not differ(p, other, points), (l, i)
+    assert refused > 0.8 * tried
+
+
+@pytest.mark.parametrize("number", EXAMPLES)
+def test_no_value_of_the_function_may_change(number):
+    """By 1e-12, in one place."""
+    p, network = examples()[number]
+    function, weights, proof = files(p, network)
+    size = len(function["values"] if "values" in function else function["pieces"])
+    for i in range(size):
+        other = copy.deepcopy(function)
+        if "values" in other:
+            other["values"][i][0] = str(Fraction(other["values"][i][0]) + Fraction(1, 10**12))
+        else:
+            other["pieces"][i]["offset"][0] = str(Fraction(other["pieces"][i]["offset"][0]) + Fraction(1, 10**12))
+        assert is_refused([other, weights, proof]), i
+
+
+@pytest.mark.parametrize("number", EXAMPLES)
+def test_no_neuron_may_be_removed(number):
+    """Its weight in the next layer set to 0."""
+    p, network = examples()[number]
+    function, weights, proof = files(p, network)
+    points = inner_points(p, 10)
+    for l in range(1, len(weights["layers"])):
+        for j in range(weights["layers"][l]["columns"]):
+            other = copy.deepcopy(weights)
+            other["layers"][l]["entries"] = [e for e in other["layers"][l]["entries"] if e[1] != j]
+            assert is_refused([function, other, proof]) or not differ(p, other, points), (l, j)
+
+
+def test_a_multiplier_that_is_slightly_too_small_is_refused():
+    """max(0, x, y) = s(y) + [l > 0] d, l = x - y, d = s(x) - s(y), as -(s(-d + M l) - M s(l)): it takes M >= 1."""
+    p = star()[0]
+
+    def network(m):
+        first = ([[1, 0], [0, 1], [1, -1], [-1, 1]], [0, 0, 0, 0])
+        second = ([[-1, 1, m, f"-{m}"], [0, 1, 0, 0], [0, 0, 1, 0]], [0, 0, 0])
+        return Network([first, second, ([[-1, 1, m]], [0])])
+
+    function, weights, proof = files(p, network(1))
+    assert check(function, weights, proof) == 0
+    assert check(function, network_document(network("3/2")), proof) == 0
+    for m in (1 - Fraction(1, 10**12), 1 - TINY, Fraction(1, 2)):
+        with pytest.raises(Refused, match="layer 1, neuron 0: this has the wrong sign"):
+            check(function, network_document(network(str(m))), proof)
+    with pytest.raises(NotProved) as caught:
+        prove_bends(p, network(str(1 - TINY)))
+    points = np.array(caught.value.points, dtype=object)
+    assert (network(str(1 - TINY))(points) != p(points)).any()
+
+
+@pytest.mark.parametrize("number", EXAMPLES)
+def test_no_hint_may_be_false(number):
+    """Each role and plane changed, moved or left out; a hint that is accepted was not needed or is true too."""
+    p, network = examples()[number]
+    function, weights, proof = files(p, network)
+    accepted = 0
+    for l, layer in enumerate(proof["roles"]):
+        for i, role in enumerate(layer):
+            others = [None, {}, {"gate": 0, "within": []}, {"carry": True}, {"zero": True, "within": []}]
+            others += [{"gate": -role["gate"], "within": role["within"]}] if "gate" in role else []
+            others += [{"carry": False, "within": []}, {"gate": True, "within": []}, {"carry": True, "within": [-1]}]
+            for other in others:
+                wrong = copy.deepcopy(proof)
+                wrong["roles"][l][i] = other
+                accepted += not is_refused([function, weights, wrong])
+    assert accepted == 0
+    for k in range(len(proof["planes"]) if proof["roles"] else 0):
+        wrong = copy.deepcopy(proof)
+        wrong["planes"][k][-1] = str(Fraction(wrong["planes"][k][-1]) + TINY)
+        used = any(abs(role.get("gate", 0)) == k + 1 for layer in proof["roles"] for role in layer)
+        assert is_refused([function, weights, wrong]) or not used
+    for k in range(len(proof["limits"])):
+        wrong = copy.deepcopy(proof)
+        wrong["limits"][k][-1] = str(Fraction(wrong["limits"][k][-1]) - TINY)
+        with pytest.raises(Refused, match=r"limits|layer"):
+            check(function, weights, wrong)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "reason"),
+    [
+        (("error_bound",), 1, "error_bound"),
+        (("error_bound",), False, "error_bound"),
+        (("roles",), [], "roles"),
+        (("roles", 0), [], "roles"),
+        (("planes", 0), [0, 0, 1], "no slope"),
+        (("planes", 0), [0, 0], "length"),
+        (("planes", 0), ["1/0", 0, 0], "no number"),
+        (("planes", 1), "planes 0", "planes"),
+        (("inputs",), 3, "inputs"),
+        (("limits",), [[0, 0, -1]], "limits"),
+        (("limits",), None, "limits"),
+        (("roles", 0, 0, "within"), [0], "within"),
+        (("roles", 0, 0, "gate"), 99, "gate"),
+        (("roles", 0, 0, "gate"), "1", "gate"),
+    ],
+)
+def test_malformed_proofs_are_refused_with_their_place(path, value, reason):
+    """Never an exception of another kind."""
+    function, weights, proof = files(*star())
+    inner = proof
+    for name in path[:-1]:
+        inner = inner[name]
+    inner[path[-1]] = list(proof["planes"][0]) if value == "planes 0" else value
+    with pytest.raises(Refused, match=reason):
+        check(function, weights, proof)
+
+
+def test_a_piece_without_interior_is_not_looked_past():
+    """The segment y = 0 with a law that is right at its corners only is refused, and so is a bend inside it."""
+    bent = {"A": [[0, 1], [0, -1], [1, 0], [-1, 0]], "b": [0, 0, 1, 1], "gradient": [[0, 0]], "offset": [1]}
+    function = {"format": "cpwl", "version": 1, "dim": 2, "outputs": 1, "pieces": [bent]}
+    weights = network_document(Network([([[1, 0], [-1, 0]], [0, 0]), ([[1, 1]], [0])]))  # |x|
+    proof = {
+        "format": "cpwl-proof",
+        "version": 1,
+        "kind": "bends",
+        "inputs": 2,
+        "planes": [],
+        "limits": [],
+        "roles": [],
+    }
+    with pytest.raises(Refused, match="no interior"):
+        check(function, weights, proof | {"error_bound": 0})
+    bent["A"].append([1, 0])
+    bent["b"].append(0)
+    bent["gradient"], bent["offset"] = [[-1, 0]], [0]
+    assert check(function, weights, proof | {"error_bound": 0}) == 0
+    bent["b"][-1] = -2  # now it is empty
+    bent["offset"] = [5]
+    assert check(function, weights, proof | {"error_bound": 0}) == 0
+
+
+def test_cones_are_what_their_rows_say():
+    """Generators by double description, against all small integer points."""
+    rng = random.Random(2)
+    for _ in range(60):
+        n = rng.randint(1, 3)
+        rows = [[rng.randint(-2, 2) for _ in range(n + 1)] for _ in range(rng.randint(0, 6))]
+        cone = checker.region(n, rows)
+        for g in cone.generators():
+            assert all(checker.dot(row, g) >= 0 for row in rows)
+            assert g[-1] >= 0
+        functional = [rng.randint(-3, 3) for _ in range(n + 1)]
+        inside = [
+            x for x in itertools.product(range(-3, 4), repeat=n) if all(checker.dot(row, [*x, 1]) >= 0 for row in rows)
+        ]
+        if all(checker.dot(functional, g) >= 0 for g in cone.generators()):
+            assert all(checker.dot(functional, [*x, 1]) >= 0 for x in inside)
+        for ray, bits in cone.rays:
+            tight = [checker.dot(row, ray) == 0 for row in [[0] * n + [1], *rows]]
+            assert bits == sum(1 << i for i, zero in enumerate(tight) if zero)
+
+
+# --- Right, but not proved --------------------------------------------------------------------------------------------
+
+
+def test_what_is_not_recognised_is_not_called_wrong():
+    """max(0, x, y) as max(max(0, x), y): the second neuron changes its sign on a bent line."""
+    p = star()[0]
+    network = Network([([[1, 0], [0, 1], [0, -1]], [0, 0, 0]), ([[-1, 1, -1], [1, 0, 0]], [0, 0]), ([[1, 1]], [0])])
+    with pytest.raises((NotRecognised, NotProved)):
+        prove_bends(p, network)
+
+
+def test_too_many_regions_are_refused(monkeypatch):
+    """Work is bounded."""
+    documents = files(*star())
+    monkeypatch.setattr(checker, "LIMIT", 1)
+    with pytest.raises(Refused, match="regions"):
+        check(*documents)

@@ -1,0 +1,568 @@
+"""The stand-alone checker: hand-made proofs are accepted; every change of a proof, a network or a function is refused,
+unless two slow oracles both say that what the changed files state is true."""
+
+import ast
+import itertools
+import json
+import math
+import random
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from cpwl.proofs.checkers import checker
+from cpwl.proofs.checkers.checker import Refused, check
+from support.proof_examples import (
+    BOUNDED,
+    EXACT,
+    a_neuron_twice,
+    absolute_value,
+    affine,
+    cut_segment,
+    documents,
+    empty_piece,
+    five_pieces,
+    inexact_law,
+    mean_of_members,
+    rounded,
+    rounded_in_a_box,
+    rounded_on_triangles,
+    two_outputs,
+)
+from support.proof_oracle import claim_is_true, reference
+
+TINY = Fraction(1, 10**30)
+CHECKER = Path(checker.__file__)
+
+
+@pytest.fixture(autouse=True)
+def _digits():
+    """`main` lifts a limit of the whole process."""
+    limit = sys.get_int_max_str_digits()
+    yield
+    sys.set_int_max_str_digits(limit)
+
+
+@pytest.mark.parametrize("example", EXACT + BOUNDED)
+def test_hand_made_proofs_are_accepted(example):
+    """Each of them states what it proves, and both oracles agree."""
+    p, network, proof = documents(example)
+    stated = proof["error_bound"]
+    proven = check(p, network, proof)
+    assert proven == (tuple(map(Fraction, stated)) if isinstance(stated, list) else Fraction(stated))
+    assert (proven == 0) == (example in EXACT)
+    assert claim_is_true(p, network, proof)
+    reference(p, network, proof)
+
+
+# --- One change anywhere ----------------------------------------------------------------------------------------------
+
+JUNK = (None, True, False, -1, 10**9, 0.5, "x", "1/0", "1e9", " 1", "١", math.nan, math.inf, [], {}, [[]], {"0": 1})
+
+
+def is_number(value):
+    try:
+        return not isinstance(value, bool) and math.isfinite(Fraction(value))
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+        return False
+
+
+def written(x):
+    return int(x) if x.denominator == 1 else str(x)
+
+
+def other_values(value, junk):
+    """What a value could have been by mistake: another number, a list or an object with one change, or junk."""
+    if is_number(value):
+        x = Fraction(value)
+        yield from (written(y) for y in (x + 1, x - 1, x + (x or 1) * TINY, -x) if y != x)
+    if isinstance(value, list):
+        for i, x in enumerate(value):
+            yield [*value[:i], *value[i + 1 :]]
+            yield [*value[:i], x, x, *value[i + 1 :]]
+            if value[i + 1 : i + 2] not in ([], [x]):
+                yield [*value[:i], value[i + 1], x, *value[i + 2 :]]
+    if isinstance(value, dict):
+        for name, x in value.items():
+            rest = {k: v for k, v in value.items() if k != name}
+            yield rest
+            if name.isdigit():
+                yield from ({**rest, key: x} for key in (str(int(name) + 1), str(int(name) - 1), f"0{name}"))
+        yield {**value, "0": 1}
+    yield from itertools.islice(junk, 2)
+
+
+def places(node):
+    """Every place in a document, as a container and a key."""
+    for key in list(node) if isinstance(node, dict) else range(len(node)):
+        yield node, key
+        if isinstance(node[key], dict | list):
+            yield from places(node[key])
+
+
+def changes(document):
+    """Make each change in place, one after the other, and undo it."""
+    junk = itertools.cycle(JUNK)
+    for container, key in list(places(document)):
+        value = container[key]
+        for other in other_values(value, junk):
+            container[key] = other
+            yield
+        container[key] = value
+
+
+def is_accepted(files):
+    """Nothing but `Refused` may come of a wrong file."""
+    try:
+        check(*files)
+    except Refused:
+        return False
+    return True
+
+
+# The function of `a_neuron_twice` is that of `five_pieces`.
+CHANGED = [(e, i) for e in EXACT + BOUNDED for i in range(3) if (e, i) != (a_neuron_twice, 0)]
+
+
+@pytest.mark.parametrize(("example", "which"), CHANGED)
+def test_every_change_is_refused_or_true(example, which):
+    """Whatever is accepted must be true, by a look at all linear pieces and by a second reading of the proof."""
+    files = documents(example)
+    for _ in changes(files[which]):
+        if is_accepted(files):
+            assert claim_is_true(*files)
+            reference(*files)
+
+
+@pytest.mark.parametrize("example", EXACT)
+def test_no_weight_may_differ_by_1e_30(example):
+    """Each weight, written or zero, and each bias of an exact network; the message names the layer."""
+    p, network, proof = documents(example)
+    for l, layer in enumerate(network["layers"]):
+        taken = {(i, j) for i, j, _ in layer["entries"]}
+        places = itertools.product(range(layer["rows"]), range(layer["columns"]))
+        layer["entries"] += [[i, j, 0] for i, j in places if (i, j) not in taken]
+        numbers = [(entry, 2) for entry in layer["entries"]] + [(layer["bias"], i) for i in range(layer["rows"])]
+        for (container, key), change in itertools.product(numbers, (TINY, -TINY)):
+            value = container[key]
+            container[key] = str(Fraction(value) + change)
+            with pytest.raises(Refused, match=f"layer {l}"):
+                check(p, network, proof)
+            container[key] = value
+    check(p, network, proof)
+
+
+def test_no_float_weight_may_differ_by_one_unit_in_the_last_place():
+    """A bound for other weights is not a bound for these."""
+    p, network, proof = documents(rounded_in_a_box)
+    for entry in network["layers"][0]["entries"]:
+        value = entry[2]
+        entry[2] = math.nextafter(
+            value, math.copysign(math.inf, Fraction(value) - Fraction(value).limit_denominator(9))
+        )
+        with pytest.raises(Refused, match="layer 0"):
+            check(p, network, proof)
+        entry[2] = value
+
+
+@pytest.mark.parametrize("example", [absolute_value, two_outputs, five_pieces, affine, mean_of_members])
+def test_no_law_may_differ_by_1e_30(example):
+    """Each coefficient of each law, in each direction."""
+    p, network, proof = documents(example)
+    for piece in p["pieces"]:
+        numbers = [(c, k) for c, k in places(piece) if c is not piece["A"] and is_number(c[k])]
+        laws = [(c, k) for c, k in numbers if c is not piece["b"] and c not in piece["A"]]
+        for (container, key), change in itertools.product(laws, (TINY, -TINY)):
+            value = container[key]
+            container[key] = str(Fraction(value) + change)
+            assert not is_accepted([p, network, proof])
+            container[key] = value
+
+
+# --- Attacks ----------------------------------------------------------------------------------------------------------
+
+
+def refusal(files):
+    with pytest.raises(Refused) as caught:
+        check(*files)
+    return str(caught.value)
+
+
+def put(document, path, value):
+    """A copy of the document with one value replaced."""
+    copy = json.loads(json.dumps(document))
+    *containers, key = path
+    inner = copy
+    for name in containers:
+        inner = inner[name]
+    inner[key] = value
+    return copy
+
+
+MAX = ("wiring", 0, 0, "max")
+ATTACKS = [
+    (absolute_value, ("outputs", 0, "rows"), [], "rows"),
+    (absolute_value, ("outputs", 0, "rows", 0), [], "rows"),
+    (absolute_value, ("outputs", 0, "rows", 0), [1], "rows"),
+    (absolute_value, ("outputs", 0, "below", 0, 0, "mu"), {}, "sum of mu"),
+    (absolute_value, ("outputs", 0, "below", 0, 0, "mu"), {"1": 1}, "output 0, row 0 below piece 0: .* multiplier"),
+    (absolute_value, ("outputs", 0, "below", 0, 0, "mu"), {"0": 2, "1": -1}, "multiplier"),
+    (absolute_value, ("outputs", 0, "below", 1, 0, "lambda"), {"0": -2}, "row 1 below piece 0: .* negative"),
+    (absolute_value, ("outputs", 0, "below", 1, 0, "lambda"), {"1": 2}, "multiplier for a number"),
+    (absolute_value, ("outputs", 0, "below", 1, 0, "lambda"), {"-1": 2}, "multiplier for a number"),
+    (absolute_value, ("outputs", 0, "below", 1, 0, "lambda"), {"00": 2}, "multiplier for a number"),
+    (absolute_value, ("outputs", 0, "below", 0, 0), {"empty": {}}, "not shown to be empty"),
+    (absolute_value, ("outputs", 0, "below", 0, 0), {"empty": {"0": 1}}, "identity"),
+    (absolute_value, ("outputs", 0, "reach", 0), {"row": 0, "members": []}, "length 1"),
+    (absolute_value, ("outputs", 0, "reach", 0, "row"), -1, "range"),
+    (absolute_value, ("outputs", 0, "reach", 0, "row"), False, "range"),
+    (absolute_value, ("outputs", 0, "reach", 0, "row"), 0.0, "range"),
+    (absolute_value, MAX, [1, 3], "layer 0, max 0: there is no such value"),
+    (absolute_value, MAX, [0, 2], "no such value"),
+    (absolute_value, MAX, [True, 2], "no such value"),
+    (absolute_value, MAX, [1, -2], "positive and a negative"),
+    (absolute_value, ("wiring", 0, 0), {"output": [1], "neurons": [0]}, "layer 0"),
+    (absolute_value, ("wiring", 0, 0, "neurons"), [0, 1, -3], "range"),
+    (absolute_value, ("output",), [-1], "layer 1, output 0"),
+    (absolute_value, ("inputs",), 2, "inputs"),
+    (absolute_value, ("version",), True, "version"),
+    (absolute_value, ("error_bound",), "-1/10", "error_bound"),
+    (empty_piece, ("outputs", 0, "below", 0, 2, "empty"), {"0": 2, "1": 1}, "identity"),
+    (empty_piece, ("outputs", 0, "below", 0, 2, "empty"), {"0": -1, "1": -1}, "negative"),
+    (cut_segment, ("outputs", 0, "below", 0, 0), {"lambda": {}, "t": 0, "mu": {"0": 1}}, "'t' is unknown"),
+    (cut_segment, ("outputs", 0, "below", 0, 0, "lambda"), {"0": 1}, "multiplier for a number"),
+    (cut_segment, ("outputs", 0, "reach", 0, "above", "cut"), [1, 0], "identity|empty"),
+    (cut_segment, ("outputs", 0, "reach", 0, "below", "row"), 0, "falls short"),
+    (inexact_law, ("error_bound",), "9999/1000000", "reach on piece 1, member 1 of row 1: .* error_bound"),
+    (rounded_in_a_box, ("box",), None, "layer 0: groups .0."),
+    (rounded_in_a_box, ("box", "proof"), None, "box"),
+    (rounded_in_a_box, ("box", "high"), ["1/2"], "box, piece 0, entry 0"),
+    (rounded_on_triangles, ("box", "high"), [1.5, "1/2"], "box, piece 0, entry 1: the piece is not inside"),
+    (rounded_on_triangles, ("box", "low"), ["1/3", 0], "box, piece 0, entry 2: the piece is not inside"),
+    (five_pieces, ("wiring", 1, 0, "max"), [-1, 2], "layer 1, max 0"),
+    (five_pieces, ("wiring", 1, 0, "max"), [-1, -3], "layer 1, max 0: there is no such value"),
+    (five_pieces, ("outputs", 0, "reach", 0, "cut"), [1, 0], "length 3"),
+]
+
+
+@pytest.mark.parametrize(("example", "path", "value", "reason"), ATTACKS)
+def test_attacks_on_a_proof_are_refused_with_their_place(example, path, value, reason):
+    """One false or malformed statement each."""
+    p, network, proof = documents(example)
+    with pytest.raises(Refused, match=reason):
+        check(p, network, put(proof, path, value))
+
+
+NETWORK_ATTACKS = [
+    (("layers", 0, "entries", 0), [0, 0, 2, 0], "length 3"),
+    (("layers", 0, "entries", 0), [-3, 0, 2], "layer 0: a weight at -3, 0"),
+    (("layers", 0, "entries", 0), [0, -1, 2], "layer 0: a weight at 0, -1"),
+    (("layers", 0, "entries", 0), [0, 1, 2], "layer 0: a weight at 0, 1"),
+    (("layers", 0, "entries", 0), [0.0, 0, 2], "layer 0"),
+    (("layers", 0, "entries", 0), ["0", 0, 2], "layer 0: a weight at 0, 0"),
+    (("layers", 0, "entries", 1), [0, 0, 2], "layer 0: a weight at 0, 0"),
+    (("layers", 0, "bias"), [0, 0], "biases"),
+    (("layers", 1, "columns"), 4, "columns"),
+    (("layers",), [], "no layers"),
+    (("outputs",), 2, "outputs"),
+    (("inputs",), 1.0, "inputs"),
+    (("format",), "cpwl", "format"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "reason"), NETWORK_ATTACKS)
+def test_attacks_on_a_network_are_refused_with_their_place(path, value, reason):
+    """Weights at strange places, and sizes that do not fit."""
+    p, network, proof = documents(absolute_value)
+    with pytest.raises(Refused, match=reason):
+        check(p, put(network, path, value), proof)
+
+
+def test_a_weight_may_not_be_given_twice():
+    """Not even with a difference that would be right if the two were added, or if the later one counted."""
+    p, network, proof = documents(absolute_value)
+    for weights in ((2, 2), (1, 1), (7, 2), (2, 0), (0, 2)):
+        entries = [[0, 0, w] for w in weights] + network["layers"][0]["entries"][1:]
+        assert "layer 0" in refusal([p, put(network, ("layers", 0, "entries"), entries), proof])
+
+
+def test_more_outputs_than_the_function_has_are_refused():
+    """The last layer must have as many rows as are stated."""
+    p, network, proof = documents(absolute_value)
+    last = network["layers"][1]
+    last["rows"], last["bias"] = 2, [0, 0]
+    assert "outputs" in refusal([p, network, proof])
+
+
+def test_the_negative_of_a_max_of_mins_is_another_function():
+    """The network gives -min(x, 1) where the function is min(x, 1), and the proof calls it by its value."""
+    p, network, proof = documents(two_outputs)
+    for entry in network["layers"][1]["entries"][3:]:
+        entry[2] = -entry[2]
+    proof["output"] = [1, 2]
+    assert not claim_is_true(p, network, proof)
+    assert "output 1: the network does not compute these rows" in refusal([p, network, proof])
+
+
+def test_a_box_that_misses_a_piece_is_refused():
+    """An entry with a negative t would be an error elsewhere; for the box there is none."""
+    p, network, proof = documents(rounded_in_a_box)
+    proof["box"]["high"] = ["5/2"]
+    proof["box"]["proof"][0][0]["t"] = "5/2"
+    proof["box"]["proof"][1][0]["t"] = "-1/2"
+    assert "box, piece 1, entry 0: the piece is not inside" in refusal([p, network, proof])
+
+
+def test_a_bound_does_not_excuse_later_layers():
+    """Only the first affine map may be off, whatever is stated; and the last one may be if it is the first."""
+    p, network, proof = documents(rounded_in_a_box)
+    proof["error_bound"] = 1000
+    assert check(p, network, proof) == 1000
+    for path in (("layers", 1, "entries", 0, 2), ("layers", 1, "bias", 0)):
+        assert "layer 1, output 0" in refusal([p, put(network, path, "1000001/1000000"), proof])
+
+
+def test_a_stated_bound_may_be_larger_but_not_smaller():
+    """Of both parts of a + b max |x_i|, and of a number alone; it is returned as it is stated."""
+    p, network, proof = documents(rounded)
+    a, b = map(Fraction, proof["error_bound"])
+    assert check(p, network, put(proof, ("error_bound",), [str(a + TINY), str(b)])) == (a + TINY, b)
+    for wrong in ([str(a - TINY), str(b)], [str(a), str(b - TINY)], [1], [1, 1, 1], 1, [], None):
+        assert not is_accepted([p, network, put(proof, ("error_bound",), wrong)])
+
+
+def test_a_neuron_of_no_group_may_do_anything_but_be_read():
+    """Dead neurons do not matter; a weight of 1e-30 on one does."""
+    p, network, proof = documents(five_pieces)
+    layer, following = network["layers"][:2]
+    layer["rows"], following["columns"] = 7, 7
+    layer["bias"].append(5)
+    layer["entries"].append([6, 0, 3])
+    check(p, network, proof)
+    following["rows"] = 4
+    following["bias"].append("1/7")
+    following["entries"].append([3, 6, 1])
+    network["layers"][2]["columns"] = 4
+    check(p, network, proof)
+    following["entries"].append([0, 6, str(TINY)])
+    assert "layer 1, max 0" in refusal([p, network, proof])
+    following["entries"][-1] = [0, 6, 0]
+    network["layers"][2]["entries"].append([0, 3, str(TINY)])
+    assert "layer 2, output 0" in refusal([p, network, proof])
+
+
+def test_a_neuron_that_comes_twice_counts_twice():
+    """max(x, 2x) = s(x) + s(x) - s(-x): the next layer must read 2 s(x), not s(x)."""
+    p = {"format": "cpwl", "version": 1, "dim": 1, "outputs": 1}
+    p["pieces"] = [
+        {"A": [[1]], "b": [0], "gradient": [1], "offset": 0},
+        {"A": [[-1]], "b": [0], "gradient": [2], "offset": 0},
+    ]
+    first = {"rows": 2, "columns": 1, "bias": [0, 0], "entries": [[0, 0, 1], [1, 0, -1]]}
+    last = {"rows": 1, "columns": 2, "bias": [0], "entries": [[0, 0, 2], [0, 1, -1]]}
+    network = {"format": "cpwl-network", "version": 1, "inputs": 1, "outputs": 1, "layers": [first, last]}
+    zero, one = {"lambda": {}, "t": 0}, {"lambda": {"0": 1}, "t": 0}
+    below = [[{**zero, "mu": {"0": 1}}, {**one, "mu": {"0": 1}}], [{**one, "mu": {"1": 1}}, {**zero, "mu": {"1": 1}}]]
+    claim = {"rows": [[0], [1]], "below": below, "reach": [{"row": i, "members": [zero]} for i in (0, 1)]}
+    proof = {"format": "cpwl-proof", "version": 1, "kind": "max-min", "inputs": 1, "components": [[1, 0], [2, 0]]}
+    proof |= {"outputs": [claim], "wiring": [[{"max": [1, 2], "neurons": [0, 0, 1]}]], "output": [1]}
+    proof |= {"error_bound": 0, "box": None}
+    assert check(p, network, proof) == 0
+    assert claim_is_true(p, network, proof)
+    last["entries"][0][2] = 1
+    assert not claim_is_true(p, network, proof)
+    assert not is_accepted([p, network, proof])
+
+
+@pytest.mark.parametrize("example", [absolute_value, two_outputs, five_pieces])
+def test_pieces_outputs_and_rows_must_all_be_there(example):
+    """A proof of another function: one with a piece more, less or elsewhere."""
+    p, network, proof = documents(example)
+    for pieces in (p["pieces"][1:], p["pieces"][:-1], [*p["pieces"], p["pieces"][0]], p["pieces"][::-1], []):
+        assert not is_accepted([put(p, ("pieces",), pieces), network, proof])
+    for o, claim in enumerate(proof["outputs"]):
+        for i in range(len(claim["rows"])):
+            rows, below = (claim[name][:i] + claim[name][i + 1 :] for name in ("rows", "below"))
+            less = put(put(proof, ("outputs", o, "rows"), rows), ("outputs", o, "below"), below)
+            assert "output" in refusal([p, network, less])
+
+
+def test_a_function_without_pieces_is_refused():
+    """Of no pieces at all, or of segments without interior, everything would be true."""
+    p, network, proof = documents(absolute_value)
+    claim = proof["outputs"][0]
+    claim["below"], claim["reach"] = [[], []], []
+    assert "no pieces" in refusal([put(p, ("pieces",), []), network, proof])
+    flat = {
+        "format": "cpwl",
+        "version": 1,
+        "dim": 1,
+        "outputs": 1,
+        "points": [[0]],
+        "simplices": [[0, 0]],
+        "values": [7],
+    }
+    assert "no pieces" in refusal([flat, network, proof])
+
+
+def test_rows_are_not_squared_without_end():
+    """A minimum of two values with 2,000 rows each has four million."""
+    rows = frozenset(frozenset([m]) for m in range(2000))
+    values = [(-1, rows, {0: 1}), (-1, rows, {1: 1})]
+    layers = [[{0: 1}] * 2, [{0: -1, 1: 1}, {0: 1}, {0: -1}], [{}]]
+    with pytest.raises(Refused, match="too many rows"):
+        checker.read_layer([{"max": [1, 2], "neurons": [0, 1, 2]}], values, layers, 1)
+
+
+def test_the_domain_and_notes_are_not_read():
+    """What is proved is proved on every piece, whatever the rest of the file says."""
+    p, network, proof = documents(absolute_value)
+    p |= {"domain": {"A": [[1]], "b": [5]}, "tol": 1e-9, "note": "hello"}
+    network["note"] = proof["note"] = "hello"
+    assert check(p, network, proof) == 0
+
+
+def test_flatness_is_decided_exactly():
+    """Determinants of small integer matrices, against the sum over permutations."""
+    rng = random.Random(1)
+    for _ in range(300):
+        n = rng.randint(1, 4)
+        rows = [[rng.randint(-2, 2) for _ in range(n)] for _ in range(n)]
+        total = 0
+        for order in itertools.permutations(range(n)):
+            swaps = sum(order[i] > order[j] for i in range(n) for j in range(i + 1, n))
+            total += (-1) ** swaps * math.prod(rows[i][k] for i, k in enumerate(order))
+        assert checker.is_flat(rows) == (total == 0)
+
+
+# --- The command line -------------------------------------------------------------------------------------------------
+
+
+def write(folder, files):
+    paths = [folder / name for name in ("law.json", "net.json", "law.proof.json")]
+    for path, document in zip(paths, files, strict=True):
+        path.write_text(document if isinstance(document, str) else json.dumps(document), encoding="utf-8")
+    return [str(path) for path in paths]
+
+
+def run(*arguments):
+    command = [sys.executable, "-I", "-S", str(CHECKER), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_it_runs_alone(tmp_path):
+    """Without site-packages, the environment or the current folder: the verdict is one line."""
+    paths = write(tmp_path, documents(five_pieces))
+    assert run(*paths) == (0, "proved: network = function on every piece (5 pieces, 4 rows)\n", "")
+    paths = write(tmp_path, documents(inexact_law))
+    assert run(*paths) == (0, "proved: |network - function| <= 0.01 on every piece\n", "")
+    p, network, proof = documents(five_pieces)
+    code, said, errors = run(*write(tmp_path, [p, put(network, ("layers", 1, "bias", 0), str(TINY)), proof]))
+    assert (code, errors) == (1, "")
+    assert said == "refused: layer 1, max 0: the neurons [0, 1, 2] do not read what it says\n"
+    code, said, errors = run(*paths[:2])
+    assert (code, said) == (64, "")
+    assert "usage" in errors
+
+
+def verdict(capsys, folder, files):
+    code = checker.main(write(folder, files))
+    said = capsys.readouterr().out
+    assert said.count("\n") == 1
+    return code, said.strip()
+
+
+@pytest.mark.parametrize("example", BOUNDED)
+def test_a_printed_bound_is_rounded_up(capsys, tmp_path, example):
+    """The float that is printed is at least what was proved, and the next one below is not."""
+    files = documents(example)
+    code, said = verdict(capsys, tmp_path, files)
+    bound = said.removeprefix("proved: |network - function| <= ").removesuffix(" on every piece")
+    shown = [float(x) for x in bound.removesuffix(" max |x_i|").split(" + ")]
+    stated = files[2]["error_bound"]
+    exact = [Fraction(x) for x in (stated if isinstance(stated, list) else [stated])]
+    assert code == 0
+    for x, y in zip(shown, exact, strict=True):
+        assert math.nextafter(x, 0) < y <= x
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "reason"),
+    [
+        (('"box"', '"box": null, "box"'), 1, "refused: proof: this is no object"),
+        (('"0": 1', '"0": 1, "0": 1'), 1, "refused: output 0, row"),
+        (('"error_bound": 0', '"error_bound": NaN'), 1, "error_bound"),
+        (('"error_bound": 0', '"error_bound": 1e400'), 1, "error_bound"),
+        (('"error_bound": 0', '"error_bound": "1e999999999"'), 1, "error_bound"),
+        (('"error_bound": 0', '"error_bound": 1e308'), 1, "error_bound"),
+        (('"error_bound": 0', '"\\ud800é\\n": 0, "error_bound": 0'), 1, "unknown"),
+        (('"error_bound": 0', '"error_bound": ' + "[" * 100_000), 65, "unreadable"),
+        (('"error_bound": 0', '"error_bound": 0}'), 65, "unreadable"),
+    ],
+)
+def test_strange_files_are_refused(capsys, tmp_path, change, code, reason):
+    """Names that come twice, numbers that are none, and what is not JSON at all."""
+    p, network, proof = documents(absolute_value)
+    text = json.dumps(proof)
+    assert change[0] in text
+    found, said = verdict(capsys, tmp_path, [p, network, text.replace(*change, 1)])
+    assert found == code
+    assert reason in said
+    assert said.isascii()
+
+
+def test_unreadable_files_have_their_own_status(capsys, tmp_path):
+    """No such file, a folder, and bytes that are no text."""
+    paths = write(tmp_path, documents(absolute_value))
+    for wrong in (str(tmp_path / "no.json"), str(tmp_path)):
+        assert checker.main([paths[0], wrong, paths[2]]) == 65
+    Path(paths[1]).write_bytes(b"\xff\xfe\xff")
+    assert checker.main(paths) == 65
+    assert capsys.readouterr().out.count("unreadable: ") == 3
+
+
+def test_numbers_of_many_thousand_digits_are_read(tmp_path):
+    """Python's limit for the length of integers is no limit for proofs; inside another program it stays as it is."""
+    p, network, proof = documents(absolute_value)
+    one, zeros = f"1{'0' * 5000}1", "0" * 5000
+    proof["outputs"][0]["below"][0][0]["mu"] = {"0": f"{one}/{one}"}
+    network["layers"][0]["entries"][0][2] = f"2{zeros}2/{one}"
+    assert "no number" in refusal([p, network, proof])
+    law = json.dumps(p).replace('"A": [[1]]', f'"A": [[{one}]]')
+    assert run(*write(tmp_path, [law, network, proof]))[0] == 0
+    network["layers"][0]["entries"][0][2] = f"2{zeros}3/{one}"
+    assert run(*write(tmp_path, [law, network, proof]))[0] == 1
+
+
+# --- The file itself --------------------------------------------------------------------------------------------------
+
+
+READERS = [
+    "Refused",
+    "need",
+    "read",
+    "over_one",
+    "half_space",
+    "is_flat",
+    "read_piece",
+    "read_function",
+    "read_network",
+]
+MAX_MIN = [*READERS, "Piece", "plus", "read_layer", "sandwich", "rounding", "check", "load", "main"]
+
+
+def test_it_is_short_and_stands_alone():
+    """Max-min proofs are decided by less than 300 lines, all by 600; all imports are from the standard library."""
+    tree = ast.parse(CHECKER.read_text(encoding="utf-8"))
+    definitions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    assert sum(definitions[name].end_lineno - definitions[name].lineno + 1 for name in MAX_MIN) < 300
+    assert len(CHECKER.read_text(encoding="utf-8").splitlines()) <= 600
+    nodes = list(ast.walk(tree))
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+    assert not any(node.level for node in nodes if isinstance(node, ast.ImportFrom))
+    assert {name.partition(".")[0] for name in names} <= set(sys.stdlib_module_names)

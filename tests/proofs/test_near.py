@@ -1,0 +1,109 @@
+"""Proofs for float data: a consistent function near it, a proof for that, and how near it is."""
+
+import copy
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+from cpwl import ConstructionError, Network, ProofError, certify, compile
+from cpwl.documents.write import function_document, network_document
+from cpwl.exact.rational import fraction_array
+from cpwl.network.network import exact_layers
+from support.catalogue import function, names
+from support.proofs import checker, rounded
+from support.rational_pieces import piece_data, points_in_pieces
+
+FLOAT = [name for name in names("float") if name in names("bounded")]
+
+
+@cache
+def made(name):
+    """A float function, the network of gates near it, and its certificate; None where there is none."""
+    p = function(name)
+    try:
+        network = compile(p, construction="gates").network
+    except ConstructionError:
+        return None
+    return p, network, certify(p, network)
+
+
+def with_proof(name):
+    """The same, if it was proved by a function nearby."""
+    found = made(name)
+    if found is None or not found[2].proved or found[2].document["kind"] != "near":
+        pytest.skip("no consistent function near it, or it needs none")
+    return found
+
+
+@pytest.mark.parametrize("name", FLOAT)
+def test_the_bound_holds_on_every_piece(name):
+    """At rational points of the pieces as they were given the network is within the bound of the law."""
+    p, network, certificate = with_proof(name)
+    pieces = piece_data(p)
+    for j, x in points_in_pieces(p, 4, 0):
+        value = network(fraction_array(np.array([x], dtype=object)))[0]
+        laws = [sum((g * v for g, v in zip(law, [*x, 1], strict=True)), Fraction(0)) for law in pieces[j].laws]
+        assert max(abs(u - v) for u, v in zip(value, laws, strict=True)) <= certificate.error_bound
+
+
+@pytest.mark.parametrize("name", FLOAT)
+def test_the_checker_agrees_and_refuses_a_smaller_bound(name):
+    """The stand-alone checker shows the same bound, and nothing below it."""
+    p, network, certificate = with_proof(name)
+    documents = function_document(p), network_document(network), certificate.document
+    assert checker.check(*documents) == certificate.error_bound
+    less = certificate.document | {"error_bound": str(certificate.error_bound * Fraction(999, 1000))}
+    with pytest.raises(checker.Refused):
+        checker.check(*documents[:2], less)
+
+
+def mpc():
+    return with_proof("control_law")
+
+
+def test_a_real_control_law_is_within_a_billionth():
+    """The explicit MPC law: fewer neurons than regions, and a bound that says something."""
+    p, network, certificate = mpc()
+    assert network.sizes.neurons < p.num_pieces
+    assert certificate.error_bound < Fraction(1, 10**9)
+
+
+def test_rounded_weights_are_proved_too():
+    """The float64 weights of the same network: the bound takes both in."""
+    p, network, certificate = mpc()
+    other = rounded(network, np.float64)
+    proof = certify(p, other, exact=network)
+    assert proof.document["proof"]["kind"] == "rounded"
+    assert certificate.error_bound < proof.error_bound < Fraction(1, 10**9)
+    assert checker.check(function_document(p), network_document(other), proof.document) == proof.error_bound
+
+
+def test_no_corrupted_proof_passes():
+    """A wrong piece, a point outside, a missing tree, a moved law of the function inside: all refused."""
+    p, network, certificate = mpc()
+    head = function_document(p), network_document(network)
+
+    def refused(change):
+        document = copy.deepcopy(certificate.document)
+        change(document)
+        with pytest.raises(checker.Refused):
+            checker.check(*head, document)
+
+    refused(lambda d: d["pieces"].pop())
+    refused(lambda d: d["pieces"].reverse())
+    refused(lambda d: d["pieces"][0].update(point=[1000] * p.dim))
+    refused(lambda d: d["pieces"].__setitem__(0, None))
+    refused(lambda d: d["function"]["pieces"][0].update(offset=["1/7"]))
+    refused(lambda d: d.update(proof=d))
+    refused(lambda d: d["function"]["pieces"][0].update(b=[v + 1 for v in d["function"]["pieces"][0]["b"]]))
+
+
+def test_a_network_that_is_off_is_not_proved():
+    """A bias moved by 1e-3: a witness, never a proof."""
+    p, network, _ = mpc()
+    layers = [(w.toarray(), b.copy()) for w, b in exact_layers(network)]
+    layers[-1][1][0] += Fraction(1, 1000)
+    with pytest.raises(ProofError):
+        certify(p, Network(layers))

@@ -1,0 +1,128 @@
+"""Benchmarks measure what they say: counts are those of the constructions, rows are complete, nothing is typed in."""
+
+import json
+
+import pytest
+
+from cpwl import CPWL, InputError, bounds, compile
+from cpwl.cli import main
+from cpwl.compiler import CONSTRUCTIONS
+from cpwl.function.order.order import order_components
+from cpwl.show import bench, bench_functions, bench_sizes, bench_speed, bench_work
+from cpwl.show.bench_sizes import Family, measure_family, size_table
+from cpwl.show.bench_speed import Timed, speed_table
+from support.functions import delaunay as plain_delaunay
+
+SMALL = Family("small", lambda seed: plain_delaunay(2, 6 + seed, seed), "10")
+
+
+def test_counts_are_those_of_the_compiler():
+    """Means over seeds of what `compile` builds, for every construction that applies, and of Algorithm 1's formula."""
+    row = measure_family(SMALL, seeds=2)
+    functions = [SMALL.make(seed) for seed in (0, 1)]
+    for name, value in row.neurons.items():
+        made = [compile(p, construction=name, precision="exact").sizes.neurons for p in functions]
+        assert value == sum(made) / 2
+    counts = [bounds.algorithm1(order_components(p, 0).above.sum(axis=1).tolist()).neurons for p in functions]
+    assert row.algorithm1 == sum(counts) / 2
+    assert row.pieces == sum(p.num_pieces for p in functions) / 2
+    assert "gates" in row.neurons
+    assert set(row.neurons) == set(row.seconds) <= set(CONSTRUCTIONS) - {"auto", "paper"}
+
+
+def test_algorithm_1_is_tested():
+    """The verdict counts functions on which all rows are valid: none for the counterexample."""
+    from support.functions import five_pieces
+
+    assert measure_family(Family("wrong", lambda _: five_pieces()), seeds=1).algorithm1_right == "0/1"
+    right = Family("right", lambda _: CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1))
+    assert measure_family(right, seeds=1).algorithm1_right == "1/1"
+
+
+def test_a_large_function_stands_for_itself_and_is_not_tested():
+    """Beyond the limits neither means, nor verdicts, nor counts are computed, and nothing is invented."""
+    row = measure_family(SMALL, seeds=2, most={"test": 1, "count": 1, "means": 1, "lattice": 1})
+    assert row.algorithm1 is None
+    assert row.algorithm1_right == ""
+    assert "lattice" not in row.neurons
+    assert size_table([row]).cells[0][2:4] == ("-", "-")
+
+
+def test_every_construction_has_a_column():
+    """Columns follow the compiler's table; a construction that did not apply shows a dash."""
+    rows = [measure_family(SMALL, seeds=1)]
+    table = size_table(rows)
+    names = table.columns[4:-1]
+    assert list(names) == [name for name in CONSTRUCTIONS if name in rows[0].neurons]
+    assert all(len(cells) == len(table.columns) for cells in table.cells)
+    assert table.rich().row_count == 1
+
+
+def test_functions_are_as_described():
+    """Families that are drawn by hand have the pieces their names promise."""
+    assert bench_functions.triangles(50, 1).num_pieces == 50
+    assert bench_functions.random_breakpoints(30, 1).num_components > 25
+    assert not bench_functions.convex(8, 2).doctor().errors
+    p = bench_functions.rational_delaunay(10, 0)
+    assert p.laws.exact is not None
+
+
+def test_ratios_and_rows():
+    """A ratio needs two times; a row that could not be measured says why and has none."""
+    rows = [Timed("a", 2.0, "b", 6.0, goal="3"), Timed("c", None, note="not installed")]
+    assert [row.ratio for row in rows] == [3.0, None]
+    table = speed_table(rows)
+    assert table.cells[0][3] == "3"
+    assert "not installed" in table.cells[1]
+    assert json.loads(json.dumps(table.rows))[0]["ratio"] == 3.0
+
+
+def test_work_in_a_process_of_its_own():
+    """Seconds, memory and sizes come back; work that fails says so in its last words."""
+    made = bench_work.run_apart("paper", 20)
+    assert made["seconds"] > 0
+    assert made["memory_gb"] > 0.01
+    assert made["neurons"] > 0
+    assert "error" in bench_work.run_apart("nothing", 1)
+
+
+def test_every_piece_of_work_prepares():
+    """Each named work makes its function and can be called, if its construction exists."""
+    for name, prepare in bench_work.WORK.items():
+        if name in ("univariate",) and name not in CONSTRUCTIONS:
+            continue
+        assert prepare(4)()["neurons"] >= 0
+
+
+def test_one_command_prints_and_saves_all_tables(tmp_path, capsys, monkeypatch):
+    """`cpwl bench` prints a table for each name and writes all numbers to a file."""
+    monkeypatch.setattr(bench_sizes, "FAMILIES", (SMALL,))
+    monkeypatch.setattr(bench_speed, "_ROWS", (("one", lambda _: [Timed("work", 1.0)]),))
+    path = tmp_path / "bench.json"
+    assert main(["bench", "-o", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert "small" in text
+    assert "work" in text
+    saved = json.loads(path.read_text())
+    assert set(bench.TABLES) <= set(saved)
+    assert saved["sizes"][0]["family"] == "small"
+    assert saved["full"] is False
+
+
+def test_unknown_tables_are_refused(tmp_path, capsys):
+    """The names that exist are in the message."""
+    with pytest.raises(InputError, match="there are sizes, speed"):
+        bench.measure(["prices"])
+    assert main(["bench", "prices", "-o", str(tmp_path / "new" / "b.json")]) == 64
+    assert "prices" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
+def test_functions_in_files_are_measured(tmp_path, monkeypatch):
+    """A folder of functions adds a row for each file."""
+    from cpwl.formats.json import save
+
+    save(plain_delaunay(2, 6, 0), tmp_path / "law.json")
+    monkeypatch.setattr(bench_sizes, "FAMILIES", ())
+    rows = bench_sizes.measure_sizes(cases=tmp_path)
+    assert [row.family for row in rows] == ["law"]
