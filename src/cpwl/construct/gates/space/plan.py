@@ -28,11 +28,11 @@ from cpwl.construct.gates.space.terms import ZERO, Planes, Rational
 from cpwl.construct.plan import Plan
 from cpwl.errors import LimitError
 from cpwl.function import CPWL
-from cpwl.function.order.order import Progress
 from cpwl.function.sample import sample
 from cpwl.geometry.complex import Complex
 from cpwl.network import Network
 from cpwl.network.noise import noise
+from cpwl.progress import Progress
 
 __all__ = ["LocalGates", "local_gates", "plan_local_gates"]
 
