@@ -1,4 +1,4 @@
-"""Cancellation of flags decides as the exact doctor does, who solves linear programs, on sound data and on corrupted."""
+"""Cancellation of flags decides as the exact doctor does with linear programs, on sound data and on corrupted."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -9,7 +9,7 @@ import pytest
 from cpwl import CPWL
 from cpwl.function.doctor.examine import examine
 from cpwl.function.doctor.on_pieces import PieceDoctor
-from cpwl.function.flags import consistency
+from cpwl.function.flags.consistency import Consistency, consistency
 from cpwl.function.make.shallow import random_shallow
 from support.catalogue import function, names
 from support.functions import abs_sum, boxes, delaunay, five_pieces, three_piece_cut
@@ -93,9 +93,9 @@ def test_several_outputs_are_compared_together():
 def test_integers_and_dyadic_numbers_in_floats_are_exact():
     """Float arrays with such numbers are what they say, with whatever tolerance."""
     for p in (three_piece_cut(), five_pieces(), random_maxmin(2, 5, 3, 3, 0)):
-        floats = CPWL.from_pieces(
-            [body.A for body in p.polyhedra], [body.b for body in p.polyhedra], p.laws.gradient, p.laws.offset
-        )
+        rows = [body.integer().astype(np.float64) for body in p.polyhedra]
+        laws = p.laws
+        floats = CPWL.from_pieces([r[:, :-1] for r in rows], [r[:, -1] for r in rows], laws.gradient, laws.offset)
         assert floats.tol > 0
         assert consistency(floats).consistent
 
@@ -135,5 +135,6 @@ def test_flat_and_empty_pieces_do_not_count():
     """They have no flags."""
     p = from_data([*piece_data(abs_sum(2)), PieceData(((1, 0, 0), (-1, 0, 0)), ((5, 5, 5),))])
     q = from_data([*piece_data(abs_sum(2)), PieceData(((1, 0, 0), (-1, 0, -1), (0, 1, 0)), ((5, 5, 5),))])
-    assert consistency(p).consistent
-    assert consistency(q).consistent
+    assert consistency(p) == consistency(q) == Consistency(True, "", (4,))
+    assert [f.kind for f in examine(p, notes=False)] == ["flat piece"]
+    assert [f.kind for f in examine(q, notes=False)] == ["empty piece"]
