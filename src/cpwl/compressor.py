@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -16,19 +16,18 @@ from cpwl.compiler import compile
 from cpwl.equality import Verdict, equal
 from cpwl.errors import CpwlWarning, InputError, LimitError
 from cpwl.exact.rational import fraction_array
-from cpwl.geometry.polyhedra import Polyhedron
+from cpwl.geometry.polyhedra import Polyhedron, as_domain
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network, Sizes
 from cpwl.network.network import exact_layers
 from cpwl.network.program.chain import network_of
 from cpwl.network.program.tape import Tape
 from cpwl.passes.simplify import simplify
-from cpwl.regions.cells import as_domain
+from cpwl.progress import Progress
 from cpwl.regions.extract import as_function, find_pieces
 
 __all__ = ["Compressed", "compress"]
 
-Progress = Callable[[int, int, str], None]
 
 _REGIONS = 2_000  # regions up to which a network is taken apart and built anew
 _PROGRAMS = 40  # neurons up to which linear programs on the domain are affordable

@@ -13,9 +13,10 @@ from fractions import Fraction
 import numpy as np
 from flint import fmpq, fmpq_mat
 
+from cpwl.geometry.polyhedra import Domain
 from cpwl.network import Network
 from cpwl.network.network import ExactLayer, exact_layers
-from cpwl.passes.ranges import Domain, Range, ranges
+from cpwl.passes.ranges import Range, ranges
 from cpwl.passes.rewrite import Layers, Removal, proportional, rewrite
 
 __all__ = ["Passed", "passed_functions", "remove_dependent"]

@@ -18,28 +18,16 @@ from numpy.typing import NDArray
 from cpwl.errors import InputError, SolverError
 from cpwl.exact.integers import primitive
 from cpwl.exact.rational import to_float
-from cpwl.geometry.polyhedra import Polyhedron
+from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.geometry.probe import Probe
 from cpwl.network.network import ExactLayer, float_layer
 
-__all__ = ["Domain", "Range", "as_polyhedron", "ranges"]
+__all__ = ["Range", "ranges"]
 
-Domain = Polyhedron | tuple[Any, Any] | None
-"""All of R^n, or ``A x <= b`` as a polyhedron or as a pair ``(A, b)``."""
 Range = tuple[Fraction | None, Fraction | None]
 """The least and the largest value, None if there is no bound."""
 _PROGRAM = 80  # inputs and neurons up to which programs are used above the first layer
 _CORNERS, _POINTS = 24, 200  # what is looked at before
-
-
-def as_polyhedron(domain: Domain, inputs: int) -> Polyhedron | None:
-    """The domain as a polyhedron; None for all of R^n."""
-    if domain is None:
-        return None
-    body = domain if isinstance(domain, Polyhedron) else Polyhedron.from_rows(*domain, dim=inputs)
-    if body.dim != inputs:
-        raise InputError(f"the domain has {body.dim} coordinates and the network takes {inputs}")
-    return body
 
 
 def ranges(layers: list[ExactLayer], domain: Domain) -> list[list[Range]]:
@@ -51,7 +39,7 @@ def ranges(layers: list[ExactLayer], domain: Domain) -> list[list[Range]]:
     >>> ranges(exact_layers(network), ([[1], [-1]], [1, 1]))[0][0]
     (Fraction(0, 1), Fraction(2, 1))
     """
-    body = as_polyhedron(domain, layers[0][0].shape[1])
+    body = as_domain(domain, layers[0][0].shape[1])
     sides = None if body is None else _sides(body)
     before: list[Range] = [(None, None)] * layers[0][0].shape[1] if sides is None else sides[0]
     box = sides is None or sides[1]

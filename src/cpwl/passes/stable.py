@@ -9,9 +9,10 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from cpwl.exact.sparse import RationalMatrix, stack_rows
+from cpwl.geometry.polyhedra import Domain
 from cpwl.network import Network
 from cpwl.network.network import ExactLayer, exact_layers
-from cpwl.passes.ranges import Domain, Range, ranges
+from cpwl.passes.ranges import Range, ranges
 from cpwl.passes.rewrite import Layers, Removal, rebuilt, rewrite
 
 __all__ = ["fold_stable"]

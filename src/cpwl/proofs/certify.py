@@ -18,8 +18,8 @@ from cpwl.errors import InputError, ProofError
 from cpwl.exact.rational import fraction_array, text
 from cpwl.function import CPWL
 from cpwl.function.doctor.report import point_text
-from cpwl.function.order.order import Progress
 from cpwl.network import Network
+from cpwl.progress import Progress
 from cpwl.proofs.float_error import float_error
 from cpwl.proofs.provers.bends import NotProved, prove_bends
 from cpwl.proofs.provers.clamped import prove_clamped

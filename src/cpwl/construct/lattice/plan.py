@@ -19,10 +19,11 @@ from cpwl.construct.lattice.separate import Formula, separate
 from cpwl.construct.lattice.sides import find_sides
 from cpwl.construct.plan import Plan
 from cpwl.function import CPWL
-from cpwl.function.lineality import essential_coordinates, on_coordinates
-from cpwl.function.order.order import Order, Progress, order_components
+from cpwl.function.lineality import divided
+from cpwl.function.order.order import Order, order_components
 from cpwl.function.sample import sample
 from cpwl.network import Network
+from cpwl.progress import Progress
 
 __all__ = ["SharedLattice", "plan_lattice", "shared_lattice"]
 
@@ -70,8 +71,7 @@ def shared_lattice(
     >>> str(made.formulas[0]), made.network
     ('max(0, min(1, 2))', Network(1 -> 1 -> 1 -> 1))
     """
-    coordinates = essential_coordinates(p)
-    small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
+    small = divided(p).function
     formulas, splits, solves = [], 0, 0
     for j in range(p.outputs):
         order = orders[j] if orders is not None else order_components(small, j, executor=executor, progress=progress)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cpwl.exact.integers import primitive
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.twins import row_twins
-from cpwl.function.lineality import essential_coordinates, on_coordinates
+from cpwl.function.lineality import divided
 from cpwl.function.parts import Mesh
 from cpwl.geometry.facets import Hyperplanes, facets_of, hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra
@@ -62,8 +62,7 @@ def _mesh_neighbours(mesh: Mesh) -> tuple[NDArray[np.int64], NDArray[np.int64]] 
 
 def _facet_neighbours(p: CPWL) -> Neighbours:
     """Pieces whose rows are the same but for the sense of one are neighbours across it; other facets need a point."""
-    coordinates = essential_coordinates(p)
-    small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
+    small = divided(p).function
     stack = replace(small.polyhedra, exact=primitive(small.polyhedra.integer()))
     planes = hyperplanes(stack, 0.0)
     twin = row_twins(stack, planes)
