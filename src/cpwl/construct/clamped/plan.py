@@ -1,10 +1,11 @@
 """Functions of two inputs by clamped gates: accurate in float32, because far terms are exactly 0 there too.
 
 With ``r = z - min z >= 0`` at the corners of a triangulated table, ``p = min z + sum over clusters of p_C``, where the
-clusters are rows of corners, each corner in one, and ``p_C = sum of r_v hat_v`` is a bump (THEORY 8 B). Around another
+clusters are rows of corners, each corner in one, and ``p_C = sum of r_v hat_v`` is a bump. Around another
 base value than ``min z`` there are bumps of both signs, more but not as high. A bump is the larger one of two neurons,
 its halves, each of which is exactly 0 in floats wherever it is clearly negative; on an edge of the domain it is one
-neuron. Bumps whose boxes do not overlap share the neuron that takes the larger half, so with `L` lines, `C` clusters
+neuron (docs/theory/float_quality.md).
+Bumps whose boxes do not overlap share the neuron that takes the larger half, so with `L` lines, `C` clusters
 inside, `B` on the boundary and about ten colours there are about ``L + 2 C + B + 10`` neurons, two a triangle. See
 docs/clamped.md.
 """

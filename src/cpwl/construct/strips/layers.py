@@ -7,8 +7,9 @@ Per output, with `h` the hinges, `r` the affine part of a system, ``g_1 = r_1 + 
     layer 4   s(g_1 - g_2 + chi), g_2 - s(chi) + C_4
     output    their sum, less C_4
 
-which is ``g_2 + s(g_1 - g_2 + chi) - s(chi)``, the switch of THEORY 6.1: it is `g_1` where ``chi >= g_2 - g_1`` and
-``chi >= 0``, and `g_2` where ``chi <= g_2 - g_1`` and ``chi <= 0``. In floats `chi`, a sum of large terms, is off; but
+which is ``g_2 + s(g_1 - g_2 + chi) - s(chi)``, the switch of docs/theory/strips.md: it is `g_1` where
+``chi >= g_2 - g_1`` and ``chi >= 0``, and `g_2` where ``chi <= g_2 - g_1`` and ``chi <= 0``.
+In floats `chi`, a sum of large terms, is off; but
 it is added and taken away as one and the same number, so that this does not matter. With one strip there is one system
 and no switch, and one layer less.
 The constants are bounds from values at the corners of slabs and intervals: there a sum of hinges, which is convex

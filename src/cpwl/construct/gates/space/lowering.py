@@ -2,7 +2,8 @@
 
 A gate of layer `k` is one neuron there: ``[l > 0] d = s(d + M l) - M s(l)``, or its mirror image. Whatever a consumer
 needs from lower layers is one carried sum `R` a layer: ``s(R + constant)`` on a bounded domain; elsewhere ``s(R + Q)``
-and one common ``s(Q)`` with ``Q = K_0 + sum K_i |h_i| >= |R|``, the same `Q` in all layers (THEORY 7.6).
+and one common ``s(Q)`` with ``Q = K_0 + sum K_i |h_i| >= |R|``, the same `Q` in all layers
+(docs/theory/local_gates.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Gate networks in every dimension: a number of neurons linear in the complex, right on every input (THEORY 7).
+"""Gate networks in every dimension: a number of neurons linear in the complex, right on every input.
 
 ``p = sum c_F p_F`` over the faces inside the domain, where `p_F` is what `p` looks like near `F`; each `p_F` is glued
-from those of larger faces by one gate on a plane through `F`; gates on one plane share a neuron.
+from those of larger faces by one gate on a plane through `F`; gates on one plane share a neuron. See
+docs/theory/local_gates.md.
 """
 
 from __future__ import annotations
