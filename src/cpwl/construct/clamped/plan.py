@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import fmpq
 from numpy.typing import NDArray
 
 from cpwl.construct.clamped.clusters import Cluster, Stars, propose
@@ -30,6 +29,7 @@ from cpwl.construct.exact_data import exact_function
 from cpwl.construct.gates.plane.lowering import shared_columns
 from cpwl.construct.plan import Plan
 from cpwl.errors import ConstructionError, InputError, InternalError
+from cpwl.exact.flint import to_flint
 from cpwl.exact.rational import to_float
 from cpwl.function import CPWL
 from cpwl.function.bends.table import table_of
@@ -154,7 +154,7 @@ def _base(values: NDArray[np.object_], middle: bool) -> Fraction:
 def _bumps(stars: Stars, heights: NDArray[np.object_]) -> list[Bump]:
     """Bumps whose sum is the function of the table with these heights, at least 0, at the corners."""
     r = to_float(heights)
-    exact = [fmpq(v.numerator, v.denominator) for v in heights]
+    exact = [to_flint(v) for v in heights]
     candidates = propose(stars.table, r)
     known: dict[int, Bump] = {}
     while True:
