@@ -23,7 +23,7 @@ _SURE = 1e-9  # smallest singular values of entries up to 1 in floats are nearer
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pointed:
-    """Pointed pieces with interiors; of which piece each is a part, and in which orthant if they had to be cut (else 0)."""
+    """Pointed pieces with interiors; the piece each is a part of, and its orthant if they had to be cut (else 0)."""
 
     polyhedra: Polyhedra
     planes: Hyperplanes
