@@ -16,8 +16,8 @@ from scipy.sparse import eye_array
 from cpwl.errors import ConstructionError
 from cpwl.function import CPWL
 from cpwl.function.doctor.report import point_text
-from cpwl.function.lineality import essential_coordinates, lift, on_coordinates
-from cpwl.function.order.order import Order, Progress, order_components
+from cpwl.function.lineality import divided
+from cpwl.function.order.order import Order, order_components
 from cpwl.function.order.rows import Excess, find_excess
 from cpwl.function.parts import Laws
 from cpwl.limits import check_memory
@@ -26,6 +26,7 @@ from cpwl.network.end_to_end import end_to_end
 from cpwl.network.extrema import extrema
 from cpwl.network.extremum import extremum
 from cpwl.network.maxmin import maxmin
+from cpwl.progress import Progress
 
 __all__ = ["max_of_mins", "paper"]
 
@@ -50,15 +51,14 @@ def paper(
     (3, [1, 1])
     """
     if order is None or check:
-        coordinates = essential_coordinates(p)
-        small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
+        small = divided(p)
     if order is None:
-        order = order_components(small, output, executor=executor, progress=progress)
+        order = order_components(small.function, output, executor=executor, progress=progress)
     rows = [np.flatnonzero(row) for row in order.above]
     if check:
-        excess = find_excess(small, output, order, rows, progress)
+        excess = find_excess(small.function, output, order, rows, progress)
         if excess is not None:
-            excess = replace(excess, point=lift(excess.point, coordinates, p.dim))
+            excess = replace(excess, point=small.lift(excess.point))
             raise _refuted(output, excess, rows[excess.row])
     return max_of_mins(p.components(output), rows), [len(row) for row in rows]
 

@@ -21,12 +21,13 @@ from cpwl.construct.strips.plan import plan_strips
 from cpwl.construct.univariate.plan import plan_univariate
 from cpwl.errors import ConstructionError
 from cpwl.function import CPWL
-from cpwl.function.lineality import essential_coordinates, on_coordinates
-from cpwl.function.order.order import Order, Progress, order_components
+from cpwl.function.lineality import divided, essential_coordinates
+from cpwl.function.order.order import Order, order_components
 from cpwl.function.sample import Sample, sample
 from cpwl.network import Network
 from cpwl.network.share import share_first_layer
 from cpwl.network.side_by_side import side_by_side
+from cpwl.progress import Progress
 
 __all__ = ["TABLE", "Construction", "Workpiece"]
 
@@ -74,8 +75,7 @@ class Workpiece:
     @cached_property
     def orders(self) -> list[Order]:
         """Which components stay above and below the function on each piece, for each output."""
-        coordinates = essential_coordinates(self.p)
-        small = self.p if len(coordinates) == self.p.dim else on_coordinates(self.p, coordinates)
+        small = divided(self.p).function
         options = {"executor": self.executor, "progress": self.progress}
         found = [order_components(small, j, **options) for j in range(self.p.outputs)]  # type: ignore[arg-type]
         self.solves += sum(order.solves for order in found)

@@ -5,8 +5,6 @@ The common lineality space is divided out first: a function of many inputs that 
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
@@ -15,15 +13,16 @@ from cpwl.construct.gates.plane.plan import line_gates
 from cpwl.construct.gates.space.plan import plan_local_gates
 from cpwl.construct.hinge import hinge
 from cpwl.construct.plan import Plan
+from cpwl.exact.flint import from_flint
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
-from cpwl.function.lineality import essential_coordinates, on_coordinates
-from cpwl.function.order.order import Progress
+from cpwl.function.lineality import divided
 from cpwl.function.sample import sample
 from cpwl.network import Network
 from cpwl.network.end_to_end import end_to_end
 from cpwl.network.identity import identity
 from cpwl.network.side_by_side import side_by_side
+from cpwl.progress import Progress
 
 __all__ = ["gates", "plan_gates"]
 
@@ -45,11 +44,11 @@ def plan_gates(p: CPWL, *, progress: Progress | None = None) -> Plan:
     >>> plan.construction, plan.sizes == plan.build().sizes
     ('gates', True)
     """
-    coordinates = essential_coordinates(p)
-    if len(coordinates) == p.dim:
-        return _by_dimension(p, progress)
-    small = _by_dimension(on_coordinates(p, coordinates), progress)
-    return Plan.of("gates", _lifted(p, coordinates, small.build()), sample(p).points)
+    small = divided(p)
+    plan = _by_dimension(small.function, progress)
+    if small.is_whole:
+        return plan
+    return Plan.of("gates", _lifted(p, small.coordinates, plan.build()), sample(p).points)
 
 
 def _by_dimension(p: CPWL, progress: Progress | None) -> Plan:
@@ -90,5 +89,5 @@ def _projection(p: CPWL, coordinates: NDArray[np.int64]) -> NDArray[np.object_]:
     basis = fmpq_mat(rank, p.dim, [reduced[i, j] for i in range(rank) for j in range(p.dim)])
     square = fmpq_mat(rank, rank, [basis[i, int(j)] for i in range(rank) for j in coordinates])
     solved = square.inv() * basis
-    entries = [Fraction(int(v.p), int(v.q)) for v in solved.entries()]
+    entries = [from_flint(v) for v in solved.entries()]
     return np.array(entries, dtype=object).reshape(rank, p.dim)

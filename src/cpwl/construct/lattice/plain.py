@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from cpwl.construct.lattice.repair import Region, repair
 from cpwl.construct.paper import max_of_mins
 from cpwl.function import CPWL
-from cpwl.function.lineality import essential_coordinates, on_coordinates
+from cpwl.function.lineality import divided
 from cpwl.function.order.on_pieces import PieceOrder
-from cpwl.function.order.order import Order, Progress, order_components, value_tolerance
+from cpwl.function.order.order import Order, order_components, value_tolerance
 from cpwl.function.order.rows import RowTest
 from cpwl.network import Network
+from cpwl.progress import Progress
 
 __all__ = ["Lattice", "lattice"]
 
@@ -50,8 +51,7 @@ def lattice(
     >>> made.rows, made.splits
     (((0,), (1, 2)), 0)
     """
-    coordinates = essential_coordinates(p)
-    small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
+    small = divided(p).function
     if order is None:
         order = order_components(small, output, executor=executor, progress=progress)
     work = PieceOrder.of(small, output, value_tolerance(small, output))

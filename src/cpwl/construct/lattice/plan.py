@@ -12,17 +12,18 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from fractions import Fraction
 
-from cpwl.construct.lattice.domain_box import domain_box
 from cpwl.construct.lattice.expression import Affine, arrange
 from cpwl.construct.lattice.schedule import lower_values
 from cpwl.construct.lattice.separate import Formula, separate
 from cpwl.construct.lattice.sides import find_sides
 from cpwl.construct.plan import Plan
 from cpwl.function import CPWL
-from cpwl.function.lineality import essential_coordinates, on_coordinates
-from cpwl.function.order.order import Order, Progress, order_components
+from cpwl.function.box import box_around
+from cpwl.function.lineality import divided
+from cpwl.function.order.order import Order, order_components
 from cpwl.function.sample import sample
 from cpwl.network import Network
+from cpwl.progress import Progress
 
 __all__ = ["SharedLattice", "plan_lattice", "shared_lattice"]
 
@@ -70,8 +71,7 @@ def shared_lattice(
     >>> str(made.formulas[0]), made.network
     ('max(0, min(1, 2))', Network(1 -> 1 -> 1 -> 1))
     """
-    coordinates = essential_coordinates(p)
-    small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
+    small = divided(p).function
     formulas, splits, solves = [], 0, 0
     for j in range(p.outputs):
         order = orders[j] if orders is not None else order_components(small, j, executor=executor, progress=progress)
@@ -79,7 +79,7 @@ def shared_lattice(
         formulas.append(separate(sides.above, sides.below, p.dim))
         splits, solves = splits + sides.splits, solves + sides.solves
     laws = [_laws(p, j) for j in range(p.outputs)]
-    box = domain_box(p)
+    box = box_around(p)
     fewest = max(formula.depth for formula in formulas)
     most = max(formula.leaves - 1 for formula in formulas)
     tried = [
