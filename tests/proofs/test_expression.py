@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from cpwl import CPWL
 from cpwl.construct.lattice.circuit import Circuit
-from cpwl.construct.lattice.domain_box import domain_box
 from cpwl.construct.lattice.expression import Affine, Extremum, Sum, arrange, depth
 from cpwl.construct.lattice.part import Held, parts_of
 from cpwl.construct.lattice.schedule import lower_values, rounded_down
@@ -20,6 +19,7 @@ from cpwl.construct.lattice.separate import separate
 from cpwl.construct.lattice.sides import find_sides
 from cpwl.exact.rational import fraction_array
 from cpwl.exact.span import Span
+from cpwl.function.box import domain_box
 from cpwl.function.order.on_pieces import PieceOrder
 from cpwl.function.order.order import order_components
 from cpwl.geometry.probe import Probe
