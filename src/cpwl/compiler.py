@@ -18,9 +18,9 @@ from cpwl.construct.upper_bounds import upper_bounds
 from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError
 from cpwl.function import CPWL
 from cpwl.function.doctor.examine import examine
-from cpwl.function.order.order import Progress
 from cpwl.limits import rare_collection
 from cpwl.network import Network, Sizes
+from cpwl.progress import Progress
 from cpwl.proofs.certify import Certificate, certify
 
 __all__ = ["CONSTRUCTIONS", "Alternative", "Compiled", "compile"]

@@ -13,7 +13,7 @@ from cpwl.construct.table import TABLE
 from cpwl.function.make.shallow import random_shallow
 from support.functions import delaunay
 
-NAMES = ("essential_coordinates", "find_bends", "neighbours", "on_coordinates", "profile_of", "sample", "table_of")
+NAMES = ("divided", "find_bends", "neighbours", "profile_of", "sample", "table_of")
 
 
 def as_pieces(p):

@@ -11,9 +11,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
 from cpwl.construct.options import DEFAULT, Options
 from cpwl.errors import ConstructionError
 from cpwl.function import CPWL
@@ -21,8 +18,8 @@ from cpwl.function.bends.neighbours import Neighbours, neighbours
 from cpwl.function.bends.planar import PlanarBends, find_bends, with_edges_only
 from cpwl.function.bends.profile import Profile, profile_of
 from cpwl.function.bends.table import Table, table_of
-from cpwl.function.box import domain_box
-from cpwl.function.lineality import essential_coordinates, on_coordinates
+from cpwl.function.box import box_around
+from cpwl.function.lineality import Divided, divided
 from cpwl.function.order.order import Order, order_components
 from cpwl.function.sample import Sample, sample
 
@@ -73,16 +70,14 @@ class Analysis:
         return replace(self, function=snapped.function)
 
     @cached_property
-    def coordinates(self) -> NDArray[np.int64]:
-        """Coordinates that suffice to decide everything about the pieces and the order of the laws."""
-        return essential_coordinates(self.function)
+    def divided(self) -> Divided:
+        """The function on coordinates that suffice to decide everything about it, and the way back."""
+        return divided(self.function)
 
     @cached_property
     def essential(self) -> Analysis:
         """The function on these coordinates: without its lineality space."""
-        if len(self.coordinates) == self.function.dim:
-            return self
-        return replace(self, function=on_coordinates(self.function, self.coordinates))
+        return self if self.divided.is_whole else replace(self, function=self.divided.function)
 
     @cached_property
     def orders(self) -> tuple[Order, ...]:
@@ -106,7 +101,7 @@ class Analysis:
     @cached_property
     def box(self) -> list[tuple[Fraction, Fraction]] | None:
         """The smallest box around all pieces; None if there is none."""
-        return domain_box(self.function)
+        return box_around(self.function)
 
     @cached_property
     def neighbours(self) -> Neighbours:

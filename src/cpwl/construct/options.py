@@ -6,7 +6,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Literal
 
-from cpwl.function.order.order import Progress
+from cpwl.progress import Progress
 
 __all__ = ["DEFAULT", "PRECISIONS", "Minimize", "Options", "Precision", "default_error"]
 

@@ -16,7 +16,6 @@ from cpwl.construct.blocks.max_of_mins import max_of_mins, outputs_together, row
 from cpwl.construct.plan import Plan
 from cpwl.errors import ConstructionError
 from cpwl.function.doctor.report import point_text
-from cpwl.function.lineality import lift
 from cpwl.function.order.rows import Excess, find_excess
 from cpwl.network import Network
 
@@ -42,7 +41,7 @@ def _network(analysis: Analysis, output: int) -> Network:
     if analysis.options.check:
         excess = find_excess(analysis.essential.function, output, order, rows, analysis.options.progress)
         if excess is not None:
-            excess = replace(excess, point=lift(excess.point, analysis.coordinates, p.dim))
+            excess = replace(excess, point=analysis.divided.lift(excess.point))
             raise _refuted(output, excess, rows[excess.row])
     return max_of_mins(p.components(output), rows)
 

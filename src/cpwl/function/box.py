@@ -1,4 +1,4 @@
-"""The smallest box around all pieces, exactly."""
+"""The smallest box around all pieces of a function, exactly."""
 
 from __future__ import annotations
 
@@ -6,28 +6,31 @@ from fractions import Fraction
 
 import numpy as np
 
-from cpwl.function import CPWL
+from cpwl.function.cpwl import CPWL
+from cpwl.geometry.box import bounding_box
 from cpwl.geometry.probe import Probe
 
-__all__ = ["domain_box"]
+__all__ = ["box_around"]
 
 
-def domain_box(p: CPWL) -> list[tuple[Fraction, Fraction]] | None:
-    """Lower and upper end of each coordinate over all pieces; None if one has none.
+def box_around(p: CPWL) -> list[tuple[Fraction, Fraction]] | None:
+    """Lower and upper end of each coordinate over all pieces; None if one has none, or if all pieces are empty.
 
-    >>> domain_box(CPWL.from_simplices([[0, 0], ["1/3", 0], [0, 2]], [[0, 1, 2]], [1, 2, 3]))
+    >>> box_around(CPWL.from_simplices([[0, 0], ["1/3", 0], [0, 2]], [[0, 1, 2]], [1, 2, 3]))
     [(Fraction(0, 1), Fraction(1, 3)), (Fraction(0, 1), Fraction(2, 1))]
     """
     if p.mesh is not None:
         corners = p.mesh.corners[np.unique(p.mesh.simplices)]
         columns = [[Fraction(x[k], x[-1]) for x in corners] for k in range(p.dim)]
         return [(min(column), max(column)) for column in columns]
-    probe, unit = Probe(0.0), np.eye(p.dim, dtype=np.int64).astype(object)
-    ends: list[list[Fraction]] = [[] for _ in range(2 * p.dim)]
-    for i in range(p.num_pieces):
-        for k, (value, _) in enumerate(probe.maxima(p.polyhedra[i], [*-unit, *unit])):
-            if value == np.inf:
+    probe, ends = Probe(0.0), list[tuple[Fraction, Fraction]]()
+    for body in p.polyhedra:
+        own = bounding_box(body, probe)
+        for k, (low, high) in enumerate(own or ()):
+            if low is None or high is None:
                 return None
-            if value != -np.inf:  # the piece is empty
-                ends[k].append(value)
-    return [(-max(ends[k]), max(ends[p.dim + k])) for k in range(p.dim)] if ends[0] else None
+            if len(ends) == p.dim:
+                ends[k] = min(ends[k][0], low), max(ends[k][1], high)
+            else:
+                ends.append((low, high))
+    return ends or None

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from cpwl.documents.write import network_document
 from cpwl.errors import InputError, ProofError
 from cpwl.exact.rational import fraction_array, text
+from cpwl.exact.rounding import doubles_around
 from cpwl.function import CPWL
 from cpwl.function.doctor.report import point_text
-from cpwl.function.order.order import Progress
 from cpwl.network import Network
+from cpwl.progress import Progress
 from cpwl.proofs.float_error import float_error
 from cpwl.proofs.provers.bends import NotProved, prove_bends
 from cpwl.proofs.provers.clamped import prove_clamped
@@ -222,8 +223,7 @@ def _near(
 def _evaluation(network: Network, box: Box | None) -> dict[str, float] | None:
     if box is None:
         return None
-    low = np.array([np.nextafter(float(v), -np.inf) for v in box.low])
-    high = np.array([np.nextafter(float(v), np.inf) for v in box.high])
+    low, high = doubles_around(box.low, box.high)
     return {dtype: float_error(network, low, high, dtype) for dtype in ("float64", "float32")}
 
 

@@ -11,9 +11,11 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from cpwl.function.components import label_maps
+from cpwl.geometry.polyhedra import as_domain
 from cpwl.network.network import Network
-from cpwl.regions.cells import as_domain, is_short
-from cpwl.regions.extract import Progress, as_function, find_pieces
+from cpwl.progress import Progress
+from cpwl.regions.cells import is_short
+from cpwl.regions.extract import as_function, find_pieces
 from cpwl.regions.pieces import Pieces
 
 __all__ = ["Regions", "connected_pieces", "count_regions"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any
@@ -13,17 +12,17 @@ from numpy.typing import NDArray
 
 from cpwl.errors import CpwlWarning, InputError
 from cpwl.function.cpwl import CPWL
-from cpwl.geometry.polyhedra import Polyhedron
-from cpwl.geometry.probe import Probe
+from cpwl.function.sample import inner_points
+from cpwl.geometry.polyhedra import Polyhedron, as_domain
 from cpwl.network.network import Network
-from cpwl.regions.cells import as_domain, is_short
+from cpwl.progress import Progress
+from cpwl.regions.cells import is_short
 from cpwl.regions.pieces import Pieces, find_thin, pieces_of_subdivision, pieces_of_walk
 from cpwl.regions.subdivide.subdivide import TooMany, essential_dimension, subdivide
 from cpwl.regions.walk.walk import walk
 
 __all__ = ["LOW", "as_function", "extract", "find_pieces"]
 
-Progress = Callable[[int, int, str], None]
 
 LOW = 8  # up to this many directions the whole complex is kept; beyond, its faces are too many
 _TOL = 1e-9
@@ -132,6 +131,5 @@ def _inner_points(p: CPWL, dim: int) -> NDArray[np.float64]:
     """A point inside each piece."""
     if p.dim != dim:
         raise InputError(f"`resume` is a function of {p.dim} inputs, but the network has {dim}")
-    probe = Probe(p.tol)
-    points = [probe.interior(polyhedron) for polyhedron in p.polyhedra]
-    return np.array([np.asarray(x, dtype=np.float64) for x in points if x is not None]).reshape(-1, dim)
+    points = inner_points(p, range(p.num_pieces)).values()
+    return np.array([np.asarray(x, dtype=np.float64) for x in points]).reshape(-1, dim)

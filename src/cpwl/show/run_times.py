@@ -8,7 +8,7 @@ seconds come from another machine: only those measured here, in one run, may be 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -21,11 +21,10 @@ from cpwl.construct.blocks.max_of_mins import max_of_mins, rows_of
 from cpwl.errors import InputError
 from cpwl.function import CPWL
 from cpwl.function.make.shallow import random_shallow
+from cpwl.progress import Progress
 from cpwl.show.naive import naive
 
 __all__ = ["RunTime", "figure5", "measure_run_times", "run_time_table"]
-
-Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,6 @@ The common lineality space is divided out first: a function of many inputs that 
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
@@ -16,6 +14,7 @@ from cpwl.construct.blocks.hinges import hinge_network
 from cpwl.construct.gates.plane.plane_gates import plane_gates
 from cpwl.construct.gates.space.space_gates import space_gates
 from cpwl.construct.plan import Plan
+from cpwl.exact.flint import from_flint
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.network import Network
@@ -37,7 +36,7 @@ def plan(analysis: Analysis) -> Plan:
     exact, points = analysis.exact, analysis.sample.points
     small = exact.essential
     if small is not exact:
-        return Plan.of("gates", _lifted(exact.function, exact.coordinates, _network(small)), points)
+        return Plan.of("gates", _lifted(exact.function, exact.divided.coordinates, _network(small)), points)
     if small.function.dim > 2:
         made = space_gates(small)
         return Plan("gates", made.sizes, noise(made.float_layers, points), lambda: made.network)
@@ -82,5 +81,5 @@ def _projection(p: CPWL, coordinates: NDArray[np.int64]) -> NDArray[np.object_]:
     basis = fmpq_mat(rank, p.dim, [reduced[i, j] for i in range(rank) for j in range(p.dim)])
     square = fmpq_mat(rank, rank, [basis[i, int(j)] for i in range(rank) for j in coordinates])
     solved = square.inv() * basis
-    entries = [Fraction(int(v.p), int(v.q)) for v in solved.entries()]
+    entries = [from_flint(v) for v in solved.entries()]
     return np.array(entries, dtype=object).reshape(rank, p.dim)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.function.components import label_maps
-from cpwl.function.lineality import essential_coordinates, on_coordinates
+from cpwl.function.lineality import divided
 from cpwl.function.merge.contacts import Contacts, facets_of_simplex
 from cpwl.function.merge.convex_union import Body, Group, Merger
 from cpwl.function.parts import Mesh, Parts
@@ -34,8 +34,7 @@ def merge(p: CPWL) -> CPWL:
     >>> merge(p).num_pieces
     2
     """
-    coordinates = essential_coordinates(p)
-    small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
+    small = divided(p).function
     polyhedra = replace(small.polyhedra, exact=small.polyhedra.integer()) if p.tol == 0 else small.polyhedra
     planes, probe, label = hyperplanes(polyhedra, p.tol), Probe(p.tol, polyhedra.unit()), label_maps(p.component)
     facets: dict[int, list[Facet]] = {}
@@ -99,4 +98,4 @@ def _merged(p: CPWL, groups: list[Group]) -> CPWL:
     exact = None if p.polyhedra.exact is None else p.polyhedra.exact[chosen]
     polyhedra = Polyhedra(p.polyhedra.A[chosen], p.polyhedra.b[chosen], first, exact)
     laws = p.laws.take(np.array(list(rows), dtype=np.int64))
-    return type(p)._from_parts(Parts(polyhedra, laws, p.domain, p.tol))
+    return type(p).from_parts(Parts(polyhedra, laws, p.domain, p.tol))

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from cpwl.exact.integers import primitive
 from cpwl.exact.rational import text
 from cpwl.function import CPWL
-from cpwl.function.lineality import lift
-from cpwl.function.order.order import Progress
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
+from cpwl.progress import Progress
 from cpwl.proofs.checkers import checker, expression_checker
 from cpwl.proofs.provers.maxmin import MaxMinProof, OutputProof, Shortfall
 from cpwl.proofs.provers.recover import NotRecognised
@@ -312,7 +311,7 @@ class _Claim(OutputProof):
         law = self._difference(j, m, -1)
         cut = primitive(np.append(-law[:-2], law[-2])[None])[0]  # p_j <= f_m
         parts = (self._region(j, side, np.concatenate([rows, c[None]]), [*cuts, c], known) for c in (cut, -cut))
-        full = lift(cut[:-1], self.whole.coordinates, self.whole.dim)
+        full = self._lift(cut[:-1])
         return {"cut": [int(v) for v in full] + [int(cut[-1])], "below": next(parts), "above": next(parts)}
 
 

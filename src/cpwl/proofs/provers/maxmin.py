@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from cpwl.exact.integers import primitive
 from cpwl.exact.rational import text
 from cpwl.function import CPWL
-from cpwl.function.lineality import essential_coordinates, lift, on_coordinates
-from cpwl.function.order.order import Progress, order_components, value_tolerance
+from cpwl.function.lineality import divided
+from cpwl.function.order.order import order_components, value_tolerance
+from cpwl.progress import Progress
 from cpwl.proofs.entries import Entry, Prover
 from cpwl.proofs.provers.recover import Wiring
 
@@ -36,8 +37,8 @@ class MaxMinProof:
     def __init__(
         self, p: CPWL, tables: list[Integers], wiring: Wiring | None, progress: Progress | None = None
     ) -> None:
-        self.coordinates = essential_coordinates(p)
-        self.p = p if len(self.coordinates) == p.dim else on_coordinates(p, self.coordinates)
+        self.small = divided(p)
+        self.p = self.small.function
         self.dim, self.tables, self.wiring, self.progress = p.dim, tables, wiring, progress
         self.shortfall = Fraction(0)
         self.start = np.cumsum([0] + [len(table) for table in tables])
@@ -114,7 +115,7 @@ class OutputProof:
             return []
         x = np.array(entry.point, dtype=object)
         points = [x] if entry.ray is None else [x + k * np.array(entry.ray, dtype=object) for k in (0, 1, 1000)]
-        return [lift(point, self.whole.coordinates, self.whole.dim) for point in points]
+        return [self._lift(point) for point in points]
 
     # --- below ------------------------------------------------------------------------------------------------
 
@@ -193,7 +194,7 @@ class OutputProof:
         cut = primitive(np.append(-law[:-2], law[-2])[None])[0]  # p_j <= f_m
         lower = self._reach_region(j, np.concatenate([rows, cut[None]]), [*cuts, cut])
         upper = self._reach_region(j, np.concatenate([rows, -cut[None]]), [*cuts, -cut])
-        full = lift(cut[:-1], self.whole.coordinates, self.whole.dim)
+        full = self._lift(cut[:-1])
         return {"cut": [int(v) for v in full] + [int(cut[-1])], "below": lower, "above": upper}
 
     def _leaf(self, j: int, i: int, rows: Integers) -> tuple[dict[str, Any] | None, int | None]:
@@ -221,4 +222,4 @@ class OutputProof:
         return None if found.empty or found.point is None else np.array(found.point[:-1], dtype=object)
 
     def _lift(self, x: Integers) -> Integers:
-        return lift(x, self.whole.coordinates, self.whole.dim)
+        return self.whole.small.lift(x)

@@ -13,13 +13,13 @@ from scipy.linalg import qr
 from cpwl.errors import InputError, InternalError, LimitError
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.network.network import Network
+from cpwl.progress import Progress
 from cpwl.regions.forms import Forms
 from cpwl.regions.subdivide.faces import Lattice, orthants
 from cpwl.regions.subdivide.vertices import Vertices
 
 __all__ = ["Subdivision", "TooMany", "essential_dimension", "first_rows", "subdivide"]
 
-Progress = Callable[[int, int, str], None]
 _MOST_DIRECTIONS = 10  # at the start there are 2 * 3^r faces
 _MOST_BOUNDS = 50_000_000  # pairs of a face and what bounds it: about 2 GB
 

@@ -60,7 +60,7 @@ def peel(p: CPWL, found: Neighbours) -> Peeled | None:
     for h in whole:
         hinge = np.array(hinges[rows[h]], dtype=object)[:, None] * np.array(rows[h], dtype=object)
         law[sides[h] > 0] -= hinge
-    rest = CPWL._from_parts(Parts(p.polyhedra, _laws(law), p.domain, p.tol)).merge()
+    rest = CPWL.from_parts(Parts(p.polyhedra, _laws(law), p.domain, p.tol)).merge()
     if rest.num_pieces == p.num_pieces:
         return None
     return Peeled(rest, {rows[h]: hinges[rows[h]] for h in whole})
