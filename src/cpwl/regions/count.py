@@ -56,7 +56,7 @@ def count_regions(
     Regions(activation_cells=3, convex_pieces=2, connected_pieces=2, laws=2, complete=True)
     """
     polyhedron, exact = as_domain(domain, network.inputs), is_short(network)
-    pieces = find_pieces(network, polyhedron, exact, most=max_regions, executor=executor, progress=progress)
+    pieces = find_pieces(network, polyhedron, exact, most=max_regions, executor=executor, progress=progress, spans=True)
     merged = as_function(pieces, polyhedron, exact, merge=True)
     laws = label_maps(pieces.component)
     return Regions(len(pieces), merged.num_pieces, connected_pieces(pieces), int(laws.max()) + 1, pieces.complete)

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from cpwl.errors import CpwlWarning, InputError
 from cpwl.function.cpwl import CPWL
+from cpwl.function.known import Known
+from cpwl.function.merge.merge import merge as merged
 from cpwl.geometry.polyhedra import Polyhedron, as_domain
 from cpwl.geometry.probe import Probe
 from cpwl.network.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.cells import is_short
-from cpwl.regions.pieces import Pieces, find_thin, pieces_of_subdivision, pieces_of_walk
+from cpwl.regions.pieces import Pieces, find_thin, inner_points, pieces_of_subdivision, pieces_of_walk
 from cpwl.regions.subdivide.subdivide import TooMany, essential_dimension, subdivide
 from cpwl.regions.walk.walk import walk
 
@@ -66,7 +68,14 @@ def extract(
     polyhedron = as_domain(domain, network.inputs)
     exactly = is_short(network) if exact is None else exact
     pieces = find_pieces(
-        network, polyhedron, exactly, most=max_regions, resume=resume, executor=executor, progress=progress
+        network,
+        polyhedron,
+        exactly,
+        most=max_regions,
+        resume=resume,
+        executor=executor,
+        progress=progress,
+        spans=merge,
     )
     return as_function(pieces, polyhedron, exactly, merge)
 
@@ -80,31 +89,46 @@ def find_pieces(
     resume: CPWL | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    spans: bool = False,
 ) -> Pieces:
-    """The cells as pieces: by subdivision where there are few directions, otherwise by walking from cell to cell."""
+    """The cells as pieces: by subdivision where there are few directions, otherwise by walking from cell to cell.
+
+    With `spans` corners and rays are kept, where there are.
+    """
     start = None if resume is None else _inner_points(resume, network.inputs)
     if essential_dimension(network, domain) <= LOW:
         try:
-            return pieces_of_subdivision(subdivide(network, domain, most=most, progress=progress), exact)[0]
+            return pieces_of_subdivision(subdivide(network, domain, most=most, progress=progress), exact, spans=spans)[0]
         except TooMany:
             pass
         except KeyboardInterrupt:
             # A part that takes no time; the complex that was under way is in no state to be used.
             most = min(most or _AFTER_INTERRUPTION, _AFTER_INTERRUPTION)
-            return pieces_of_subdivision(subdivide(network, domain, most=most), exact)[0]
+            return pieces_of_subdivision(subdivide(network, domain, most=most), exact, spans=spans)[0]
     return pieces_of_walk(walk(network, domain, most=most, start=start, executor=executor, progress=progress), exact)
 
 
 def as_function(pieces: Pieces, domain: Polyhedron | None, exact: bool, merge: bool) -> CPWL:
     """The pieces as a function; what floats can hardly see is reported."""
     tol = 0.0 if exact else _TOL
-    if not exact:
-        _report_thin(pieces)
+    thin = _report_thin(pieces) if not exact else False
     component = pieces.component
     component.setflags(write=False)
     covered = domain if pieces.complete else None
-    p = CPWL(pieces.polyhedra, pieces.laws, component, covered, tol, None, pieces.complete)
-    return replace(p.merge(), complete=pieces.complete) if merge and _has_twins(pieces) else p
+    known = known_of(pieces, thin)
+    p = CPWL(pieces.polyhedra, pieces.laws, component, covered, tol, None, pieces.complete, known)
+    return replace(merged(p, pieces.spans), complete=pieces.complete) if merge and _has_twins(pieces) else p
+
+
+def known_of(pieces: Pieces, thin: bool) -> Known:
+    """What the search has found out about the pieces beside rows and laws.
+
+    The complex of a network is face to face: two cells that meet in a facet have all of it in common. Where floats can
+    hardly tell that a piece is there, they cannot vouch for it.
+    """
+    inner = np.flatnonzero(pieces.neighbour >= 0)
+    pairs = np.stack([pieces.polyhedra.owner[inner], pieces.neighbour[inner], inner], axis=1)
+    return Known(inner_points(pieces), pairs, pieces.complete and not thin)
 
 
 def _has_twins(pieces: Pieces) -> bool:
@@ -114,7 +138,8 @@ def _has_twins(pieces: Pieces) -> bool:
     return bool(same.all(axis=1).any())
 
 
-def _report_thin(pieces: Pieces) -> None:
+def _report_thin(pieces: Pieces) -> bool:
+    """Warns of regions that floats can hardly see; whether there are any."""
     thin = find_thin(pieces, _TOL)
     if len(thin):
         where = ", ".join(f"{v:.6g}" for v in pieces.inside[thin[0]])
@@ -125,6 +150,7 @@ def _report_thin(pieces: Pieces) -> None:
             CpwlWarning,
             stacklevel=4,
         )
+    return len(thin) > 0
 
 
 def _inner_points(p: CPWL, dim: int) -> NDArray[np.float64]:

@@ -26,8 +26,9 @@ class Contacts:
     """Contacts between pieces with one label: each facet's neighbours, and whether they cover all of it.
 
     `facets` has those of every piece that counts. For exact data the stack must carry its integers. Facets of a
-    mesh that have the same corners touch without a question; everything else is asked of linear programs, though
-    only where hyperplane and label are the same.
+    mesh that have the same corners touch without a question, and so do those that are `known` to be one and the same
+    (`Known.neighbours`); everything else is asked of linear programs, though only where hyperplane and label are the
+    same.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class Contacts:
         facets: dict[int, list[Facet]],
         probe: Probe,
         mesh: Mesh | None = None,
+        known: NDArray[np.int64] | None = None,
     ) -> None:
         self.cover = FacetCover(polyhedra, planes, probe)
         self.probe = probe
@@ -48,6 +50,9 @@ class Contacts:
         self.edges: list[list[tuple[int, int]]] = []
         """Pairs of pieces that touch, in one list for each hyperplane and label."""
         self._whole: dict[tuple[int, Key], bool] = {}
+        if known is not None:
+            self._take(planes, label, known)
+            return
         place: dict[tuple[int, int], dict[int, list[int]]] = defaultdict(lambda: {1: [], -1: []})
         for i, own in self.facets.items():
             for h, s in own:
@@ -75,6 +80,19 @@ class Contacts:
             near = sorted(self.neighbours.get((i, key), ()))
             self._whole[i, key] = bool(near) and self.cover.uncovered(self.facets[i][key], near) is None
         return self._whole[i, key]
+
+    def _take(self, planes: Hyperplanes, label: NDArray[np.int64], known: NDArray[np.int64]) -> None:
+        """Contacts that are known: rows ``(i, j, r)``, where row `r` of piece `i` is all of a facet of both."""
+        one, two, row = known[label[known[:, 0]] == label[known[:, 1]]].T
+        side, plane = planes.side[row], planes.number[row]
+        one, two = np.where(side > 0, one, two), np.where(side > 0, two, one)
+        met: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+        for h, i, j in np.unique(np.stack([plane, one, two], axis=1), axis=0).tolist():
+            if (h, 1) in self.facets.get(i, ()) and (h, -1) in self.facets.get(j, ()):
+                self._touch(h, i, j)
+                self._whole[i, (h, 1)] = self._whole[j, (h, -1)] = True
+                met[h, int(label[i])].append((i, j))
+        self.edges.extend(met[key] for key in sorted(met))
 
     def _meet(self, h: int, one: list[int], two: list[int], twins: dict[int, int]) -> None:
         """Finds the contacts between pieces on the two sides of one hyperplane."""

@@ -16,15 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.function.merge.contacts import Contacts, Key
-from cpwl.function.parts import Mesh
 from cpwl.geometry.facets import Facet, Hyperplanes, rows_of
 from cpwl.geometry.polyhedra import Polyhedra
 from cpwl.geometry.probe import Probe
+from cpwl.geometry.spans import Spans
 
 __all__ = ["Body", "Group", "Merger"]
 
@@ -49,7 +50,7 @@ class Body:
     loose: frozenset[int]
     """Float data: rows that cut something off, but in no facet large enough to be seen."""
     corners: NDArray[np.int64] | None
-    """Points of the mesh whose convex hull it is, if there is a mesh."""
+    """The places that span it, where they are known."""
 
     def rows(self) -> list[int]:
         return sorted({f.row for f in self.facets.values()} | self.loose)
@@ -65,10 +66,11 @@ class Merger:
         contacts: Contacts,
         bodies: dict[int, Body],
         probe: Probe,
-        mesh: Mesh | None,
+        spans: Spans | None,
+        inner: NDArray[Any] | None = None,
     ) -> None:
         self.polyhedra, self.planes, self.contacts = polyhedra, planes, contacts
-        self.bodies, self.probe, self.mesh = bodies, probe, mesh
+        self.bodies, self.probe, self.spans, self.inner = bodies, probe, spans, inner
         self.body_of = {i: i for i in bodies}
         self.next = len(polyhedra)
         self._points = {i: self._points_of(body) for i, body in bodies.items()}
@@ -188,37 +190,46 @@ class Merger:
         if not left or not members:
             return found
         points = np.concatenate([self._points[i] for i in members])
+        reach = np.abs(points[:, :-1]).max(axis=1, keepdims=True, initial=0.0)
         which = [rows[key] for key in left]
         A, b = self.polyhedra.A[which], self.polyhedra.b[which]
         margin = max(1e-9, 2 * self.probe.tol)
         for first in range(0, len(left), 64):
             a, c = A[first : first + 64], b[first : first + 64]
-            far = np.abs(a).sum(axis=1) * (1 + np.abs(points).max(axis=1, keepdims=True)) + np.abs(c)
-            wrong = (points @ a.T - c > margin * far).any(axis=0)
+            far = np.abs(a).sum(axis=1) * (points[:, -1:] + reach) + np.abs(c) * points[:, -1:]
+            wrong = (points[:, :-1] @ a.T - c * points[:, -1:] > margin * far).any(axis=0)
             found |= {left[first + int(k)] for k in np.flatnonzero(wrong)}
         return found
 
     def _holds(self, key: Key, row: int, members: list[int]) -> bool:
         """Whether a row holds on members: exactly, or within the tolerance of float data."""
         others = [i for i in members if key not in self.bodies[i].facets]
-        if self.mesh is not None and others:
-            corners = np.unique(np.concatenate([self._corners(i) for i in others]))
-            a, c, x = self.polyhedra.A[row], self.polyhedra.b[row], self.mesh.points[corners]
-            unsure = x @ a - c > -1e-9 * (np.abs(x) @ np.abs(a) + abs(c))
-            at, exact = self.mesh.corners[corners[unsure]], self.polyhedra.integer()[row]
-            return bool(((at[:, :-1] * exact[:-1]).sum(axis=1) <= at[:, -1] * exact[-1]).all())
-        return all(self._bounds(row, i) for i in others)
+        spanned = [c for i in others if (c := self.bodies[i].corners) is not None]
+        if spanned and not self._below(row, np.unique(np.concatenate(spanned))):
+            return False
+        return all(self._bounds(row, i) for i in others if self.bodies[i].corners is None)
+
+    def _below(self, row: int, corners: NDArray[np.int64]) -> bool:
+        """Whether a row holds at corners and along rays; integers decide where floats cannot tell."""
+        assert self.spans is not None
+        a, c, places = self.polyhedra.A[row], self.polyhedra.b[row], self.spans.view[corners]
+        value = places[:, :-1] @ a - places[:, -1] * c
+        if self.probe.tol:
+            size = self.probe.unit * places[:, -1] + np.abs(places[:, :-1]).max(axis=1)
+            return bool((value <= self.probe.tol * np.abs(a).sum() * size).all())
+        unsure = value > -1e-9 * (np.abs(a).sum() + abs(c))
+        if not unsure.any():
+            return True
+        assert self.spans.exact is not None
+        assert self.polyhedra.exact is not None
+        at, exact = self.spans.exact[corners[unsure]], self.polyhedra.exact[row]
+        return bool(((at[:, :-1] * exact[:-1]).sum(axis=1) <= at[:, -1] * exact[-1]).all())
 
     def _bounds(self, row: int, i: int) -> bool:
         if (row, i) not in self._known:
             whole = rows_of(self.polyhedra, self.bodies[i].rows())
             self._known[row, i] = self.probe.bounds(whole, rows_of(self.polyhedra, [row]))
         return self._known[row, i]
-
-    def _corners(self, i: int) -> NDArray[np.int64]:
-        corners = self.bodies[i].corners
-        assert corners is not None
-        return corners
 
     def _loose_rows_hold(self, members: list[int]) -> bool:
         loose = {row for i in members for row in self.bodies[i].loose}
@@ -245,18 +256,25 @@ class Merger:
         self.next += 1
 
     def _points_of(self, body: Body) -> NDArray[np.float64]:
-        """Points of a body that refute most rows quickly."""
-        if self.mesh is not None:
-            return np.asarray(self.mesh.points[body.corners])
-        points = [np.asarray(f.point, dtype=np.float64) for f in body.facets.values()]
-        return np.array(points).reshape(-1, self.polyhedra.dim)
+        """Points of a body, and rays, that refute most rows quickly: in homogeneous coordinates."""
+        if body.corners is not None:
+            assert self.spans is not None
+            return np.asarray(self.spans.view[body.corners])
+        if self.inner is not None:
+            points = np.asarray(self.inner[list(body.members)], dtype=np.float64)
+        else:
+            points = np.array([np.asarray(f.point, dtype=np.float64) for f in body.facets.values()])
+        points = points.reshape(-1, self.polyhedra.dim)
+        return np.column_stack([points, np.ones(len(points))])
 
     def _corners_of(self, bodies: list[Body], facets: dict[Key, Facet]) -> NDArray[np.int64] | None:
-        """The corners of a union; those on fewer rows than there are dimensions are inside a face."""
-        if self.mesh is None:
+        """What spans a union; places on fewer rows than there are dimensions are inside a face."""
+        every = [body.corners for body in bodies if body.corners is not None]
+        if len(every) < len(bodies):
             return None
-        corners = np.unique([corner for body in bodies if body.corners is not None for corner in body.corners])
+        assert self.spans is not None
+        corners = np.unique(np.concatenate(every))
         rows = [f.row for f in facets.values()]
-        A, b, x = self.polyhedra.A[rows], self.polyhedra.b[rows], self.mesh.points[corners]
-        tight = np.abs(x @ A.T - b) <= 1e-9 * (np.abs(x) @ np.abs(A).T + np.abs(b))
-        return np.asarray(corners[tight.sum(axis=1) >= self.polyhedra.dim])
+        A, b, x = self.polyhedra.A[rows], self.polyhedra.b[rows], self.spans.view[corners]
+        tight = np.abs(x[:, :-1] @ A.T - x[:, -1:] * b) <= 1e-9 * (np.abs(A).sum(axis=1) + np.abs(b))
+        return np.asarray(corners[tight.sum(axis=1) + (x[:, -1] == 0) >= self.spans.rank])
