@@ -21,17 +21,18 @@ class Spans:
     >>> from cpwl.geometry.polyhedra import Polyhedra
     >>> spans = Spans.of(generators(Polyhedra.from_lists([[[1], [-1]], [[-1]]], [[3, 1], [-3]])))
     >>> spans.view[spans.of_piece(0)].tolist(), spans.view[spans.of_piece(1)].tolist()
-    ([[-1.0, 1.0], [1.0, 0.3333333333333333]], [[1.0, 0.0], [1.0, 0.3333333333333333]])
+    ([[1.0, 0.3333333333333333], [-1.0, 1.0]], [[1.0, 0.3333333333333333], [1.0, 0.0]])
     """
 
     view: NDArray[np.float64]
-    """Rows ``(x, 1) * w`` with ``w > 0`` for a corner and ``(r, 0)`` for a ray, largest entry 1, off by 1e-10 at most."""
+    """Rows ``(x, 1) * w`` with ``w > 0`` for a corner and ``(r, 0)`` for a ray; the largest entry is 1, and none is off
+    by more than 1e-10."""
     exact: NDArray[np.object_] | None
     """The same in integers, up to positive factors, where decisions are to be exact."""
     start: NDArray[np.int64]
     member: NDArray[np.int64]
     rank: int
-    """In how many directions the polyhedra end: as many independent rows, the one at infinity included, hold a place."""
+    """In how many directions the polyhedra end: so many independent rows, with the one at infinity, hold a place."""
 
     @classmethod
     def of(cls, found: Generators) -> Spans:

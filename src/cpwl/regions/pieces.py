@@ -46,9 +46,7 @@ class Pieces:
         return len(self.signs)
 
 
-def pieces_of_subdivision(
-    made: Subdivision, exact: bool, *, spans: bool = False
-) -> tuple[Pieces, NDArray[np.int64]]:
+def pieces_of_subdivision(made: Subdivision, exact: bool, *, spans: bool = False) -> tuple[Pieces, NDArray[np.int64]]:
     """The cells of a complex, and their numbers in it; with corners and rays if they are asked for."""
     lattice = made.lattice
     order = _pattern_order(made.signs)
@@ -64,14 +62,16 @@ def pieces_of_subdivision(
     level, neuron, _ = made.forms.decode(reference)
     polyhedra = _rows(made.forms, signs, owner, level, neuron, reference, exact)
     laws, error = _laws(made.forms, base, signs, exact)
-    component = label_laws(laws, error, lambda which: _exact_laws(made.forms, base[which], signs[which]))
-    complete = made.whole and bool((level[neighbour < 0] == 0).all()) and lattice.euler() == 1
+    network = made.forms.network
+    component = label_laws(
+        laws, error, network, signs, lambda which: _exact_laws(made.forms, base[which], signs[which])
+    )
     neighbour[(neighbour < 0) & (level > 0)] = -2  # nobody has been there
     inside = np.zeros((len(order), made.forms.dim))
     at = _inside(lattice, made.vertices.view)[order]
     inside[:, made.columns[:-1]] = at[:, :-1] / at[:, -1:]
     spanned = _spans(made, order, exact) if spans else None
-    return Pieces(polyhedra, laws, component, signs, neighbour, inside, complete, spanned), order
+    return Pieces(polyhedra, laws, component, signs, neighbour, inside, made.complete, spanned), order
 
 
 def _spans(made: Subdivision, order: NDArray[np.int64], exact: bool) -> Spans:
@@ -107,7 +107,7 @@ def pieces_of_walk(found: Walk, exact: bool) -> Pieces:
         forms = forms_on(found.forms, signs[which])
         return _exact_laws(forms, _last_base(forms, len(which)), signs[which])
 
-    component = label_laws(laws, error, exactly)
+    component = label_laws(laws, error, found.forms.network, signs, exactly)
     inside = np.zeros((len(order), found.forms.dim))
     inside[:, found.columns[:-1]] = found.inside[order]
     return Pieces(_stack([part[0] for part in parts]), laws, component, signs, neighbour, inside, found.complete)

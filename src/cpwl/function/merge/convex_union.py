@@ -85,10 +85,13 @@ class Merger:
         outcomes = []
         for whole in (True, False):
             self.bodies, self.body_of = dict(before), dict(place)
+            undone = False
             while whole and self._undo_hyperplanes():
-                pass
+                undone = True
             self._merge_the_rest()
             outcomes.append(self.bodies)
+            if whole and not undone:  # the other order is the same
+                break
         merged = [body for body in min(outcomes, key=len).values() if len(body.members) > 1]
         return sorted((Group(body.members, tuple(body.rows())) for body in merged), key=lambda g: g.members)
 
@@ -138,13 +141,13 @@ class Merger:
         members, inner, seen = list(start), set[Key](), 0
         bounding: dict[Key, int] = {}  # a row for each side that bounds all members seen so far
         while True:
-            rows = self._rows(members[seen:], inner, bounding)
-            refuted = self._refuted(bounding, members[seen:]) | self._refuted(rows, members)
+            rows, fresh = self._rows(members[seen:], inner, bounding), members[seen:]
+            refuted = self._refuted(bounding, fresh) | self._refuted(rows, members)
             if self._beyond(members, refuted, sure=False) is None:
                 return None
             inner |= refuted
-            inner |= {k for k, r in bounding.items() if k not in inner and not self._holds(k, r, members[seen:])}
-            inner |= {k for k, r in rows.items() if k not in inner and not self._holds(k, r, members)}
+            inner |= self._failing({k: r for k, r in bounding.items() if k not in inner}, fresh)
+            inner |= self._failing({k: r for k, r in rows.items() if k not in inner}, members)
             bounding = {k: r for k, r in (bounding | rows).items() if k not in inner}
             beyond = self._beyond(members, inner, sure=True)
             if beyond is None or not self._loose_rows_hold(members):
@@ -161,8 +164,11 @@ class Merger:
         rows: dict[Key, int] = {}
         for i in members:
             for key, facet in self.bodies[i].facets.items():
-                if not any(key in keys for keys in known):
-                    rows[key] = min(facet.row, rows.get(key, facet.row))
+                if key not in rows:
+                    if not any(key in keys for keys in known):
+                        rows[key] = facet.row
+                elif facet.row < rows[key]:
+                    rows[key] = facet.row
         return rows
 
     def _beyond(self, members: list[int], inner: set[Key], *, sure: bool) -> set[int] | None:
@@ -184,10 +190,9 @@ class Merger:
 
     def _refuted(self, rows: dict[Key, int], members: list[int]) -> set[Key]:
         """The sides that a known point, or a facet on the other side, shows not to bound all members."""
-        there = {key for i in members for key in self.bodies[i].facets}
-        found = {(h, s) for h, s in rows if (h, -s) in there}
+        found = {(h, s) for h, s in rows if any((h, -s) in self.bodies[i].facets for i in members)}
         left = [key for key in rows if key not in found]
-        if not left or not members:
+        if not left or all(self.bodies[i].corners is not None for i in members):  # corners decide all of it below
             return found
         points = np.concatenate([self._points[i] for i in members])
         reach = np.abs(points[:, :-1]).max(axis=1, keepdims=True, initial=0.0)
@@ -201,29 +206,47 @@ class Merger:
             found |= {left[first + int(k)] for k in np.flatnonzero(wrong)}
         return found
 
-    def _holds(self, key: Key, row: int, members: list[int]) -> bool:
-        """Whether a row holds on members: exactly, or within the tolerance of float data."""
-        others = [i for i in members if key not in self.bodies[i].facets]
-        spanned = [c for i in others if (c := self.bodies[i].corners) is not None]
-        if spanned and not self._below(row, np.unique(np.concatenate(spanned))):
-            return False
-        return all(self._bounds(row, i) for i in others if self.bodies[i].corners is None)
+    def _failing(self, rows: dict[Key, int], members: list[int]) -> set[Key]:
+        """The sides of rows that do not hold on members: exactly, or within the tolerance of float data."""
+        if not rows:
+            return set()
+        spanned = [i for i in members if self.bodies[i].corners is not None]
+        failing = self._cut_off(rows, spanned) if spanned else set()
+        others = [i for i in members if self.bodies[i].corners is None]
+        for key, row in rows.items():
+            asked = (i for i in others if key not in self.bodies[i].facets)
+            if key not in failing and not all(self._bounds(row, i) for i in asked):
+                failing.add(key)
+        return failing
 
-    def _below(self, row: int, corners: NDArray[np.int64]) -> bool:
-        """Whether a row holds at corners and along rays; integers decide where floats cannot tell."""
+    def _cut_off(self, rows: dict[Key, int], members: list[int]) -> set[Key]:
+        """The rows that do not hold at some corner or along some ray; integers decide where floats cannot tell."""
         assert self.spans is not None
-        a, c, places = self.polyhedra.A[row], self.polyhedra.b[row], self.spans.view[corners]
-        value = places[:, :-1] @ a - places[:, -1] * c
+        keys, which = list(rows), list(rows.values())
+        corners, owner = self._places(members)
+        a, c, places = self.polyhedra.A[which], self.polyhedra.b[which], self.spans.view[corners]
+        value = places[:, :-1] @ a.T - places[:, -1:] * c
         if self.probe.tol:
-            size = self.probe.unit * places[:, -1] + np.abs(places[:, :-1]).max(axis=1)
-            return bool((value <= self.probe.tol * np.abs(a).sum() * size).all())
-        unsure = value > -1e-9 * (np.abs(a).sum() + abs(c))
-        if not unsure.any():
-            return True
-        assert self.spans.exact is not None
-        assert self.polyhedra.exact is not None
-        at, exact = self.spans.exact[corners[unsure]], self.polyhedra.exact[row]
-        return bool(((at[:, :-1] * exact[:-1]).sum(axis=1) <= at[:, -1] * exact[-1]).all())
+            size = self.probe.unit * places[:, -1:] + np.abs(places[:, :-1]).max(axis=1, keepdims=True)
+            beyond = value > self.probe.tol * np.abs(a).sum(axis=1) * size
+        else:
+            beyond = value > -1e-9 * (np.abs(a).sum(axis=1) + np.abs(c))
+        # A facet of a member bounds it.
+        own = np.array([[key in self.bodies[i].facets for key in keys] for i in members])
+        beyond &= ~own[owner]
+        if not self.probe.tol and beyond.any():
+            assert self.spans.exact is not None
+            assert self.polyhedra.exact is not None
+            place, row = np.nonzero(beyond)
+            at, exact = self.spans.exact[corners[place]], self.polyhedra.exact[np.array(which)[row]]
+            wrong = (at[:, :-1] * exact[:, :-1]).sum(axis=1) > at[:, -1] * exact[:, -1]
+            beyond[place, row] = wrong.astype(bool)
+        return {keys[k] for k in np.flatnonzero(beyond.any(axis=0))}
+
+    def _places(self, members: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The places that span members, and the member of each."""
+        every = [c for i in members if (c := self.bodies[i].corners) is not None]
+        return np.concatenate(every), np.repeat(np.arange(len(every)), [len(c) for c in every])
 
     def _bounds(self, row: int, i: int) -> bool:
         if (row, i) not in self._known:
