@@ -43,7 +43,7 @@ def algorithm_1_is_right(p):
     ("p", "x", "value"), [(five_pieces(), [0, 1], -2), (three_piece_cut(), [5, 0], -4)], ids=["five", "cut"]
 )
 def test_the_examples_on_which_algorithm_1_is_wrong(p, x, value):
-    """Both examples of THEORY 1.1 compile after a split, and have the right value where Algorithm 1 has not."""
+    """Both examples of docs/theory/algorithm_1.md compile after a split, and are right where it is not."""
     made = assert_right(p)
     assert made.splits > 0
     assert made.network(fraction_array([x]))[0, 0] == value

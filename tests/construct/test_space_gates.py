@@ -124,7 +124,7 @@ def rational_points(p, draw, count):
 
 
 def formula(p, made):
-    """THEORY 7: F + n + (n - 1) + sum (c - 1) g_c on a bounded domain."""
+    """docs/theory/local_gates.md: F + n + (n - 1) + sum (c - 1) g_c on a bounded domain."""
     return made.planes + p.dim + (p.dim - 1) + sum((c - 1) * count for c, count in made.gates.items())
 
 

@@ -25,7 +25,7 @@ TINY = Fraction(1, 10**30)
 
 
 def star():
-    """max(0, x, y) = s(x) + [y > x] (s(y) - s(x)), a gate that needs no multiplier (THEORY 3)."""
+    """max(0, x, y) = s(x) + [y > x] (s(y) - s(x)), a gate that needs no multiplier (docs/theory/gates.md)."""
     p = CPWL.from_maxmin([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0], [1], [2]])
     layers = [([[1, 0], [0, 1]], [0, 0]), ([[-1, 1], [1, 0]], [0, 0]), ([[1, 1]], [0])]
     return p, Network(layers)

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import fmpq, fmpq_mat
+from flint import fmpq_mat
 from numpy.typing import NDArray
 
 from cpwl.construct.blocks.one_layer import one_layer
 from cpwl.errors import ConstructionError
+from cpwl.exact.flint import from_flint, to_flint
 from cpwl.exact.integers import primitive, sign
 from cpwl.function import CPWL
 from cpwl.function.bends.neighbours import neighbours
@@ -228,15 +229,15 @@ def _flips(hinges: Hinges) -> NDArray[np.object_]:
 
 def _coordinates(steps: NDArray[np.object_], target: NDArray[np.object_]) -> list[Fraction] | None:
     """`target` in terms of linearly independent `steps`; None if they are dependent or do not reach it."""
-    matrix = fmpq_mat(*steps.shape[::-1], [_fmpq(v) for v in steps.T.ravel()])
+    matrix = fmpq_mat(*steps.shape[::-1], [to_flint(v) for v in steps.T.ravel()])
     if matrix.rank() < len(steps):
         return None
-    right = fmpq_mat(len(target), 1, [_fmpq(v) for v in target])
+    right = fmpq_mat(len(target), 1, [to_flint(v) for v in target])
     square, image = matrix.transpose() * matrix, matrix.transpose() * right
     found = square.solve(image)
     if matrix * found != right:
         return None
-    return [Fraction(int(v.p), int(v.q)) for v in found.entries()]
+    return [from_flint(v) for v in found.entries()]
 
 
 def _cost(rows: NDArray[np.object_], slopes: NDArray[np.object_]) -> int:
@@ -267,7 +268,3 @@ def _least(p: CPWL, slopes: NDArray[np.object_]) -> Fraction | None:
     probe = Probe(0.0)
     least = [-probe.maximum(body, -slopes)[0] for body in p.polyhedra]
     return None if any(value == -np.inf for value in least) else min(least)
-
-
-def _fmpq(x: Fraction | int) -> fmpq:
-    return fmpq(int(x.numerator), int(x.denominator))

@@ -1,6 +1,7 @@
-"""How many neurons a plain network needs at least: the bounds that hold for this very function (THEORY 10).
+"""How many neurons a plain network needs at least: the bounds that hold for this very function.
 
-Bounds from counting parameters hold for almost every function only, and are not here.
+Proofs are in docs/theory/lower_bounds.md. Bounds from counting parameters hold for almost every function only, and are
+not here.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from cpwl.documents.write import network_document
 from cpwl.errors import InputError, ProofError
 from cpwl.exact.rational import fraction_array, text
+from cpwl.exact.rounding import doubles_around
 from cpwl.function import CPWL
 from cpwl.function.doctor.report import point_text
 from cpwl.network import Network
@@ -223,8 +224,7 @@ def _near(
 def _evaluation(network: Network, box: Box | None) -> dict[str, float] | None:
     if box is None:
         return None
-    low = np.array([np.nextafter(float(v), -np.inf) for v in box.low])
-    high = np.array([np.nextafter(float(v), np.inf) for v in box.high])
+    low, high = doubles_around(box.low, box.high)
     return {dtype: float_error(network, low, high, dtype) for dtype in ("float64", "float32")}
 
 

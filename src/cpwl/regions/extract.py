@@ -14,13 +14,13 @@ from cpwl.errors import CpwlWarning, InputError
 from cpwl.function.cpwl import CPWL
 from cpwl.function.known import Known
 from cpwl.function.merge.merge import merge as merged
+from cpwl.function.sample import inner_points
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
-from cpwl.geometry.probe import Probe
 from cpwl.network.doors import check_limit, check_network
 from cpwl.network.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.cells import is_short
-from cpwl.regions.pieces import Pieces, find_thin, inner_points, pieces_of_subdivision, pieces_of_walk
+from cpwl.regions.pieces import Pieces, find_thin, pieces_of_subdivision, pieces_of_walk, points_inside
 from cpwl.regions.subdivide.subdivide import TooMany, essential_dimension, subdivide
 from cpwl.regions.walk.walk import walk
 
@@ -153,7 +153,7 @@ def known_of(pieces: Pieces, thin: bool) -> Known:
     """
     inner = np.flatnonzero(pieces.neighbour >= 0)
     pairs = np.stack([pieces.polyhedra.owner[inner], pieces.neighbour[inner], inner], axis=1)
-    return Known(inner_points(pieces), pairs, pieces.complete and not thin)
+    return Known(points_inside(pieces), pairs, pieces.complete and not thin)
 
 
 def _has_twins(pieces: Pieces) -> bool:
@@ -182,6 +182,5 @@ def _inner_points(p: CPWL, dim: int) -> NDArray[np.float64]:
     """A point inside each piece."""
     if p.dim != dim:
         raise InputError(f"`resume` is a function of {p.dim} inputs, but the network has {dim}")
-    probe = Probe(p.tol)
-    points = [probe.interior(polyhedron) for polyhedron in p.polyhedra]
-    return np.array([np.asarray(x, dtype=np.float64) for x in points if x is not None]).reshape(-1, dim)
+    points = inner_points(p, range(p.num_pieces)).values()
+    return np.array([np.asarray(x, dtype=np.float64) for x in points]).reshape(-1, dim)

@@ -20,7 +20,7 @@ from cpwl.regions.subdivide.subdivide import Subdivision
 from cpwl.regions.walk.chamber import forms_on
 from cpwl.regions.walk.walk import Walk
 
-__all__ = ["Pieces", "find_thin", "inner_points", "pieces_of_subdivision", "pieces_of_walk"]
+__all__ = ["Pieces", "find_thin", "pieces_of_subdivision", "pieces_of_walk", "points_inside"]
 
 _BATCH = 4096
 
@@ -133,7 +133,7 @@ def find_thin(pieces: Pieces, tol: float) -> NDArray[np.int64]:
     return np.array(thin, dtype=np.int64)
 
 
-def inner_points(pieces: Pieces) -> NDArray[np.float64] | None:
+def points_inside(pieces: Pieces) -> NDArray[np.float64] | None:
     """A point strictly inside each piece, by its rows as rationals; None if floats cannot name one for some piece."""
     inside, stack = pieces.inside.copy(), pieces.polyhedra
     probe = Probe(0.0)

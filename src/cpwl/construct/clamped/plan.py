@@ -1,10 +1,11 @@
 """Functions of two inputs by clamped gates: accurate in float32, because far terms are exactly 0 there too.
 
 With ``r = z - min z >= 0`` at the corners of a triangulated table, ``p = min z + sum over clusters of p_C``, where the
-clusters are rows of corners, each corner in one, and ``p_C = sum of r_v hat_v`` is a bump (THEORY 8 B). Around another
+clusters are rows of corners, each corner in one, and ``p_C = sum of r_v hat_v`` is a bump. Around another
 base value than ``min z`` there are bumps of both signs, more but not as high. A bump is the larger one of two neurons,
 its halves, each of which is exactly 0 in floats wherever it is clearly negative; on an edge of the domain it is one
-neuron. Bumps whose boxes do not overlap share the neuron that takes the larger half, so with `L` lines, `C` clusters
+neuron (docs/theory/float_quality.md).
+Bumps whose boxes do not overlap share the neuron that takes the larger half, so with `L` lines, `C` clusters
 inside, `B` on the boundary and about ten colours there are about ``L + 2 C + B + 10`` neurons, two a triangle. See
 docs/clamped.md.
 """
@@ -17,7 +18,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import fmpq
 from numpy.typing import NDArray
 
 from cpwl.construct.clamped.clusters import Cluster, Stars, propose
@@ -29,6 +29,7 @@ from cpwl.construct.exact_data import exact_function
 from cpwl.construct.gates.plane.lowering import shared_columns
 from cpwl.construct.plan import Plan
 from cpwl.errors import ConstructionError, InputError, InternalError
+from cpwl.exact.flint import to_flint
 from cpwl.exact.rational import to_float
 from cpwl.function import CPWL
 from cpwl.function.bends.table import table_of
@@ -153,7 +154,7 @@ def _base(values: NDArray[np.object_], middle: bool) -> Fraction:
 def _bumps(stars: Stars, heights: NDArray[np.object_]) -> list[Bump]:
     """Bumps whose sum is the function of the table with these heights, at least 0, at the corners."""
     r = to_float(heights)
-    exact = [fmpq(v.numerator, v.denominator) for v in heights]
+    exact = [to_flint(v) for v in heights]
     candidates = propose(stars.table, r)
     known: dict[int, Bump] = {}
     while True:

@@ -5,8 +5,6 @@ The common lineality space is divided out first: a function of many inputs that 
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
@@ -15,6 +13,7 @@ from cpwl.construct.gates.plane.plan import line_gates
 from cpwl.construct.gates.space.plan import plan_local_gates
 from cpwl.construct.hinge import hinge
 from cpwl.construct.plan import Plan
+from cpwl.exact.flint import from_flint
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.function.lineality import divided
@@ -90,5 +89,5 @@ def _projection(p: CPWL, coordinates: NDArray[np.int64]) -> NDArray[np.object_]:
     basis = fmpq_mat(rank, p.dim, [reduced[i, j] for i in range(rank) for j in range(p.dim)])
     square = fmpq_mat(rank, rank, [basis[i, int(j)] for i in range(rank) for j in coordinates])
     solved = square.inv() * basis
-    entries = [Fraction(int(v.p), int(v.q)) for v in solved.entries()]
+    entries = [from_flint(v) for v in solved.entries()]
     return np.array(entries, dtype=object).reshape(rank, p.dim)

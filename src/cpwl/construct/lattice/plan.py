@@ -12,13 +12,13 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from fractions import Fraction
 
-from cpwl.construct.lattice.domain_box import domain_box
 from cpwl.construct.lattice.expression import Affine, arrange
 from cpwl.construct.lattice.schedule import lower_values
 from cpwl.construct.lattice.separate import Formula, separate
 from cpwl.construct.lattice.sides import find_sides
 from cpwl.construct.plan import Plan
 from cpwl.function import CPWL
+from cpwl.function.box import box_around
 from cpwl.function.lineality import divided
 from cpwl.function.order.order import Order, order_components
 from cpwl.function.sample import sample
@@ -79,7 +79,7 @@ def shared_lattice(
         formulas.append(separate(sides.above, sides.below, p.dim))
         splits, solves = splits + sides.splits, solves + sides.solves
     laws = [_laws(p, j) for j in range(p.outputs)]
-    box = domain_box(p)
+    box = box_around(p)
     fewest = max(formula.depth for formula in formulas)
     most = max(formula.leaves - 1 for formula in formulas)
     tried = [

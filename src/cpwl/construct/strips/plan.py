@@ -1,8 +1,9 @@
-"""Strips: fewer neurons than pieces for functions of two inputs on bounded domains, in four hidden layers (THEORY 6.1).
+"""Strips: fewer neurons than pieces for functions of two inputs on bounded domains, in four hidden layers.
 
 The domain is cut into about ``sqrt(V)`` strips. A second-layer neuron is one arbitrary hinge in every strip, a *slot*:
 between strips its weights on three first-layer neurons change it to another. So hinges and gates for one strip serve
-all of them, and ``O(sqrt V)`` neurons are enough for `V` vertices. See docs/strips.md.
+all of them, and ``O(sqrt V)`` neurons are enough for `V` vertices. See docs/strips.md and
+docs/theory/strips.md.
 """
 
 from __future__ import annotations

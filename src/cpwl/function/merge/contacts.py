@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from cpwl.function.mesh import shared_facets
 from cpwl.function.parts import Mesh
 from cpwl.geometry.facet_cover import FacetCover
 from cpwl.geometry.facets import Facet, Hyperplanes
@@ -149,12 +150,6 @@ def facets_of_simplex(mesh: Mesh, i: int) -> list[Facet]:
 def _twins(mesh: Mesh) -> dict[int, int]:
     """For each row of a mesh's simplices the simplex with the same facet, if there is exactly one."""
     size = mesh.simplices.shape[1]
-    facets = np.stack([np.delete(mesh.simplices, k, axis=1) for k in range(size)], axis=1).reshape(-1, size - 1)
-    facets = np.sort(facets, axis=1)
-    order = np.lexsort(facets.T[::-1])
-    same = (facets[order][1:] == facets[order][:-1]).all(axis=1)
-    alone = np.concatenate([[True], ~same, [True]])
-    first = np.flatnonzero(alone[:-2] & ~alone[1:-1] & alone[2:]) if len(same) else np.zeros(0, dtype=np.int64)
-    one, two = order[first], order[first + 1]
+    one, two = shared_facets(mesh.simplices).pairs()
     pairs: Iterable[tuple[int, int]] = zip(one.tolist(), two.tolist(), strict=True)
     return {row: other // size for a, b in pairs for row, other in ((a, b), (b, a))}

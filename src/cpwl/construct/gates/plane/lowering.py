@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import fmpq, fmpq_mat
+from flint import fmpq_mat
 from numpy.typing import NDArray
 
 from cpwl.construct.gates.plane.multiplier import crossings, rounded_up
+from cpwl.exact.flint import from_flint, to_flint
 from cpwl.exact.integers import ratio_view
 from cpwl.exact.rational import to_float
 from cpwl.exact.sparse import RationalMatrix
@@ -93,10 +94,10 @@ def shared_columns(columns: NDArray[np.object_]) -> tuple[list[int], NDArray[np.
     count, m = columns.shape
     if m == 1:
         return [0], np.array([[Fraction(1)]], dtype=object)
-    entries = [fmpq(v.numerator, v.denominator) for v in columns.ravel()]
+    entries = [to_flint(v) for v in columns.ravel()]
     reduced, rank = fmpq_mat(count, m, entries).rref()
     basis = [next(j for j in range(m) if reduced[i, j] != 0) for i in range(rank)]
-    share = [[Fraction(int(reduced[i, j].p), int(reduced[i, j].q)) for i in range(rank)] for j in range(m)]
+    share = [[from_flint(reduced[i, j]) for i in range(rank)] for j in range(m)]
     return basis, np.array(share, dtype=object).reshape(m, rank)
 
 

@@ -2,16 +2,17 @@
 
 Let `H` be the lines on which `p` bends, `V*` the points where a jump changes along its line, and `G` lines through all
 of `V*`. At each point of `V*` the steps of the jumps balance: they are the bends of a function `S_v` on rays from `v`,
-and ``p = law + sum_H start_H relu(h_H) + sum_v S_v``. The points on one gate line `l` are glued (THEORY 3 and 6)::
+and ``p = law + sum_H start_H relu(h_H) + sum_v S_v``. The points on one gate line `l` are glued
+(docs/theory/line_gates.md)::
 
     sum_v S_v = G- + [l > 0] d,    [l > 0] d = sigma relu(sigma (d + M l)) - M relu(l)
 
 where `G-` has the bends on rays to the negative side, and ``d = sum_H c_H relu(h_H)`` all lines through the points,
 each hinge oriented to be 0 where `l` begins: so `d` is 0 on `l`, and nothing has to be solved. That takes
 ``|H u G| + |G| + 4`` neurons, one less on a bounded domain, and less where a gate spares the hinge of its own line.
-Choices for small rounding errors are those of THEORY 8 A: the smallest multiplier (`sigma = 1` or `-1`), rounded
-outwards to 8 bits; among covers of equal size one of small multipliers; hinges that grow away from the middle, which
-leaves one piece's law as the affine part; carriers near the middle.
+Choices for small rounding errors are those of docs/theory/float_quality.md: the smallest multiplier (`sigma = 1` or
+`-1`), rounded outwards to 8 bits; among covers of equal size one of small multipliers; hinges that grow away
+from the middle, which leaves one piece's law as the affine part; carriers near the middle.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 A gate of layer `k` is one neuron there: ``[l > 0] d = s(d + M l) - M s(l)``, or its mirror image. Whatever a consumer
 needs from lower layers is one carried sum `R` a layer: ``s(R + constant)`` on a bounded domain; elsewhere ``s(R + Q)``
-and one common ``s(Q)`` with ``Q = K_0 + sum K_i |h_i| >= |R|``, the same `Q` in all layers (THEORY 7.6).
+and one common ``s(Q)`` with ``Q = K_0 + sum K_i |h_i| >= |R|``, the same `Q` in all layers
+(docs/theory/local_gates.md).
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from dataclasses import dataclass, field
 from flint import fmpq
 
 from cpwl.construct.gates.space import bounds as gate_bounds
-from cpwl.construct.gates.space.bounds import Domain, Slopes, outwards
+from cpwl.construct.gates.space.bounds import Domain, Slopes
 from cpwl.construct.gates.space.chain import Chain
 from cpwl.construct.gates.space.first_layer import Row, bounded_first_layer, unbounded_first_layer
 from cpwl.construct.gates.space.order import Circuit
 from cpwl.construct.gates.space.rank import independent, vector
 from cpwl.construct.gates.space.terms import ZERO, Rational, Terms
+from cpwl.exact.rounding import outwards
 
 __all__ = ["lower"]
 

@@ -1,7 +1,8 @@
 """Where a function needs a gate: faces at which it is not already given by what it is near larger faces.
 
 At a face `F` take the hyperplane of the local formula generic: ``p_F = g- + [l > 0] (g+ - g-)``. If `g+` and `g-`
-are formally equal then ``p_F = g+``, and `F` costs nothing: crossings, cuts that are no bends (THEORY 7.4).
+are formally equal then ``p_F = g+``, and `F` costs nothing: crossings, cuts that are no bends
+(docs/theory/local_gates.md).
 """
 
 from __future__ import annotations

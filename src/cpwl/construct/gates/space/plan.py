@@ -1,7 +1,8 @@
-"""Gate networks in every dimension: a number of neurons linear in the complex, right on every input (THEORY 7).
+"""Gate networks in every dimension: a number of neurons linear in the complex, right on every input.
 
 ``p = sum c_F p_F`` over the faces inside the domain, where `p_F` is what `p` looks like near `F`; each `p_F` is glued
-from those of larger faces by one gate on a plane through `F`; gates on one plane share a neuron.
+from those of larger faces by one gate on a plane through `F`; gates on one plane share a neuron. See
+docs/theory/local_gates.md.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from cpwl.construct.gates.space.sharing import share_gates, share_jointly
 from cpwl.construct.gates.space.terms import ZERO, Planes, Rational
 from cpwl.construct.plan import Plan
 from cpwl.errors import LimitError
+from cpwl.exact.flint import to_flint
 from cpwl.function import CPWL
 from cpwl.function.sample import sample
 from cpwl.geometry.complex import Complex
@@ -141,7 +143,7 @@ def _circuit(complex_: Complex, laws: NDArray[np.object_], hinges: Hinges) -> Ci
     for row, jumps in hinges.items():
         number, sign = planes.number(row)
         for terms, jump in zip(circuit.outputs, jumps, strict=True):
-            weight = fmpq(jump.numerator, jump.denominator)
+            weight = to_flint(jump)
             terms.add_hinge(number, weight)
             if sign < 0:  # s(-l) = s(l) - l
                 terms.add_affine(planes.rows[number], -weight)

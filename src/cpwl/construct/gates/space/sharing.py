@@ -1,8 +1,8 @@
 """From faces to gates, from vertices up: which planes carry the gates, and what each gate is made of.
 
 ``U[F]`` says how the local function `p_F` enters the outputs and the gates so far. Faces of one codimension that lie
-on one plane and are used in proportion share one gate, so planes are chosen by set cover (THEORY 7.5). Then `U` is
-pushed to the faces above by the local formula, down to facets and cells, which are hinges and laws.
+on one plane and are used in proportion share one gate, so planes are chosen by set cover (docs/theory/local_gates.md).
+Then `U` is pushed to the faces above by the local formula, down to facets and cells, which are hinges and laws.
 """
 
 from __future__ import annotations

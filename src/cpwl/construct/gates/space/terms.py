@@ -1,7 +1,7 @@
 """Sums of an affine function, hinges ``s(l)`` and gates ``[l > 0] d``: the formal functions that gates are made of.
 
 The normal form of ``[l > 0] d`` is linear in `d`, with ``[l > 0] b l = b s(l)``, ``[l > 0] s(l) = s(l)`` and
-``[l > 0] [l > 0] d = [l > 0] d`` (THEORY 7.3). All coefficients are rationals.
+``[l > 0] [l > 0] d = [l > 0] d`` (docs/theory/local_gates.md). All coefficients are rationals.
 """
 
 from __future__ import annotations
