@@ -97,9 +97,8 @@ def certify(
     no difference, is reported as not proved. Rounding moves where hinges and gates bend: for such a network give
     the `exact` one that it is a rounding of; the proof is of the exact one, and of how far the rounded one is off.
 
-    >>> from cpwl.construct.lattice.plain import lattice
     >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
-    >>> certify(p, lattice(p).network).error_bound
+    >>> certify(p, Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])])).error_bound
     Fraction(0, 1)
     """
     if (network.inputs, network.outputs) != (p.dim, p.outputs):

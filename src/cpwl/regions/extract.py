@@ -121,9 +121,8 @@ def find_pieces(
     start = None if resume is None else _inner_points(resume, network.inputs)
     if essential_dimension(network, domain) <= LOW:
         try:
-            return pieces_of_subdivision(subdivide(network, domain, most=most, progress=progress), exact, spans=spans)[
-                0
-            ]
+            made = subdivide(network, domain, most=most, progress=progress)
+            return pieces_of_subdivision(made, exact, spans=spans)[0]
         except TooMany:
             pass
         except KeyboardInterrupt:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,10 +66,9 @@ class Merger:
         bodies: dict[int, Body],
         probe: Probe,
         spans: Spans | None,
-        inner: NDArray[Any] | None = None,
     ) -> None:
         self.polyhedra, self.planes, self.contacts = polyhedra, planes, contacts
-        self.bodies, self.probe, self.spans, self.inner = bodies, probe, spans, inner
+        self.bodies, self.probe, self.spans = bodies, probe, spans
         self.body_of = {i: i for i in bodies}
         self.next = len(polyhedra)
         self._points = {i: self._points_of(body) for i, body in bodies.items()}
@@ -283,10 +281,7 @@ class Merger:
         if body.corners is not None:
             assert self.spans is not None
             return np.asarray(self.spans.view[body.corners])
-        if self.inner is not None:
-            points = np.asarray(self.inner[list(body.members)], dtype=np.float64)
-        else:
-            points = np.array([np.asarray(f.point, dtype=np.float64) for f in body.facets.values()])
+        points = np.array([np.asarray(f.point, dtype=np.float64) for f in body.facets.values()])
         points = points.reshape(-1, self.polyhedra.dim)
         return np.column_stack([points, np.ones(len(points))])
 
