@@ -40,12 +40,21 @@ def neighbours(p: CPWL) -> Neighbours:
     >>> found.one, found.two, found.row
     (array([0]), array([1]), array([[1, 0]], dtype=object))
     """
+    if p.known is not None and p.known.neighbours is not None:
+        return _known_neighbours(p, p.known.neighbours)
     if p.mesh is None:
         return _facet_neighbours(p)
     facets, size = shared_facets(p.mesh.simplices), p.dim + 1
     again = np.delete(np.arange(len(facets.order)), facets.first)  # facets that another simplex had before
     one, two = facets.order[again - 1], facets.order[again]
     return Neighbours(one // size, two // size, p.polyhedra.integer()[one])
+
+
+def _known_neighbours(p: CPWL, pairs: NDArray[np.int64]) -> Neighbours:
+    """What the maker of the function knows; convex pieces share one facet at most, so each pair counts once."""
+    first = np.unique(np.sort(pairs[:, :2], axis=1), axis=0, return_index=True)[1]
+    one, two, row = pairs[np.sort(first)].T
+    return Neighbours(one, two, primitive(p.polyhedra.integer()[row]))
 
 
 def _facet_neighbours(p: CPWL) -> Neighbours:

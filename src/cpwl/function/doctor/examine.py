@@ -38,6 +38,9 @@ def examine(p: CPWL, *, notes: bool = True) -> Report:
     line, and where whole hyperplanes cut the space, the rows themselves may prove that nothing is wrong, and in
     up to five dimensions flags do (`cpwl.function.flags`).
     """
+    complete = p.known is not None and p.known.complete
+    if complete and not notes:
+        return Report.of([])
     if p.mesh is not None:
         findings = examine_mesh(p)
         if findings is not None:
@@ -46,7 +49,7 @@ def examine(p: CPWL, *, notes: bool = True) -> Report:
     if not notes and _is_sound(small.function):
         return Report.of([])
     doctor = PieceDoctor(small.function)
-    findings = doctor.findings()
+    findings = doctor.look_only() if complete else doctor.findings()
     if notes and doctor.solid:
         findings = findings + piece_notes(doctor)
     if not small.is_whole:
@@ -60,7 +63,12 @@ def examine(p: CPWL, *, notes: bool = True) -> Report:
 
 
 def first_error(p: CPWL) -> Finding | None:
-    """Something that is wrong with `p`, not the worst but the first to be found; None if nothing is wrong."""
+    """Something that is wrong with `p`, not the worst but the first to be found; None if nothing is wrong.
+
+    A function whose maker has proved it complete is not examined again.
+    """
+    if p.known is not None and p.known.complete:
+        return None
     if p.mesh is not None:
         findings = examine_mesh(p)
         if findings is not None:

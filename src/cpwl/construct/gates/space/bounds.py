@@ -15,8 +15,9 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
+from cpwl.construct.blocks.rational import Rational
 from cpwl.construct.gates.space.order import Circuit
-from cpwl.construct.gates.space.terms import ZERO, Gate, Plane, Rational, Terms
+from cpwl.construct.gates.space.terms import ZERO, Gate, Plane, Terms
 from cpwl.exact.rounding import outwards
 
 __all__ = ["Domain", "Slopes", "multiplier"]
