@@ -1,8 +1,8 @@
 """Exact convex pieces for exact laws on a float complex: every facet is where two laws are equal.
 
 A region of one law is bounded by the hyperplanes where that law meets its neighbours, and by the domain. Where it is
-not convex it is cut along these hyperplanes, so that every row is exact; no bend is added. The domain is pushed out by a
-little more than the noise, so that it holds all of the data.
+not convex it is cut along these hyperplanes, so that every row is exact; no bend is added. The domain is pushed out by
+a little more than the noise, so that it holds all of the data.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from cpwl.exact.integers import integer_rows, primitive
-from cpwl.exact.rational import fraction_array
 from cpwl.function.snap.complex import FloatComplex, Unfit
 from cpwl.function.snap.contacts import Contact, regions_of, spans
 from cpwl.function.snap.faces import Face
-from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 
-__all__ = ["Cells", "exact_cells"]
+__all__ = ["Cells", "cell_polyhedra", "exact_cells"]
 
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
@@ -52,8 +51,7 @@ class Differences:
     def row(self, a: int, b: int) -> NDArray[np.object_]:
         """``f_a <= f_b`` as ``(a, b)``."""
         if (a, b) not in self._rows:
-            step = fraction_array([[x - y for x, y in zip(self.laws[a], self.laws[b], strict=True)]])
-            row = integer_rows(step.astype(np.float64), step)[0]
+            row = _whole([x - y for x, y in zip(self.laws[a], self.laws[b], strict=True)])
             row[-1] = -row[-1]
             self._rows[a, b], self._rows[b, a] = row, -row
         return self._rows[a, b]
@@ -86,10 +84,11 @@ def exact_cells(
     laws: Sequence[Sequence[Fraction]],
     faces: Sequence[Face],
     contacts: Sequence[Contact],
+    asserted: Polyhedron | None = None,
 ) -> Cells:
-    """The exact pieces of all regions."""
+    """The exact pieces of all regions, within the domain that was `asserted` if there is one."""
     differences = Differences(laws)
-    domain = _Domain(complex_, differences)
+    domain = _Domain(complex_, differences, asserted)
     meets: list[dict[int, bool]] = [{} for _ in range(len(complex_))]
     for contact in contacts:
         if label[contact.piece] != label[contact.other]:
@@ -104,24 +103,50 @@ def exact_cells(
     found = Cells([], [])
     for region in regions_of(complex_, label, list(contacts)):
         bodies = [_Body(*complex_.rows(i), complex_.vertices[complex_.cells[i]], meets[i]) for i in region]
-        law = int(label[region[0]])
+        law, parts = int(label[region[0]]), []
         for pairs, points in _convex(law, bodies, differences, complex_.width):
             rows = [differences.row(*pair) for pair in pairs] + domain.rows(points)
+            parts.append([differences.view(*pair) for pair in pairs])
             found.rows.append(np.array(rows, dtype=object).reshape(len(rows), complex_.dim + 1))
             found.law.append(law)
+        _check_covered(complex_, region, parts)
         if len(found.law) > _MOST:
             raise Unfit(f"there are more than {_MOST} convex parts of regions")
     return found
 
 
+def _check_covered(complex_: FloatComplex, region: list[int], parts: list[list[tuple[_Floats, float]]]) -> None:
+    """Every piece of a region must be in its parts: its centre, and points beside its corners."""
+    for i in region:
+        centre = complex_.centres[i]
+        points = np.vstack([centre, 0.999 * complex_.vertices[complex_.own[i]] + 0.001 * centre])
+        inside = np.zeros(len(points), dtype=bool)
+        for planes in parts:
+            A = np.array([a for a, _ in planes]).reshape(-1, complex_.dim)
+            inside |= (points @ A.T <= np.array([b for _, b in planes]) + complex_.width).all(axis=1)
+        if not inside.all():
+            raise Unfit(f"piece {i} would get another law")
+
+
 class _Domain:
     """The exact rows of the domain, pushed out a little; those of the box that clipped it left out."""
 
-    def __init__(self, complex_: FloatComplex, differences: Differences) -> None:
+    def __init__(self, complex_: FloatComplex, differences: Differences, asserted: Polyhedron | None) -> None:
         self.complex, self.differences = complex_, differences
         self.A, self.b = complex_.A[complex_.boundary], complex_.b[complex_.boundary]
-        self.exact: dict[int, NDArray[np.object_]] = {}
+        self.exact: dict[int, NDArray[np.object_]] = {} if asserted is None else self._given(asserted)
         self.real = [k for k in range(len(self.b)) if not self._is_box(k)]
+
+    def _given(self, asserted: Polyhedron) -> dict[int, NDArray[np.object_]]:
+        """The rows of the domain that was asserted, by the float rows that they are near."""
+        length = np.linalg.norm(asserted.A, axis=1)
+        view = np.column_stack([asserted.A, asserted.b / self.complex.reach]) / length[:, None]
+        found = {}
+        for k, row in enumerate(np.column_stack([self.A, self.b / self.complex.reach])):
+            near = np.abs(view - row).max(axis=1)
+            if near.min(initial=np.inf) <= 1e3 * self.complex.tol:
+                found[k] = asserted.integer()[int(np.argmin(near))]
+        return found
 
     def _is_box(self, k: int) -> bool:
         box = self.complex.box
@@ -148,22 +173,27 @@ class _Domain:
 
     def rows(self, points: _Floats) -> list[NDArray[np.object_]]:
         """The rows that a part with these vertices touches."""
-        touch = (np.abs(points @ self.A.T - self.b) <= 20 * self.complex.width).any(axis=0)
-        return [self._row(k) for k in self.real if touch[k]]
+        near = np.abs(points @ self.A.T - self.b).min(axis=0) <= 20 * self.complex.width
+        return [self._row(k) for k in self.real if near[k]]
 
     def _row(self, k: int) -> NDArray[np.object_]:
         if k not in self.exact:
             numbers = [_simple(float(x)) for x in (*self.A[k], self.b[k])]
             numbers[-1] += Fraction(_PUSH * self.complex.width)
-            exact = fraction_array([numbers])
-            self.exact[k] = integer_rows(exact.astype(np.float64), exact)[0]
+            self.exact[k] = _whole(numbers)
         return self.exact[k]
+
+
+def _whole(numbers: list[Fraction]) -> NDArray[np.object_]:
+    """Integers positively proportional to some numbers."""
+    row = np.array([numbers], dtype=object)
+    return np.asarray(integer_rows(row.astype(np.float64), row)[0])
 
 
 def _simple(x: float) -> Fraction:
     """A number with a small denominator if the float is next to it; else the float."""
     near = Fraction(x).limit_denominator(64)
-    return near if abs(near - Fraction(x)) <= Fraction(1, 10**14) * max(1, abs(near)) else Fraction(x)
+    return near if abs(near - Fraction(x)) <= Fraction(1, 10**14) * max(Fraction(1), abs(near)) else Fraction(x)
 
 
 def _convex(

@@ -53,7 +53,7 @@ class FloatComplex:
 
     @property
     def dim(self) -> int:
-        return self.A.shape[1]
+        return int(self.A.shape[1])
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -84,7 +84,7 @@ class FloatComplex:
         tree, found = cKDTree(self.vertices), [np.zeros(0, dtype=np.int64)] * len(self)
         solid = np.array(self.solid, dtype=np.int64)
         far = [np.linalg.norm(self.vertices[self.own[i]] - self.centres[i], axis=1).max() for i in solid]
-        near = tree.query_ball_point(self.centres[solid], np.array(far) + 2 * self.width) if len(solid) else []
+        near: list[list[int]] = list(tree.query_ball_point(self.centres[solid], np.array(far) + 2 * self.width))
         for i, some in zip(solid.tolist(), near, strict=True):
             A, b = self.rows(i)
             candidates = np.array(sorted(some), dtype=np.int64)
@@ -183,7 +183,7 @@ def _corners(A: _Floats, b: _Floats, start: _Ints, tol: float, noise: float) -> 
             slack = 10 * tol * (1 + np.abs(x).max(axis=-1))
             i, j = np.nonzero(regular & (gap <= slack[..., None]).all(axis=2))
             condition = np.abs(np.linalg.inv(matrix[i, j])).sum(axis=2).max(axis=1)
-            parts.append(_Found(x[i, j], who[i], condition, row[i[:, None], sets[j]]))
+            parts.append(_Found(np.asarray(x[i, j], dtype=np.float64), who[i], condition, row[i[:, None], sets[j]]))
     return _Found(
         np.concatenate([part.points for part in parts]),
         np.concatenate([part.owner for part in parts]),
@@ -219,13 +219,17 @@ def _clipped(A: _Floats, b: _Floats, start: _Ints, box: _Floats) -> tuple[_Float
     n, count = A.shape[1], len(start) - 1
     end = np.repeat(start[1:], 2 * n)
     sides = np.tile(np.concatenate([np.eye(n), -np.eye(n)]), (count, 1))
-    return np.insert(A, end, sides, axis=0), np.insert(b, end, np.tile(box, count)), start + 2 * n * np.arange(count + 1)
+    return (
+        np.insert(A, end, sides, axis=0),
+        np.insert(b, end, np.tile(box, count)),
+        start + 2 * n * np.arange(count + 1),
+    )
 
 
 def _noise(A: _Floats, b: _Floats, reach: float, tol: float) -> float:
     """A high quantile of the distance from a row to the nearest one of the other sense, of those within `tol`."""
     view = np.column_stack([A, b / reach])
-    distance = cKDTree(view).query(-view, k=1, distance_upper_bound=10 * tol)[0]
+    distance = np.asarray(cKDTree(view).query(-view, k=1, distance_upper_bound=10 * tol)[0])
     distance = distance[np.isfinite(distance)]
     return float(max(np.quantile(distance, 0.98) if len(distance) else 0.0, _ROUNDING))
 

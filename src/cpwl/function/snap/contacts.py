@@ -34,7 +34,7 @@ def spans(points: _Floats, little: float) -> bool:
         return False
     if n == 2:
         return bool(np.ptp(points, axis=0).max() > little)
-    return int((np.linalg.svd(points[1:] - points[0], compute_uv=False) > little).sum()) == n - 1
+    return bool((np.linalg.svd(points[1:] - points[0], compute_uv=False) > little).sum() == n - 1)
 
 
 def contacts_of(complex_: FloatComplex) -> list[Contact]:

@@ -45,8 +45,9 @@ def faces_of(complex_: FloatComplex, label: _Ints) -> list[Face]:
 
 
 def _vertex_sets(complex_: FloatComplex) -> list[tuple[int, ...]]:
-    """The vertices of the faces in which two facets of a piece meet; in space one segment of an edge after the other."""
-    n, found = complex_.dim, {}
+    """The vertices of the faces in which two facets of a piece meet; in space one segment of an edge after another."""
+    n = complex_.dim
+    found: dict[tuple[int, ...], None] = {}
     for i in complex_.solid:  # rows of pieces differ in number, and so do the vertices on them
         cell, on = complex_.cells[i], complex_.on[i]
         common = on.T.astype(np.int64) @ on.astype(np.int64)
@@ -94,7 +95,9 @@ def parallel_laws(complex_: FloatComplex, label: _Ints, laws: _Floats) -> list[t
     """Triples of laws with parallel facets on one unbounded region: their gradients lie on a line."""
     if complex_.box is None:
         return []
-    n, touch, found = complex_.dim, {}, set()
+    n = complex_.dim
+    touch: dict[int, set[int]] = {}
+    found: set[tuple[int, ...]] = set()
     far = np.flatnonzero((np.abs(complex_.vertices) >= 0.8 * np.abs(complex_.box).min()).any(axis=1))
     for v in far.tolist():
         here = {int(label[i]) for i in complex_.holders[v]}

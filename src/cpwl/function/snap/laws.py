@@ -1,9 +1,9 @@
 """Exact laws near float laws that satisfy relations: fixed one after the other, each where its relations leave it.
 
 A law that at its turn has no relation with enough fixed laws is free: it becomes the simplest rational nearby. One
-relation leaves it a point, a line or a plane, of which it takes a point with dyadic coordinates; several are intersected
-exactly. Laws with at most one live relation come last, again and again (peeling), so that numbers grow by the bits of
-one float a level. Where relations cannot all hold near the float law, one is broken.
+relation leaves it a point, a line or a plane, of which it takes a point with dyadic coordinates; several are
+intersected exactly. Laws with at most one live relation come last, again and again (peeling), so that numbers grow by
+the bits of one float a level. Where relations cannot all hold near the float law, one is broken.
 """
 
 from __future__ import annotations

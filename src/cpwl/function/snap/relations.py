@@ -75,7 +75,7 @@ def _of_four(view: _Floats, ring: tuple[int, ...], little: float) -> Relation | 
 
 def _off_line(u: _Floats, v: _Floats) -> float:
     """How far `v` is from the multiples of `u`."""
-    return float(np.abs(v - (u @ v) / max(u @ u, 1e-300) * u).max())
+    return float(np.abs(v - float(u @ v) / max(float(u @ u), 1e-300) * u).max())
 
 
 def _straight_through(view: _Floats, ring: tuple[int, ...], little: float) -> list[Relation]:
@@ -123,7 +123,7 @@ def _equations(laws: _Floats, relation: Relation, weight: _Floats) -> list[list[
     view = laws[list(ring)] * weight
     if relation.kind == "straight":
         u, v = view[0] - view[1], view[3] - view[2]
-        t = float(u @ v / max(u @ u, 1e-300))
+        t = float(u @ v) / max(float(u @ u), 1e-300)
         scale = max(1.0, abs(t))
         return [list(zip(ring, (t / scale, -t / scale, 1 / scale, -1 / scale), strict=True))]
     if relation.kind == "pencil":

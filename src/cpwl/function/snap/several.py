@@ -61,7 +61,7 @@ def split_laws(
 
 
 def _equations(edges: dict[_Pair, int], steps: list[_Law], faces: Sequence[Face]) -> list[dict[int, Fraction]]:
-    """Linear equations for the numbers of the edges: two for each face, in coordinates in which it is not degenerate."""
+    """Linear equations for the numbers of the edges: two for each face, in coordinates where it is not degenerate."""
     found: dict[tuple[tuple[int, Fraction], ...], None] = {}
     for ring in {face.laws for face in faces if face.closed and len(face.laws) > 2}:
         around = []
@@ -116,9 +116,9 @@ def _changes(
             flat[i * len(order) + place[e]] = x
     reduced, rank = fmpq_mat(len(equations), len(order), [to_flint(x) for x in flat]).rref()
     for i in range(rank):
-        row = [reduced[i, j] for j in range(len(order))]
-        pivot = next(j for j, x in enumerate(row) if x != 0)
-        terms = ((from_flint(x), order[j]) for j, x in enumerate(row) if x != 0 and j != pivot)
+        entries = [(j, reduced[i, j]) for j in range(len(order)) if reduced[i, j] != 0]
+        pivot = entries[0][0]
+        terms = ((from_flint(x), order[j]) for j, x in entries[1:])
         values[order[pivot]] = -sum((x * values[e] for x, e in terms), Fraction(0))
     return values
 

@@ -7,6 +7,7 @@ exactly consistent whatever its numbers are: each corner takes the mean of what 
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,8 +96,7 @@ def _fan(complex_: FloatComplex, i: int) -> list[tuple[int, ...]]:
         one, two = points[ring[1:-1]] - points[s], points[ring[2:]] - points[s]
         area = one[:, 0] * two[:, 1] - one[:, 1] * two[:, 0]
         if area.min() > best[0]:
-            triangles = [(int(cell[s]), int(cell[u]), int(cell[v])) for u, v in zip(ring[1:-1], ring[2:], strict=True)]
-            best = (float(area.min()), triangles)
+            best = (float(area.min()), [tuple(cell[[s, u, v]].tolist()) for u, v in pairwise(ring[1:])])
     return best[1]
 
 
