@@ -32,7 +32,7 @@ def test_links_lead_somewhere(page):
 
 
 def test_pages_that_the_code_cites_are_there():
-    """A docstring that refers to docs/name.md refers to a page."""
+    """A docstring that refers to a page of docs refers to one that is there."""
     cited = {(path, name) for path in SOURCES for name in re.findall(r"docs/[\w/]+\.md", path.read_text())}
     missing = [(path.relative_to(ROOT), name) for path, name in sorted(cited) if not (ROOT / name).exists()]
     assert not missing
