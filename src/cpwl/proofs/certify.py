@@ -44,8 +44,9 @@ class Certificate:
 
     `error_bound` bounds ``|network - function|`` on every piece, for the weights as they are, in exact
     arithmetic: 0 for equality, a number, or ``(a, b)`` for ``a + b max |x_i|`` on an unbounded domain.
-    `evaluation_bound` bounds what rounding adds when the network is evaluated in float64 or float32, in any
-    order of summation (None on an unbounded domain).
+    `evaluation_bound` bounds what rounding adds when the network is evaluated layer by layer in float64 or float32, in
+    any order of summation. It is None on an unbounded domain, and for a network from a file whose own operations are
+    not those layers; from a file of such layers it has the type of the file alone.
     """
 
     proved: bool
@@ -61,11 +62,11 @@ class Certificate:
             return self.reason
         if isinstance(self.error_bound, tuple):
             a, b = (_upward(v) for v in self.error_bound)
-            return f"|network - function| <= {a:.3g} + {b:.3g} max|x_i| on every piece"
+            return f"|network - function| <= {a:.3g} + {b:.3g} max|x_i| on every piece, in exact arithmetic"
         assert self.error_bound is not None
         if self.error_bound == 0:
-            return "network = function on every piece"
-        return f"|network - function| <= {_upward(self.error_bound):.3g} on every piece"
+            return "network = function on every piece, in exact arithmetic"
+        return f"|network - function| <= {_upward(self.error_bound):.3g} on every piece, in exact arithmetic"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the proof as JSON, whole or not at all; see docs/proof.md for what it says."""
@@ -224,7 +225,7 @@ def _evaluation(network: Network, box: Box | None) -> dict[str, float] | None:
     if box is None:
         return None
     low, high = doubles_around(box.low, box.high)
-    return {dtype: float_error(network, low, high, dtype) for dtype in ("float64", "float32")}
+    return {dtype: float_error(network, low, high, dtype) for dtype in network.evaluated_in} or None
 
 
 def _upward(x: Fraction) -> float:

@@ -168,7 +168,7 @@ def evaluation_bound(network: Network, wiring: Wiring, box: Box | None) -> dict[
     """
     if box is None:
         return None
-    return {name: _evaluation(network, wiring, box, name) for name in _FORMATS}
+    return {name: _evaluation(network, wiring, box, name) for name in network.evaluated_in} or None
 
 
 @dataclass(frozen=True, slots=True)
