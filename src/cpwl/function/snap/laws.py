@@ -56,9 +56,10 @@ def fix_laws(laws: _Floats, relations: Sequence[Relation], weight: _Floats, litt
     `laws` ``(k, n + 1)``, offset last; `weight` makes coefficients comparable, `little` is what values may be off.
     """
     near = smoothed(laws, relations, weight)
+    whole = [_is_simple(law, 1e-3 * little / weight) for law in laws]
     best: Fixed | None = None
     for seed in range(_TRIES):
-        found = _Fixing(near, relations, weight, little).run(_order(len(laws), relations, seed))
+        found = _Fixing(near, relations, weight, little).run(_order(whole, relations, seed))
         if best is None or (len(found.broken), found.bits) < (len(best.broken), best.bits):
             best = found
         if not best.broken and (seed >= 2 or best.bits <= 200):
@@ -67,20 +68,21 @@ def fix_laws(laws: _Floats, relations: Sequence[Relation], weight: _Floats, litt
     return best
 
 
-def _order(count: int, relations: Sequence[Relation], seed: int) -> list[int]:
-    """Laws with few live relations last; ties in an order of their own for each seed."""
+def _order(whole: list[bool], relations: Sequence[Relation], seed: int) -> list[int]:
+    """Laws of simple numbers first, those with few live relations last; ties in an order of their own for each seed."""
+    count = len(whole)
     live: list[set[int]] = [set() for _ in range(count)]
     left = [set(relation.laws) for relation in relations]
     for j, some in enumerate(left):
         for law in some:
             live[law].add(j)
     tie = np.random.default_rng(seed).permutation(count).tolist() if seed else [0] * count
-    heap = [(len(live[law]), tie[law], law) for law in range(count)]
+    heap = [(whole[law], len(live[law]), tie[law], law) for law in range(count)]
     heapq.heapify(heap)
     order: list[int] = []
     done = [False] * count
     while heap:
-        size, _, law = heapq.heappop(heap)
+        _, size, _, law = heapq.heappop(heap)
         if done[law] or size != len(live[law]):
             continue
         done[law] = True
@@ -91,7 +93,7 @@ def _order(count: int, relations: Sequence[Relation], seed: int) -> list[int]:
                 for other in left[j]:
                     if j in live[other]:
                         live[other].discard(j)
-                        heapq.heappush(heap, (len(live[other]), tie[other], other))
+                        heapq.heappush(heap, (whole[other], len(live[other]), tie[other], other))
         live[law] = set()
     return order[::-1]
 
@@ -231,6 +233,12 @@ def _simple(x: float, little: float) -> Fraction:
     exact = Fraction(x)
     simple = exact.limit_denominator(1000)
     return simple if abs(simple - exact) <= little else exact
+
+
+def _is_simple(law: _Floats, little: _Floats) -> bool:
+    """Whether all numbers of a law are meant to be simple ones, such as 0 and 1."""
+    pairs = zip(law.tolist(), little.tolist(), strict=True)
+    return all(_simple(x, slack).denominator <= 64 for x, slack in pairs)
 
 
 def _bits(law: _Law) -> int:
