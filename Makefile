@@ -6,7 +6,10 @@ BIN := $(VENV)/bin
 BASE := $(VENV)/.base
 DEV := $(VENV)/.dev
 
-.PHONY: demo test test-all lint bench clean
+# How long `make soak` looks for disagreements.
+MINUTES ?= 10
+
+.PHONY: demo test test-all lint bench soak clean
 
 demo: $(BASE)
 	@$(BIN)/cpwl demo
@@ -25,6 +28,9 @@ lint: $(DEV)
 
 bench: $(DEV)
 	$(BIN)/cpwl bench
+
+soak: $(DEV)
+	PYTHONPATH=tests $(BIN)/python -m soak --minutes $(MINUTES)
 
 clean:
 	rm -rf $(VENV) out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

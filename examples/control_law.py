@@ -18,7 +18,7 @@ certificate = cpwl.certify(law, cpwl.from_onnx("law.onnx"), exact=network)
 certificate.save("law.proof.json")
 print("proved for the weights in law.onnx:", certificate.statement)
 if certificate.evaluation_bound is not None:
-    print("evaluating it in float32 adds at most", certificate.evaluation_bound["float32"])
+    print("running the file, in float64, adds at most", certificate.evaluation_bound["float64"])
 
 for state in np.linspace([-3.0, 1.0], [1.0, -0.5], 5):
     print(f"at {state}: the law says {law(state)[0]:.6f}, the network {network(state)[0]:.6f}")

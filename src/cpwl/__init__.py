@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from cpwl.compressor import Compressed, compress
     from cpwl.equality import Verdict, equal
     from cpwl.formats.json import load, save
-    from cpwl.formats.onnx.model import from_onnx, to_onnx
+    from cpwl.formats.onnx.read import from_onnx
+    from cpwl.formats.onnx.write import to_onnx
     from cpwl.formats.sklearn import from_sklearn
     from cpwl.formats.torch.module import from_torch, to_torch
     from cpwl.function import CPWL
@@ -81,13 +82,13 @@ _HOME = {
     "equal": "cpwl.equality",
     "count_regions": "cpwl.regions.count",
     "extract": "cpwl.regions.extract",
-    "from_onnx": "cpwl.formats.onnx.model",
+    "from_onnx": "cpwl.formats.onnx.read",
     "from_sklearn": "cpwl.formats.sklearn",
     "from_torch": "cpwl.formats.torch.module",
     "load": "cpwl.formats.json",
     "save": "cpwl.formats.json",
     "simplify": "cpwl.passes.simplify",
-    "to_onnx": "cpwl.formats.onnx.model",
+    "to_onnx": "cpwl.formats.onnx.write",
     "to_torch": "cpwl.formats.torch.module",
 }
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,20 +14,18 @@ from numpy.typing import NDArray
 from cpwl.compiler import compile
 from cpwl.equality import Verdict, equal
 from cpwl.errors import CpwlWarning, InputError, LimitError
-from cpwl.exact.rational import fraction_array
-from cpwl.geometry.polyhedra import Polyhedron
-from cpwl.geometry.probe import Probe
+from cpwl.geometry.box import bounding_box
+from cpwl.geometry.polyhedra import Polyhedron, as_domain
 from cpwl.network import Network, Sizes
 from cpwl.network.network import exact_layers
 from cpwl.network.program.chain import network_of
 from cpwl.network.program.tape import Tape
 from cpwl.passes.simplify import simplify
-from cpwl.regions.cells import as_domain
+from cpwl.progress import Progress
 from cpwl.regions.extract import as_function, find_pieces
 
 __all__ = ["Compressed", "compress"]
 
-Progress = Callable[[int, int, str], None]
 
 _REGIONS = 2_000  # regions up to which a network is taken apart and built anew
 _PROGRAMS = 40  # neurons up to which linear programs on the domain are affordable
@@ -123,7 +120,7 @@ def _folded(network: Network, signs: NDArray[np.int8], domain: Polyhedron | None
     neuron carries one past a layer.
     """
     n = network.inputs
-    low = _lowest(domain, n)
+    low = _lowest(domain)
     origin = np.full(n, Fraction(0), dtype=object) if low is None else low
     tape = Tape(n)
     h = tape.input((n,)).plus(origin)
@@ -146,10 +143,8 @@ def _folded(network: Network, signs: NDArray[np.int8], domain: Polyhedron | None
     return Network([(first, offset - first @ origin), *rest])
 
 
-def _lowest(domain: Polyhedron | None, n: int) -> NDArray[np.object_] | None:
+def _lowest(domain: Polyhedron | None) -> NDArray[np.object_] | None:
     """The least value of each coordinate on the domain; None if one has none."""
-    if domain is None:
-        return None
-    unit = np.eye(n, dtype=np.int64).astype(object)
-    best = [value for value, _ in Probe(0.0).maxima(domain, [-row for row in unit])]
-    return None if math.inf in best else -fraction_array(np.array(best, dtype=object))
+    box = None if domain is None else bounding_box(domain)
+    low = None if box is None else [a for a, _ in box]
+    return None if low is None or None in low else np.array(low, dtype=object)

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 
 from cpwl import CPWL, CpwlWarning, InputError, LimitError, Network, compile, extract, load, save
 from cpwl.cli import main
-from cpwl.regions.cells import as_domain, cells
+from cpwl.geometry.polyhedra import as_domain
+from cpwl.regions.cells import cells
 from cpwl.regions.count import count_regions
 from cpwl.regions.extract import as_function
 from cpwl.regions.pieces import pieces_of_subdivision, pieces_of_walk

@@ -42,7 +42,7 @@ def test_naive_and_ours_compute_the_same_function(name: str) -> None:
 
 
 def test_naive_has_the_failure_of_algorithm_1() -> None:
-    """On THEORY's five-piece function it is wrong where ours refuses: at (0, 1) it gives 0 in place of -2."""
+    """On the function of five pieces it is wrong where ours refuses: at (0, 1) it gives 0 in place of -2."""
     p = five_pieces()
     assert p([[0.0, 1.0]])[0, 0] == -2
     assert Network(naive(p))([[0.0, 1.0]])[0, 0] == pytest.approx(0)

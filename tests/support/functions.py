@@ -16,7 +16,7 @@ def five_pieces_value(x, y):
 
 
 def three_piece_cut() -> CPWL:
-    """THEORY 1.1: p = min(0, |y| - x + 1), with {p = 0} cut into three pieces."""
+    """docs/theory/algorithm_1.md: p = min(0, |y| - x + 1), with {p = 0} cut into three pieces."""
     A = [
         [[1, 0]],
         [[-1, 0], [1, -1], [0, -1]],

@@ -103,7 +103,10 @@ def two_outputs():
 
 
 def five_pieces():
-    """THEORY 1.1: 0 for y <= 0, else min(y, 1 - 3y + |x|) = min(max(0, y), max(f_2, f_3)); y <= 0 is cut at x = 0."""
+    """0 for y <= 0, else min(y, 1 - 3y + |x|) = min(max(0, y), max(f_2, f_3)); y <= 0 is cut at x = 0.
+
+    The example of docs/theory/algorithm_1.md.
+    """
     pieces = [
         ([[0, 1]], [0], [0, 0], 0),
         ([[-1, 0], [0, -1], [-1, 4]], [0, 0, 1], [0, 1], 0),

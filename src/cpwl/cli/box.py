@@ -16,11 +16,9 @@ def box_domain(box: tuple[str, str] | None, dim: int) -> Polyhedron | None:
     """The box of all `x` with ``low <= x_i <= high``; bounds are numbers or "p/q", taken exactly."""
     if box is None:
         return None
-    import numpy as np
-
     from cpwl.errors import InputError
     from cpwl.exact.rational import fraction
-    from cpwl.geometry.polyhedra import Polyhedron
+    from cpwl.geometry.polyhedra import box_polyhedron
 
     try:
         low, high = (fraction(bound) for bound in box)
@@ -28,5 +26,4 @@ def box_domain(box: tuple[str, str] | None, dim: int) -> Polyhedron | None:
         raise typer.BadParameter(f"{error}.", param_hint="'--box'") from None
     if low >= high:
         raise typer.BadParameter(f"{box[0]} is not below {box[1]}.", param_hint="'--box'")
-    unit = np.eye(dim, dtype=np.int64)
-    return Polyhedron.from_rows(np.concatenate([unit, -unit]), [high] * dim + [-low] * dim)
+    return box_polyhedron((low, high), dim)

@@ -148,7 +148,7 @@ def _write(compiled: Compiled, output: Path, dtype: Dtype | None) -> None:
 
         save(compiled.network, output)
     else:
-        from cpwl.formats.onnx.model import to_onnx
+        from cpwl.formats.onnx.write import to_onnx
 
         to_onnx(compiled.network, output, dtype="float32" if dtype is Dtype.float32 else "float64")
 

@@ -37,7 +37,7 @@ def function_from_pieces(data: dict[str, Any]) -> CPWL:
     tol = data.get("tol")
     with _within_float64(data):
         parts = parts_of_pieces(*rows, gradient, offset, domain, 1e-9 if tol is None else tol)
-    return CPWL._from_parts(parts if tol is None else replace(parts, tol=float(tol)))
+    return CPWL.from_parts(parts if tol is None else replace(parts, tol=float(tol)))
 
 
 def function_from_table(data: dict[str, Any]) -> CPWL:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -19,14 +18,14 @@ from cpwl.errors import InputError, LimitError, ProofError
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.function.doctor.report import point_text
-from cpwl.geometry.polyhedra import Polyhedron
+from cpwl.geometry.polyhedra import Polyhedron, as_domain
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
+from cpwl.progress import Progress
 from cpwl.proofs.certify import certify
 
 __all__ = ["equal"]
 
-Progress = Callable[[int, int, str], None]
 Operand = Network | CPWL
 
 _GAP_REGIONS = 20_000  # regions to look at for the size of a difference that is known to be there
@@ -66,14 +65,9 @@ def _domain(a: Operand, b: Operand, domain: Any) -> tuple[Polyhedron | None, NDA
     if shapes[0] != shapes[1]:
         (n, m), (k, l) = shapes
         raise InputError(f"the first maps R^{n} to R^{m}, the second R^{k} to R^{l}", shapes=shapes)
-    if domain is None or isinstance(domain, Polyhedron):
-        body = domain
-    else:
-        body = Polyhedron.from_rows(domain[0], domain[1], dim=shapes[0][0], name="domain A")
+    body = as_domain(domain, shapes[0][0])
     if body is None:
         return None, None
-    if body.dim != shapes[0][0]:
-        raise InputError(f"the domain is in R^{body.dim}, but the functions are on R^{shapes[0][0]}")
     inside = Probe(0.0).interior(body)
     if inside is None:
         raise InputError("the domain has no interior: no point satisfies all of its rows strictly")

@@ -19,7 +19,8 @@ from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
-from cpwl.regions.cells import Cells, Progress, cells_of
+from cpwl.progress import Progress
+from cpwl.regions.cells import Cells, cells_of
 from cpwl.regions.pieces import Pieces, pieces_of_walk
 from cpwl.regions.subdivide.subdivide import Subdivision, TooMany, essential_dimension, subdivide
 from cpwl.regions.walk.walk import walk

@@ -13,6 +13,7 @@ from cpwl.function.components import label_components
 from cpwl.function.doctor.examine import examine
 from cpwl.function.doctor.report import Report
 from cpwl.function.evaluate import as_points, evaluate, evaluate_exactly
+from cpwl.function.known import Known
 from cpwl.function.make.breakpoints import parts_of_breakpoints
 from cpwl.function.make.maxmin import parts_of_maxmin
 from cpwl.function.make.oracle import parts_of_oracle
@@ -54,6 +55,8 @@ class CPWL:
     """The triangulated table behind the pieces, if there is one."""
     complete: bool | None = None
     """Pieces read off a network: whether they are all there, every facet matched; None: nobody has looked."""
+    known: Known | None = None
+    """What the maker knows about the pieces, if anything."""
 
     @classmethod
     def from_pieces(
@@ -75,7 +78,7 @@ class CPWL:
         >>> p([[-1.0], [1.0]]).ravel()
         array([0.33333333, 2.        ])
         """
-        return cls._from_parts(parts_of_pieces(A, b, gradient, offset, domain, tol))
+        return cls.from_parts(parts_of_pieces(A, b, gradient, offset, domain, tol))
 
     @classmethod
     def from_simplices(cls, points: Any, simplices: Any, values: Any) -> CPWL:
@@ -88,7 +91,7 @@ class CPWL:
         >>> float(p([[0.25, 0.5]])[0, 0])
         2.25
         """
-        return cls._from_parts(parts_of_simplices(points, simplices, values))
+        return cls.from_parts(parts_of_simplices(points, simplices, values))
 
     @classmethod
     def from_breakpoints(cls, x: Any, y: Any, *, left_slope: Any = None, right_slope: Any = None) -> CPWL:
@@ -97,7 +100,7 @@ class CPWL:
         >>> CPWL.from_breakpoints([0, 1, 2], [0, 1, 0])([[3.0]])
         array([[-1.]])
         """
-        return cls._from_parts(parts_of_breakpoints(x, y, left_slope, right_slope))
+        return cls.from_parts(parts_of_breakpoints(x, y, left_slope, right_slope))
 
     @classmethod
     def from_grid(cls, axes: Sequence[Any], values: Any, *, triangulation: str = "kuhn") -> CPWL:
@@ -107,7 +110,7 @@ class CPWL:
         >>> p.num_pieces, float(p([[0.5, 1.0]])[0, 0])
         (4, 0.5)
         """
-        return cls._from_parts(parts_of_grid(axes, values, triangulation))
+        return cls.from_parts(parts_of_grid(axes, values, triangulation))
 
     @classmethod
     def from_maxmin(cls, components: Any, rows: Sequence[Sequence[int]]) -> CPWL:
@@ -119,7 +122,7 @@ class CPWL:
         >>> p([[-1.0], [0.5], [1.5], [4.0]]).ravel()
         array([0. , 0.5, 0.5, 0. ])
         """
-        return cls._from_parts(parts_of_maxmin(components, rows))
+        return cls.from_parts(parts_of_maxmin(components, rows))
 
     @classmethod
     def from_oracle(cls, f: Callable[[Any], Any], A: Sequence[Any], b: Sequence[Any], centers: Any, radii: Any) -> CPWL:
@@ -129,18 +132,24 @@ class CPWL:
         >>> float(p([[-5.0]])[0, 0])
         5.0
         """
-        return cls._from_parts(parts_of_oracle(f, A, b, centers, radii))
+        return cls.from_parts(parts_of_oracle(f, A, b, centers, radii))
 
     @classmethod
-    def _from_parts(cls, parts: Parts) -> CPWL:
+    def from_parts(cls, parts: Parts) -> CPWL:
+        """The function of parts that were checked already; laws are compared, nothing else is looked at."""
         component = label_components(parts.laws, parts.polyhedra, parts.tol)
         component.setflags(write=False)
-        return cls(parts.polyhedra, parts.laws, component, parts.domain, parts.tol, parts.mesh)
+        return cls(parts.polyhedra, parts.laws, component, parts.domain, parts.tol, parts.mesh, known=parts.known)
 
     @property
     def dim(self) -> int:
         """The number of inputs `n`."""
         return self.polyhedra.dim
+
+    @property
+    def inputs(self) -> int:
+        """The number of inputs `n`, as networks call it."""
+        return self.dim
 
     @property
     def outputs(self) -> int:
@@ -162,8 +171,9 @@ class CPWL:
         mesh = self.mesh
         if mesh is not None:
             mesh = replace(mesh, simplices=mesh.simplices[which])
-        parts = Parts(self.polyhedra.take(which), self.laws.take(which), self.domain, self.tol, mesh)
-        return CPWL._from_parts(parts)
+        known = None if self.known is None else self.known.take(which)
+        parts = Parts(self.polyhedra.take(which), self.laws.take(which), self.domain, self.tol, mesh, known)
+        return CPWL.from_parts(parts)
 
     def representatives(self, output: int) -> NDArray[np.int64]:
         """The first piece of each component of that output: its law is the component."""

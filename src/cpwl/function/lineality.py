@@ -6,6 +6,7 @@ such that `S` keeps its rank on them; then setting the other coordinates to 0 lo
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,10 +20,43 @@ from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
-__all__ = ["essential_coordinates", "lift", "on_coordinates"]
+__all__ = ["Divided", "divided", "essential_coordinates", "on_coordinates"]
 
 _LOW = 4  # below this dimension there is nothing to gain
 _PRIME = 2**61 - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Divided:
+    """A function on the coordinates that matter, and the way back; `function` is the whole one if they all do."""
+
+    function: CPWL
+    coordinates: NDArray[np.int64]
+    dim: int
+    """The number of all coordinates."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing was left out."""
+        return len(self.coordinates) == self.dim
+
+    def lift(self, point: NDArray[Any]) -> NDArray[Any]:
+        """The point, or direction, with zeros in the coordinates that were left out."""
+        full = np.zeros(self.dim, dtype=point.dtype)
+        full[self.coordinates] = point
+        return full
+
+
+def divided(p: CPWL) -> Divided:
+    """The function divided by its lineality space.
+
+    >>> from cpwl.function.make.shallow import random_shallow
+    >>> small = divided(random_shallow(7, 2, seed=0))
+    >>> small.function.dim, small.dim, small.lift(np.array([5, 6])).tolist()
+    (2, 7, [5, 6, 0, 0, 0, 0, 0])
+    """
+    coordinates = essential_coordinates(p)
+    return Divided(p if len(coordinates) == p.dim else on_coordinates(p, coordinates), coordinates, p.dim)
 
 
 def essential_coordinates(p: CPWL) -> NDArray[np.int64]:
@@ -112,11 +146,5 @@ def on_coordinates(p: CPWL, coordinates: NDArray[np.int64]) -> CPWL:
     if domain is not None:
         exact = None if domain.exact is None else domain.exact[:, columns]
         domain = Polyhedron(domain.A[:, coordinates].copy(), domain.b, exact)
-    return type(p)._from_parts(Parts(polyhedra, laws, domain, p.tol))
-
-
-def lift(point: NDArray[Any], coordinates: NDArray[np.int64], dim: int) -> NDArray[Any]:
-    """The point with zeros in the coordinates that were left out."""
-    full = np.zeros(dim, dtype=point.dtype)
-    full[coordinates] = point
-    return full
+    known = None if p.known is None else p.known.on_coordinates(coordinates)
+    return type(p).from_parts(Parts(polyhedra, laws, domain, p.tol, known=known))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from cpwl.errors import InputError
 from cpwl.exact.integers import integer_rows, ratio_view
 from cpwl.exact.rational import as_reals, fraction_array
+from cpwl.function.known import Known
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 
 __all__ = ["Laws", "Mesh", "Parts"]
@@ -102,6 +103,7 @@ class Parts:
     domain: Polyhedron | None
     tol: float
     mesh: Mesh | None = None
+    known: Known | None = None
 
 
 def _homogeneous(

@@ -86,10 +86,11 @@ class Complex:
         return sum((-1) ** d * len(faces) for d, faces in enumerate(self.faces))
 
     def coefficients(self) -> list[NDArray[np.int64]]:
-        """The integers ``c_F`` with ``p = sum c_F p_F`` on the domain, 0 for boundary faces (THEORY 7.1).
+        """The integers ``c_F`` with ``p = sum c_F p_F`` on the domain, 0 for boundary faces.
 
         Brianchon-Gram gives ``(-1)^dim F``; then each boundary face `B` is replaced by the faces above it, since
-        ``sum_{G >= B} (-1)^dim G p_G = 0`` on the tangent cone of the domain at `B`.
+        ``sum_{G >= B} (-1)^dim G p_G = 0`` on the tangent cone of the domain at `B`
+        (docs/theory/local_gates.md).
         """
         n = self.dim
         c = [np.full(len(faces), (-1) ** d, dtype=np.int64) for d, faces in enumerate(self.faces)]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import InputError
 from cpwl.exact.integers import integer_rows
-from cpwl.exact.rational import as_reals, fraction_array
+from cpwl.exact.rational import as_reals, fraction, fraction_array
 
-__all__ = ["Polyhedra", "Polyhedron"]
+__all__ = ["Domain", "Polyhedra", "Polyhedron", "as_domain", "box_polyhedron"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,6 +125,61 @@ class Polyhedra:
         rows = np.repeat(self.start[which] - start[:-1], lengths) + np.arange(start[-1])
         exact = None if self.exact is None else self.exact[rows]
         return Polyhedra(self.A[rows], self.b[rows], start, exact)
+
+
+Domain: TypeAlias = Polyhedron | tuple[Any, Any] | None
+"""All of R^n, or ``A x <= b`` as a polyhedron or as a pair ``(A, b)``."""
+
+
+def as_domain(domain: Domain, dim: int, *, box: tuple[Any, Any] | None = None) -> Polyhedron | None:
+    """The domain that a caller means, in dimension `dim`: a polyhedron, a pair ``(A, b)``, or ``box=(low, high)``.
+
+    None stands for all of R^n.
+
+    >>> as_domain(([[1, 0]], [3]), 2).b, as_domain(None, 2), len(as_domain(None, 2, box=(0, 1)).b)
+    (array([3.]), None, 4)
+    """
+    if box is not None:
+        if domain is not None:
+            raise InputError("`domain` and `box` both say what the domain is: leave one out")
+        return box_polyhedron(box, dim)
+    if domain is None:
+        return None
+    if isinstance(domain, Polyhedron):
+        if domain.dim != dim:
+            raise InputError(f"the domain has {domain.dim} coordinates, but the function takes {dim}")
+        return domain
+    if not isinstance(domain, (tuple, list)) or len(domain) != 2:
+        raise InputError("`domain` must be a pair `(A, b)`, which stands for all x with A x <= b")
+    return Polyhedron.from_rows(domain[0], domain[1], dim=dim, name="domain A")
+
+
+def box_polyhedron(box: tuple[Any, Any], dim: int) -> Polyhedron:
+    """The box ``low <= x_i <= high``; a bound is one number for all coordinates, or one for each. Taken exactly.
+
+    >>> box_polyhedron((0, [1, "1/3"]), 2).integer()
+    array([[1, 0, 1],
+           [0, 3, 1],
+           [-1, 0, 0],
+           [0, -1, 0]], dtype=object)
+    """
+    if not isinstance(box, (tuple, list)) or len(box) != 2:
+        raise InputError("`box` must be a pair `(low, high)` of numbers, or of one number for each coordinate")
+    low, high = (_bounds(bound, dim) for bound in box)
+    for i, (a, b) in enumerate(zip(low, high, strict=True)):
+        if a >= b:
+            raise InputError(f"`box` is empty or flat: coordinate {i} is to be at least {a} and at most {b}")
+    unit = np.eye(dim, dtype=np.int64)
+    return Polyhedron.from_rows(np.concatenate([unit, -unit]), [*high, *(-v for v in low)], dim=dim, name="box")
+
+
+def _bounds(bound: Any, dim: int) -> list[Fraction]:
+    if np.ndim(bound) == 0:
+        return [fraction(bound)] * dim
+    values = [fraction(v) for v in bound]
+    if len(values) != dim:
+        raise InputError(f"`box` has a bound with {len(values)} numbers, but the dimension is {dim}")
+    return values
 
 
 _Block = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.object_] | None, NDArray[np.object_] | None]

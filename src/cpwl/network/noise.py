@@ -23,7 +23,7 @@ def noise(layers: Layers, points: ArrayLike) -> float:
     ``sum (w a)^2 + b^2``, where products with powers of two are not rounded, and a sum of two terms once. What a
     neuron is off reaches the output with the slope that it has there: errors that cancel, as in
     ``a + relu(b - a)``, do so here too. The largest error seen over many points is then about the unit roundoff times
-    this, up to a factor of 4 either way (THEORY 8).
+    this, up to a factor of 4 either way (docs/theory/float_quality.md).
 
     >>> noise([(csr_array([[3.0, 4.0, 0.1]]), np.zeros(1))], [[1.0, 1.0, 0.0]])
     5.0

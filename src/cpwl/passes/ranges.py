@@ -18,28 +18,15 @@ from numpy.typing import NDArray
 from cpwl.errors import InputError, SolverError
 from cpwl.exact.integers import primitive
 from cpwl.exact.rational import to_float
-from cpwl.geometry.polyhedra import Polyhedron
+from cpwl.geometry.box import Range, bounding_box, is_box
+from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.geometry.probe import Probe
 from cpwl.network.network import ExactLayer, float_layer
 
-__all__ = ["Domain", "Range", "as_polyhedron", "ranges"]
+__all__ = ["ranges"]
 
-Domain = Polyhedron | tuple[Any, Any] | None
-"""All of R^n, or ``A x <= b`` as a polyhedron or as a pair ``(A, b)``."""
-Range = tuple[Fraction | None, Fraction | None]
-"""The least and the largest value, None if there is no bound."""
 _PROGRAM = 80  # inputs and neurons up to which programs are used above the first layer
 _CORNERS, _POINTS = 24, 200  # what is looked at before
-
-
-def as_polyhedron(domain: Domain, inputs: int) -> Polyhedron | None:
-    """The domain as a polyhedron; None for all of R^n."""
-    if domain is None:
-        return None
-    body = domain if isinstance(domain, Polyhedron) else Polyhedron.from_rows(*domain, dim=inputs)
-    if body.dim != inputs:
-        raise InputError(f"the domain has {body.dim} coordinates and the network takes {inputs}")
-    return body
 
 
 def ranges(layers: list[ExactLayer], domain: Domain) -> list[list[Range]]:
@@ -51,7 +38,7 @@ def ranges(layers: list[ExactLayer], domain: Domain) -> list[list[Range]]:
     >>> ranges(exact_layers(network), ([[1], [-1]], [1, 1]))[0][0]
     (Fraction(0, 1), Fraction(2, 1))
     """
-    body = as_polyhedron(domain, layers[0][0].shape[1])
+    body = as_domain(domain, layers[0][0].shape[1])
     sides = None if body is None else _sides(body)
     before: list[Range] = [(None, None)] * layers[0][0].shape[1] if sides is None else sides[0]
     box = sides is None or sides[1]
@@ -101,27 +88,10 @@ def _turns(z: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 def _sides(body: Polyhedron) -> tuple[list[Range], bool]:
     """The range of each input, and whether the domain is a box."""
-    rows = body.integer()
-    if all(np.count_nonzero(row[:-1]) == 1 for row in rows):
-        low: list[Fraction | None] = [None] * body.dim
-        high: list[Fraction | None] = [None] * body.dim
-        for row in rows:
-            i = int(np.flatnonzero(row[:-1])[0])
-            value = Fraction(row[-1], row[i])
-            if row[i] > 0:
-                high[i] = value if high[i] is None else min(high[i], value)  # type: ignore[type-var]
-            else:
-                low[i] = value if low[i] is None else max(low[i], value)  # type: ignore[type-var]
-        for i, (least, largest) in enumerate(zip(low, high, strict=True)):
-            if least is not None and largest is not None and least > largest:
-                raise InputError(f"the domain is empty: coordinate {i} is at least {least} and at most {largest}")
-        return list(zip(low, high, strict=True)), True
-    unit = np.eye(body.dim, dtype=np.int64).astype(object)
-    found = Probe(0.0).maxima(body, [*unit, *-unit])
-    if found[0][0] == -np.inf:
-        raise InputError("the domain is empty")
-    most = [None if value == np.inf else Fraction(value) for value, _ in found]
-    return [(None if m is None else -m, h) for h, m in zip(most[: body.dim], most[body.dim :], strict=True)], False
+    box = bounding_box(body)
+    if box is None:
+        raise InputError("the domain is empty: no point satisfies all of its rows")
+    return box, is_box(body)
 
 
 def _interval(layer: ExactLayer, k: int, before: list[Range]) -> Range:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from cpwl.geometry.polyhedra import Domain
 from cpwl.network import Network
 from cpwl.network.network import assemble, exact_layers
 from cpwl.passes.dependent import remove_dependent
 from cpwl.passes.drop import drop_unused
 from cpwl.passes.linear import fold_linear
 from cpwl.passes.merge import merge_proportional
-from cpwl.passes.ranges import Domain
 from cpwl.passes.rewrite import rebuilt
 from cpwl.passes.stable import fold_stable
 

@@ -29,8 +29,9 @@ class Certificate:
     reason : str
         Why nothing is proved; empty otherwise.
     evaluation_bound : dict or None
-        For "float64" and "float32" a bound on what rounding adds when the network is evaluated, in any order of
-        summation; None on an unbounded domain.
+        Bounds on what rounding adds when the network is evaluated layer by layer in float64 or float32, in any order
+        of summation. None on an unbounded domain, and for a network from a file whose own operations are not those
+        layers; from a file of such layers it has the type of the file alone.
     document : dict or None
         The proof; docs/proof.md says what is in it.
     """
@@ -60,11 +61,11 @@ class Certificate:
             return self.reason
         if isinstance(self.error_bound, tuple):
             a, b = (upward(v) for v in self.error_bound)
-            return f"|network - function| <= {a:.3g} + {b:.3g} max|x_i| on every piece"
+            return f"|network - function| <= {a:.3g} + {b:.3g} max|x_i| on every piece, in exact arithmetic"
         assert self.error_bound is not None
         if self.error_bound == 0:
-            return "network = function on every piece"
-        return f"|network - function| <= {upward(self.error_bound):.3g} on every piece"
+            return "network = function on every piece, in exact arithmetic"
+        return f"|network - function| <= {upward(self.error_bound):.3g} on every piece, in exact arithmetic"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the proof as JSON, whole or not at all; see docs/proof.md for what it says.

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from cpwl.errors import InputError, ProofError
+from cpwl.exact.rounding import doubles_around
 from cpwl.function import CPWL
 from cpwl.function.doctor.report import point_text
-from cpwl.function.order.order import Progress
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
+from cpwl.progress import Progress
 from cpwl.proofs.certificate import Certificate, upward
 from cpwl.proofs.float_error import float_error
 from cpwl.proofs.kinds import decide, proposals
@@ -68,10 +69,9 @@ def certify(
 
     Examples
     --------
-    >>> from cpwl.construct.lattice.plain import lattice
     >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
-    >>> certify(p, lattice(p).network)
-    Certificate(network = function on every piece)
+    >>> certify(p, Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])]))
+    Certificate(network = function on every piece, in exact arithmetic)
     """
     question = _question(p, network, rounded_from, progress)
     wanted = _Wanted.of(question, max_error)
@@ -169,9 +169,8 @@ def _evaluation(question: Question, proposal: Proposal) -> dict[str, float] | No
         return None
     if proposal.wiring is not None:
         return evaluation_bound(network, proposal.wiring, box)
-    low = np.array([np.nextafter(float(v), -np.inf) for v in box.low])
-    high = np.array([np.nextafter(float(v), np.inf) for v in box.high])
-    return {dtype: float_error(network, low, high, dtype) for dtype in ("float64", "float32")}
+    low, high = doubles_around(box.low, box.high)
+    return {dtype: float_error(network, low, high, dtype) for dtype in network.evaluated_in} or None
 
 
 def _no_certificate(question: Question, wanted: _Wanted, failures: list[NoProof]) -> Certificate:

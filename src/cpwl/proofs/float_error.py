@@ -1,5 +1,6 @@
-"""A bound on what rounding does to any network on a box, cell by cell, for any order of summation (THEORY 8).
+"""A bound on what rounding does to any network on a box, cell by cell, for any order of summation.
 
+See docs/theory/float_quality.md.
 On each cell of a grid every activation is enclosed between two affine functions. With ``g_k = k u / (1 - k u)``, `k`
 the number of terms that can be nonzero there, the computed value of a neuron is off by at most::
 

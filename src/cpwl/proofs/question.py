@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
-from cpwl.function.order.order import Progress
 from cpwl.network import Network
+from cpwl.progress import Progress
 from cpwl.proofs.provers.recover import Wiring
 from cpwl.proofs.rounding import Bound, Box, box_of
 

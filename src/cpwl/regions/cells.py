@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -11,15 +10,14 @@ from flint import fmpz_mat
 from numpy.typing import NDArray
 
 from cpwl.function.parts import Laws
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
+from cpwl.geometry.polyhedra import Polyhedra, as_domain
 from cpwl.network.network import Network
+from cpwl.progress import Progress
 from cpwl.regions.pieces import Pieces, pieces_of_subdivision
 from cpwl.regions.subdivide.faces import ranges
 from cpwl.regions.subdivide.subdivide import Subdivision, subdivide
 
-__all__ = ["Cells", "as_domain", "cells", "is_short"]
-
-Progress = Callable[[int, int, str], None]
+__all__ = ["Cells", "cells", "is_short"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,13 +75,6 @@ def cells(
     return cells_of(subdivide(network, polyhedron, progress=progress), is_short(network) if exact is None else exact)
 
 
-def as_domain(domain: Any, dim: int) -> Polyhedron | None:
-    """The polyhedron of a pair ``(A, b)``."""
-    if domain is None or isinstance(domain, Polyhedron):
-        return domain
-    return Polyhedron.from_rows(domain[0], domain[1], dim=dim, name="domain A")
-
-
 def is_short(network: Network) -> bool:
     """Whether the weights are rationals, or floats of few digits such as 0.5: then exact laws stay short."""
     if network.exact is not None:
@@ -106,7 +97,7 @@ def cells_of(made: Subdivision, exact: bool) -> Cells:
         start=start,
         member=member,
         generators=generators,
-        **{each.name: getattr(pieces, each.name) for each in fields(Pieces)},
+        **{each.name: getattr(pieces, each.name) for each in fields(Pieces) if each.name != "spans"},
     )
 
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from cpwl.errors import InputError
+from cpwl.progress import Progress
 
-__all__ = ["REMARKS", "TABLES", "BenchTable", "Progress", "measure", "numbers"]
+__all__ = ["REMARKS", "TABLES", "BenchTable", "measure", "numbers"]
 
-Progress: TypeAlias = Callable[[int, int, str], None]
 REMARKS = ("beside", "goal")
 """Columns of words, which may be broken into lines."""
 

@@ -18,11 +18,12 @@ from cpwl import bounds
 from cpwl.compiler import CONSTRUCTIONS, compile
 from cpwl.errors import ConstructionError, InputError, LimitError
 from cpwl.function import CPWL
-from cpwl.function.lineality import essential_coordinates, on_coordinates
+from cpwl.function.lineality import divided
 from cpwl.function.make.shallow import random_shallow
 from cpwl.function.order.order import Order, order_components
 from cpwl.function.order.rows import find_excess
-from cpwl.show.bench import BenchTable, Progress
+from cpwl.progress import Progress
+from cpwl.show.bench import BenchTable
 from cpwl.show.bench_functions import convex, delaunay, grid, random_breakpoints
 
 __all__ = ["FAMILIES", "Family", "Measured", "measure_family", "measure_sizes", "size_table"]
@@ -153,8 +154,7 @@ def _algorithm1(p: CPWL, most: dict[str, int]) -> tuple[int | None, bool | None]
     """The neurons of Algorithm 1, and whether its network is the function; None where that was not computed."""
     if p.num_pieces > most["count"]:
         return None, None
-    coordinates = essential_coordinates(p)
-    small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
+    small = divided(p).function
     orders = [order_components(small, j) for j in range(p.outputs)]
     count = sum(bounds.algorithm1(order.above.sum(axis=1).tolist()).neurons for order in orders)
     if p.num_pieces > most["test"]:

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from cpwl.compiler import CONSTRUCTIONS, compile
-from cpwl.show.bench import BenchTable, Progress
+from cpwl.progress import Progress
+from cpwl.show.bench import BenchTable
 from cpwl.show.bench_functions import delaunay, rational_delaunay, triangles
 from cpwl.show.bench_work import run_apart
 from cpwl.show.naive import is_above

@@ -35,7 +35,7 @@ class Example:
 
 
 def five_pieces() -> CPWL:
-    """The smallest function known to us on which Algorithm 1 is wrong (THEORY, section 1.1).
+    """The smallest function known to us on which Algorithm 1 is wrong (docs/theory/algorithm_1.md).
 
     ``p(x, y) = 0`` for ``y <= 0`` and ``min(y, 1 - 3 y + |x|)`` for ``y >= 0``. On ``y <= 0`` only the
     component 0 stays above `p`, so its row is 0 and the max-min form is never negative; but `p` is:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
@@ -12,6 +12,7 @@ from rich.text import Text
 from cpwl.errors import InputError
 from cpwl.files import write_bytes
 from cpwl.function.doctor.report import point_text
+from cpwl.progress import Progress
 from cpwl.proofs.checkers import checker
 from cpwl.show.bundled import bundled_examples
 from cpwl.show.report import write_report
@@ -19,7 +20,6 @@ from cpwl.show.row import Row, compile_example, power_of_ten
 
 __all__ = ["NOTES", "REPORT", "demo_table", "failures", "run_demo"]
 
-Progress = Callable[[int, int, str], None]
 
 REPORT = "report.html"
 NOTES = (

@@ -18,7 +18,8 @@ from cpwl import bounds
 from cpwl.compiler import Compiled, compile
 from cpwl.errors import ConstructionError
 from cpwl.formats.json import save
-from cpwl.formats.onnx.model import from_onnx, to_onnx
+from cpwl.formats.onnx.read import from_onnx
+from cpwl.formats.onnx.write import to_onnx
 from cpwl.function import CPWL
 from cpwl.network import Sizes
 from cpwl.proofs.certificate import Certificate

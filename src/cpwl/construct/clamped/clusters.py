@@ -1,4 +1,4 @@
-"""Clusters of corners on a line whose bump is a clamped gate, proposed in floats (THEORY 8 B).
+"""Clusters of corners on a line whose bump is a clamped gate, proposed in floats (docs/theory/float_quality.md).
 
 Let ``r >= 0`` be given at the corners of a table, and let a cluster `C` be corners in a row on a line `l`. Its bump is
 ``p_C = sum over C of r_v hat_v``. On side `sigma` of `l` let `F_sigma` be the law of one triangle of the star plus the

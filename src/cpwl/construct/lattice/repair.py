@@ -18,10 +18,11 @@ from cpwl.errors import InputError
 from cpwl.function import CPWL
 from cpwl.function.doctor.report import point_text
 from cpwl.function.order.on_pieces import PieceOrder
-from cpwl.function.order.order import Order, Progress
+from cpwl.function.order.order import Order
 from cpwl.function.order.rows import Excess, RowTest
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
+from cpwl.progress import Progress
 
 __all__ = ["Region", "cut", "repair"]
 

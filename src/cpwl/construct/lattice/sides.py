@@ -23,9 +23,10 @@ from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.function.doctor.report import point_text
 from cpwl.function.order.on_pieces import PieceOrder
-from cpwl.function.order.order import Order, Progress, value_tolerance
+from cpwl.function.order.order import Order, value_tolerance
 from cpwl.geometry.corners import Corners
 from cpwl.geometry.probe import Probe
+from cpwl.progress import Progress
 
 __all__ = ["Sides", "find_sides"]
 

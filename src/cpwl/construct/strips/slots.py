@@ -1,7 +1,7 @@
 """What each slot holds in each strip: affine functions of the frame's coordinates, exact.
 
 A strip has a base point in the gap of its base. There all its hinges and gates are 0 (hinges are oriented away from
-it), so its affine part is the law at that point (THEORY 6.1, sweep)::
+it), so its affine part is the law at that point (docs/theory/strips.md, sweep)::
 
     f = law + sum over bars at the base, or ending in the boundary inside the strip, of jump relu(+-l) + sum_v S_v
 
@@ -22,7 +22,7 @@ from fractions import Fraction
 import numpy as np
 from flint import fmpq
 
-from cpwl.construct.gates.space.terms import Rational
+from cpwl.construct.blocks.rational import Rational
 from cpwl.construct.strips.cuts import Cuts
 from cpwl.construct.strips.sweep import Floats, Ints, Objects, Sweep
 from cpwl.errors import ConstructionError

@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cpwl.function.doctor.notes import note_on_laws, note_on_planes, notes_on_scale
 from cpwl.function.doctor.on_line import is_sound_on_line
@@ -22,7 +21,8 @@ from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.doctor.piece_notes import piece_notes
 from cpwl.function.doctor.report import Finding, Report, point_text
 from cpwl.function.doctor.twins import is_sound_by_twins
-from cpwl.function.lineality import essential_coordinates, lift, on_coordinates
+from cpwl.function.flags.consistency import is_sound_by_flags
+from cpwl.function.lineality import Divided, divided
 
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
@@ -35,22 +35,25 @@ def examine(p: CPWL, *, notes: bool = True) -> Report:
 
     A triangulated table whose simplices meet face to face is examined by its corners alone, in arrays. Anything
     else is examined facet by facet with linear programs, in as many dimensions as the function depends on; on a
-    line, and where whole hyperplanes cut the space, the rows themselves may prove that nothing is wrong.
+    line, and where whole hyperplanes cut the space, the rows themselves may prove that nothing is wrong, and in
+    up to five dimensions flags do (`cpwl.function.flags`).
     """
+    complete = p.known is not None and p.known.complete
+    if complete and not notes:
+        return Report.of([])
     if p.mesh is not None:
         findings = examine_mesh(p)
         if findings is not None:
             return Report.of(findings + (mesh_notes(p) if notes else []))
-    coordinates = essential_coordinates(p)
-    small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
-    if not notes and (is_sound_on_line(small) or is_sound_by_twins(small)):
+    small = divided(p)
+    if not notes and _is_sound(small.function):
         return Report.of([])
-    doctor = PieceDoctor(small)
-    findings = doctor.findings()
+    doctor = PieceDoctor(small.function)
+    findings = doctor.look_only() if complete else doctor.findings()
     if notes and doctor.solid:
         findings = findings + piece_notes(doctor)
-    if small is not p:
-        findings = [_lifted(f, coordinates, p.dim) for f in findings]
+    if not small.is_whole:
+        findings = [_lifted(f, small) for f in findings]
     if notes and doctor.solid:
         rows = np.array([f.row for facets in doctor.facets.values() for f in facets], dtype=np.int64)
         findings += note_on_laws(p, np.array(doctor.solid, dtype=np.int64))
@@ -60,22 +63,28 @@ def examine(p: CPWL, *, notes: bool = True) -> Report:
 
 
 def first_error(p: CPWL) -> Finding | None:
-    """Something that is wrong with `p`, not the worst but the first to be found; None if nothing is wrong."""
+    """Something that is wrong with `p`, not the worst but the first to be found; None if nothing is wrong.
+
+    A function whose maker has proved it complete is not examined again.
+    """
+    if p.known is not None and p.known.complete:
+        return None
     if p.mesh is not None:
         findings = examine_mesh(p)
         if findings is not None:
             return findings[0] if findings else None
-    coordinates = essential_coordinates(p)
-    small = p if len(coordinates) == p.dim else on_coordinates(p, coordinates)
-    sound = is_sound_on_line(small) or is_sound_by_twins(small)
-    error = None if sound else PieceDoctor(small).first_error()
-    if small is p:
-        return error
-    return None if error is None else _lifted(error, coordinates, p.dim)
+    small = divided(p)
+    error = None if _is_sound(small.function) else PieceDoctor(small.function).first_error()
+    return error if error is None or small.is_whole else _lifted(error, small)
 
 
-def _lifted(finding: Finding, coordinates: NDArray[np.int64], dim: int) -> Finding:
-    point = None if finding.point is None else lift(finding.point, coordinates, dim)
+def _is_sound(p: CPWL) -> bool:
+    """Whether one of the proofs without linear programs applies."""
+    return is_sound_on_line(p) or is_sound_by_twins(p) or is_sound_by_flags(p)
+
+
+def _lifted(finding: Finding, small: Divided) -> Finding:
+    point = None if finding.point is None else small.lift(finding.point)
     message = finding.message
     if finding.point is not None and point is not None:
         message = message.replace(point_text(finding.point), point_text(point))

@@ -10,7 +10,7 @@ import numpy as np
 from cpwl.errors import InputError
 from cpwl.exact.rational import has_floats
 from cpwl.function.parts import Laws, Parts
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
+from cpwl.geometry.polyhedra import Polyhedra, as_domain
 
 __all__ = ["parts_of_pieces"]
 
@@ -33,8 +33,6 @@ def parts_of_pieces(
         raise InputError("`gradient` must have one slope vector for each piece")
     polyhedra = Polyhedra.from_lists(A, b, dim=dim)
     laws = Laws.from_lists(gradient, offset, len(polyhedra), dim)
-    asserted = None
-    if domain is not None:
-        asserted = Polyhedron.from_rows(domain[0], domain[1], dim=dim, name="domain A")
+    asserted = as_domain(domain, dim)
     floats = any(has_floats(v) for v in (A, b, gradient, offset, domain))
     return Parts(polyhedra, laws, asserted, tol if floats else 0.0)

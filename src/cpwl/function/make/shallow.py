@@ -51,7 +51,7 @@ def from_hidden_layer(weight: Any, bias: Any, output: Any, constant: Any = 0) ->
     total[:, -1] += extra.numerator * common
     laws = quotient(total, np.full(len(cells), common * extra.denominator, dtype=object))
     everywhere = Polyhedron(np.zeros((0, dim)), np.zeros(0))
-    return CPWL._from_parts(Parts(stack, Laws.from_integer(laws[:, None]), everywhere, 0.0))
+    return CPWL.from_parts(Parts(stack, Laws.from_integer(laws[:, None]), everywhere, 0.0))
 
 
 def random_shallow(dim: int, width: int, seed: int) -> CPWL:

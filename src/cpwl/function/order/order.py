@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
@@ -19,10 +18,10 @@ from cpwl.function.order.on_pieces import PieceOrder
 from cpwl.function.parts import Mesh
 from cpwl.geometry.generators import generators
 from cpwl.limits import check_memory
+from cpwl.progress import Progress
 
-__all__ = ["Order", "Progress", "order_components", "value_tolerance"]
+__all__ = ["Order", "order_components", "value_tolerance"]
 
-Progress = Callable[[int, int, str], None]
 _BLOCK = 1 << 22  # signs in one temporary array
 
 

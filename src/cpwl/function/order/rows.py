@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from cpwl.errors import InternalError
 from cpwl.function import CPWL
-from cpwl.function.order.order import Order, Progress, value_tolerance
+from cpwl.function.order.order import Order, value_tolerance
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
+from cpwl.progress import Progress
 
 __all__ = ["Excess", "RowTest", "find_excess"]
 

@@ -129,7 +129,7 @@ class Frame:
         each = np.arange(p.outputs)
         exact_laws = None if p.laws.exact is None else self.laws
         laws = Laws(p.laws.gradient[self.leader, each], p.laws.offset[self.leader, each], exact_laws)
-        return type(p)._from_parts(Parts(Polyhedra(A, b, p.polyhedra.start, exact), laws, p.domain, p.tol))
+        return type(p).from_parts(Parts(Polyhedra(A, b, p.polyhedra.start, exact), laws, p.domain, p.tol))
 
     def rederived(self) -> CPWL:
         """The exact function on the same pieces."""
@@ -176,7 +176,7 @@ class Frame:
         return np.array([rows[key] for key in sorted(rows)], dtype=object).reshape(-1, self.p.dim + 1)
 
     def _exact(self, polyhedra: Polyhedra, laws: Laws) -> CPWL:
-        return type(self.p)._from_parts(Parts(polyhedra, laws, self.p.domain, 0.0))
+        return type(self.p).from_parts(Parts(polyhedra, laws, self.p.domain, 0.0))
 
 
 def _join(polyhedra: Polyhedra, rows: Polyhedron) -> Polyhedra:

@@ -91,7 +91,7 @@ def snap(p: CPWL, tol: float) -> Snapped:
     """
     if not 0 < tol < 1:
         raise InputError(f"`tol` must be more than 0 and less than 1, not {tol}")
-    make = type(p)._from_parts
+    make = type(p).from_parts
     exactly = p if p.tol == 0 else make(Parts(p.polyhedra, p.laws, p.domain, 0.0, p.mesh))
     if first_error(exactly) is None:
         return Snapped(exactly, Moved(), "")

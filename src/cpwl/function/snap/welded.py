@@ -47,4 +47,4 @@ def from_corners(frame: Frame, reach: float) -> CPWL | None:
     first = np.unique(number, return_index=True)[1]
     owner = first // size
     values = np.einsum("vmn,vn->vm", p.laws.gradient[owner], points[first]) + p.laws.offset[owner]
-    return type(p)._from_parts(parts_of_simplices(points[first], cells, values))
+    return type(p).from_parts(parts_of_simplices(points[first], cells, values))

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from cpwl.exact.integers import primitive
 from cpwl.exact.rational import text
 from cpwl.function import CPWL
-from cpwl.function.lineality import essential_coordinates, lift, on_coordinates
-from cpwl.function.order.order import Progress, order_components, value_tolerance
+from cpwl.function.lineality import divided
+from cpwl.function.order.order import order_components, value_tolerance
+from cpwl.progress import Progress
 from cpwl.proofs.document import proof_head
 from cpwl.proofs.entries import Entry, Prover, counted_rows
 from cpwl.proofs.no_proof import NoProof
@@ -65,15 +66,15 @@ class MaxMinProof:
     def __init__(
         self, p: CPWL, tables: list[Integers], wiring: Wiring | None, progress: Progress | None = None
     ) -> None:
-        self.coordinates = essential_coordinates(p)
-        self.p = p if len(self.coordinates) == p.dim else on_coordinates(p, self.coordinates)
+        self.small = divided(p)
+        self.p = self.small.function
         self.dim, self.tables, self.wiring, self.progress = p.dim, tables, wiring, progress
         self.shortfall = Fraction(0)
         self.start = np.cumsum([0] + [len(table) for table in tables])
         self.prover = Prover()
         self.full = p
         # Rows keep the scale that they have on all coordinates, which is that of the checker.
-        self.columns = np.append(self.coordinates, p.dim)
+        self.columns = np.append(self.small.coordinates, p.dim)
         self.rows = [rows[:, self.columns] for rows in counted_rows(p)]
         self.own_rows = None if self.p.mesh is None else p.dim + 1
 
@@ -153,7 +154,7 @@ class OutputProof:
             return []
         x = np.array(entry.point, dtype=object)
         points = [x] if entry.ray is None else [x + k * np.array(entry.ray, dtype=object) for k in (0, 1, 1000)]
-        return [lift(point, self.whole.coordinates, self.whole.dim) for point in points]
+        return [self._lift(point) for point in points]
 
     # --- below ------------------------------------------------------------------------------------------------
 
@@ -257,7 +258,7 @@ class OutputProof:
         return None if found.empty or found.point is None else np.array(found.point[:-1], dtype=object)
 
     def _lift(self, x: Integers) -> Integers:
-        return lift(x, self.whole.coordinates, self.whole.dim)
+        return self.whole.small.lift(x)
 
 
 def _less(f: Integers, g: Integers, side: int) -> Integers:

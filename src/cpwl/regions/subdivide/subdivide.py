@@ -13,13 +13,13 @@ from scipy.linalg import qr
 from cpwl.errors import InputError, InternalError, LimitError
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.network.network import Network
+from cpwl.progress import Progress
 from cpwl.regions.forms import Forms
 from cpwl.regions.subdivide.faces import Lattice, orthants
 from cpwl.regions.subdivide.vertices import Vertices
 
 __all__ = ["Subdivision", "TooMany", "essential_dimension", "first_rows", "subdivide"]
 
-Progress = Callable[[int, int, str], None]
 _MOST_DIRECTIONS = 10  # at the start there are 2 * 3^r faces
 _MOST_BOUNDS = 50_000_000  # pairs of a face and what bounds it: about 2 GB
 
@@ -45,6 +45,14 @@ class Subdivision:
     @property
     def cells(self) -> int:
         return len(self.signs)
+
+    @property
+    def complete(self) -> bool:
+        """No cell was left out, facets of one cell are in the boundary of the domain, and faces add up as in a ball."""
+        if not self.whole or self.lattice.dim == 0:
+            return self.whole
+        alone = self.lattice.forms[-2][self.lattice.cells_of_facets() == 1, 0]
+        return bool((self.forms.decode(alone)[0] == 0).all()) and self.lattice.euler() == 1
 
 
 def essential_rows(rows: NDArray[np.float64], exact: Callable[[], NDArray[np.object_]]) -> tuple[list[int], list[int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
@@ -15,6 +15,7 @@ from cpwl.exact.rational import fraction_array
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 from cpwl.network.network import Network
+from cpwl.progress import Progress
 from cpwl.regions.forms import Forms
 from cpwl.regions.subdivide.subdivide import first_rows
 from cpwl.regions.walk.chamber import Found, Seeds, explore
@@ -22,7 +23,6 @@ from cpwl.regions.walk.redundancy import Proofs
 
 __all__ = ["Walk", "signs_at", "walk"]
 
-Progress = Callable[[int, int, str], None]
 _BATCH = 128  # cells explored together; fixed, so that floats come out the same however many workers there are
 
 

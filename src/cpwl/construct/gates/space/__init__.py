@@ -1,1 +1,1 @@
-"""Gate networks in every dimension: a number of neurons linear in the complex, right on every input (THEORY 7)."""
+"""Gate networks in every dimension: a number of neurons linear in the complex (docs/theory/local_gates.md)."""

@@ -9,7 +9,8 @@ import numpy as np
 from flint import fmpq, fmpq_mat, fmpz_mat
 from numpy.typing import NDArray
 
-from cpwl.construct.gates.space.terms import ZERO, Rational
+from cpwl.construct.blocks.rational import Rational
+from cpwl.construct.gates.space.terms import ZERO
 from cpwl.errors import ConstructionError
 from cpwl.function import CPWL
 from cpwl.function.parts import Mesh
@@ -39,7 +40,8 @@ def divide(p: CPWL, *, limit: int = CELLS) -> Divided | None:
     """The function on its complex, as one of as few coordinates as its pieces and bends have; None if it is affine.
 
     All rows `a` of the pieces lie in the row space of one echelon matrix `T`, so ``a = a_J T`` with its pivots `J`;
-    so do the differences of laws (THEORY 7: cells without lines). Raises `LimitError` if there are more cells.
+    so do the differences of laws (docs/theory/local_gates.md: cells without lines). Raises `LimitError` if there are
+    more cells.
     """
     if p.tol != 0:
         raise ConstructionError(

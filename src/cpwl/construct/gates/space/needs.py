@@ -1,7 +1,8 @@
 """Where a function needs a gate: faces at which it is not already given by what it is near larger faces.
 
 At a face `F` take the hyperplane of the local formula generic: ``p_F = g- + [l > 0] (g+ - g-)``. If `g+` and `g-`
-are formally equal then ``p_F = g+``, and `F` costs nothing: crossings, cuts that are no bends (THEORY 7.4).
+are formally equal then ``p_F = g+``, and `F` costs nothing: crossings, cuts that are no bends
+(docs/theory/local_gates.md).
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from typing import TypeAlias
 
 from flint import fmpq
 
+from cpwl.construct.blocks.rational import Rational
 from cpwl.construct.gates.space.functions import LocalFunctions
-from cpwl.construct.gates.space.terms import Rational, dot
+from cpwl.construct.gates.space.terms import dot
 from cpwl.geometry.complex import Flat
 
 __all__ = ["find_needs"]

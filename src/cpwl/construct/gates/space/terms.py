@@ -1,7 +1,7 @@
 """Sums of an affine function, hinges ``s(l)`` and gates ``[l > 0] d``: the formal functions that gates are made of.
 
 The normal form of ``[l > 0] d`` is linear in `d`, with ``[l > 0] b l = b s(l)``, ``[l > 0] s(l) = s(l)`` and
-``[l > 0] [l > 0] d = [l > 0] d`` (THEORY 7.3). All coefficients are rationals.
+``[l > 0] [l > 0] d = [l > 0] d`` (docs/theory/local_gates.md). All coefficients are rationals.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import gcd
-from typing import Any, TypeAlias
 
 from flint import fmpq
 
-__all__ = ["ZERO", "Gate", "Plane", "Planes", "Rational", "Terms", "dot"]
+from cpwl.construct.blocks.rational import Rational
 
-Rational: TypeAlias = Any
-"""A rational number of `flint`."""
+__all__ = ["ZERO", "Gate", "Plane", "Planes", "Terms", "dot"]
+
 ZERO = fmpq(0)
 Plane = tuple[int, ...]
 """The affine function ``a.x + b`` as integers ``(a, b)`` without a common divisor."""
