@@ -16,9 +16,9 @@ from cpwl.construct.univariate.cells import Classes, cells_for
 from cpwl.construct.univariate.switch import switching_for
 from cpwl.construct.univariate.univariate import _ways
 from cpwl.function.bends.profile import profile_of
-from cpwl.proofs.provers.line import prove_line
 from support.constructions import find_hinges, planned, univariate
 from support.line_functions import from_jumps, random_function, ridge, small_function
+from support.proofs import prove_line
 
 REACH = {20: 14, 50: 21, 100: 30, 400: 59}
 BLOCKS = {20: 15, 50: 25, 100: 33, 400: 62}
