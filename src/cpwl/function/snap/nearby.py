@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.cells import cell_polyhedra, exact_cells
 from cpwl.function.snap.complex import FloatComplex, Unfit, float_complex
 from cpwl.function.snap.contacts import Contact, contacts_of, regions_of
+from cpwl.function.snap.domain import Domain
 from cpwl.function.snap.faces import faces_of, parallel_laws
 from cpwl.function.snap.laws import fix_laws
 from cpwl.function.snap.measure import Measured, measure
@@ -89,7 +90,8 @@ def by_simplices(work: Work) -> Nearby:
         groups = work.regions
         cells = np.array([_simplex(work, region) for region in groups])
         pieces = np.array([region[0] for region in groups])
-    parts = table(work.complex, work.p.laws, cells, pieces)
+    parts = table(Domain(work.complex, work.p.domain), work.p.laws, cells, pieces)
+    parts = replace(parts, domain=work.p.domain)
     whose = np.zeros(len(work.complex), dtype=np.int64)
     known = np.zeros(len(work.complex), dtype=bool)
     for k, group in enumerate(groups):
@@ -150,7 +152,8 @@ def by_triangles(work: Work) -> Nearby:
     if work.is_of_simplices:
         raise Unfit("all pieces are simplices")
     cells, pieces = pulled(work.complex)
-    parts = table(work.complex, work.p.laws, cells, pieces)
+    parts = table(Domain(work.complex, work.p.domain), work.p.laws, cells, pieces)
+    parts = replace(parts, domain=work.p.domain)
     counts = np.bincount(pieces, minlength=len(work.complex))
     first = np.zeros(len(work.complex), dtype=np.int64)
     first[pieces[::-1]] = np.arange(len(pieces))[::-1]
