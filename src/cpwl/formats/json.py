@@ -19,6 +19,7 @@ from cpwl.documents.read import function_from_pieces, function_from_table, netwo
 from cpwl.documents.schema import read_document
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import integer_rows
+from cpwl.exact.rational import is_exact_float, to_float
 from cpwl.files import write_text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.parts import Laws, Mesh
@@ -157,6 +158,9 @@ def _rows(polyhedra: Polyhedra | Polyhedron, exactly: bool) -> tuple[list[Any], 
     if len(rows) and max(rows.max(), -rows.min()) >= _LARGEST:
         ratios = _ratios(rows, np.abs(rows[:, :-1]).max(axis=1, keepdims=True))
         return [row[:-1] for row in ratios], [row[-1] for row in ratios]
+    if not exactly and is_exact_float(rows):  # written as they are when read again, which forgets that they were exact
+        numbers = to_float(rows)
+        return _plain(numbers[:, :-1], exactly=False), _plain(numbers[:, -1], exactly=False)
     return rows[:, :-1].tolist(), rows[:, -1].tolist()
 
 
@@ -171,8 +175,8 @@ def _plain(view: NDArray[np.float64], *, exactly: bool) -> list[Any]:
     """Doubles; where the data is meant exactly, whole numbers as integers."""
     numbers = view.astype(object)
     if exactly:
-        whole = (np.trunc(view) == view) & (np.abs(view) <= 2**53)
-        numbers[whole] = view[whole].astype(np.int64).astype(object)
+        whole = np.trunc(view) == view
+        numbers[whole] = [int(v) for v in view[whole].tolist()]
     listed: list[Any] = numbers.tolist()
     return listed
 
