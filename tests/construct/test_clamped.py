@@ -13,7 +13,7 @@ from scipy.spatial import Delaunay
 
 from cpwl import CPWL, ConstructionError, InputError, Network, ProofError, certify
 from cpwl.construct.clamped.clusters import Stars, propose
-from cpwl.construct.clamped.cover import colours, exact_cover
+from cpwl.construct.clamped.colours import colours
 from cpwl.construct.clamped.exact import exact_bump
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
@@ -22,6 +22,7 @@ from cpwl.proofs.checkers import clamped_checker
 from cpwl.proofs.checkers.checker import Refused, check
 from cpwl.proofs.provers.clamped import prove_clamped
 from cpwl.proofs.provers.recover import NotRecognised
+from cpwl.search.exact_cover import exact_cover
 from support.catalogue import function, names
 from support.constructions import clamped, plane_gates, planned
 from support.functions import boxes

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 
 from cpwl import CPWL
 from cpwl.construct.blocks.crossings import crossings
-from cpwl.construct.gates.plane.cover import cover
 from cpwl.construct.gates.plane.multiplier import keeps_sign
 from cpwl.errors import ConstructionError, InputError
 from cpwl.exact.rational import fraction_array
@@ -17,6 +16,7 @@ from cpwl.function.bends.planar import find_bends, power_of_two
 from cpwl.function.make.shallow import from_hidden_layer
 from cpwl.network.evaluate import evaluate_exact
 from cpwl.network.network import exact_layers
+from cpwl.search.cover import cover
 from support.constructions import plane_gates
 from support.functions import five_pieces, three_piece_cut
 from support.planar import delaunay_on_box, delaunay_on_hull, differences, grid, with_hanging_nodes
