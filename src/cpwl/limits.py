@@ -14,7 +14,9 @@ from cpwl.errors import LimitError
 __all__ = ["available_memory", "check_memory", "rare_collection"]
 
 _COLLECTION = Lock()
-_THRESHOLDS: list[tuple[int, int, int]] = []  # one for each thread inside `rare_collection`, the first as it was outside
+_THRESHOLDS: list[
+    tuple[int, int, int]
+] = []  # one for each thread inside `rare_collection`, the first as it was outside
 _CGROUP = Path("/sys/fs/cgroup")
 _MEMINFO = Path("/proc/meminfo")
 

@@ -21,6 +21,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from cpwl import bounds
 from cpwl.errors import InputError
+from cpwl.files import write_bytes
 
 __all__ = ["figure1", "figure2"]
 
