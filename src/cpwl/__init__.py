@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from cpwl.function import CPWL
     from cpwl.network import Network, Sizes
     from cpwl.passes.simplify import simplify
-    from cpwl.proofs.certify import Certificate, certify
+    from cpwl.proofs.certificate import Certificate
+    from cpwl.proofs.certify import certify
     from cpwl.regions.count import count_regions
     from cpwl.regions.extract import extract
 
@@ -69,7 +70,7 @@ __all__ = [
 # file formats bring libraries of their own.
 _HOME = {
     "CPWL": "cpwl.function",
-    "Certificate": "cpwl.proofs.certify",
+    "Certificate": "cpwl.proofs.certificate",
     "Compiled": "cpwl.compiler",
     "Compressed": "cpwl.compressor",
     "Network": "cpwl.network",

@@ -25,7 +25,8 @@ from cpwl.limits import rare_collection
 from cpwl.network import Network, Sizes
 from cpwl.network.network import rounded
 from cpwl.progress import Progress
-from cpwl.proofs.certify import Certificate, certify
+from cpwl.proofs.certificate import Certificate
+from cpwl.proofs.certify import certify
 
 __all__ = ["CONSTRUCTIONS", "Alternative", "Compiled", "compile"]
 
@@ -135,7 +136,7 @@ def _proof(p: CPWL, weights: Weights, network: Network) -> Certificate:
     """The proof of a network with its weights as they are, or as they are rounded to a type."""
     if weights == "exact":
         return certify(p, network)
-    return certify(p, rounded(network, weights), exact=network)
+    return certify(p, rounded(network, weights), rounded_from=network)
 
 
 def _chosen(analysis: Analysis, construction: str, prove: _Prove | None, *, told: bool) -> Compiled:
