@@ -80,7 +80,8 @@ class Domain:
         """The point with as many coordinates changed as it takes to be on all these rows that are independent."""
         chosen: list[int] = []
         for k in rows:
-            if np.linalg.svd(self.A[[*chosen, k]], compute_uv=False)[-1] > 1e-6:
+            more = len(chosen) < len(point) and np.linalg.svd(self.A[[*chosen, k]], compute_uv=False)[-1] > 1e-6
+            if more:
                 chosen.append(k)
         moved: list[int] = []
         for _ in chosen:
