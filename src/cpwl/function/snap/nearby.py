@@ -34,9 +34,10 @@ from cpwl.function.snap.simplices import pulled, simplices_of, table
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
-__all__ = ["WAYS", "Nearby", "Work"]
+__all__ = ["WAYS", "Nearby", "Work", "ways"]
 
 _Ints = NDArray[np.int64]
+_FEW = 50  # simplices of which the laws may be made to meet
 _MANY = 0.6  # laws a piece from which on simplices are what the data is made of
 
 
@@ -58,6 +59,8 @@ class Work:
     def __init__(self, p: CPWL) -> None:
         self.p = p
         self.complex: FloatComplex = float_complex(p.polyhedra, p.tol)
+        if not self.complex.solid:
+            raise Unfit("no piece is thicker than the noise")
         self.label = label_maps(p.component)
         first = np.unique(self.label, return_index=True)[1]
         # Each output of a class takes the law of the first piece of its component.
@@ -122,7 +125,7 @@ def _simplex(work: Work, region: list[int]) -> _Ints:
 def by_laws(work: Work) -> Nearby:
     """Laws as unknowns."""
     p, complex_, label = work.p, work.complex, work.label
-    if work.is_of_simplices and len(complex_.solid) > 50:
+    if work.is_of_simplices and len(complex_.solid) > _FEW:
         raise Unfit("around the corners of simplices more laws meet than rounding leaves free")
     weight = np.append(np.full(p.dim, complex_.reach), 1.0)
     share = combination(work.laws, weight)
@@ -162,6 +165,12 @@ def by_triangles(work: Work) -> Nearby:
 
 WAYS: dict[str, Callable[[Work], Nearby]] = {"simplices": by_simplices, "laws": by_laws, "triangles": by_triangles}
 """The ways, in the order in which they are tried."""
+
+
+def ways(work: Work) -> list[str]:
+    """The ways that are worth trying; laws that several pieces share are kept first of all, where there are few."""
+    shared = len(work.laws) < len(work.complex.solid) <= _FEW
+    return ["laws", "simplices", "triangles"] if shared else list(WAYS)
 
 
 def _measured(
