@@ -1,0 +1,256 @@
+"""From a Kuhn grid to the layers of a plain network, all numbers exact.
+
+With ``u_i`` the number of a place on axis `i` (affine if the axis is even, else one layer more) and `h` the axis that
+is summed along, the hinges are ``s(w_c - j)`` above the middle of ``w_0 = u_h``, ``w_c = u_h - u_c``, and
+``s(j - w_c)`` below it, for whole numbers `j`: terms are small near the middle. Every ``S(w_c + k)`` of every column is
+a sum of them: its slope between `j` and ``j + 1`` is a value of the column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.construct.columns.grid import KuhnGrid, is_even
+from cpwl.construct.columns.tournament import Row, column_layers, contenders
+from cpwl.exact.sparse import RationalMatrix
+from cpwl.network.network import Network
+
+__all__ = ["base_of", "best_axis", "lower"]
+
+Triples = tuple[list[int], list[int], list[Fraction]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Column:
+    """One column of one output: its foot on the other axes, its values above the base, its layers."""
+
+    output: int
+    foot: tuple[int, ...]
+    height: NDArray[np.object_]
+    layers: tuple[tuple[Row, ...], ...]
+
+
+def best_axis(steps: tuple[int, ...]) -> int:
+    """The axis to sum along that needs the fewest neurons, the last of equals.
+
+    >>> best_axis((3, 9, 9)), best_axis((4, 4, 2))
+    (2, 1)
+    """
+    return min(reversed(range(len(steps))), key=lambda h: _count(steps, h))
+
+
+def _count(steps: tuple[int, ...], h: int) -> int:
+    rest = steps[:h] + steps[h + 1 :]
+    hinges = steps[h] + sum(steps[h] + m for m in rest)
+    ends = product(*({0, 1, m} if m > 1 else {0, m} for m in rest))
+    weights = [(foot, prod(m - 1 if 0 < v < m else 1 for v, m in zip(foot, rest, strict=True))) for foot in ends]
+    return hinges + sum(times * sum(map(len, column_layers(*contenders(foot, rest)))) for foot, times in weights)
+
+
+def base_of(values: NDArray[np.object_]) -> Fraction:
+    """What is below all values of an output, by a little: where a column is far it must be clearly negative.
+
+    Where a whole column is at the least value, that is the base itself, and such columns cost nothing.
+    """
+    least, most = min(values.ravel()), max(values.ravel())
+    flat = (values == least).all(axis=-1).any() if values.ndim > 1 else False
+    return Fraction(least) if flat or most == least else least - Fraction(most - least) / 16
+
+
+def lower(grid: KuhnGrid) -> Network:
+    """The network of a grid.
+
+    >>> from cpwl.construct.columns.grid import kuhn_grid
+    >>> from cpwl.function import CPWL
+    >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[1, 0, 2], [0, 3, 0], [1, 0, 1]])
+    >>> lower(kuhn_grid(p.mesh))
+    Network(2 -> 10 -> 4 -> 2 -> 1)
+    """
+    h = best_axis(grid.steps)
+    order = (*(i for i in range(len(grid.steps)) if i != h), h)
+    values = np.moveaxis(grid.values, -1, 0).transpose(0, *(i + 1 for i in order))
+    steps = tuple(grid.steps[i] for i in order)
+    bases = [base_of(table) for table in values]
+    columns = list(_columns(values, steps, bases))
+    depth = max((len(column.layers) for column in columns), default=1)
+    layers = _places(grid, order)
+    layers.append(_hinges(layers.pop(), steps))
+    first = _first_layer(columns, steps)
+    layers += [first, *_later_layers(columns, depth, len(values)), _output(columns, depth, bases)]
+    return Network(layers)
+
+
+def _columns(values: NDArray[np.object_], steps: tuple[int, ...], bases: list[Fraction]) -> Iterator[_Column]:
+    """The columns of all outputs, without those that are nowhere above the base."""
+    for output, base in enumerate(bases):
+        for foot in product(*(range(m + 1) for m in steps[:-1])):
+            height = values[(output, *foot)] - base
+            if height.any():
+                yield _Column(output, foot, height, column_layers(*contenders(foot, steps[:-1])))
+
+
+_Layer = tuple[RationalMatrix, NDArray[np.object_]]
+
+
+def _places(grid: KuhnGrid, order: tuple[int, ...]) -> list[_Layer]:
+    """The numbers ``u`` of places, axes in that order, as the last affine map; with uneven axes behind a layer."""
+    n = len(order)
+    if all(is_even(axis) for axis in grid.axes):
+        scale = [1 / (grid.axes[i][1] - grid.axes[i][0]) for i in order]
+        bias = np.array([-grid.axes[i][0] * s for i, s in zip(order, scale, strict=True)], dtype=object)
+        return [(RationalMatrix.from_triples(range(n), order, np.array(scale, dtype=object), (n, n)), bias)]
+    rows: Triples = ([], [], [])
+    back: Triples = ([], [], [])
+    bias, start = [], []
+    for k, i in enumerate(order):
+        axis = grid.axes[i]
+        sense = 1 if axis[1] > axis[0] else -1
+        slopes = [Fraction(0), *(1 / abs(d) for d in np.diff(axis))]
+        for j, change in enumerate(np.diff(np.array(slopes, dtype=object))):
+            if change:
+                _add(back, k, len(bias), change)
+                _add(rows, len(bias), i, Fraction(sense))
+                bias.append(-sense * axis[j])
+        start.append(Fraction(0))
+    width = len(bias)
+    front = RationalMatrix.from_triples(*rows[:2], np.array(rows[2], dtype=object), (width, n))
+    number = RationalMatrix.from_triples(*back[:2], np.array(back[2], dtype=object), (n, width))
+    return [(front, np.array(bias, dtype=object)), (number, np.array(start, dtype=object))]
+
+
+def _add(triples: Triples, row: int, column: int, value: Fraction) -> None:
+    for listed, item in zip(triples, (row, column, value), strict=True):
+        listed.append(item)  # type: ignore[arg-type]
+
+
+def _hinges(places: _Layer, steps: tuple[int, ...]) -> _Layer:
+    """``s(w_c - j)`` from the middle on, and ``s(j - w_c)`` up to it."""
+    n = len(steps)
+    rows, bias = [], []
+    for c in range(n):
+        row = np.full(n, Fraction(0), dtype=object)
+        row[-1] = Fraction(1)
+        if c:
+            row[c - 1] = Fraction(-1)
+        low, middle = _low(c, steps), _middle(c, steps)
+        signed = [(1, j) for j in range(middle, steps[-1])] + [(-1, j) for j in range(low + 1, middle + 1)]
+        rows += [sign * row for sign, _ in signed]
+        bias += [Fraction(-sign * j) for sign, j in signed]
+    weight, shift = places
+    matrix = RationalMatrix.from_dense(np.array(rows, dtype=object))
+    return matrix @ weight, matrix @ shift + np.array(bias, dtype=object)
+
+
+def _low(c: int, steps: tuple[int, ...]) -> int:
+    """The least value of ``w_c``; the largest is the number of steps of the axis that is summed along."""
+    return -steps[c - 1] if c else 0
+
+
+def _middle(c: int, steps: tuple[int, ...]) -> int:
+    return (_low(c, steps) + steps[-1]) // 2
+
+
+def _first_layer(columns: list[_Column], steps: tuple[int, ...]) -> _Layer:
+    """The neurons that read ``A_c`` and ``B_c``."""
+    width = [steps[-1] - _low(c, steps) for c in range(len(steps))]
+    below = [_middle(c, steps) - _low(c, steps) for c in range(len(steps))]
+    indices, entries, counts, bias = [], [], [], []
+    for column in columns:
+        for row in column.layers[0]:
+            slopes, constant = _read(row, column, steps, width)
+            weights = np.concatenate([_changes(s, b) for s, b in zip(slopes, below, strict=True)])
+            found = np.flatnonzero(weights)
+            indices.append(found)
+            entries.append(weights[found])
+            counts.append(len(found))
+            bias.append(constant + row.clamp * max(column.height))
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    flat = np.concatenate(indices) if indices else np.zeros(0, dtype=np.int64)
+    data = np.concatenate(entries) if entries else np.zeros(0, dtype=object)
+    return RationalMatrix((len(bias), sum(width)), indptr, flat, data), np.array(bias, dtype=object)
+
+
+def _read(
+    row: Row, column: _Column, steps: tuple[int, ...], width: list[int]
+) -> tuple[list[NDArray[np.object_]], Fraction]:
+    """The slopes of a sum of ``S(w_c + k)`` between whole numbers, for each `c`, and its value in the middle."""
+    top = steps[-1]
+    slopes = [np.full(size, Fraction(0), dtype=object) for size in width]
+    constant = Fraction(0)
+    for kind, c, factor in row.terms:
+        shift = (column.foot[c - 1] if c else 0) + (kind == "A")
+        start = _low(c, steps) + shift
+        slopes[c] = slopes[c] + factor * column.height[np.clip(np.arange(start, start + width[c]), 0, top)]
+        constant += factor * _integral(column.height, _middle(c, steps) + shift)
+    return slopes, constant
+
+
+def _changes(slopes: NDArray[np.object_], below: int) -> NDArray[np.object_]:
+    """The weights of the hinges of one `w`: those above the middle, then those below it."""
+    up = np.diff(slopes[below:], prepend=Fraction(0))
+    down = np.diff(slopes[:below], append=Fraction(0))
+    return np.concatenate([up, down])
+
+
+def _integral(height: NDArray[np.object_], end: int) -> Fraction:
+    """``S(end)``: the integral from 0, the first and last value going on."""
+    if end <= 0:
+        return Fraction(end * height[0])
+    inner = sum(height[: min(end, len(height))], Fraction(0))
+    return Fraction(inner + max(0, end - len(height)) * height[-1])
+
+
+def _later_layers(columns: list[_Column], depth: int, outputs: int) -> Iterator[_Layer]:
+    """The next rounds of the columns that are not done, and for each output one sum of those that are."""
+    place = _numbering([len(column.layers[0]) for column in columns])
+    width = sum(len(column.layers[0]) for column in columns)
+    carried: dict[int, int] = {}
+    for level in range(1, depth):
+        triples: Triples = ([], [], [])
+        bias: list[Fraction] = []
+        for column, start in zip(columns, place, strict=True):
+            for row in column.layers[level] if level < len(column.layers) else ():
+                for _, i, factor in row.terms:
+                    _add(triples, len(bias), start + i, Fraction(factor))
+                bias.append(Fraction(row.clamp * max(column.height)))
+        carries: dict[int, int] = {}
+        for output in range(outputs):
+            done = [s for c, s in zip(columns, place, strict=True) if c.output == output and len(c.layers) == level]
+            before = [carried[output]] if output in carried else []
+            if done or before:
+                carries[output] = len(bias)
+                for source in (*done, *before):
+                    _add(triples, len(bias), source, Fraction(1))
+                bias.append(Fraction(0))
+        shape = (len(bias), width)
+        yield (
+            RationalMatrix.from_triples(*triples[:2], np.array(triples[2], dtype=object), shape),
+            np.array(bias, dtype=object),
+        )
+        place = _numbering([len(c.layers[level]) if level < len(c.layers) else 0 for c in columns])
+        carried, width = carries, len(bias)
+
+
+def _numbering(lengths: list[int]) -> list[int]:
+    return np.concatenate([[0], np.cumsum(lengths)])[:-1].astype(int).tolist()  # type: ignore[no-any-return]
+
+
+def _output(columns: list[_Column], depth: int, bases: list[Fraction]) -> _Layer:
+    """The base of each output, its columns that were done last, and the sum of the others."""
+    last = [column for column in columns if len(column.layers) == depth]
+    rows = [column.output for column in last]
+    numbers = list(range(len(last)))
+    for output in range(len(bases)):
+        if any(c.output == output and len(c.layers) < depth for c in columns):
+            rows.append(output)
+            numbers.append(len(numbers))
+    ones = np.full(len(rows), Fraction(1), dtype=object)
+    shape = (len(bases), len(numbers))
+    return RationalMatrix.from_triples(rows, numbers, ones, shape), np.array(bases, dtype=object)
