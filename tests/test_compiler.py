@@ -7,8 +7,9 @@ import pytest
 
 from cpwl import CPWL, ConstructionError, CpwlWarning, InputError, LimitError, Network, compile, extract
 from cpwl.compiler import CONSTRUCTIONS
-from cpwl.construct.table import TABLE, Workpiece
+from cpwl.construct.table import TABLE
 from support.catalogue import function, names
+from support.constructions import planned
 from support.functions import delaunay
 
 MINIMIZE = ("neurons", "depth", "width", "nonzeros")
@@ -19,7 +20,7 @@ MINIMIZE = ("neurons", "depth", "width", "nonzeros")
 def test_plans_are_what_is_built(name, construction):
     """The sizes that a plan predicts are those of the network."""
     try:
-        plan = TABLE[construction].plan(Workpiece(function(name)))
+        plan = planned(construction, function(name))
     except (ConstructionError, LimitError):
         return
     assert plan.construction == construction

@@ -3,8 +3,8 @@
 import pytest
 
 from cpwl import LimitError, limits
-from cpwl.construct.paper import paper
 from cpwl.function.order.order import order_components
+from support.constructions import algorithm_1
 from support.functions import delaunay
 
 
@@ -30,7 +30,7 @@ def test_a_system_that_says_nothing_is_trusted(tmp_path, monkeypatch):
     assert limits.available_memory() > 1e6
 
 
-@pytest.mark.parametrize("work", [lambda p: order_components(p, 0), lambda p: paper(p, check=False)])
+@pytest.mark.parametrize("work", [lambda p: order_components(p, 0), lambda p: algorithm_1(p)])
 def test_large_work_is_refused_with_its_size(work, monkeypatch):
     """Comparing components and building Algorithm 1's network: the error has the size and the alternative."""
     monkeypatch.setattr(limits, "available_memory", lambda: 100.0)
@@ -43,4 +43,4 @@ def test_the_network_is_refused_where_the_order_fits(monkeypatch):
     """The estimate for the network is its own."""
     monkeypatch.setattr(limits, "available_memory", lambda: 5000.0)
     with pytest.raises(LimitError, match="Algorithm 1's network of about"):
-        paper(delaunay(2, 12, 0), check=False)
+        algorithm_1(delaunay(2, 12, 0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,9 +14,8 @@ from numpy.typing import NDArray
 from cpwl.compiler import compile
 from cpwl.equality import Verdict, equal
 from cpwl.errors import CpwlWarning, InputError, LimitError
-from cpwl.exact.rational import fraction_array
+from cpwl.geometry.box import bounding_box
 from cpwl.geometry.polyhedra import Polyhedron, as_domain
-from cpwl.geometry.probe import Probe
 from cpwl.network import Network, Sizes
 from cpwl.network.network import exact_layers
 from cpwl.network.program.chain import network_of
@@ -122,7 +120,7 @@ def _folded(network: Network, signs: NDArray[np.int8], domain: Polyhedron | None
     neuron carries one past a layer.
     """
     n = network.inputs
-    low = _lowest(domain, n)
+    low = _lowest(domain)
     origin = np.full(n, Fraction(0), dtype=object) if low is None else low
     tape = Tape(n)
     h = tape.input((n,)).plus(origin)
@@ -145,10 +143,8 @@ def _folded(network: Network, signs: NDArray[np.int8], domain: Polyhedron | None
     return Network([(first, offset - first @ origin), *rest])
 
 
-def _lowest(domain: Polyhedron | None, n: int) -> NDArray[np.object_] | None:
+def _lowest(domain: Polyhedron | None) -> NDArray[np.object_] | None:
     """The least value of each coordinate on the domain; None if one has none."""
-    if domain is None:
-        return None
-    unit = np.eye(n, dtype=np.int64).astype(object)
-    best = [value for value, _ in Probe(0.0).maxima(domain, [-row for row in unit])]
-    return None if math.inf in best else -fraction_array(np.array(best, dtype=object))
+    box = None if domain is None else bounding_box(domain)
+    low = None if box is None else [a for a, _ in box]
+    return None if low is None or None in low else np.array(low, dtype=object)

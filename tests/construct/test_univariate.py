@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpwl import CPWL, ConstructionError, certify
+from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.one_layer import flips_of
-from cpwl.construct.hinge import find_hinges
 from cpwl.construct.univariate.cells import Classes, cells_for
-from cpwl.construct.univariate.plan import _ways, plan_univariate, univariate
 from cpwl.construct.univariate.switch import switching_for
+from cpwl.construct.univariate.univariate import _ways
 from cpwl.function.bends.profile import profile_of
 from cpwl.proofs.provers.line import prove_line
+from support.constructions import find_hinges, planned, univariate
 from support.line_functions import from_jumps, random_function, ridge, small_function
 
 REACH = {20: 14, 50: 21, 100: 30, 400: 59}
@@ -84,7 +85,7 @@ def test_convex_functions_come_near_the_lower_bound():
 def test_predicted_neurons_are_built(seed, bounded):
     """What a plan counts is what it builds, for two and three layers; one layer has no fewer than it counts."""
     p = small_function(seed, bounded=bounded)
-    for layers, neurons, build in _ways(p, profile_of(p), None):
+    for layers, neurons, build in _ways(Analysis(p), None):
         built = build().sizes.neurons
         assert built == neurons if layers > 1 else built in (neurons, neurons + 1)
 
@@ -93,7 +94,7 @@ def test_predicted_neurons_are_built(seed, bounded):
 def test_the_plan_has_the_smallest_network(minimize):
     """`minimize` picks among one, two and three layers, and the sizes of the plan are those of the network."""
     p = random_function(40, 3)
-    plan = plan_univariate(p, minimize)
+    plan = planned("univariate", p, minimize=minimize)
     assert plan.sizes == plan.build().sizes
     every = [univariate(p, layers=layers).sizes for layers in (1, 2, 3)]
     assert getattr(plan.sizes, minimize) == min(getattr(sizes, minimize) for sizes in every)

@@ -212,3 +212,12 @@ def test_many_inputs_few_directions():
     found = broken.doctor().errors
     assert {f.kind for f in found} == {"jump"}
     assert all(0 in f.pieces and f.size == pytest.approx(1.0) and len(f.point) == 60 for f in found)
+
+
+@pytest.mark.parametrize("slope", [Fraction(1, 2), Fraction(1, 10**30)])
+def test_a_jump_without_bound_is_found_where_the_laws_happen_to_agree(slope):
+    """The laws agree at the origin, and further out on the common facet they part without end."""
+    p = CPWL.from_pieces([[[1, -1]], [[-1, 1]]], [[0], [0]], [[0, 0], [1 + slope, -1]], [0, 0])
+    (finding,) = p.doctor().errors
+    assert finding.kind == "jump"
+    assert finding.size > 0

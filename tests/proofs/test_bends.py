@@ -12,7 +12,6 @@ import pytest
 from scipy.spatial import Delaunay
 
 from cpwl import CPWL, Network
-from cpwl.construct.hinge import hinge
 from cpwl.documents.write import function_document, network_document
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
@@ -20,6 +19,7 @@ from cpwl.proofs.checkers import checker
 from cpwl.proofs.checkers.checker import Refused, check
 from cpwl.proofs.provers.bends import NotProved, prove_bends
 from cpwl.proofs.provers.recover import NotRecognised
+from support.constructions import hinge, plane_gates, space_gates
 
 TINY = Fraction(1, 10**30)
 
@@ -101,28 +101,25 @@ def test_stars_by_hand_are_proved(make):
 @pytest.mark.parametrize(("count", "seed"), [(1, 0), (6, 1), (20, 1), (20, 2)])
 def test_line_gates_are_proved(count, seed):
     """Triangulated tables."""
-    from cpwl.construct.gates.plane.plan import line_gates
 
     p = delaunay(2, count, seed)
-    assert check(*files(p, line_gates(p).network)) == 0
+    assert check(*files(p, plane_gates(p).network)) == 0
 
 
 def test_line_gates_of_a_grid_are_proved():
     """Many points on one gate."""
-    from cpwl.construct.gates.plane.plan import line_gates
 
     values = np.random.default_rng(0).integers(-9, 9, size=(6, 6))
     p = CPWL.from_grid([list(range(6))] * 2, values.tolist())
-    assert check(*files(p, line_gates(p).network)) == 0
+    assert check(*files(p, plane_gates(p).network)) == 0
 
 
 @pytest.mark.parametrize(("n", "count"), [(2, 6), (3, 1), (3, 4)])
 def test_local_gates_are_proved(n, count):
     """Up to three hidden layers, with gates on gates."""
-    from cpwl.construct.gates.space.plan import local_gates
 
     p = delaunay(n, count, 1)
-    assert check(*files(p, local_gates(p).network)) == 0
+    assert check(*files(p, space_gates(p).network)) == 0
 
 
 def test_two_outputs_are_proved_together():
@@ -161,8 +158,6 @@ def test_the_checker_says_so(capsys, tmp_path):
 
 def examples():
     """Small functions with networks that are proved."""
-    from cpwl.construct.gates.plane.plan import line_gates
-    from cpwl.construct.gates.space.plan import local_gates
 
     table = delaunay(2, 4, 3)
     solid = delaunay(3, 1, 0)
@@ -171,8 +166,8 @@ def examples():
         star(),
         slanted_star(),
         (line, hinge(line)),
-        (table, line_gates(table).network),
-        (solid, local_gates(solid).network),
+        (table, plane_gates(table).network),
+        (solid, space_gates(solid).network),
     ]
 
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from cpwl import CPWL
 from cpwl.construct.lattice.circuit import Circuit
-from cpwl.construct.lattice.domain_box import domain_box
 from cpwl.construct.lattice.expression import Affine, Extremum, Sum, arrange, depth
 from cpwl.construct.lattice.part import Held, parts_of
 from cpwl.construct.lattice.schedule import lower_values, rounded_down
@@ -20,6 +19,7 @@ from cpwl.construct.lattice.separate import separate
 from cpwl.construct.lattice.sides import find_sides
 from cpwl.exact.rational import fraction_array
 from cpwl.exact.span import Span
+from cpwl.function.box import box_around
 from cpwl.function.order.on_pieces import PieceOrder
 from cpwl.function.order.order import order_components
 from cpwl.geometry.probe import Probe
@@ -241,7 +241,7 @@ def test_sides_have_a_component_in_common(n, points, seed):
 
 def test_boxes():
     """The box of triangles, of bounded pieces, and none where a piece has no end."""
-    assert domain_box(delaunay(2, 8, 1)) is not None
+    assert box_around(delaunay(2, 8, 1)) is not None
     square = CPWL.from_pieces([[[1, 0], [-1, 0], [0, 3], [0, -1]]], [[1, 1, 2, 0]], [[1, 1]], [0])
-    assert domain_box(square) == [(-1, 1), (0, Fraction(2, 3))]
-    assert domain_box(CPWL.from_maxmin([[1, 0], [-1, 0]], [[0], [1]])) is None
+    assert box_around(square) == [(-1, 1), (0, Fraction(2, 3))]
+    assert box_around(CPWL.from_maxmin([[1, 0], [-1, 0]], [[0], [1]])) is None

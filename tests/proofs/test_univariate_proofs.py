@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 
 from cpwl import CPWL, Network, ProofError, certify
-from cpwl.construct.univariate.plan import univariate
 from cpwl.documents.write import function_document, network_document
 from cpwl.proofs.checkers.line_checker import Walk
 from cpwl.proofs.provers.bends import NotProved
 from cpwl.proofs.provers.line import prove_line
+from support.constructions import univariate
 from support.line_functions import ridge, small_function
 from support.proof_oracle import claim_is_true
 from support.proofs import CHECKER, checker, documents, rounded, write_documents

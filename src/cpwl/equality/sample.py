@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from cpwl.equality.verdict import Apart, farther
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
+from cpwl.function.sample import inner_points
 from cpwl.geometry.polyhedra import Polyhedron
-from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 
 __all__ = ["find_difference", "values_at"]
@@ -104,10 +104,8 @@ def _in_pieces(p: CPWL, rng: np.random.Generator) -> NDArray[np.float64]:
         corners = p.mesh.points[p.mesh.simplices[chosen]]
         share = rng.dirichlet(np.ones(p.dim + 1), size=(len(chosen), each))
         return np.asarray(np.einsum("pkc,pcn->pkn", share, corners)).reshape(-1, p.dim)
-    probe = Probe(1e-9)
-    found = []
-    for i in chosen:
-        inside = probe.interior(p.polyhedra[int(i)])
-        if inside is not None:
-            found.append(_on_chords(p.polyhedra[int(i)], np.asarray(inside, dtype=np.float64), rng, each))
+    found = [
+        _on_chords(p.polyhedra[i], np.asarray(inside, dtype=np.float64), rng, each)
+        for i, inside in inner_points(p, chosen.tolist()).items()
+    ]
     return np.concatenate(found) if found else np.zeros((1, p.dim))

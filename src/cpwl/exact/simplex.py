@@ -18,6 +18,8 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
+from cpwl.exact.flint import from_flint, to_flint
+
 __all__ = ["Optimum", "maximize"]
 
 Status = Literal["optimal", "unbounded", "infeasible"]
@@ -50,9 +52,9 @@ def maximize(
     'unbounded'
     """
     size = rows.shape[1] - 1
-    a = fmpq_mat(len(rows), size, [_fmpq(v) for v in rows[:, :size].ravel()])
-    b = fmpq_mat(len(rows), 1, [_fmpq(v) for v in rows[:, size]])
-    c = fmpq_mat(1, size, [_fmpq(v) for v in objective])
+    a = fmpq_mat(len(rows), size, [to_flint(v) for v in rows[:, :size].ravel()])
+    b = fmpq_mat(len(rows), 1, [to_flint(v) for v in rows[:, size]])
+    c = fmpq_mat(1, size, [to_flint(v) for v in objective])
     proposed = _start(a, b, active, free)
     if proposed is not None and proposed.is_feasible():
         return proposed.climb(c)
@@ -80,9 +82,9 @@ class _Walk:
             price = [*(c * self.inverse).entries()]
             k = self._leaving(price)
             if k is None:
-                multipliers = {h: _fraction(y) for h, y in zip(self.held, price, strict=True) if y != 0}
+                multipliers = {h: from_flint(y) for h, y in zip(self.held, price, strict=True) if y != 0}
                 value = (c * self.point)[0, 0]
-                return Optimum("optimal", _fraction(value), self._tuple(self.point), multipliers)
+                return Optimum("optimal", from_flint(value), self._tuple(self.point), multipliers)
             side = -1 if self.held[k] >= 0 or price[k] < 0 else 1
             direction = fmpq_mat(size, 1, [side * self.inverse[i, k] for i in range(size)])
             rate = [*(self.a * direction).entries()]
@@ -112,7 +114,7 @@ class _Walk:
 
     @staticmethod
     def _tuple(vector: fmpq_mat) -> tuple[Fraction, ...]:
-        return tuple(_fraction(v) for v in vector.entries())
+        return tuple(from_flint(v) for v in vector.entries())
 
 
 def _start(a: fmpq_mat, b: fmpq_mat, active: Sequence[int], free: Sequence[int]) -> _Walk | None:
@@ -156,11 +158,3 @@ def _feasible(a: fmpq_mat, b: fmpq_mat, walk: _Walk | None) -> _Walk | Optimum:
         point = fmpq_mat(size, 1, [lift.point[j, 0] for j in range(size)])
     unit = fmpq_mat(size, size, [int(i == j) for i in range(size) for j in range(size)])
     return _Walk(a, b, [-1 - j for j in range(size)], unit, point)
-
-
-def _fmpq(x: Any) -> fmpq:
-    return fmpq(int(x.numerator), int(x.denominator))
-
-
-def _fraction(x: Any) -> Fraction:
-    return Fraction(int(x.p), int(x.q))

@@ -6,6 +6,8 @@ from fractions import Fraction
 
 from flint import fmpq
 
+from cpwl.exact.flint import from_flint, to_flint
+
 __all__ = ["Span", "Vector"]
 
 Vector = dict[int, Fraction]
@@ -42,11 +44,11 @@ class Span:
     def express(self, vector: Vector) -> Vector | None:
         """Factors of the inserted vectors, by number; None if the vector is outside."""
         rest, made = self._reduce(vector)
-        return None if rest else {key: Fraction(int(value.p), int(value.q)) for key, value in made.items()}
+        return None if rest else {key: from_flint(value) for key, value in made.items()}
 
     def _reduce(self, vector: Vector) -> tuple[_Inner, _Inner]:
         """What is left of a vector, and the factors of what was taken off."""
-        rest = {key: fmpq(value.numerator, value.denominator) for key, value in vector.items() if value}
+        rest = {key: to_flint(value) for key, value in vector.items() if value}
         made: _Inner = {}
         for pivot in self._rows:  # in order: earlier rows may contain pivots of later ones, not the other way round
             if pivot in rest:

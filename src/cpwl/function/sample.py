@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 from cpwl.function.cpwl import CPWL
 from cpwl.geometry.probe import Probe
 
-__all__ = ["Sample", "sample"]
+__all__ = ["Sample", "inner_points", "sample"]
 
 _PIECES = 300  # pieces to look into
 _MEANS = 4  # points in each of them
@@ -42,6 +44,18 @@ def sample(p: CPWL) -> Sample:
     return Sample(points, spread or float(np.abs(values).max()) or 1.0)
 
 
+def inner_points(p: CPWL, pieces: Iterable[int]) -> dict[int, NDArray[Any]]:
+    """A point inside each of some pieces, as far as they have an interior; rational or float.
+
+    What the maker of the function knows is taken; the rest takes a linear program each.
+    """
+    if p.known is not None and p.known.inner is not None:
+        return {int(i): p.known.inner[i] for i in pieces}
+    probe = Probe(p.tol)
+    found = ((int(i), probe.interior(p.polyhedra[int(i)])) for i in pieces)
+    return {i: x for i, x in found if x is not None}
+
+
 def _chosen(p: CPWL) -> NDArray[np.int64]:
     return np.arange(0, p.num_pieces, -(-p.num_pieces // _PIECES))
 
@@ -59,9 +73,8 @@ def _in_simplices(p: CPWL) -> NDArray[np.float64]:
 def _in_pieces(p: CPWL) -> NDArray[np.float64]:
     """A point inside each, and the middles between two of them, which are in the domain if it is convex."""
     rng = np.random.default_rng(0)
-    probe = Probe(p.tol)
-    found = [x for i in _chosen(p) if (x := probe.interior(p.polyhedra[int(i)])) is not None]
-    inner = np.array([[float(v) for v in x] for x in found]).reshape(-1, p.dim)
+    found = inner_points(p, _chosen(p)).values()
+    inner = np.array([np.asarray(x, dtype=np.float64) for x in found]).reshape(-1, p.dim)
     one, two = rng.integers(len(inner), size=(2, _MEANS * len(inner))) if len(inner) else ([], [])
     between = (inner[one] + inner[two]) / 2
     return np.concatenate([inner, between])

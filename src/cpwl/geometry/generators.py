@@ -19,7 +19,7 @@ from cpwl.exact.integers import primitive, sign, unit_view
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra
 
-__all__ = ["Generators", "generators"]
+__all__ = ["Generators", "generators", "plane_rows"]
 
 _MOST = 400  # sets of planes to try for one polyhedron
 _BLOCK = 1 << 20  # signs in one temporary array
@@ -43,8 +43,10 @@ class Generators:
         return np.diff(self.start) > 0
 
 
-def generators(polyhedra: Polyhedra) -> Generators:
+def generators(polyhedra: Polyhedra, planes: Hyperplanes | None = None, most: int = _MOST) -> Generators:
     """The corners and rays of each polyhedron that has few rows, an interior or not, and contains no line.
+
+    Few: at most `most` sets of as many planes as dimensions. `planes` are its hyperplanes, for those who know them.
 
     >>> quadrants = Polyhedra.from_lists([[[-1, 0], [0, -1]], [[1, 0], [0, -1]], [[1, 0]]], [[0, 0], [0, 0], [0]])
     >>> found = generators(quadrants)
@@ -53,11 +55,12 @@ def generators(polyhedra: Polyhedra) -> Generators:
     >>> found.known
     array([ True,  True, False])
     """
-    planes = hyperplanes(polyhedra, 0.0)
-    table = _plane_rows(polyhedra, planes)
+    planes = hyperplanes(polyhedra, 0.0) if planes is None else planes
+    infinity = np.array([[0] * polyhedra.dim + [-1]], dtype=object)
+    table = np.concatenate([plane_rows(polyhedra, planes), infinity])
     places: dict[tuple[int, ...], int] = {}
     owner, member = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-    for pieces, numbers, sides in _by_size(polyhedra, planes):
+    for pieces, numbers, sides in _by_size(polyhedra, planes, most):
         step = max(1, _BLOCK // (numbers.shape[1] * math.comb(numbers.shape[1] + 1, polyhedra.dim)))
         for first in range(0, len(pieces), step):
             part = slice(first, first + step)
@@ -71,17 +74,15 @@ def generators(polyhedra: Polyhedra) -> Generators:
     return Generators(rows, pairs[:, 1], start)
 
 
-def _plane_rows(polyhedra: Polyhedra, planes: Hyperplanes) -> NDArray[np.object_]:
-    """One row ``(a, -b)`` for each hyperplane, on its side 1, and the plane at infinity ``w >= 0`` last."""
+def plane_rows(polyhedra: Polyhedra, planes: Hyperplanes) -> NDArray[np.object_]:
+    """One row ``(a, -b)`` of integers for each hyperplane, on its side 1."""
     first = np.unique(planes.number, return_index=True)[1]
     rows = primitive(polyhedra.integer()[first]) * planes.side[first, None].astype(object)
-    rows = np.concatenate([rows[:, :-1], -rows[:, -1:]], axis=1)
-    infinity = np.array([[0] * polyhedra.dim + [-1]], dtype=object)
-    return np.concatenate([rows, infinity])
+    return np.concatenate([rows[:, :-1], -rows[:, -1:]], axis=1)
 
 
 def _by_size(
-    polyhedra: Polyhedra, planes: Hyperplanes
+    polyhedra: Polyhedra, planes: Hyperplanes, most: int
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
     """Polyhedra with equal numbers of planes: their numbers, and for each its planes and its sides of them."""
     keys = np.unique(np.stack([polyhedra.owner, planes.number, planes.side], axis=1), axis=0)
@@ -91,7 +92,7 @@ def _by_size(
     counts[keys[:-1][flat, 0]] = 0
     found = []
     for size in np.unique(counts).tolist():
-        if polyhedra.dim <= size and math.comb(size + 1, polyhedra.dim) <= _MOST:
+        if polyhedra.dim <= size and math.comb(size + 1, polyhedra.dim) <= most:
             pieces = np.flatnonzero(counts == size)
             own = keys[np.isin(keys[:, 0], pieces)].reshape(len(pieces), size, 3)
             found.append((pieces, own[..., 1], own[..., 2]))

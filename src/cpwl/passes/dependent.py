@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import fmpq, fmpq_mat
+from flint import fmpq_mat
 
+from cpwl.exact.flint import from_flint, to_flint
+from cpwl.geometry.box import Range
 from cpwl.geometry.polyhedra import Domain
 from cpwl.network import Network
 from cpwl.network.network import ExactLayer, exact_layers
-from cpwl.passes.ranges import Range, ranges
+from cpwl.passes.ranges import ranges
 from cpwl.passes.rewrite import Layers, Removal, proportional, rewrite
 
 __all__ = ["Passed", "passed_functions", "remove_dependent"]
@@ -76,7 +78,7 @@ def _dependent(layers: Layers, l: int, bounds: list[Range]) -> Removal | None:
     columns = np.searchsorted(used, rows.indices)
     matrix = fmpq_mat(len(used), len(passed))  # one column a function
     for i, j, v in zip(rows.rows, columns, rows.data, strict=True):
-        matrix[int(j), int(i)] = fmpq(int(v.numerator), int(v.denominator))
+        matrix[int(j), int(i)] = to_flint(v)
     reduced, rank = matrix.rref()
     if rank == len(passed):
         return None
@@ -85,7 +87,7 @@ def _dependent(layers: Layers, l: int, bounds: list[Range]) -> Removal | None:
     constant: dict[int, Fraction] = {}
     for u in sorted(set(range(len(passed))) - set(pivots)):
         own = passed[u]
-        shares = {pivots[i]: Fraction(int(reduced[i, u].p), int(reduced[i, u].q)) for i in range(rank) if reduced[i, u]}
+        shares = {pivots[i]: from_flint(reduced[i, u]) for i in range(rank) if reduced[i, u]}
         value: dict[int, Fraction] = {}
         rest = Fraction(bias[own.neuron])
         for p, c in shares.items():  # what own passes, in terms of what the pivots pass

@@ -6,11 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from cpwl.geometry.box import Range
 from cpwl.geometry.polyhedra import Domain
 from cpwl.network import Network
 from cpwl.network.network import ExactLayer, exact_layers
 from cpwl.passes.dependent import passed_functions
-from cpwl.passes.ranges import Range, ranges
+from cpwl.passes.ranges import ranges
 from cpwl.passes.rewrite import Layers, rebuilt
 
 __all__ = ["fold_linear"]

@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 from cpwl.errors import InputError, SolverError
 from cpwl.exact.integers import primitive
 from cpwl.exact.rational import to_float
+from cpwl.geometry.box import Range, bounding_box, is_box
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.geometry.probe import Probe
 from cpwl.network.network import ExactLayer, float_layer
 
-__all__ = ["Range", "ranges"]
+__all__ = ["ranges"]
 
-Range = tuple[Fraction | None, Fraction | None]
-"""The least and the largest value, None if there is no bound."""
 _PROGRAM = 80  # inputs and neurons up to which programs are used above the first layer
 _CORNERS, _POINTS = 24, 200  # what is looked at before
 
@@ -89,27 +88,10 @@ def _turns(z: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 def _sides(body: Polyhedron) -> tuple[list[Range], bool]:
     """The range of each input, and whether the domain is a box."""
-    rows = body.integer()
-    if all(np.count_nonzero(row[:-1]) == 1 for row in rows):
-        low: list[Fraction | None] = [None] * body.dim
-        high: list[Fraction | None] = [None] * body.dim
-        for row in rows:
-            i = int(np.flatnonzero(row[:-1])[0])
-            value = Fraction(row[-1], row[i])
-            if row[i] > 0:
-                high[i] = value if high[i] is None else min(high[i], value)  # type: ignore[type-var]
-            else:
-                low[i] = value if low[i] is None else max(low[i], value)  # type: ignore[type-var]
-        for i, (least, largest) in enumerate(zip(low, high, strict=True)):
-            if least is not None and largest is not None and least > largest:
-                raise InputError(f"the domain is empty: coordinate {i} is at least {least} and at most {largest}")
-        return list(zip(low, high, strict=True)), True
-    unit = np.eye(body.dim, dtype=np.int64).astype(object)
-    found = Probe(0.0).maxima(body, [*unit, *-unit])
-    if found[0][0] == -np.inf:
-        raise InputError("the domain is empty")
-    most = [None if value == np.inf else Fraction(value) for value, _ in found]
-    return [(None if m is None else -m, h) for h, m in zip(most[: body.dim], most[body.dim :], strict=True)], False
+    box = bounding_box(body)
+    if box is None:
+        raise InputError("the domain is empty: no point satisfies all of its rows")
+    return box, is_box(body)
 
 
 def _interval(layer: ExactLayer, k: int, before: list[Range]) -> Range:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from flint import fmpq, fmpq_mat
+from flint import fmpq_mat
 from numpy.typing import NDArray
 
+from cpwl.exact.flint import from_flint, to_flint
 from cpwl.exact.sparse import RationalMatrix, stack_rows
+from cpwl.geometry.box import Range
 from cpwl.geometry.polyhedra import Domain
 from cpwl.network import Network
 from cpwl.network.network import ExactLayer, exact_layers
-from cpwl.passes.ranges import Range, ranges
+from cpwl.passes.ranges import ranges
 from cpwl.passes.rewrite import Layers, Removal, rebuilt, rewrite
 
 __all__ = ["fold_stable"]
@@ -74,8 +76,8 @@ def _on(layer: ExactLayer, after: ExactLayer, bounds: list[Range]) -> tuple[Exac
 def _factored(matrix: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
     """`R` and `B` with ``matrix = B R``, `R` in reduced echelon form and without rows of 0."""
     rows, columns = matrix.shape
-    reduced, rank = fmpq_mat(rows, columns, [_fmpq(v) for v in matrix.ravel()]).rref()
-    entries = [Fraction(int(reduced[i, j].p), int(reduced[i, j].q)) for i in range(rank) for j in range(columns)]
+    reduced, rank = fmpq_mat(rows, columns, [to_flint(v) for v in matrix.ravel()]).rref()
+    entries = [from_flint(reduced[i, j]) for i in range(rank) for j in range(columns)]
     basis = np.array(entries, dtype=object).reshape(rank, columns)
     pivots = [next(j for j in range(columns) if basis[i, j] != 0) for i in range(rank)]
     return basis, matrix[:, pivots]
@@ -90,7 +92,3 @@ def _least(row: NDArray[np.object_], bounds: list[Range]) -> Fraction | None:
             return None
         total += c * end if c and end is not None else 0
     return min(total, Fraction(0))
-
-
-def _fmpq(x: Fraction) -> fmpq:
-    return fmpq(int(x.numerator), int(x.denominator))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from cpwl.documents.write import network_document
 from cpwl.errors import InputError, ProofError
 from cpwl.exact.rational import fraction_array, text
+from cpwl.exact.rounding import doubles_around
 from cpwl.function import CPWL
 from cpwl.function.doctor.report import point_text
 from cpwl.network import Network
@@ -96,9 +97,8 @@ def certify(
     no difference, is reported as not proved. Rounding moves where hinges and gates bend: for such a network give
     the `exact` one that it is a rounding of; the proof is of the exact one, and of how far the rounded one is off.
 
-    >>> from cpwl.construct.lattice.plain import lattice
     >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
-    >>> certify(p, lattice(p).network).error_bound
+    >>> certify(p, Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])])).error_bound
     Fraction(0, 1)
     """
     if (network.inputs, network.outputs) != (p.dim, p.outputs):
@@ -223,8 +223,7 @@ def _near(
 def _evaluation(network: Network, box: Box | None) -> dict[str, float] | None:
     if box is None:
         return None
-    low = np.array([np.nextafter(float(v), -np.inf) for v in box.low])
-    high = np.array([np.nextafter(float(v), np.inf) for v in box.high])
+    low, high = doubles_around(box.low, box.high)
     return {dtype: float_error(network, low, high, dtype) for dtype in ("float64", "float32")}
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cpwl.exact.rational import fraction_array, to_float
 from cpwl.function import CPWL
+from cpwl.function.sample import inner_points
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 
@@ -119,7 +120,7 @@ def _in_simplices(p: CPWL) -> Iterator[tuple[int, Point]]:
 def _in_pieces(p: CPWL) -> Iterator[tuple[int, Point]]:
     rng = np.random.default_rng(0)
     probe = Probe(p.tol)
-    inner = {i: fraction_array(x) for i in _some(p) if (x := probe.interior(p.polyhedra[i])) is not None}
+    inner = {i: fraction_array(x) for i, x in inner_points(p, _some(p)).items()}
     rows, start = p.polyhedra.integer(), p.polyhedra.start
     yield from inner.items()
     for k in range(1, _TRIES):

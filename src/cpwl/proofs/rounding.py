@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.rational import text
+from cpwl.exact.rounding import upwards
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.function import CPWL
 from cpwl.network import Network
@@ -109,10 +109,10 @@ def drift(exact: Network, rounded: Network, box: Box | None) -> Fraction | tuple
         rows = list(zip(_vectors(*meant), _vectors(*real), strict=True))
         moved = [{j: abs(v.get(j, zero) - w.get(j, zero)) for j in {*v, *w}} for w, v in rows]
         error = [
-            (_up(_total(d, size, 0) + _total(v, error, 0)), _up(_total(d, size, 1) + _total(v, error, 1)))
+            (upwards(_total(d, size, 0) + _total(v, error, 0)), upwards(_total(d, size, 1) + _total(v, error, 1)))
             for d, (_, v) in zip(moved, rows, strict=True)
         ]
-        size = [(_up(_total(w, size, 0)), _up(_total(w, size, 1))) for w, _ in rows]
+        size = [(upwards(_total(w, size, 0)), upwards(_total(w, size, 1))) for w, _ in rows]
     constant, slope = max(a for a, _ in error), max(b for _, b in error)
     return (constant, slope) if slope else constant
 
@@ -127,11 +127,6 @@ def _vectors(weight: RationalMatrix, bias: NDArray[np.object_]) -> list[dict[int
 
 def _total(weights: dict[int, Fraction], sizes: list[tuple[Fraction, Fraction]], k: int) -> Fraction:
     return sum((abs(x) * sizes[j][k] for j, x in weights.items()), Fraction(0))
-
-
-def _up(x: Fraction) -> Fraction:
-    """The next double above a rational: a short number that is not smaller."""
-    return Fraction(math.nextafter(float(x), math.inf)) if x else Fraction(0)
 
 
 def _expected(

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from cpwl.errors import CpwlWarning, InputError
 from cpwl.function.cpwl import CPWL
+from cpwl.function.sample import inner_points
 from cpwl.geometry.polyhedra import Polyhedron, as_domain
-from cpwl.geometry.probe import Probe
 from cpwl.network.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.cells import is_short
@@ -131,6 +131,5 @@ def _inner_points(p: CPWL, dim: int) -> NDArray[np.float64]:
     """A point inside each piece."""
     if p.dim != dim:
         raise InputError(f"`resume` is a function of {p.dim} inputs, but the network has {dim}")
-    probe = Probe(p.tol)
-    points = [probe.interior(polyhedron) for polyhedron in p.polyhedra]
-    return np.array([np.asarray(x, dtype=np.float64) for x in points if x is not None]).reshape(-1, dim)
+    points = inner_points(p, range(p.num_pieces)).values()
+    return np.array([np.asarray(x, dtype=np.float64) for x in points]).reshape(-1, dim)

@@ -14,11 +14,13 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
+from cpwl.construct.blocks.crossings import crossings
+from cpwl.construct.blocks.outwards import rounded_up
 from cpwl.construct.clamped.clusters import Cluster, Half, Stars
-from cpwl.construct.gates.plane.multiplier import crossings, rounded_up
+from cpwl.exact.flint import from_flint
 from cpwl.exact.integers import sign
 
-__all__ = ["Bump", "Sum", "exact_bump", "fraction_of"]
+__all__ = ["Bump", "Sum", "exact_bump"]
 
 Law = tuple[fmpq, fmpq, fmpq]
 
@@ -43,10 +45,6 @@ class Bump:
 
     cluster: Cluster
     sums: tuple[Sum, ...]
-
-
-def fraction_of(x: fmpq) -> Fraction:
-    return Fraction(int(x.p), int(x.q))
 
 
 def exact_bump(stars: Stars, cluster: Cluster, r: Sequence[fmpq]) -> Bump | None:
@@ -117,7 +115,7 @@ def _pairs(own: list[int]) -> list[tuple[int, int]]:
 def _weights(stars: Stars, s: Sum) -> list[Fraction]:
     """The jumps on the integer forms of the lines."""
     scale = [stars.table.scale[ray.line] for ray in s.half.rays]
-    return [fraction_of(w) / c for w, c in zip(s.jumps, scale, strict=True)]
+    return [from_flint(w) / c for w, c in zip(s.jumps, scale, strict=True)]
 
 
 def _value(

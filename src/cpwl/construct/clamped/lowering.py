@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from cpwl.construct.clamped.clusters import Stars
 from cpwl.construct.clamped.cover import colours
-from cpwl.construct.clamped.exact import Bump, fraction_of
-from cpwl.construct.clamped.orient import Orientation, hinges, rational
+from cpwl.construct.clamped.exact import Bump
+from cpwl.construct.clamped.orient import Orientation, hinges
 from cpwl.construct.clamped.tiles import Tiles, make_tiles, penalty
+from cpwl.exact.flint import from_flint, to_flint
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network import Network
 
@@ -46,11 +47,9 @@ class _Layer:
         return self.names[name]
 
     def layer(self, width: int) -> tuple[RationalMatrix, NDArray[np.object_]]:
-        rows = [
-            (i, j, fraction_of(x)) for i, (row, _) in enumerate(self.rows) for j, x in sorted(row.items()) if x != 0
-        ]
+        rows = [(i, j, from_flint(x)) for i, (row, _) in enumerate(self.rows) for j, x in sorted(row.items()) if x != 0]
         i, j, x = zip(*rows, strict=True)
-        bias = np.array([fraction_of(b) for _, b in self.rows], dtype=object)
+        bias = np.array([from_flint(b) for _, b in self.rows], dtype=object)
         return RationalMatrix.from_triples(i, j, np.array(x, dtype=object), (len(self.rows), width)), bias
 
 
@@ -76,9 +75,9 @@ class _Lowering:
     def __init__(self, stars: Stars, bumps: list[Bump], orientation: Orientation, tiles: Tiles) -> None:
         self.stars, self.bumps, self.orientation, self.tiles = stars, bumps, orientation, tiles
         self.forms = {
-            h: [rational(Fraction(int(v)) / stars.table.scale[h]) for v in stars.table.lines[h]] for h in tiles.line
+            h: [to_flint(Fraction(int(v)) / stars.table.scale[h]) for v in stars.table.lines[h]] for h in tiles.line
         }
-        self.knots = [[rational(x) for x in own] for own in tiles.knots]
+        self.knots = [[to_flint(x) for x in own] for own in tiles.knots]
         self.clip = _Layer(self._clipped)
         self.hinge = _Layer(self._hinge)
         self.half = _Layer(self._half)
@@ -139,13 +138,13 @@ class _Lowering:
             row[self.hinge["line", h, known]] += weight
             if known != side:  # relu(l) = relu(-l) + l
                 affine = [v + weight * side * f for v, f in zip(affine, self.forms[h], strict=True)]
-        rate = sum(abs(float(fraction_of(row[n]))) for n in row) / float(self.stars.table.unit)
-        rate += max(abs(float(fraction_of(v))) for v in affine[:2])
+        rate = sum(abs(float(from_flint(row[n]))) for n in row) / float(self.stars.table.unit)
+        rate += max(abs(float(from_flint(v))) for v in affine[:2])
         for axis, at in ((0, i), (1, j)):
             if affine[axis] != 0:
                 row[self.hinge["above", axis, at]] += affine[axis]
             if at:
-                row[self.hinge["below", axis, at]] -= rational(penalty(self.tiles, number, rate))
+                row[self.hinge["below", axis, at]] -= to_flint(penalty(self.tiles, number, rate))
         return row, affine[2] + affine[0] * self.knots[0][i] + affine[1] * self.knots[1][j]
 
 

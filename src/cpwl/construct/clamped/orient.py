@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from flint import fmpq
 
 from cpwl.construct.clamped.clusters import Stars
-from cpwl.construct.clamped.exact import Bump, Sum, fraction_of
+from cpwl.construct.clamped.exact import Bump, Sum
+from cpwl.exact.flint import from_flint, to_flint
 
-__all__ = ["Orientation", "hinges", "orient", "rational"]
+__all__ = ["Orientation", "hinges", "orient"]
 
 _ROUNDS = 2  # of choosing how hinges are oriented, and where sums start
 _LARGE = 2.0  # times the median: a gate line with such a multiplier gets both of its hinges
@@ -32,16 +32,12 @@ class Orientation:
         return wanted if line in self.both else self.sense[line]
 
 
-def rational(x: Fraction) -> fmpq:
-    return fmpq(x.numerator, x.denominator)
-
-
 def hinges(stars: Stars, bump: Bump, own: Sum, start: int) -> list[tuple[int, int, fmpq]]:
     """The hinges of `F`, with the one of the multiplier: lines, sides, weights."""
     sides = own.oriented(stars, start)
     found = [(ray.line, side, w) for ray, side, w in zip(own.half.rays, sides, own.jumps, strict=True)]
     if len(bump.sums) == 2:
-        found.append((bump.cluster.line, -own.half.side, -rational(own.multiplier)))
+        found.append((bump.cluster.line, -own.half.side, -to_flint(own.multiplier)))
     return [(h, side, w) for h, side, w in found if w != 0]
 
 
@@ -58,7 +54,7 @@ def orient(stars: Stars, bumps: list[Bump]) -> Orientation:
         need: dict[int, float] = defaultdict(float)
         for i, k in keys:
             for h, side, w in hinges(stars, bumps[i], bumps[i].sums[k], start[i, k]):
-                need[h] += side * abs(float(fraction_of(w)))
+                need[h] += side * abs(float(from_flint(w)))
         sense = {h: 1 if v >= 0 else -1 for h, v in need.items()}
         start = {key: _best_start(stars, bumps, key, sense, both) for key in keys}
     return Orientation(both, sense, start)
@@ -80,7 +76,7 @@ def _laws(bumps: list[Bump], key: tuple[int, int]) -> list[tuple[fmpq, ...]]:
 
 
 def _slope(law: Sequence[fmpq]) -> float:
-    return max(abs(float(fraction_of(v))) for v in law[:2])
+    return max(abs(float(from_flint(v))) for v in law[:2])
 
 
 def _best_start(stars: Stars, bumps: list[Bump], key: tuple[int, int], sense: dict[int, int], both: set[int]) -> int:
@@ -89,9 +85,9 @@ def _best_start(stars: Stars, bumps: list[Bump], key: tuple[int, int], sense: di
     unit = float(stars.table.unit)
     costs = []
     for t, law in enumerate(_laws(bumps, key)):
-        rest = np.array([float(fraction_of(v)) for v in law[:2]]) * unit
+        rest = np.array([float(from_flint(v)) for v in law[:2]]) * unit
         for h, side, w in hinges(stars, bumps[key[0]], own, t):
             if h not in both and sense.get(h, side) != side:
-                rest = rest + side * float(fraction_of(w)) * np.array(stars.forms[h][:2])
+                rest = rest + side * float(from_flint(w)) * np.array(stars.forms[h][:2])
         costs.append(float(np.abs(rest).max()))
     return int(np.argmin(costs))

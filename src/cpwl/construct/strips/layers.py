@@ -25,11 +25,11 @@ from itertools import pairwise
 import numpy as np
 from flint import fmpq
 
-from cpwl.construct.gates.plane.multiplier import rounded_up
-from cpwl.construct.gates.space.terms import Rational
+from cpwl.construct.blocks.outwards import rounded_up
 from cpwl.construct.strips.geometry import FIRST, SECOND, Geometry, Slab
 from cpwl.construct.strips.slots import OutputSlots
 from cpwl.construct.strips.sweep import Floats, Frame, Objects
+from cpwl.exact.flint import from_flint, to_flint
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network import Network
 
@@ -69,21 +69,17 @@ def _first_layer(frame: Frame, geometry: Geometry) -> Dense:
             forms.append((1 / width, Fraction(0), -a / width))
         forms.append((1 / width, -1 / height, -a / width + slab.low / height))
         forms.append((1 / width, Fraction(0), -b / width))
-    rows = np.array([[_rational(v) for v in form] for form in forms], dtype=object)
+    rows = np.array([[to_flint(v) for v in form] for form in forms], dtype=object)
     t, u = (np.array(row, dtype=object) for row in (frame.t, frame.u))
     return rows[:, :1] * t + rows[:, 1:2] * u, rows[:, 2]
-
-
-def _rational(x: Fraction) -> Rational:
-    return fmpq(x.numerator, x.denominator)
 
 
 def _exact(weight: Objects, bias: Objects) -> tuple[RationalMatrix, Objects]:
     rows, columns = np.nonzero(weight != 0)
     values = np.empty(len(rows), dtype=object)
-    values[:] = [Fraction(int(v.p), int(v.q)) for v in weight[rows, columns]]
+    values[:] = [from_flint(v) for v in weight[rows, columns]]
     biases = np.empty(len(bias), dtype=object)
-    biases[:] = [Fraction(int(v.p), int(v.q)) for v in bias]
+    biases[:] = [from_flint(v) for v in bias]
     return RationalMatrix.from_triples(rows, columns, values, (weight.shape[0], weight.shape[1])), biases
 
 
@@ -112,7 +108,7 @@ class _Output:
         chi = _switch(geometry, corners)
         law, other = self._spread(slots.law[None], 1), self._spread(slots.second_law[None], 2)
         change = (law[0] - other[0], law[1] - other[1])
-        lift = [_rational(rounded_up(v)) for v in corners.lifts(chi)]
+        lift = [to_flint(rounded_up(v)) for v in corners.lifts(chi)]
         slot_rows = [self._spread(slots.first, 1), self._spread(slots.second, 2)]
         carried = [(chi.row, chi.bias), (-chi.row, -chi.bias)]
         carried += [(change[0], change[1] + lift[0]), (other[0], other[1] + lift[1])]
@@ -137,7 +133,7 @@ class _Output:
         slots = self.slots
         corners = _Corners(self.geometry, slots)
         law = self._spread(slots.law[None], 1)
-        lift = [_rational(rounded_up(v)) for v in corners.single_lifts()]
+        lift = [to_flint(rounded_up(v)) for v in corners.single_lifts()]
         rows, biases = self._spread(slots.first, 1)
         second = (np.concatenate([rows, law[0]]), np.concatenate([biases, law[1] + lift[0]]))
         n1, gates = len(slots.first), len(slots.gates)
@@ -169,13 +165,13 @@ class _Output:
         slabs = geometry.first if system == 1 else geometry.second
         weight = np.full((len(table), _width(geometry)), _ZERO, dtype=object)
         start = table[:, 0]
-        weight[:, 0] = start[:, 0] * _rational(geometry.unit[0])
-        weight[:, 1] = start[:, 1] * _rational(geometry.unit[1])
+        weight[:, 0] = start[:, 0] * to_flint(geometry.unit[0])
+        weight[:, 1] = start[:, 1] * to_flint(geometry.unit[1])
         for k, slab in enumerate(slabs):
             change = table[:, k + 1] - table[:, k]
             (one, scale), two, three = _lines(geometry, k, system)
-            weight[:, one] = _value(change, slab.end, slab.high) * _rational(scale)
-            weight[:, two] = -change[:, 1] * _rational(slab.high - slab.low)
+            weight[:, one] = _value(change, slab.end, slab.high) * to_flint(scale)
+            weight[:, two] = -change[:, 1] * to_flint(slab.high - slab.low)
             weight[:, three] = -_value(change, slab.begin, slab.low)
         return weight, _value(start, *geometry.origin)
 
@@ -195,7 +191,7 @@ def _lines(geometry: Geometry, k: int, system: int) -> tuple[tuple[int, Fraction
 
 
 def _value(rows: Objects, x: Fraction, y: Fraction) -> Objects:
-    return np.asarray(rows[:, 0] * _rational(x) + rows[:, 1] * _rational(y) + rows[:, 2], dtype=object)
+    return np.asarray(rows[:, 0] * to_flint(x) + rows[:, 1] * to_flint(y) + rows[:, 2], dtype=object)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -339,14 +335,14 @@ def _through(geometry: Geometry, knots: list[tuple[Fraction, Fraction]]) -> _Swi
         place[slab.end] = (_lines(geometry, k, 2)[2], slab)
     slopes = [(v - y) / (u - x) for (x, y), (u, v) in pairwise(knots)]
     row = np.full((1, _width(geometry)), _ZERO, dtype=object)
-    row[0, 0] = _rational(slopes[0] * geometry.unit[0])
+    row[0, 0] = to_flint(slopes[0] * geometry.unit[0])
     for (x, _), before, after in zip(knots[1:-1], slopes[:-1], slopes[1:], strict=True):
         column, slab = place[x]
-        row[0, column] += _rational((after - before) * (slab.end - slab.begin))
+        row[0, column] += to_flint((after - before) * (slab.end - slab.begin))
     x0, y0 = knots[0]
     bias = y0 + slopes[0] * (geometry.origin[0] - x0)
     known = dict(knots)
     first = geometry.intervals[0].begin
     known[first] = bias + slopes[0] * (first - geometry.origin[0])
     ends = np.array([[float(known[i.begin]), float(known[i.end])] for i in geometry.intervals])
-    return _Switch(row, np.array([_rational(bias)], dtype=object), ends)
+    return _Switch(row, np.array([to_flint(bias)], dtype=object), ends)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from flint import fmpq
 from numpy.typing import NDArray
 
 from cpwl.construct.univariate.carry import start_signs
 from cpwl.construct.univariate.cells import Cells, Classes, best_cells
 from cpwl.construct.univariate.slots import Bent, Slots, knots_of, rational, residuals, slots_of
-from cpwl.construct.univariate.weights import as_fractions, bent_weights, second_layer, slot_weights
+from cpwl.construct.univariate.weights import bent_weights, second_layer, slot_weights
+from cpwl.exact.flint import from_flint_array, to_flint
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.function.bends.profile import Profile
 from cpwl.network import Network
@@ -60,7 +60,7 @@ def two_layers(profile: Profile, plan: Cells, classes: Classes) -> Network:
 
 def first_layer(profile: Profile, knots: Objects) -> ExactLayer:
     """Hinges at the knots, one to the left of the first, and pairs for each `rest`."""
-    exact = as_fractions(knots)
+    exact = from_flint_array(knots)
     rows = [*np.outer(np.ones(len(knots), dtype=np.int64).astype(object), profile.direction), -profile.direction]
     bias = [*-exact, exact[0]]
     for form in profile.rest:
@@ -116,12 +116,12 @@ def _range(profile: Profile, own: Bent, knots: Objects) -> Range:
         (profile.high, own.values[0, -1], knots[-1], own.right[0]),
     ):
         if end is not None:
-            values.append(at + outward * abs(fmpq(end.numerator, end.denominator) - knot))
+            values.append(at + outward * abs(to_flint(end) - knot))
         elif outward < 0:
             open_low = True
         elif outward > 0:
             open_high = True
-    return (None if open_low else as_fractions(min(values))), (None if open_high else as_fractions(max(values)))
+    return (None if open_low else from_flint_array(min(values))), (None if open_high else from_flint_array(max(values)))
 
 
 def _output(slots: Slots, ways: list[list[tuple[int, Fraction]]]) -> ExactLayer:

@@ -8,7 +8,6 @@ and 0 where it is -, ``relu(G - X)`` is 0 there and `G` here. So the function is
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -21,6 +20,8 @@ from cpwl.construct.univariate.deep import carried, first_layer, moves
 from cpwl.construct.univariate.slots import Bent, Slots, deal, knots_of, rational, residuals, values_at_knots
 from cpwl.construct.univariate.switch import Switching
 from cpwl.construct.univariate.weights import bent_weights, second_layer, slot_weights
+from cpwl.exact.flint import from_flint, to_flint
+from cpwl.exact.rounding import upwards
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.function.bends.profile import Profile
 from cpwl.network import Network
@@ -101,11 +102,7 @@ def _switch(
 
 def _up(x: fmpq) -> fmpq:
     """A short number that is not smaller."""
-    exact = Fraction(int(x.p), int(x.q))
-    if exact == 0 or abs(exact) > 10**300:
-        return x
-    short = Fraction(math.nextafter(float(exact), math.inf))
-    return fmpq(short.numerator, short.denominator)
+    return to_flint(upwards(from_flint(x)))
 
 
 def _top(profile: Profile, plan: Switching, ways: list[tuple[int, Fraction]]) -> list[ExactLayer]:

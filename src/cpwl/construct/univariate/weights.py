@@ -23,17 +23,17 @@ from scipy.sparse import csr_array
 from cpwl.construct.univariate.cells import Cells
 from cpwl.construct.univariate.slots import Bent, Slots, knots_of, rational
 from cpwl.errors import LimitError
+from cpwl.exact.flint import from_flint_array
 from cpwl.exact.integers import common_denominator, ratio_view
 from cpwl.exact.rational import to_float
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.function.bends.profile import Profile
 from cpwl.network.network import ExactLayer, Layer
 
-__all__ = ["as_fractions", "bent_weights", "second_layer", "slot_weights"]
+__all__ = ["bent_weights", "second_layer", "slot_weights"]
 
 Objects = NDArray[np.object_]
 _BLOCK = 2**16  # bends whose weights are computed at once
-as_fractions = np.frompyfunc(lambda v: Fraction(int(v.p), int(v.q)), 1, 1)
 _fraction = np.frompyfunc(Fraction, 2, 1)
 _numerator = np.frompyfunc(lambda v: int(v.p), 1, 1)
 _denominator = np.frompyfunc(lambda v: int(v.q), 1, 1)
@@ -45,7 +45,7 @@ def bent_weights(functions: Bent, knots: Objects) -> tuple[Objects, Objects]:
     slopes = np.concatenate([steps, functions.right[:, None]], axis=1)
     hinges = np.concatenate([slopes[:, :1], np.diff(slopes, axis=1)], axis=1)
     weights = np.concatenate([hinges, -functions.left[:, None]], axis=1)
-    return as_fractions(weights), as_fractions(functions.values[:, 0])
+    return from_flint_array(weights), from_flint_array(functions.values[:, 0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +83,7 @@ def slot_weights(slots: Slots, profile: Profile, plan: Cells, start: NDArray[np.
     assert cell[0] == 0
     which = np.maximum(slots.which[:, 0], 0)
     slope = slope_sign[:, 0].astype(object) * slots.sizes(profile, 0)
-    bias = as_fractions(slope * (fmpq(*profile.places[knots[0]]) - rational(*profile.places[which].T)))
+    bias = from_flint_array(slope * (fmpq(*profile.places[knots[0]]) - rational(*profile.places[which].T)))
     return SlotWeights(slots, profile, plan, slope_sign, view, filled, np.asarray(bias, dtype=object))
 
 

@@ -12,7 +12,7 @@ from cpwl.exact.integers import primitive
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.twins import row_twins
 from cpwl.function.lineality import divided
-from cpwl.function.parts import Mesh
+from cpwl.function.mesh import shared_facets
 from cpwl.geometry.facets import Hyperplanes, facets_of, hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra
 from cpwl.geometry.probe import Probe
@@ -40,24 +40,21 @@ def neighbours(p: CPWL) -> Neighbours:
     >>> found.one, found.two, found.row
     (array([0]), array([1]), array([[1, 0]], dtype=object))
     """
-    pairs = None if p.mesh is None else _mesh_neighbours(p.mesh)
-    if pairs is None:
+    if p.known is not None and p.known.neighbours is not None:
+        return _known_neighbours(p, p.known.neighbours)
+    if p.mesh is None:
         return _facet_neighbours(p)
-    one, two = pairs
-    size = p.dim + 1
+    facets, size = shared_facets(p.mesh.simplices), p.dim + 1
+    again = np.delete(np.arange(len(facets.order)), facets.first)  # facets that another simplex had before
+    one, two = facets.order[again - 1], facets.order[again]
     return Neighbours(one // size, two // size, p.polyhedra.integer()[one])
 
 
-def _mesh_neighbours(mesh: Mesh) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Facets (numbered simplex by simplex) that have the same corners; None if one is inside another's."""
-    corner = mesh.simplices
-    q, size = corner.shape
-    facets = np.sort(np.stack([np.delete(corner, i, axis=1) for i in range(size)], axis=1), axis=2)
-    flat = facets.reshape(q * size, size - 1)
-    order = np.lexsort(flat.T[::-1])
-    same = (flat[order][1:] == flat[order][:-1]).all(axis=1)
-    place = np.flatnonzero(same)
-    return order[place], order[place + 1]
+def _known_neighbours(p: CPWL, pairs: NDArray[np.int64]) -> Neighbours:
+    """What the maker of the function knows; convex pieces share one facet at most, so each pair counts once."""
+    first = np.unique(np.sort(pairs[:, :2], axis=1), axis=0, return_index=True)[1]
+    one, two, row = pairs[np.sort(first)].T
+    return Neighbours(one, two, primitive(p.polyhedra.integer()[row]))
 
 
 def _facet_neighbours(p: CPWL) -> Neighbours:

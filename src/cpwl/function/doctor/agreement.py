@@ -52,11 +52,16 @@ class Agreement:
         return bool((np.abs(rest) @ np.append(np.full(self.p.dim, self.reach), 1.0) <= self.slack).all())
 
     def largest(self, i: int, j: int, where: Polyhedron, seen: NDArray[Any], probe: Probe) -> tuple[Any, NDArray[Any]]:
-        """How far the two laws are apart on a set, and where; at the point `seen` if that has no bound."""
+        """How far the two laws are apart on a set, and where; if that has no bound, at the point `seen`.
+
+        For exact data somewhat further out, so that laws that agree there but not everywhere are told apart.
+        """
         best, place = self.gap(i, j, seen), np.asarray(seen)
         for law in self.difference(i, j):
             for side in (law, -law):
                 value, point = probe.maximum(where, side[:-1])
+                if value == np.inf and self.exact:
+                    value, point = 0, fraction_array(seen) + fraction_array(point)  # the point is a ray
                 if np.isfinite(float(value)) and self.gap(i, j, point) > best:
                     best, place = self.gap(i, j, point), point
         return best, place

@@ -21,6 +21,7 @@ from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.doctor.piece_notes import piece_notes
 from cpwl.function.doctor.report import Finding, Report, point_text
 from cpwl.function.doctor.twins import is_sound_by_twins
+from cpwl.function.flags.consistency import is_sound_by_flags
 from cpwl.function.lineality import Divided, divided
 
 if TYPE_CHECKING:
@@ -34,17 +35,21 @@ def examine(p: CPWL, *, notes: bool = True) -> Report:
 
     A triangulated table whose simplices meet face to face is examined by its corners alone, in arrays. Anything
     else is examined facet by facet with linear programs, in as many dimensions as the function depends on; on a
-    line, and where whole hyperplanes cut the space, the rows themselves may prove that nothing is wrong.
+    line, and where whole hyperplanes cut the space, the rows themselves may prove that nothing is wrong, and in
+    up to five dimensions flags do (`cpwl.function.flags`).
     """
+    complete = p.known is not None and p.known.complete
+    if complete and not notes:
+        return Report.of([])
     if p.mesh is not None:
         findings = examine_mesh(p)
         if findings is not None:
             return Report.of(findings + (mesh_notes(p) if notes else []))
     small = divided(p)
-    if not notes and (is_sound_on_line(small.function) or is_sound_by_twins(small.function)):
+    if not notes and _is_sound(small.function):
         return Report.of([])
     doctor = PieceDoctor(small.function)
-    findings = doctor.findings()
+    findings = doctor.look_only() if complete else doctor.findings()
     if notes and doctor.solid:
         findings = findings + piece_notes(doctor)
     if not small.is_whole:
@@ -58,15 +63,24 @@ def examine(p: CPWL, *, notes: bool = True) -> Report:
 
 
 def first_error(p: CPWL) -> Finding | None:
-    """Something that is wrong with `p`, not the worst but the first to be found; None if nothing is wrong."""
+    """Something that is wrong with `p`, not the worst but the first to be found; None if nothing is wrong.
+
+    A function whose maker has proved it complete is not examined again.
+    """
+    if p.known is not None and p.known.complete:
+        return None
     if p.mesh is not None:
         findings = examine_mesh(p)
         if findings is not None:
             return findings[0] if findings else None
     small = divided(p)
-    sound = is_sound_on_line(small.function) or is_sound_by_twins(small.function)
-    error = None if sound else PieceDoctor(small.function).first_error()
+    error = None if _is_sound(small.function) else PieceDoctor(small.function).first_error()
     return error if error is None or small.is_whole else _lifted(error, small)
+
+
+def _is_sound(p: CPWL) -> bool:
+    """Whether one of the proofs without linear programs applies."""
+    return is_sound_on_line(p) or is_sound_by_twins(p) or is_sound_by_flags(p)
 
 
 def _lifted(finding: Finding, small: Divided) -> Finding:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from cpwl.exact.integers import sign
 from cpwl.function.doctor.notes import note_on_laws, note_on_planes, note_on_slivers, notes_on_scale
 from cpwl.function.doctor.report import Finding, point_text
+from cpwl.function.mesh import shared_facets
 
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
@@ -30,22 +31,14 @@ def examine_mesh(p: CPWL) -> list[Finding] | None:
     jump = _doubled_corner(p, corner)
     if jump is not None:
         return [jump]
-    q, size = corner.shape
-    facets = np.sort(np.stack([np.delete(corner, i, axis=1) for i in range(size)], axis=1), axis=2)
-    flat = facets.reshape(q * size, size - 1)
-    order = np.lexsort(flat.T[::-1])
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (flat[order][1:] != flat[order][:-1]).any(axis=1)
-    first = np.flatnonzero(new)
-    count = np.diff(np.append(first, len(order)))
-    if (count > 2).any():
+    facets = shared_facets(corner)
+    if (facets.count > 2).any():
         return None
     rows = p.polyhedra.integer()
-    pair = first[count == 2]
-    if not _on_opposite_sides(rows, mesh.corners, mesh.simplices, order[pair], order[pair + 1]):
+    if not _on_opposite_sides(rows, mesh.corners, mesh.simplices, *facets.pairs()):
         return None
     used = np.unique(mesh.simplices)
-    if not _supporting(p, rows, order[first[count == 1]], used):
+    if not _supporting(p, rows, facets.alone(), used):
         return None
     return _covered_once(p, rows)
 

@@ -46,25 +46,47 @@ class PieceDoctor:
 
     def findings(self) -> list[Finding]:
         """Everything that is wrong, in the order of the examination."""
-        self.inside = [self.probe.interior(body) for body in self.polyhedra]
+        self.inside = self._inner_points()
         self.solid = [i for i, x in enumerate(self.inside) if x is not None]
         for i in sorted(set(range(self.p.num_pieces)) - set(self.solid)):
             self._flat(i)
         if not self.solid:
             self._add("gap", "there is nothing: no piece has an interior.", (), None, 0.0)
             return self.found
-        centers = np.array([np.asarray(x, dtype=np.float64) for x in self.inside if x is not None])
-        self.agreement = Agreement(self.p, self.polyhedra, float(np.abs(centers).max(initial=0.0)) + self.probe.unit)
+        centers = self._centers()
         self._boxes()
         self._overlaps_at_centers(centers)
         on_plane: dict[int, list[Facet]] = defaultdict(list)
-        for i in self.solid:
-            self.facets[i] = facets_of(self.polyhedra, self.planes, i, self.probe)
-            for facet in self.facets[i]:
+        self._find_facets()
+        for facets in self.facets.values():
+            for facet in facets:
                 on_plane[int(self.planes.number[facet.row])].append(facet)
         outer = [facet for group in on_plane.values() for facet in self._examine_plane(group)]
         self._examine_boundary(outer)
         return self.found
+
+    def look_only(self) -> list[Finding]:
+        """Finds what notes are about, of a function that was proved complete: nothing is wrong with it."""
+        self.inside = self._inner_points()
+        self.solid = list(range(self.p.num_pieces))
+        self._centers()
+        self._find_facets()
+        return self.found
+
+    def _inner_points(self) -> list[NDArray[Any] | None]:
+        """A point inside each piece, None for one without interior; what the maker knows is taken."""
+        known = self.p.known
+        if known is not None and known.inner is not None and (known.inner.dtype == object or not self.exact):
+            return list(known.inner)
+        return [self.probe.interior(body) for body in self.polyhedra]
+
+    def _centers(self) -> NDArray[np.float64]:
+        centers = np.array([np.asarray(x, dtype=np.float64) for x in self.inside if x is not None])
+        self.agreement = Agreement(self.p, self.polyhedra, float(np.abs(centers).max(initial=0.0)) + self.probe.unit)
+        return centers
+
+    def _find_facets(self) -> None:
+        self.facets = {i: facets_of(self.polyhedra, self.planes, i, self.probe) for i in self.solid}
 
     def first_error(self) -> Finding | None:
         """The first error that the examination comes to."""

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from cpwl.function.mesh import shared_facets
 from cpwl.function.parts import Mesh
 from cpwl.geometry.facet_cover import FacetCover
 from cpwl.geometry.facets import Facet, Hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra
 from cpwl.geometry.probe import Probe
 
-__all__ = ["Contacts", "Key", "facets_of_simplex"]
+__all__ = ["Contacts", "Key", "facets_by_rays", "facets_of_simplex", "twins_in_mesh"]
 
 Key = tuple[int, int]
 """A hyperplane and the side of it that a row allows."""
@@ -25,9 +27,10 @@ Key = tuple[int, int]
 class Contacts:
     """Contacts between pieces with one label: each facet's neighbours, and whether they cover all of it.
 
-    `facets` has those of every piece that counts. For exact data the stack must carry its integers. Facets of a
-    mesh that have the same corners touch without a question; everything else is asked of linear programs, though
-    only where hyperplane and label are the same.
+    `facets` has those of every piece that counts. For exact data the stack must carry its integers. `twins` has for
+    rows the piece with the same facet on the other side, as `twins_in_mesh` or the maker of the function knows it: they
+    touch without a question. Everything else is asked of linear programs, though only where hyperplane and label are
+    the same; not even that if `all_known`.
     """
 
     def __init__(
@@ -37,8 +40,11 @@ class Contacts:
         label: NDArray[np.int64],
         facets: dict[int, list[Facet]],
         probe: Probe,
-        mesh: Mesh | None = None,
+        twins: dict[int, int] | None = None,
+        *,
+        all_known: bool = False,
     ) -> None:
+        self.all_known = all_known
         self.cover = FacetCover(polyhedra, planes, probe)
         self.probe = probe
         self.facets: dict[int, dict[Key, Facet]] = {
@@ -52,10 +58,9 @@ class Contacts:
         for i, own in self.facets.items():
             for h, s in own:
                 place[h, int(label[i])][s].append(i)
-        twins = {} if mesh is None else _twins(mesh)
         for (h, _), sides in sorted(place.items()):
             if sides[1] and sides[-1]:
-                self._meet(h, sides[1], sides[-1], twins)
+                self._meet(h, sides[1], sides[-1], twins or {})
                 self.edges.append([(i, j) for i in sides[1] for j in sorted(self.neighbours.get((i, (h, 1)), ()))])
 
     def regions(self) -> list[list[int]]:
@@ -87,7 +92,7 @@ class Contacts:
             else:
                 left.append(i)
         right = [j for j in two if (j, (h, -1)) not in self._whole]
-        if left and right:
+        if left and right and not self.all_known:
             sure = self._holding(h, left, right, 1) | self._holding(h, right, left, -1).T
             for a, i in enumerate(left):
                 for b, j in enumerate(right):
@@ -128,15 +133,22 @@ def facets_of_simplex(mesh: Mesh, i: int) -> list[Facet]:
     return [Facet(i, i * size + k, middle[k]) for k in range(size)]
 
 
-def _twins(mesh: Mesh) -> dict[int, int]:
+def facets_by_rays(polyhedra: Polyhedra, i: int, inner: NDArray[Any]) -> list[Facet]:
+    """All rows as facets, where each is known to be one; the points are of the polyhedron, where a ray along the normal
+    from the point inside leaves it, and need not be on that facet.
+    """
+    rows = slice(int(polyhedra.start[i]), int(polyhedra.start[i + 1]))
+    A, b, x = polyhedra.A[rows], polyhedra.b[rows], np.asarray(inner, dtype=np.float64)
+    speed, room = A @ A.T, np.maximum(b - A @ x, 0.0)
+    with np.errstate(all="ignore"):
+        length = np.where(speed > 0, room[:, None] / speed, np.inf).min(axis=0, initial=np.inf)
+    points = x + np.where(np.isfinite(length), length, 0.0)[:, None] * A
+    return [Facet(i, r, point) for r, point in zip(range(rows.start, rows.stop), points, strict=True)]
+
+
+def twins_in_mesh(mesh: Mesh) -> dict[int, int]:
     """For each row of a mesh's simplices the simplex with the same facet, if there is exactly one."""
     size = mesh.simplices.shape[1]
-    facets = np.stack([np.delete(mesh.simplices, k, axis=1) for k in range(size)], axis=1).reshape(-1, size - 1)
-    facets = np.sort(facets, axis=1)
-    order = np.lexsort(facets.T[::-1])
-    same = (facets[order][1:] == facets[order][:-1]).all(axis=1)
-    alone = np.concatenate([[True], ~same, [True]])
-    first = np.flatnonzero(alone[:-2] & ~alone[1:-1] & alone[2:]) if len(same) else np.zeros(0, dtype=np.int64)
-    one, two = order[first], order[first + 1]
+    one, two = shared_facets(mesh.simplices).pairs()
     pairs: Iterable[tuple[int, int]] = zip(one.tolist(), two.tolist(), strict=True)
     return {row: other // size for a, b in pairs for row, other in ((a, b), (b, a))}

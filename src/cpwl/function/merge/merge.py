@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.function.components import label_maps
 from cpwl.function.lineality import divided
-from cpwl.function.merge.contacts import Contacts, facets_of_simplex
+from cpwl.function.merge.contacts import Contacts, facets_by_rays, facets_of_simplex, twins_in_mesh
 from cpwl.function.merge.convex_union import Body, Group, Merger
 from cpwl.function.parts import Mesh, Parts
 from cpwl.geometry.facets import Facet, Hyperplanes, facets_of, hyperplanes, redundant_rows
@@ -37,14 +37,17 @@ def merge(p: CPWL) -> CPWL:
     small = divided(p).function
     polyhedra = replace(small.polyhedra, exact=small.polyhedra.integer()) if p.tol == 0 else small.polyhedra
     planes, probe, label = hyperplanes(polyhedra, p.tol), Probe(p.tol, polyhedra.unit()), label_maps(p.component)
+    known = _known_contacts(small)
     facets: dict[int, list[Facet]] = {}
     # A loop over pieces: each takes linear programs of its own, unless it is a simplex.
     for i in _with_neighbours(polyhedra.owner, planes.number, planes.side, label):
         if p.mesh is not None:
             facets[i] = facets_of_simplex(p.mesh, i)
+        elif known is not None:
+            facets[i] = facets_by_rays(polyhedra, i, known[0][i])
         elif probe.interior(polyhedra[i]) is not None:
             facets[i] = facets_of(polyhedra, planes, i, probe)
-    groups = plan_merge(polyhedra, planes, label, facets, probe, p.mesh)
+    groups = plan_merge(polyhedra, planes, label, facets, probe, p.mesh, None if known is None else known[1])
     return _merged(p, groups) if groups else p
 
 
@@ -55,16 +58,21 @@ def plan_merge(
     facets: dict[int, list[Facet]],
     probe: Probe,
     mesh: Mesh | None = None,
+    twins: dict[int, int] | None = None,
 ) -> list[Group]:
     """The groups of two and more pieces that become one, by their first members.
 
     `label` is equal where the law is; `facets` has those of every piece that may be merged. For exact data the stack
-    must carry its integers.
+    must carry its integers. `twins`, if given, has the piece beyond each facet that is not of the boundary.
     """
     every = np.array([(f.piece, f.row) for own in facets.values() for f in own], dtype=np.int64).reshape(-1, 2)
     owner, row = every.T
     near = _with_neighbours(owner, planes.number[row], planes.side[row], label)
-    contacts = Contacts(polyhedra, planes, label, {i: facets[i] for i in near}, probe, mesh)
+    all_known = twins is not None
+    if twins is None:
+        twins = {} if mesh is None else twins_in_mesh(mesh)
+    own = {i: facets[i] for i in near}
+    contacts = Contacts(polyhedra, planes, label, own, probe, twins, all_known=all_known)
     bodies = {}
     for i in near:
         loose = frozenset[int]()
@@ -74,6 +82,22 @@ def plan_merge(
             loose = frozenset(rows) - redundant - {f.row for f in facets[i]}
         bodies[i] = Body((i,), contacts.facets[i], loose, None if mesh is None else mesh.simplices[i])
     return Merger(polyhedra, planes, contacts, bodies, probe, mesh).run()
+
+
+def _known_contacts(p: CPWL) -> tuple[NDArray[Any], dict[int, int]] | None:
+    """A point inside each piece, and the piece beyond each row, if the maker of the function knows both."""
+    known = p.known
+    if known is None or known.inner is None or known.neighbours is None:
+        return None
+    one, two, row = known.neighbours.T
+    twins = dict(zip(row.tolist(), two.tolist(), strict=True))
+    planes = hyperplanes(p.polyhedra, p.tol)
+    # Each pair may be there in one sense only: the row of the other piece is the one on the same hyperplane.
+    rows: dict[tuple[int, int], int] = {}
+    for r, key in enumerate(zip(p.polyhedra.owner.tolist(), planes.number.tolist(), strict=True)):
+        rows.setdefault(key, r)
+    back = ((rows.get((j, int(planes.number[r]))), i) for i, j, r in zip(one.tolist(), two.tolist(), row, strict=True))
+    return known.inner, twins | {r: i for r, i in back if r is not None and r not in twins}
 
 
 def _with_neighbours(
@@ -98,4 +122,5 @@ def _merged(p: CPWL, groups: list[Group]) -> CPWL:
     exact = None if p.polyhedra.exact is None else p.polyhedra.exact[chosen]
     polyhedra = Polyhedra(p.polyhedra.A[chosen], p.polyhedra.b[chosen], first, exact)
     laws = p.laws.take(np.array(list(rows), dtype=np.int64))
-    return type(p).from_parts(Parts(polyhedra, laws, p.domain, p.tol))
+    known = None if p.known is None else replace(p.known.take(np.array(list(rows))), complete=p.known.complete)
+    return type(p).from_parts(Parts(polyhedra, laws, p.domain, p.tol, known=known))

@@ -15,30 +15,17 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
+from cpwl.construct.blocks.rational import Rational
 from cpwl.construct.gates.space.order import Circuit
-from cpwl.construct.gates.space.terms import ZERO, Gate, Plane, Rational, Terms
+from cpwl.construct.gates.space.terms import ZERO, Gate, Plane, Terms
+from cpwl.exact.rounding import outwards
 
-__all__ = ["Domain", "Slopes", "multiplier", "outwards"]
+__all__ = ["Domain", "Slopes", "multiplier"]
 
 _MARGIN = 2.0**-42  # relative; sums here have far fewer than 2^8 roundings in a row
-_BITS = 16
 _FINE = 44
 _ROUNDS = 12
 _COARSE = 20
-
-
-def outwards(value: Rational, bits: int = _BITS) -> Rational:
-    """The next number away from zero with few binary digits.
-
-    >>> outwards(fmpq(1, 3), 4), outwards(fmpq(-37), 3)
-    (11/32, -40)
-    """
-    top, bottom = abs(int(value.p)), int(value.q)
-    shift = bits - (top.bit_length() - bottom.bit_length())
-    scaled, below = (top << shift, bottom) if shift >= 0 else (top, bottom << -shift)
-    whole = -(-scaled // below)
-    result = fmpq(whole, 1 << shift) if shift >= 0 else fmpq(whole << -shift)
-    return result if value >= 0 else -result
 
 
 def multiplier(low: Rational, high: Rational) -> tuple[int, Rational]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -11,8 +10,9 @@ from flint import fmpq
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from cpwl.construct.blocks.rational import Rational
 from cpwl.construct.gates.space.first_layer import Row
-from cpwl.construct.gates.space.terms import Rational
+from cpwl.exact.flint import from_flint
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network import Network, Sizes
 
@@ -73,9 +73,9 @@ def network_of(chain: Chain, inputs: int) -> Network:
     for rows in chain:
         start, columns = _places(rows)
         owner = np.repeat(np.arange(len(rows)), np.diff(start))
-        values = np.array([_fraction(v) for v in _entries(rows)], dtype=object)
+        values = np.array([from_flint(v) for v in _entries(rows)], dtype=object)
         weight = RationalMatrix.from_triples(owner, columns, values, (len(rows), width))
-        layers.append((weight, np.array([_fraction(row.bias) for row in rows], dtype=object)))
+        layers.append((weight, np.array([from_flint(row.bias) for row in rows], dtype=object)))
         width = len(rows)
     return Network(layers)
 
@@ -98,7 +98,3 @@ def _exponent(values: Iterable[Rational]) -> int:
 @cache
 def _power(e: int) -> Rational:
     return fmpq(1 << e) if e >= 0 else fmpq(1, 1 << -e)
-
-
-def _fraction(value: Rational) -> Fraction:
-    return Fraction(int(value.p), int(value.q))

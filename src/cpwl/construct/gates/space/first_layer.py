@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from flint import fmpq, fmpq_mat, fmpz_mat
 
-from cpwl.construct.gates.space.bounds import Domain, outwards
+from cpwl.construct.blocks.rational import Rational
+from cpwl.construct.gates.space.bounds import Domain
 from cpwl.construct.gates.space.order import Circuit
-from cpwl.construct.gates.space.terms import Rational, Terms
+from cpwl.construct.gates.space.terms import Terms
+from cpwl.exact.rounding import outwards
 
 __all__ = ["Row", "bounded_first_layer", "unbounded_first_layer"]
 

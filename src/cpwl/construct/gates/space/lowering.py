@@ -14,13 +14,15 @@ from dataclasses import dataclass, field
 
 from flint import fmpq
 
+from cpwl.construct.blocks.rational import Rational
 from cpwl.construct.gates.space import bounds as gate_bounds
-from cpwl.construct.gates.space.bounds import Domain, Slopes, outwards
+from cpwl.construct.gates.space.bounds import Domain, Slopes
 from cpwl.construct.gates.space.chain import Chain
 from cpwl.construct.gates.space.first_layer import Row, bounded_first_layer, unbounded_first_layer
 from cpwl.construct.gates.space.order import Circuit
 from cpwl.construct.gates.space.rank import independent, vector
-from cpwl.construct.gates.space.terms import ZERO, Rational, Terms
+from cpwl.construct.gates.space.terms import ZERO, Terms
+from cpwl.exact.rounding import outwards
 
 __all__ = ["lower"]
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
+from cpwl.construct.blocks.rational import Rational
 from cpwl.construct.gates.space.sharing import Shared
-from cpwl.construct.gates.space.terms import Gate, Plane, Planes, Rational, Terms, dot
+from cpwl.construct.gates.space.terms import Gate, Plane, Planes, Terms, dot
 from cpwl.errors import InternalError
 
 __all__ = ["Circuit", "settle"]

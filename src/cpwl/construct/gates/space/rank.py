@@ -12,8 +12,9 @@ from typing import TypeVar
 
 from flint import fmpq
 
+from cpwl.construct.blocks.rational import Rational
 from cpwl.construct.gates.space.order import Circuit
-from cpwl.construct.gates.space.terms import Gate, Rational, Terms
+from cpwl.construct.gates.space.terms import Gate, Terms
 
 __all__ = ["independent", "reduce_rank", "vector"]
 

@@ -1,0 +1,1 @@
+"""Exact consistency of pieces by cancellation of flags."""
