@@ -46,6 +46,14 @@ class Subdivision:
     def cells(self) -> int:
         return len(self.signs)
 
+    @property
+    def complete(self) -> bool:
+        """No cell was left out, facets of one cell are in the boundary of the domain, and faces add up as in a ball."""
+        if not self.whole or self.lattice.dim == 0:
+            return self.whole
+        alone = self.lattice.forms[-2][self.lattice.cells_of_facets() == 1, 0]
+        return bool((self.forms.decode(alone)[0] == 0).all()) and self.lattice.euler() == 1
+
 
 def essential_rows(rows: NDArray[np.float64], exact: Callable[[], NDArray[np.object_]]) -> tuple[list[int], list[int]]:
     """Rows that are independent and as many as there can be, early ones first, and coordinates on which they stay so.
