@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 
 import numpy as np
@@ -23,8 +23,6 @@ from cpwl.exact.sparse import RationalMatrix
 from cpwl.network.network import Network
 
 __all__ = ["base_of", "best_axis", "lower"]
-
-Triples = tuple[list[int], list[int], list[Fraction]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,30 +102,30 @@ def _places(grid: KuhnGrid, order: tuple[int, ...]) -> list[_Layer]:
     n = len(order)
     if all(is_even(axis) for axis in grid.axes):
         scale = [1 / (grid.axes[i][1] - grid.axes[i][0]) for i in order]
-        bias = np.array([-grid.axes[i][0] * s for i, s in zip(order, scale, strict=True)], dtype=object)
-        return [(RationalMatrix.from_triples(range(n), order, np.array(scale, dtype=object), (n, n)), bias)]
-    rows: Triples = ([], [], [])
-    back: Triples = ([], [], [])
-    bias, start = [], []
+        shift = np.array([-grid.axes[i][0] * s for i, s in zip(order, scale, strict=True)], dtype=object)
+        return [(RationalMatrix.from_triples(range(n), order, np.array(scale, dtype=object), (n, n)), shift)]
+    front: list[list[Fraction]] = []
+    bias: list[Fraction] = []
+    number: list[tuple[int, Fraction]] = []
     for k, i in enumerate(order):
         axis = grid.axes[i]
         sense = 1 if axis[1] > axis[0] else -1
-        slopes = [Fraction(0), *(1 / abs(d) for d in np.diff(axis))]
-        for j, change in enumerate(np.diff(np.array(slopes, dtype=object))):
-            if change:
-                _add(back, k, len(bias), change)
-                _add(rows, len(bias), i, Fraction(sense))
-                bias.append(-sense * axis[j])
-        start.append(Fraction(0))
-    width = len(bias)
-    front = RationalMatrix.from_triples(*rows[:2], np.array(rows[2], dtype=object), (width, n))
-    number = RationalMatrix.from_triples(*back[:2], np.array(back[2], dtype=object), (n, width))
-    return [(front, np.array(bias, dtype=object)), (number, np.array(start, dtype=object))]
+        slopes = [Fraction(0), *(1 / abs(b - a) for a, b in pairwise(axis))]
+        for place, (before, after) in zip(axis, pairwise(slopes), strict=False):
+            if after != before:
+                front.append([Fraction(sense * (c == i)) for c in range(n)])
+                bias.append(-sense * place)
+                number.append((k, after - before))
+    back = _matrix([(k, j, change) for j, (k, change) in enumerate(number)], (n, len(bias)))
+    return [
+        (RationalMatrix.from_dense(front), np.array(bias, dtype=object)),
+        (back, np.full(n, Fraction(0), dtype=object)),
+    ]
 
 
-def _add(triples: Triples, row: int, column: int, value: Fraction) -> None:
-    for listed, item in zip(triples, (row, column, value), strict=True):
-        listed.append(item)  # type: ignore[arg-type]
+def _matrix(triples: list[tuple[int, int, Fraction]], shape: tuple[int, int]) -> RationalMatrix:
+    rows, columns, values = zip(*triples, strict=True) if triples else ((), (), ())
+    return RationalMatrix.from_triples(rows, columns, np.array(values, dtype=object), shape)
 
 
 def _hinges(places: _Layer, steps: tuple[int, ...]) -> _Layer:
@@ -194,9 +192,9 @@ def _read(
 
 def _changes(slopes: NDArray[np.object_], below: int) -> NDArray[np.object_]:
     """The weights of the hinges of one `w`: those above the middle, then those below it."""
-    up = np.diff(slopes[below:], prepend=Fraction(0))
-    down = np.diff(slopes[:below], append=Fraction(0))
-    return np.concatenate([up, down])
+    zero = np.zeros(1, dtype=np.int64).astype(object)
+    above, under = np.concatenate([zero, slopes[below:]]), np.concatenate([slopes[:below], zero])
+    return np.concatenate([above[1:] - above[:-1], under[1:] - under[:-1]])
 
 
 def _integral(height: NDArray[np.object_], end: int) -> Fraction:
@@ -213,12 +211,11 @@ def _later_layers(columns: list[_Column], depth: int, outputs: int) -> Iterator[
     width = sum(len(column.layers[0]) for column in columns)
     carried: dict[int, int] = {}
     for level in range(1, depth):
-        triples: Triples = ([], [], [])
+        triples: list[tuple[int, int, Fraction]] = []
         bias: list[Fraction] = []
         for column, start in zip(columns, place, strict=True):
             for row in column.layers[level] if level < len(column.layers) else ():
-                for _, i, factor in row.terms:
-                    _add(triples, len(bias), start + i, Fraction(factor))
+                triples += [(len(bias), start + i, Fraction(factor)) for _, i, factor in row.terms]
                 bias.append(Fraction(row.clamp * max(column.height)))
         carries: dict[int, int] = {}
         for output in range(outputs):
@@ -226,14 +223,9 @@ def _later_layers(columns: list[_Column], depth: int, outputs: int) -> Iterator[
             before = [carried[output]] if output in carried else []
             if done or before:
                 carries[output] = len(bias)
-                for source in (*done, *before):
-                    _add(triples, len(bias), source, Fraction(1))
+                triples += [(len(bias), source, Fraction(1)) for source in (*done, *before)]
                 bias.append(Fraction(0))
-        shape = (len(bias), width)
-        yield (
-            RationalMatrix.from_triples(*triples[:2], np.array(triples[2], dtype=object), shape),
-            np.array(bias, dtype=object),
-        )
+        yield _matrix(triples, (len(bias), width)), np.array(bias, dtype=object)
         place = _numbering([len(c.layers[level]) if level < len(c.layers) else 0 for c in columns])
         carried, width = carries, len(bias)
 

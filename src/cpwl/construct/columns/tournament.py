@@ -28,7 +28,7 @@ Expression = dict[tuple[str, int], int]
 class Row:
     """A neuron: coefficients of what it reads, and how often `K` is added.
 
-    In the first layer it reads ``("A", c)`` and ``("B", c)``, later ``("", i)``, neuron `i` of the column's layer below.
+    In the first layer it reads ``("A", c)`` and ``("B", c)``, later ``("", i)``: neuron `i` of the layer below.
     """
 
     terms: tuple[tuple[str, int, int], ...]
@@ -36,9 +36,9 @@ class Row:
 
 
 def contenders(foot: Sequence[int], steps: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Which `t` may be the largest, and which the least, on the column over `foot`: ``t_0 = 0``, ``t_c = x_c - foot_c``.
+    """Which `t` may be the largest, and which the least, on the column over `foot`.
 
-    On the rim of the grid the sign of some `t` is known.
+    ``t_0 = 0`` and ``t_c = x_c - foot_c``: on the rim of the grid the sign of some `t` is known.
 
     >>> contenders([1, 0], [2, 2]), contenders([0, 2], [2, 2])
     (((1, 2), (0, 1)), ((1,), (2,)))
