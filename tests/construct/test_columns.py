@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 
 from cpwl import CPWL, ConstructionError, compile
-from cpwl.construct.columns.grid import kuhn_grid
 from cpwl.construct.columns.lowering import best_axis
 from cpwl.construct.columns.tournament import column_layers, contenders
 from cpwl.exact.rational import fraction_array
+from cpwl.function.kuhn import kuhn_grid
 
 STEPS = [(1,), (4,), (1, 1), (3, 2), (2, 5), (1, 3, 2), (3, 3, 3), (2, 1, 2, 2), (1, 2, 1, 1, 2)]
 

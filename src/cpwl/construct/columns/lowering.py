@@ -17,9 +17,9 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.construct.columns.grid import KuhnGrid, is_even
 from cpwl.construct.columns.tournament import Row, column_layers, contenders
 from cpwl.exact.sparse import RationalMatrix
+from cpwl.function.kuhn import KuhnGrid, is_even
 from cpwl.network.network import Network
 
 __all__ = ["base_of", "best_axis", "lower"]
@@ -65,11 +65,11 @@ def base_of(values: NDArray[np.object_]) -> Fraction:
 def lower(grid: KuhnGrid) -> Network:
     """The network of a grid.
 
-    >>> from cpwl.construct.columns.grid import kuhn_grid
+    >>> from cpwl.function.kuhn import kuhn_grid
     >>> from cpwl.function import CPWL
     >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[1, 0, 2], [0, 3, 0], [1, 0, 1]])
     >>> lower(kuhn_grid(p.mesh))
-    Network(2 -> 10 -> 4 -> 2 -> 1)
+    Network(2 -> 6 -> 4 -> 2 -> 1)
     """
     h = best_axis(grid.steps)
     order = (*(i for i in range(len(grid.steps)) if i != h), h)

@@ -14,10 +14,10 @@ integral over `I`, and where `I` is reversed all are 0 and the difference is neg
 from __future__ import annotations
 
 from cpwl.construct.analysis import Analysis
-from cpwl.construct.columns.grid import kuhn_grid
 from cpwl.construct.columns.lowering import lower
 from cpwl.construct.plan import Plan
 from cpwl.errors import ConstructionError
+from cpwl.function.kuhn import kuhn_grid
 
 __all__ = ["plan"]
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cpwl.errors import ConstructionError
 from cpwl.function.parts import Mesh
 
-__all__ = ["KuhnGrid", "kuhn_grid"]
+__all__ = ["KuhnGrid", "is_even", "kuhn_grid"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
