@@ -112,7 +112,7 @@ def test_columns_at_the_base_cost_nothing():
     """A table that is 0 but for one point needs the column of that point only."""
     values = np.zeros((5, 5, 5), dtype=int)
     values[2, 2, 2] = 1
-    assert columns(CPWL.from_grid([range(5)] * 3, values)).sizes.neurons == 4 + 8 + 8 + 9
+    assert columns(CPWL.from_grid([range(5)] * 3, values)).sizes.neurons == 4 + 12 + 12 + 9
 
 
 @pytest.mark.parametrize(("n", "m", "reach"), [(2, 8, 60), (3, 4, 251), (3, 8, 775), (4, 3, 733)])

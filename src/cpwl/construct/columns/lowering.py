@@ -1,9 +1,10 @@
 """From a Kuhn grid to the layers of a plain network, all numbers exact.
 
 With ``u_i`` the number of a place on axis `i` (affine if the axis is even, else one layer more) and `h` the axis that
-is summed along, the hinges are ``s(w_c - j)`` above the middle of ``w_0 = u_h``, ``w_c = u_h - u_c``, and
-``s(j - w_c)`` below it, for whole numbers `j`: terms are small near the middle. Every ``S(w_c + k)`` of every column is
-a sum of them: its slope between `j` and ``j + 1`` is a value of the column.
+is summed along, the hinges are ``s(w_c - j)`` and ``s(j - w_c)`` for ``w_0 = u_h``, ``w_c = u_h - u_c`` and whole
+numbers `j`. Every ``S(w_c + k)`` of every column is a sum of them: its slope between `j` and ``j + 1`` is one of the
+column's values. Hinges that open upwards are taken above the column's middle, and those that open downwards below it,
+so that terms are small; in the plane, where hinges are as many as columns, all columns have one middle.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from cpwl.exact.sparse import RationalMatrix
 from cpwl.function.kuhn import KuhnGrid, is_even
 from cpwl.network.network import Network
 
-__all__ = ["base_of", "best_axis", "lower"]
+__all__ = ["best_axis", "hinge_list", "lower"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,13 +47,13 @@ def best_axis(steps: tuple[int, ...]) -> int:
 
 def _count(steps: tuple[int, ...], h: int) -> int:
     rest = steps[:h] + steps[h + 1 :]
-    hinges = steps[h] + sum(steps[h] + m for m in rest)
+    hinges = len(hinge_list((*rest, steps[h])))
     ends = product(*({0, 1, m} if m > 1 else {0, m} for m in rest))
     weights = [(foot, prod(m - 1 if 0 < v < m else 1 for v, m in zip(foot, rest, strict=True))) for foot in ends]
     return hinges + sum(times * sum(map(len, column_layers(*contenders(foot, rest)))) for foot, times in weights)
 
 
-def base_of(values: NDArray[np.object_]) -> Fraction:
+def _base(values: NDArray[np.object_]) -> Fraction:
     """What is below all values of an output, by a little: where a column is far it must be clearly negative.
 
     Where a whole column is at the least value, that is the base itself, and such columns cost nothing.
@@ -75,7 +76,7 @@ def lower(grid: KuhnGrid) -> Network:
     order = (*(i for i in range(len(grid.steps)) if i != h), h)
     values = np.moveaxis(grid.values, -1, 0).transpose(0, *(i + 1 for i in order))
     steps = tuple(grid.steps[i] for i in order)
-    bases = [base_of(table) for table in values]
+    bases = [_base(table) for table in values]
     columns = list(_columns(values, steps, bases))
     depth = max((len(column.layers) for column in columns), default=1)
     layers = _places(grid, order)
@@ -128,22 +129,31 @@ def _matrix(triples: list[tuple[int, int, Fraction]], shape: tuple[int, int]) ->
     return RationalMatrix.from_triples(rows, columns, np.array(values, dtype=object), shape)
 
 
+def hinge_list(steps: tuple[int, ...]) -> list[tuple[int, int, int]]:
+    """The hinges ``s(sign (w_c - j))`` as ``(c, sign, j)``: from the least middle of a column up, to the largest down.
+
+    >>> hinge_list((2,))
+    [(0, 1, 1), (0, -1, 1)]
+    """
+    found = []
+    for c in range(len(steps)):
+        middles = [_middle(c, steps, v) for v in ((0, steps[c - 1]) if c else (0,))]
+        found += [(c, 1, j) for j in range(min(middles), steps[-1])]
+        found += [(c, -1, j) for j in range(_low(c, steps) + 1, max(middles) + 1)]
+    return found
+
+
 def _hinges(places: _Layer, steps: tuple[int, ...]) -> _Layer:
-    """``s(w_c - j)`` from the middle on, and ``s(j - w_c)`` up to it."""
-    n = len(steps)
-    rows, bias = [], []
-    for c in range(n):
-        row = np.full(n, Fraction(0), dtype=object)
-        row[-1] = Fraction(1)
+    """The first layer that reads numbers of places."""
+    listed = hinge_list(steps)
+    rows = np.full((len(listed), len(steps)), Fraction(0), dtype=object)
+    for k, (c, sign, _) in enumerate(listed):
+        rows[k, -1] = Fraction(sign)
         if c:
-            row[c - 1] = Fraction(-1)
-        low, middle = _low(c, steps), _middle(c, steps)
-        signed = [(1, j) for j in range(middle, steps[-1])] + [(-1, j) for j in range(low + 1, middle + 1)]
-        rows += [sign * row for sign, _ in signed]
-        bias += [Fraction(-sign * j) for sign, j in signed]
+            rows[k, c - 1] = Fraction(-sign)
     weight, shift = places
-    matrix = RationalMatrix.from_dense(np.array(rows, dtype=object))
-    return matrix @ weight, matrix @ shift + np.array(bias, dtype=object)
+    matrix = RationalMatrix.from_dense(rows)
+    return matrix @ weight, matrix @ shift + np.array([Fraction(-sign * j) for _, sign, j in listed], dtype=object)
 
 
 def _low(c: int, steps: tuple[int, ...]) -> int:
@@ -151,50 +161,56 @@ def _low(c: int, steps: tuple[int, ...]) -> int:
     return -steps[c - 1] if c else 0
 
 
-def _middle(c: int, steps: tuple[int, ...]) -> int:
-    return (_low(c, steps) + steps[-1]) // 2
+def _middle(c: int, steps: tuple[int, ...], place: int) -> int:
+    """The middle of ``w_c`` on the column whose foot has that place on axis `c`."""
+    return (_low(c, steps) + steps[-1]) // 2 if len(steps) == 2 or not c else steps[-1] // 2 - place
 
 
 def _first_layer(columns: list[_Column], steps: tuple[int, ...]) -> _Layer:
     """The neurons that read ``A_c`` and ``B_c``."""
-    width = [steps[-1] - _low(c, steps) for c in range(len(steps))]
-    below = [_middle(c, steps) - _low(c, steps) for c in range(len(steps))]
-    indices, entries, counts, bias = [], [], [], []
+    number = {hinge: k for k, hinge in enumerate(hinge_list(steps))}
+    triples: list[tuple[int, int, Fraction]] = []
+    bias: list[Fraction] = []
     for column in columns:
         for row in column.layers[0]:
-            slopes, constant = _read(row, column, steps, width)
-            weights = np.concatenate([_changes(s, b) for s, b in zip(slopes, below, strict=True)])
-            found = np.flatnonzero(weights)
-            indices.append(found)
-            entries.append(weights[found])
-            counts.append(len(found))
-            bias.append(constant + row.clamp * max(column.height))
-    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    flat = np.concatenate(indices) if indices else np.zeros(0, dtype=np.int64)
-    data = np.concatenate(entries) if entries else np.zeros(0, dtype=object)
-    return RationalMatrix((len(bias), sum(width)), indptr, flat, data), np.array(bias, dtype=object)
+            constant = Fraction(row.clamp * max(column.height))
+            for c in {c for _, c, _ in row.terms}:
+                middle = _middle(c, steps, column.foot[c - 1] if c else 0)
+                slopes, value = _read(row, column, steps, c, middle)
+                constant += value
+                triples += [
+                    (len(bias), number[c, sign, j], change)
+                    for sign, j, change in _changes(slopes, _low(c, steps), middle)
+                    if change
+                ]
+            bias.append(constant)
+    return _matrix(triples, (len(bias), len(number))), np.array(bias, dtype=object)
 
 
 def _read(
-    row: Row, column: _Column, steps: tuple[int, ...], width: list[int]
-) -> tuple[list[NDArray[np.object_]], Fraction]:
-    """The slopes of a sum of ``S(w_c + k)`` between whole numbers, for each `c`, and its value in the middle."""
-    top = steps[-1]
-    slopes = [np.full(size, Fraction(0), dtype=object) for size in width]
-    constant = Fraction(0)
-    for kind, c, factor in row.terms:
-        shift = (column.foot[c - 1] if c else 0) + (kind == "A")
-        start = _low(c, steps) + shift
-        slopes[c] = slopes[c] + factor * column.height[np.clip(np.arange(start, start + width[c]), 0, top)]
-        constant += factor * _integral(column.height, _middle(c, steps) + shift)
-    return slopes, constant
+    row: Row, column: _Column, steps: tuple[int, ...], c: int, middle: int
+) -> tuple[NDArray[np.object_], Fraction]:
+    """What a neuron reads along ``w_c``, a sum of ``S(w_c + k)``: slopes between whole numbers, value in the middle."""
+    low, top = _low(c, steps), steps[-1]
+    slopes, value = np.full(top - low, Fraction(0), dtype=object), Fraction(0)
+    for kind, axis, factor in row.terms:
+        if axis == c:
+            shift = (column.foot[c - 1] if c else 0) + (kind == "A")
+            slopes = slopes + factor * column.height[np.clip(np.arange(low + shift, top + shift), 0, top)]
+            value += factor * _integral(column.height, middle + shift)
+    return slopes, value
 
 
-def _changes(slopes: NDArray[np.object_], below: int) -> NDArray[np.object_]:
-    """The weights of the hinges of one `w`: those above the middle, then those below it."""
-    zero = np.zeros(1, dtype=np.int64).astype(object)
-    above, under = np.concatenate([zero, slopes[below:]]), np.concatenate([slopes[:below], zero])
-    return np.concatenate([above[1:] - above[:-1], under[1:] - under[:-1]])
+def _changes(slopes: NDArray[np.object_], low: int, middle: int) -> Iterator[tuple[int, int, Fraction]]:
+    """The weights of the hinges of one `w`, as ``(sign, j, weight)``: how the slope changes, away from the middle."""
+    before = Fraction(0)
+    for j in range(middle, low + len(slopes)):
+        yield 1, j, slopes[j - low] - before
+        before = slopes[j - low]
+    before = Fraction(0)
+    for j in range(middle, low, -1):
+        yield -1, j, before - slopes[j - 1 - low]
+        before = slopes[j - 1 - low]
 
 
 def _integral(height: NDArray[np.object_], end: int) -> Fraction:

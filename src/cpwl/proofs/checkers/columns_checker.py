@@ -13,8 +13,8 @@ of column v at place k of axis h, continued by its ends, and S_v(y) the integral
 (2) every corner of every piece is a point of the grid, and has the value that all pieces give it, `read_grid`
 (3) every piece is a simplex that goes up by one place of one axis after the other, `read_grid`
 (4) every point of the grid has a value, and no value is below the base of its output, `heights`
-(5) the first hidden layer reads, in its order, w_c - j from the middle of w_c on and j - w_c up to it; where an axis is
-    not even, through one layer more, of hinges at the places of the axes, `check_places`
+(5) the first hidden layer reads, in its order, multiples of w_c - j and j - w_c by 1 for whole numbers j; where an axis
+    is not even, through one layer more, of hinges at the places of the axes, `check_places`
 (6) the next layer reads the sums of A_c and B_c that begin a column, `check_first`
 (7) the layers after it read what ends a column, and carry sums of columns that have ended, `check_later`
 (8) the output is the base and the sum of the columns, `check_later`
@@ -71,8 +71,9 @@ class Grid(NamedTuple):
         """The least value of ``w_c``."""
         return -self.steps()[c - 1] if c else 0
 
-    def middle(self, c: int) -> int:
-        return (self.low(c) + self.steps()[-1]) // 2
+    def middle(self, c: int, place: int) -> int:
+        """From where the hinges of ``w_c`` open, on columns with that place on axis `c`."""
+        return (self.low(c) + self.steps()[-1]) // 2 if not c or len(self.axes) == 2 else self.steps()[-1] // 2 - place
 
 
 def columns(checker: Any, law: Any, layers: Any, proof: Any) -> Fraction:
@@ -218,8 +219,9 @@ def hinges(checker: Any, grid: Grid, layer: Any, read: Any, rest: list[Any]) -> 
 def hinge_list(grid: Grid) -> Iterator[tuple[int, int, int]]:
     """The hinges ``s(sign (w_c - j))`` in their order: (c, sign, j)."""
     for c in range(len(grid.axes)):
-        yield from ((c, 1, j) for j in range(grid.middle(c), grid.steps()[-1]))
-        yield from ((c, -1, j) for j in range(grid.low(c) + 1, grid.middle(c) + 1))
+        first, last = (grid.middle(c, place) for place in (grid.steps()[c - 1] if c else 0, 0))
+        yield from ((c, 1, j) for j in range(first, grid.steps()[-1]))
+        yield from ((c, -1, j) for j in range(grid.low(c) + 1, last + 1))
 
 
 # --- The columns ------------------------------------------------------------------------------------------------------
@@ -278,28 +280,28 @@ def mix(*parts: tuple[int, Sum]) -> Sum:
 def check_first(checker: Any, grid: Grid, known: list[Any], layer: Any) -> None:
     """(6): as a function of each ``w_c`` a neuron has the slopes of its sum, and the right value in the middle."""
     wanted = [(foot, height, row) for _, foot, height, rows in known for row in rows[0]]
-    checker.need(len(layer) >= len(wanted), "columns", f"{len(layer)} neurons are too few")
-    checker.need(len(layer) == len(wanted), "columns", f"{len(layer)} neurons are too many")
+    checker.need(len(layer) == len(wanted), "columns", f"there are {len(layer)} neurons, not {len(wanted)}")
     numbers = {key: k for k, key in enumerate(hinge_list(grid))}
-    most = grid.steps()[-1]
     for k, (form, (foot, height, row)) in enumerate(zip(layer, wanted, strict=True)):
         checker.spend(4 * len(numbers), "columns")
-        value = row.get("K", 0) * max(height)
+        value, read = row.get("K", 0) * max(height), set()
         for c in range(len(grid.axes)):
             shift = foot[c - 1] if c else 0
             one, two = row.get(("A", c), 0), row.get(("B", c), 0)
-            middle = grid.middle(c) + shift
-            value += one * integral(height, middle + 1) + two * integral(height, middle)
-            slope = {
-                j: one * step(height, j + shift + 1) + two * step(height, j + shift) for j in range(grid.low(c), most)
-            }
-            for sign, start, end in ((1, grid.middle(c), most), (-1, grid.low(c), grid.middle(c))):
-                so_far = 0
-                places = range(start, end) if sign > 0 else range(end - 1, start - 1, -1)
-                for j in places:  # the slope right of the hinge at j, or left of the one at j + 1
-                    so_far += sign * form.get(numbers[c, sign, j if sign > 0 else j + 1], 0)
-                    checker.need(so_far == slope[j], f"column neuron {k}", f"its slope at {j} along w_{c} is wrong")
+            middle = grid.middle(c, shift)
+            value += one * integral(height, middle + shift + 1) + two * integral(height, middle + shift)
+            # Upwards the slope right of the hinge at j, downwards the one left of it.
+            up = [(1, j, j) for j in range(middle, grid.steps()[-1])]
+            down = [(-1, j, j - 1) for j in range(middle, grid.low(c), -1)]
+            for side in (up, down):
+                slope = 0
+                for sign, j, right in side:
+                    read.add(numbers[c, sign, j])
+                    slope += sign * form.get(numbers[c, sign, j], 0)
+                    true = one * step(height, right + shift + 1) + two * step(height, right + shift)
+                    checker.need(slope == true, f"column neuron {k}", f"its slope after {right} along w_{c} is wrong")
         checker.need(form.get(len(numbers), 0) == value, f"column neuron {k}", "its value in the middle is wrong")
+        checker.need(form.keys() <= read | {len(numbers)}, f"column neuron {k}", "it reads a hinge that is not its own")
 
 
 def step(height: list[Fraction], k: int) -> Fraction:

@@ -37,12 +37,20 @@ def propose_columns(question: Question) -> Iterator[Proposal]:
     hinges = 0 if grid is None or all(is_even(axis) for axis in grid.axes) else 1
     if grid is None or len(layers) <= hinges + 1:
         raise NoProof("the function is no table on a grid, or the network has too few layers for one")
-    count, total, n = layers[hinges][0].shape[0], sum(grid.steps), len(grid.axes)
-    # Axis h has its own steps as hinges, and beside each other axis those of both.
-    fitting = [h for h in reversed(range(n)) if (n - 1) * grid.steps[h] + total == count]
+    count, n = layers[hinges][0].shape[0], len(grid.axes)
+    fitting = [h for h in reversed(range(n)) if _hinges(grid.steps, h) == count]
     document = {
         "axes": [[text(v) for v in axis] for axis in grid.axes],
         "bases": [text(Fraction(v)) for v in layers[-1][1]],
     }
     for axis in fitting:
         yield Proposal(Fraction(0), proof_head("columns", question.p.dim) | {"axis": axis} | document)
+
+
+def _hinges(steps: tuple[int, ...], h: int) -> int:
+    """How many hinges there are where axis `h` is summed along: its steps, and with each other axis those of both.
+
+    Those of the other axis come in two senses, but for the plane.
+    """
+    twice = 1 if len(steps) == 2 else 2
+    return steps[h] + sum(steps[h] + twice * m for i, m in enumerate(steps) if i != h)
