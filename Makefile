@@ -17,8 +17,9 @@ demo: $(BASE)
 test: $(DEV) lint
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
+# All tests, the slow ones too, and random examples that are new each time.
 test-all: $(DEV) lint
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --hypothesis-profile=random
 
 lint: $(DEV)
 	$(BIN)/ruff check src tests examples docs

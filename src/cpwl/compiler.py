@@ -21,7 +21,8 @@ from cpwl.function.doctor.examine import examine
 from cpwl.limits import rare_collection
 from cpwl.network import Network, Sizes
 from cpwl.progress import Progress
-from cpwl.proofs.certify import Certificate, certify
+from cpwl.proofs.certificate import Certificate
+from cpwl.proofs.certify import certify
 
 __all__ = ["CONSTRUCTIONS", "Alternative", "Compiled", "compile"]
 

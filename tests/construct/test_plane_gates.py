@@ -9,7 +9,6 @@ from hypothesis import given, settings
 
 from cpwl import CPWL
 from cpwl.construct.blocks.crossings import crossings
-from cpwl.construct.gates.plane.cover import cover
 from cpwl.construct.gates.plane.multiplier import keeps_sign
 from cpwl.errors import ConstructionError, InputError
 from cpwl.exact.rational import fraction_array
@@ -17,6 +16,7 @@ from cpwl.function.bends.planar import find_bends, power_of_two
 from cpwl.function.make.shallow import from_hidden_layer
 from cpwl.network.evaluate import evaluate_exact
 from cpwl.network.network import exact_layers
+from cpwl.search.cover import cover
 from support.constructions import plane_gates
 from support.functions import five_pieces, three_piece_cut
 from support.planar import delaunay_on_box, delaunay_on_hull, differences, grid, with_hanging_nodes
@@ -94,12 +94,16 @@ def test_the_count_is_that_of_the_theory(name):
     """|H u G| + |G| + 4 neurons for one output, one less on a bounded domain; a sum of one sign is carried by one."""
     p = FUNCTIONS[name]()
     made = plane_gates(p, spare=False)
-    if made.vertices == 0 or p.outputs > 1:
-        return
     assert made.hinges >= made.lines
-    most = made.hinges + made.gate_lines + (3 if find_bends(p).bounded else 4)
-    assert most - 1 <= made.network.sizes.neurons <= most
+    neurons = made.network.sizes.neurons
+    if made.vertices == 0:  # one hidden layer, or none
+        assert made.network.sizes.depth <= 2
+        assert made.lines <= neurons <= made.lines + 2 * p.outputs
+        return
     assert made.network.sizes.depth == 3
+    most = made.hinges + len(made.gates) + 2 + p.outputs * (1 if find_bends(p).bounded else 2)
+    assert most - p.outputs <= neurons <= most
+    assert p.outputs > 1 or len(made.gates) == made.gate_lines
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -11,10 +11,10 @@ from scipy.spatial import Delaunay
 from cpwl import CPWL, certify
 from cpwl.construct.gates.space import bounds as gate_bounds
 from cpwl.construct.gates.space.peel import peel
-from cpwl.construct.gates.space.plane_cover import cover
 from cpwl.errors import ConstructionError
 from cpwl.function.bends.neighbours import neighbours
 from cpwl.function.make.shallow import from_hidden_layer
+from cpwl.search.family_cover import family_cover
 from support.constructions import planned, space_gates
 from support.functions import abs_sum, delaunay, five_pieces
 
@@ -318,7 +318,7 @@ def test_cover_is_one():
     for _ in range(20):
         sets = {k: sorted(draw.sample(range(9), draw.randint(1, 4))) for k in range(8)} | {8: list(range(0, 9, 2))}
         sets |= {9 + k: [k] for k in range(9)}
-        chosen = cover(sets)
+        chosen = family_cover(sets)
         assert all(e in sets[key] for e, key in chosen.items())
         assert sorted(chosen) == list(range(9))
         least = next(

@@ -148,7 +148,7 @@ def _write(compiled: Compiled, output: Path, dtype: Dtype | None) -> None:
 
         save(compiled.network, output)
     else:
-        from cpwl.formats.onnx.model import to_onnx
+        from cpwl.formats.onnx.write import to_onnx
 
         to_onnx(compiled.network, output, dtype="float32" if dtype is Dtype.float32 else "float64")
 
@@ -160,7 +160,7 @@ def _prove(p: CPWL, compiled: Compiled, output: Path, proof: Path) -> dict[str, 
     from cpwl.proofs.certify import certify
 
     with progress_bar() as progress:
-        certificate = certify(p, load_network(output), exact=compiled.network, progress=progress)
+        certificate = certify(p, load_network(output), rounded_from=compiled.network, progress=progress)
     if not certificate.proved:
         raise LimitError(f"{output} was written, but its proof was not found: {certificate.reason}")
     certificate.save(proof)

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.shared_columns import shared_columns
 from cpwl.construct.clamped.clusters import Cluster, Stars, propose
-from cpwl.construct.clamped.cover import exact_cover
 from cpwl.construct.clamped.exact import Bump, exact_bump
 from cpwl.construct.clamped.lowering import lower
 from cpwl.construct.clamped.orient import orient
@@ -31,6 +30,7 @@ from cpwl.exact.flint import to_flint
 from cpwl.exact.rational import to_float
 from cpwl.network import Network
 from cpwl.network.noise import noise
+from cpwl.search.exact_cover import exact_cover
 
 __all__ = ["Clamped", "clamped"]
 

@@ -2,7 +2,7 @@
 
 Steps: which components stay above and below on each piece (`order`); pieces cut until one component tells any two apart
 (`sides`); a small monotone expression that is right on all of them (`separate`); its operations put into layers
-(`expression`), written as ReLUs (`circuit`) and lowered to a plain network (`schedule`). See docs/lattice.md.
+(`expression`), written as ReLUs (`atoms`) and lowered to a plain network (`schedule`). See docs/lattice.md.
 """
 
 from __future__ import annotations

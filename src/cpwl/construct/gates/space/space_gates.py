@@ -21,8 +21,8 @@ from cpwl.construct.gates.space.chain import Chain, float_layers, network_of, sc
 from cpwl.construct.gates.space.domain import Divided, divide, vertices_of
 from cpwl.construct.gates.space.first_layer import Row
 from cpwl.construct.gates.space.functions import LocalFunctions, reference_point
+from cpwl.construct.gates.space.gate_sum import GateSum, settle
 from cpwl.construct.gates.space.lowering import lower
-from cpwl.construct.gates.space.order import Circuit, settle
 from cpwl.construct.gates.space.peel import peel
 from cpwl.construct.gates.space.rank import reduce_rank
 from cpwl.construct.gates.space.sharing import share_gates, share_jointly
@@ -82,16 +82,16 @@ def space_gates(analysis: Analysis) -> SpaceGates:
     if not ways:
         return SpaceGates(_affine(p), p.dim, 0, {}, p.num_pieces)
     tell(1, _STEPS, "gates: planes")
-    made = [(_circuit(divided.complex, divided.laws, hinges), divided) for divided, hinges in ways]
-    circuit, divided = min(made, key=lambda pair: pair[0].cost)
+    made = [(_gate_sum(divided.complex, divided.laws, hinges), divided) for divided, hinges in ways]
+    gate_sum, divided = min(made, key=lambda pair: pair[0].cost)
     cells = len(divided.complex.faces[-1])
-    if not any(terms.hinges or terms.gates for terms in circuit.outputs):
+    if not any(terms.hinges or terms.gates for terms in gate_sum.outputs):
         return SpaceGates(_affine(p), p.dim, 0, {}, cells)
-    circuit, inputs = _with_rest(circuit, divided)
+    gate_sum, inputs = _with_rest(gate_sum, divided)
     tell(2, _STEPS, "gates: layers")
-    chain, planes = lower(circuit, vertices_of(divided.complex))
+    chain, planes = lower(gate_sum, vertices_of(divided.complex))
     chain[0] = [_lifted(row, inputs) for row in chain[0]]
-    gates = Counter(gate.codimension for gate in circuit.gates)
+    gates = Counter(gate.codimension for gate in gate_sum.gates)
     chain = scaled(chain)
     tell(_STEPS, _STEPS, "gates")
     return SpaceGates(chain, p.dim, planes, dict(sorted(gates.items())), cells)
@@ -131,37 +131,37 @@ def _ways(analysis: Analysis) -> list[tuple[Divided, Hinges]]:
     return ways if cells <= _FEW else ways[:1]
 
 
-def _circuit(complex_: Complex, laws: NDArray[np.object_], hinges: Hinges) -> Circuit:
+def _gate_sum(complex_: Complex, laws: NDArray[np.object_], hinges: Hinges) -> GateSum:
     """Hinges and gates for all outputs: each with planes of its own, or all with the same, whichever is smaller."""
     planes = Planes(reference_point(complex_))
     functions = [LocalFunctions(complex_, laws[:, j], planes) for j in range(laws.shape[1])]
-    circuit = reduce_rank(settle(planes, [share_gates(local) for local in functions]))
-    if len(functions) > 1 and circuit.gates:
+    gate_sum = reduce_rank(settle(planes, [share_gates(local) for local in functions]))
+    if len(functions) > 1 and gate_sum.gates:
         together = reduce_rank(settle(planes, share_jointly(functions)))
-        circuit = min(circuit, together, key=lambda circuit: circuit.cost)
+        gate_sum = min(gate_sum, together, key=lambda gate_sum: gate_sum.cost)
     for row, jumps in hinges.items():
         number, sign = planes.number(row)
-        for terms, jump in zip(circuit.outputs, jumps, strict=True):
+        for terms, jump in zip(gate_sum.outputs, jumps, strict=True):
             weight = to_flint(jump)
             terms.add_hinge(number, weight)
             if sign < 0:  # s(-l) = s(l) - l
                 terms.add_affine(planes.rows[number], -weight)
-    return circuit
+    return gate_sum
 
 
-def _with_rest(circuit: Circuit, divided: Divided) -> tuple[Circuit, list[list[Rational]]]:
-    """The circuit with one more coordinate for each affine part outside the row space; and what coordinates are."""
+def _with_rest(gate_sum: GateSum, divided: Divided) -> tuple[GateSum, list[list[Rational]]]:
+    """The gate_sum with one more coordinate for each affine part outside the row space; and what coordinates are."""
     extra = [j for j, row in enumerate(divided.rest) if any(row)]
     if not extra:
-        return circuit, divided.projection
+        return gate_sum, divided.projection
     zeros = len(extra)
-    for terms in [*circuit.outputs, *(gate.content for gate in circuit.gates)]:
+    for terms in [*gate_sum.outputs, *(gate.content for gate in gate_sum.gates)]:
         terms.affine[-1:] = [ZERO] * zeros + terms.affine[-1:]
     for k, j in enumerate(extra):
-        circuit.outputs[j].affine[len(divided.projection) + k] = fmpq(1)
-    planes = [(*row[:-1], *(0,) * zeros, row[-1]) for row in circuit.planes]
+        gate_sum.outputs[j].affine[len(divided.projection) + k] = fmpq(1)
+    planes = [(*row[:-1], *(0,) * zeros, row[-1]) for row in gate_sum.planes]
     inputs = divided.projection + [divided.rest[j] for j in extra]
-    return Circuit(planes, circuit.gates, circuit.outputs), inputs
+    return GateSum(planes, gate_sum.gates, gate_sum.outputs), inputs
 
 
 def _lifted(row: Row, inputs: list[list[Rational]]) -> Row:
