@@ -78,7 +78,9 @@ def lower(grid: KuhnGrid) -> Network:
     steps = tuple(grid.steps[i] for i in order)
     bases = [_base(table) for table in values]
     columns = list(_columns(values, steps, bases))
-    depth = max((len(column.layers) for column in columns), default=1)
+    if not columns:  # every output is constant
+        return Network([(np.full((len(bases), len(steps)), Fraction(0), dtype=object), np.array(bases, dtype=object))])
+    depth = max(len(column.layers) for column in columns)
     layers = _places(grid, order)
     layers.append(_hinges(layers.pop(), steps))
     first = _first_layer(columns, steps)
