@@ -15,11 +15,11 @@ demo: $(BASE)
 	@$(BIN)/cpwl demo
 
 test: $(DEV) lint
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
 # All tests, the slow ones too, and random examples that are new each time.
 test-all: $(DEV) lint
-	$(BIN)/python -m pytest -n 2 --hypothesis-profile=random
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --hypothesis-profile=random
 
 lint: $(DEV)
 	$(BIN)/ruff check src tests examples docs
