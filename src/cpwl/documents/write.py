@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.integers import integer_rows
-from cpwl.exact.rational import text
+from cpwl.exact.rational import is_exact_float, text, to_float
 from cpwl.function import CPWL
 from cpwl.function.parts import Laws, Mesh
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
@@ -120,6 +120,9 @@ def _rows(polyhedra: Polyhedra | Polyhedron, exactly: bool) -> tuple[list[Any], 
     if len(rows) and max(rows.max(), -rows.min()) >= _LARGEST:
         ratios = _ratios(rows, np.abs(rows[:, :-1]).max(axis=1, keepdims=True))
         return [row[:-1] for row in ratios], [row[-1] for row in ratios]
+    if not exactly and is_exact_float(rows):  # as they are written when read again, which forgets that they were exact
+        numbers = to_float(rows)
+        return _plain(numbers[:, :-1], exactly=False), _plain(numbers[:, -1], exactly=False)
     return rows[:, :-1].tolist(), rows[:, -1].tolist()
 
 
@@ -134,8 +137,8 @@ def _plain(view: NDArray[np.float64], *, exactly: bool) -> list[Any]:
     """Doubles; where the data is meant exactly, whole numbers as integers."""
     numbers = view.astype(object)
     if exactly:
-        whole = (np.trunc(view) == view) & (np.abs(view) <= 2**53)
-        numbers[whole] = view[whole].astype(np.int64).astype(object)
+        whole = np.trunc(view) == view
+        numbers[whole] = [int(v) for v in view[whole].tolist()]
     listed: list[Any] = numbers.tolist()
     return listed
 

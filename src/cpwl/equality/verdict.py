@@ -29,6 +29,8 @@ class Apart:
     size: Fraction | float
     values: tuple[Point | None, Point | None] | None = None
     """What both give there, where evaluating them would not say: pieces of rounded data may overlap."""
+    pair: int = -1
+    """Which of the pairs that were compared shows it."""
 
 
 def farther(one: Apart | None, other: Apart | None) -> Apart | None:

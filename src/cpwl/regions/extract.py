@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from concurrent.futures import Executor
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -141,7 +140,7 @@ def as_function(pieces: Pieces, domain: Polyhedron | None, exact: bool, merge: b
     covered = domain if pieces.complete else None
     known = known_of(pieces, thin)
     p = CPWL(pieces.polyhedra, pieces.laws, component, covered, tol, None, pieces.complete, known)
-    return replace(merged(p, pieces.spans), complete=pieces.complete) if merge and _has_twins(pieces) else p
+    return merged(p, pieces.spans) if merge and _has_twins(pieces) else p
 
 
 def known_of(pieces: Pieces, thin: bool) -> Known:
