@@ -17,6 +17,14 @@ CHECKER = Path(checker.__file__)
 HALVES = ([[1, 0]], [0]), ([[-1, 0]], [0])  # x <= 0 and x >= 0 in the plane
 
 
+@pytest.fixture(autouse=True)
+def _digits():
+    """`main` lifts a limit of the whole process."""
+    limit = sys.get_int_max_str_digits()
+    yield
+    sys.set_int_max_str_digits(limit)
+
+
 def write(folder, files):
     paths = [folder / name for name in ("law.json", "net.json", "law.proof.json")]
     for path, document in zip(paths, files, strict=True):
