@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -20,12 +23,16 @@ from cpwl.function import CPWL
 from cpwl.function.doctor.examine import examine
 from cpwl.limits import rare_collection
 from cpwl.network import Network, Sizes
+from cpwl.network.network import rounded
 from cpwl.progress import Progress
 from cpwl.proofs.certificate import Certificate
 from cpwl.proofs.certify import certify
 
 __all__ = ["CONSTRUCTIONS", "Alternative", "Compiled", "compile"]
 
+_Prove: TypeAlias = Callable[[Network], Certificate]
+Weights: TypeAlias = Literal["exact", "float64", "float32"]
+"""With what weights a network is proved: as they are, or rounded to a type."""
 CONSTRUCTIONS = ("auto", *TABLE)
 """What `construction` may be."""
 
@@ -95,6 +102,7 @@ def compile(
     max_error: float | None = None,
     check: bool = True,
     certificate: bool = False,
+    weights: Weights = "exact",
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Compiled:
@@ -103,7 +111,8 @@ def compile(
     `minimize` says what "auto" compares, among the constructions whose predicted rounding error when evaluated in
     `precision` is at most `max_error` times the range of `p` (1e-9, in float32 1e-5; "exact" allows all). If none is,
     it takes the most accurate and warns. `check` runs `p.doctor()` first and, for Algorithm 1, tests its rows
-    afterwards. `certificate` proves the result (`certify`). `executor` shares out the decisions; `progress` is called
+    afterwards. `certificate` proves the result (`certify`): with its weights as they are, or as a file has them,
+    rounded to the type that `weights` says. `executor` shares out the decisions; `progress` is called
     with ``(done, total, what)``.
 
     >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
@@ -111,17 +120,26 @@ def compile(
     array([[3.],
            [2.]])
     """
-    limit = _check_options(construction, minimize, precision, max_error)
+    limit = _check_options(construction, minimize, precision, max_error, weights)
+    given = p
     if check:
         if progress is not None:
             progress(0, 1, "checking the pieces")
         p = _healthy(p)
     options = Options(minimize, precision, limit, check, executor, progress)
     with rare_collection():
-        return _chosen(Analysis(p, options), construction, certificate, told=max_error is not None)
+        prove = partial(_proof, given, weights) if certificate else None
+        return _chosen(Analysis(p, options), construction, prove, told=max_error is not None)
 
 
-def _chosen(analysis: Analysis, construction: str, certificate: bool, *, told: bool) -> Compiled:
+def _proof(p: CPWL, weights: Weights, network: Network) -> Certificate:
+    """The proof of a network with its weights as they are, or as they are rounded to a type."""
+    if weights == "exact":
+        return certify(p, network)
+    return certify(p, rounded(network, weights), rounded_from=network)
+
+
+def _chosen(analysis: Analysis, construction: str, prove: _Prove | None, *, told: bool) -> Compiled:
     """Plans, selects and builds."""
     auto, options = construction == "auto", analysis.options
     planned: dict[str, Candidate] = {}
@@ -144,18 +162,19 @@ def _chosen(analysis: Analysis, construction: str, certificate: bool, *, told: b
             continue
         planned[name] = Candidate.of(plan, analysis)
     choice = select(planned.values(), options.minimize, options.max_error)
-    best, network, proof = _built(analysis.function, choice, certificate)
+    best, network, proof = _built(choice, prove)
     if auto or told:
         _warn_if_poor(choice, planned[best], options, auto)
     return _compiled(analysis, planned, others, best, network, proof, choice if auto else None)
 
 
-def _check_options(construction: str, minimize: str, precision: str, max_error: float | None) -> float:
+def _check_options(construction: str, minimize: str, precision: str, max_error: float | None, weights: str) -> float:
     """The largest relative error that is allowed, if all options are known."""
     for name, value, known in (
         ("construction", construction, CONSTRUCTIONS),
         ("minimize", minimize, ("neurons", "depth", "width", "nonzeros")),
         ("precision", precision, tuple(PRECISIONS)),
+        ("weights", weights, ("exact", "float64", "float32")),
     ):
         if value not in known:
             names = ", ".join(f'"{option}"' for option in known)
@@ -167,14 +186,14 @@ def _check_options(construction: str, minimize: str, precision: str, max_error: 
     return max_error
 
 
-def _built(p: CPWL, choice: Choice, certificate: bool) -> tuple[str, Network, Certificate | None]:
+def _built(choice: Choice, prove: _Prove | None) -> tuple[str, Network, Certificate | None]:
     """The best network; with a certificate, the best that has a proof; if none has one, the best, with the reason."""
-    if not certificate:
+    if prove is None:
         return choice.best.plan.construction, choice.best.plan.build(), None
     first: tuple[str, Network, Certificate] | None = None
     for candidate in choice.candidates:
         network = candidate.plan.build()
-        proof = certify(p, network)
+        proof = prove(network)
         if proof.proved:
             return candidate.plan.construction, network, proof
         first = first or (candidate.plan.construction, network, proof)

@@ -576,8 +576,7 @@ def shared_files(name):
 @pytest.mark.parametrize("name", SHARED)
 def test_a_changed_shared_network_is_refuted_or_harmless(name, change):
     """A single change is refuted at a point, or it changes no value; what is proved is proved of equality."""
-    if len(shared(name).layers) == 1:
-        return
+    assert len(shared(name).layers) > 1
     p = function(name)
     for seed in range(2):
         layers = parts(shared(name))

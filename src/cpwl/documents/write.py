@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.integers import integer_rows
-from cpwl.exact.rational import text
+from cpwl.exact.rational import is_exact_float, text, to_float
 from cpwl.function import CPWL
 from cpwl.function.parts import Laws, Mesh
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
@@ -30,6 +30,8 @@ _LISTED = ("pieces", "points", "simplices", "values")  # fields with one member 
 def function_document(p: CPWL) -> dict[str, Any]:
     """The pieces of a function, or its table where it has one, with every number exact.
 
+    A function that was extracted in part says so: ``"complete": false``.
+
     >>> p = CPWL.from_simplices([[0], [1]], [[0, 1]], [0, "1/3"])
     >>> document = function_document(p)
     >>> document["points"], document["simplices"], document["values"]
@@ -40,7 +42,9 @@ def function_document(p: CPWL) -> dict[str, Any]:
         return head | _table(p.mesh)
     exactly = p.tol == 0
     domain = None if p.domain is None else dict(zip("Ab", _rows(p.domain, exactly), strict=True))
-    return head | {"tol": 0 if exactly else p.tol, "domain": domain, "pieces": _pieces(p.polyhedra, p.laws, exactly)}
+    partly = {"complete": False} if p.complete is False else {}
+    middle = {"tol": 0 if exactly else p.tol, "domain": domain} | partly
+    return head | middle | {"pieces": _pieces(p.polyhedra, p.laws, exactly)}
 
 
 def network_document(network: Network) -> dict[str, Any]:
@@ -120,6 +124,9 @@ def _rows(polyhedra: Polyhedra | Polyhedron, exactly: bool) -> tuple[list[Any], 
     if len(rows) and max(rows.max(), -rows.min()) >= _LARGEST:
         ratios = _ratios(rows, np.abs(rows[:, :-1]).max(axis=1, keepdims=True))
         return [row[:-1] for row in ratios], [row[-1] for row in ratios]
+    if not exactly and is_exact_float(rows):  # as they are written when read again, which forgets that they were exact
+        numbers = to_float(rows)
+        return _plain(numbers[:, :-1], exactly=False), _plain(numbers[:, -1], exactly=False)
     return rows[:, :-1].tolist(), rows[:, -1].tolist()
 
 
@@ -134,8 +141,8 @@ def _plain(view: NDArray[np.float64], *, exactly: bool) -> list[Any]:
     """Doubles; where the data is meant exactly, whole numbers as integers."""
     numbers = view.astype(object)
     if exactly:
-        whole = (np.trunc(view) == view) & (np.abs(view) <= 2**53)
-        numbers[whole] = view[whole].astype(np.int64).astype(object)
+        whole = np.trunc(view) == view
+        numbers[whole] = [int(v) for v in view[whole].tolist()]
     listed: list[Any] = numbers.tolist()
     return listed
 
