@@ -30,6 +30,8 @@ _LISTED = ("pieces", "points", "simplices", "values")  # fields with one member 
 def function_document(p: CPWL) -> dict[str, Any]:
     """The pieces of a function, or its table where it has one, with every number exact.
 
+    A function that was extracted in part says so: ``"complete": false``.
+
     >>> p = CPWL.from_simplices([[0], [1]], [[0, 1]], [0, "1/3"])
     >>> document = function_document(p)
     >>> document["points"], document["simplices"], document["values"]
@@ -40,7 +42,9 @@ def function_document(p: CPWL) -> dict[str, Any]:
         return head | _table(p.mesh)
     exactly = p.tol == 0
     domain = None if p.domain is None else dict(zip("Ab", _rows(p.domain, exactly), strict=True))
-    return head | {"tol": 0 if exactly else p.tol, "domain": domain, "pieces": _pieces(p.polyhedra, p.laws, exactly)}
+    partly = {"complete": False} if p.complete is False else {}
+    middle = {"tol": 0 if exactly else p.tol, "domain": domain} | partly
+    return head | middle | {"pieces": _pieces(p.polyhedra, p.laws, exactly)}
 
 
 def network_document(network: Network) -> dict[str, Any]:

@@ -77,9 +77,9 @@ class Verdict:
         if self.gap is not None:
             at = "without bound" if self.gap == math.inf else f"by at most {_size(self.gap)}, there"
             size = f"; they differ {at}"
-        if a == b and None not in self.values:  # doubles do not tell them apart
-            apart = max(abs(u - v) for u, v in zip(*self.values, strict=True))  # type: ignore[arg-type]
-            b += f", {_size(apart)} apart"
+        one, two = self.values
+        if a == b and one is not None and two is not None:  # doubles do not tell them apart
+            b += f", {_size(max(abs(u - v) for u, v in zip(one, two, strict=True)))} apart"
         return f"different: at x = {point_text(self.witness)} the first gives {a} and the second {b}{size}"
 
     def _texts(self) -> list[str]:

@@ -13,6 +13,7 @@ from cpwl.errors import InputError, ProofError
 from cpwl.exact.rounding import doubles_around
 from cpwl.function import CPWL
 from cpwl.function.doctor.report import point_text
+from cpwl.function.sample import inner_points
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 from cpwl.progress import Progress
@@ -106,6 +107,8 @@ def _question(p: CPWL, network: Network, rounded_from: Network | None, progress:
             raise InputError(
                 f"the network maps R^{other.inputs} to R^{other.outputs}, the function R^{p.dim} to R^{p.outputs}"
             )
+    if p.mesh is None and not any(inner_points(p, [i]) for i in range(p.num_pieces)):
+        raise InputError(f"no piece of the function has an interior, of {p.num_pieces}: there is nothing to prove")
     if p.mesh is not None and p.domain is not None:
         p = replace(p, mesh=None)  # it is saved as pieces
     if rounded_from is not None and _same(network, rounded_from):
@@ -191,7 +194,8 @@ def _no_certificate(question: Question, wanted: _Wanted, failures: list[NoProof]
 
 
 def _raise_difference(question: Question, tolerance: Fraction, points: list[Any]) -> None:
-    found = find_difference(question.p, question.network, tolerance, points)
+    unit = None if question.box is not None else Fraction(question.p.polyhedra.unit())
+    found = find_difference(question.p, question.network, tolerance, points, unit)
     if found is None:
         return
     x, theirs, ours = found

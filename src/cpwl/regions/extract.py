@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from concurrent.futures import Executor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,8 @@ def extract(
         progress=progress,
         spans=merge,
     )
+    if resume is not None and not pieces.complete and len(pieces) < resume.num_pieces:
+        return replace(resume, complete=False)  # more than this search has found before it was ended
     return as_function(pieces, polyhedron, exactly, merge)
 
 
