@@ -16,8 +16,9 @@ from cpwl.errors import (
 
 if TYPE_CHECKING:
     from cpwl import bounds
-    from cpwl.compiler import Compiled, compile
+    from cpwl.compiler import Alternative, Compiled, compile
     from cpwl.compressor import Compressed, compress
+    from cpwl.construct.options import ConstructionName, Minimize, Precision
     from cpwl.equality import Verdict, equal
     from cpwl.formats.json import load, save
     from cpwl.formats.onnx.read import from_onnx
@@ -34,16 +35,20 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Alternative",
     "CPWL",
     "Certificate",
     "Compiled",
     "Compressed",
     "ConstructionError",
+    "ConstructionName",
     "CpwlError",
     "CpwlWarning",
     "InputError",
     "LimitError",
+    "Minimize",
     "Network",
+    "Precision",
     "ProofError",
     "Sizes",
     "SolverError",
@@ -68,10 +73,14 @@ __all__ = [
 # Where each public name lives. A module is imported when a name of it is first asked for: solvers, sparse matrices and
 # file formats bring libraries of their own.
 _HOME = {
+    "Alternative": "cpwl.compiler",
     "CPWL": "cpwl.function",
     "Certificate": "cpwl.proofs.certify",
     "Compiled": "cpwl.compiler",
     "Compressed": "cpwl.compressor",
+    "ConstructionName": "cpwl.construct.options",
+    "Minimize": "cpwl.construct.options",
+    "Precision": "cpwl.construct.options",
     "Network": "cpwl.network",
     "Sizes": "cpwl.network",
     "Verdict": "cpwl.equality",

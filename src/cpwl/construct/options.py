@@ -8,8 +8,10 @@ from typing import Literal
 
 from cpwl.progress import Progress
 
-__all__ = ["DEFAULT", "PRECISIONS", "Minimize", "Options", "Precision", "default_error"]
+__all__ = ["DEFAULT", "PRECISIONS", "ConstructionName", "Minimize", "Options", "Precision", "default_error"]
 
+ConstructionName = Literal["auto", "hinge", "univariate", "gates", "clamped", "strips", "lattice", "paper"]
+"""How to build a network (`cpwl.construct.table`)."""
 Minimize = Literal["neurons", "depth", "width", "nonzeros"]
 """What "auto" makes small."""
 Precision = Literal["float64", "float32", "exact"]
