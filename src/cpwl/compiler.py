@@ -83,7 +83,7 @@ class Compiled:
         The predicted rounding error at the precision asked for, relative to the range of the function.
     measured
         The largest difference from the function that was seen at some points of its pieces, evaluated in that
-        precision, relative to the range; None if nothing was to be measured (``precision="exact"``).
+        precision, relative to the range; None without a limit (``precision="exact"``) and with ``check=False``.
     analysis
         What is known about what was compiled: the pieces that have an interior.
     """
@@ -163,8 +163,8 @@ def compile(
         and of all together against the data, as measured at some points. Default: 1e-9, in float32 1e-5; with
         "exact" any. If no construction is within it, the most accurate is taken, and a warning says how far it is off.
     check
-        Run `p.doctor()` first and refuse what is not a continuous function on a convex domain; and, for Algorithm 1,
-        test its rows.
+        Run `p.doctor()` first and refuse what is not a continuous function on a convex domain; for Algorithm 1, test
+        its rows; and measure how far the result is off the data.
     certificate
         Prove the result (`certify`). "auto" tries all constructions, the smallest first, until one is proved; if none
         is, `Compiled.reason` says which were tried.

@@ -22,8 +22,9 @@ _FEW = 8  # points at which the function is evaluated in rationals
 def measured_error(network: Network, analysis: Analysis) -> float | None:
     """The largest difference from the function at points of its pieces, relative to its range.
 
-    None where no error is limited: in exact arithmetic, unless a limit was given. A difference beyond the limit counts
-    only if it is there with the values of the function in rationals: evaluating it rounds, too.
+    None where no error is limited (in exact arithmetic, unless a limit was given), and where nothing was to be checked.
+    A difference beyond the limit counts only if it is there with the values of the function in rationals: evaluating
+    it rounds, too.
 
     >>> from cpwl.construct.options import Options
     >>> known = Analysis(CPWL.from_breakpoints([0, 1, 2], [0, 1, 0]), Options(precision="float64", max_error=1e-9))
@@ -31,7 +32,7 @@ def measured_error(network: Network, analysis: Analysis) -> float | None:
     True
     """
     options, cloud = analysis.options, analysis.sample
-    if not options.max_error:
+    if not options.max_error or not options.check:
         return None
     work = sum(weight.nnz for weight, _ in network.layers)
     kind: Any = np.float32 if options.precision == "float32" else np.float64
