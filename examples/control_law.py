@@ -14,7 +14,7 @@ print(f"{law.num_pieces} regions -> {network.sizes.neurons} neurons in {network.
 cpwl.to_onnx(network, "law.onnx")
 
 # The weights are read back: what is proved holds for the file, not for what was meant.
-certificate = cpwl.certify(law, cpwl.from_onnx("law.onnx"), exact=network)
+certificate = cpwl.certify(law, cpwl.from_onnx("law.onnx"), rounded_from=network)
 certificate.save("law.proof.json")
 print("proved for the weights in law.onnx:", certificate.statement)
 if certificate.evaluation_bound is not None:

@@ -1,5 +1,8 @@
 """What does not fit into memory is refused before it is built, with its size and a way out."""
 
+import gc
+from threading import Event, Thread
+
 import pytest
 
 from cpwl import LimitError, limits
@@ -44,3 +47,23 @@ def test_the_network_is_refused_where_the_order_fits(monkeypatch):
     monkeypatch.setattr(limits, "available_memory", lambda: 5000.0)
     with pytest.raises(LimitError, match="Algorithm 1's network of about"):
         algorithm_1(delaunay(2, 12, 0))
+
+
+def test_threads_leave_the_garbage_collector_as_it_was():
+    """The thread that came first may leave last: the threshold of before is restored then, and not earlier."""
+    before = gc.get_threshold()
+    inside, leave = Event(), Event()
+
+    def other():
+        with limits.rare_collection():
+            inside.set()
+            leave.wait(10)
+
+    thread = Thread(target=other)
+    with limits.rare_collection():
+        thread.start()
+        inside.wait(10)
+    assert gc.get_threshold()[0] >= 100_000
+    leave.set()
+    thread.join()
+    assert gc.get_threshold() == before

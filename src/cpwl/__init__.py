@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cpwl import bounds
     from cpwl.compiler import Alternative, Compiled, compile
     from cpwl.compressor import Compressed, compress
-    from cpwl.construct.options import ConstructionName, Minimize, Precision
+    from cpwl.construct.options import ConstructionName, Minimize, Precision, Weights
     from cpwl.equality import Verdict, equal
     from cpwl.formats.json import load, save
     from cpwl.formats.onnx.read import from_onnx
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from cpwl.function import CPWL
     from cpwl.network import Network, Sizes
     from cpwl.passes.simplify import simplify
-    from cpwl.proofs.certify import Certificate, certify
+    from cpwl.proofs.certificate import Certificate
+    from cpwl.proofs.certify import certify
     from cpwl.regions.count import count_regions
     from cpwl.regions.extract import extract
 
@@ -53,6 +54,7 @@ __all__ = [
     "Sizes",
     "SolverError",
     "Verdict",
+    "Weights",
     "bounds",
     "certify",
     "compile",
@@ -75,12 +77,13 @@ __all__ = [
 _HOME = {
     "Alternative": "cpwl.compiler",
     "CPWL": "cpwl.function",
-    "Certificate": "cpwl.proofs.certify",
+    "Certificate": "cpwl.proofs.certificate",
     "Compiled": "cpwl.compiler",
     "Compressed": "cpwl.compressor",
     "ConstructionName": "cpwl.construct.options",
     "Minimize": "cpwl.construct.options",
     "Precision": "cpwl.construct.options",
+    "Weights": "cpwl.construct.options",
     "Network": "cpwl.network",
     "Sizes": "cpwl.network",
     "Verdict": "cpwl.equality",

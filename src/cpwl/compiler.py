@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
-from typing import get_args
+from typing import TypeAlias, get_args
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from cpwl.bounds import Bound
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.lower_bounds import LowerBound, lower_bounds
 from cpwl.construct.measure import measured_error
-from cpwl.construct.options import PRECISIONS, ConstructionName, Minimize, Options, Precision, default_error
+from cpwl.construct.options import ConstructionName, Minimize, Options, Precision, Weights, default_error
 from cpwl.construct.select import Candidate, Choice, select
 from cpwl.construct.table import TABLE
 from cpwl.construct.upper_bounds import upper_bounds
@@ -24,13 +25,16 @@ from cpwl.function import CPWL
 from cpwl.function.doctor.examine import examine
 from cpwl.limits import rare_collection
 from cpwl.network import Network, Sizes
+from cpwl.network.network import rounded
 from cpwl.progress import Progress
-from cpwl.proofs.certify import Certificate, certify
+from cpwl.proofs.certificate import Certificate
+from cpwl.proofs.certify import certify
 
 __all__ = ["CONSTRUCTIONS", "Alternative", "Compiled", "compile"]
 
 CONSTRUCTIONS: tuple[ConstructionName, ...] = get_args(ConstructionName)
 """What `construction` may be."""
+_Prove: TypeAlias = Callable[[Network], Certificate]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +147,7 @@ def compile(
     max_error: float | None = None,
     check: bool = True,
     certificate: bool = False,
+    weights: Weights = "exact",
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Compiled:
@@ -168,6 +173,8 @@ def compile(
     certificate
         Prove the result (`certify`). "auto" tries all constructions, the smallest first, until one is proved; if none
         is, `Compiled.reason` says which were tried.
+    weights
+        With what weights it is proved: as they are, or as a file has them, rounded to that type.
     executor
         Shares out the decisions; the result does not depend on it.
     progress
@@ -204,14 +211,22 @@ def compile(
     if not isinstance(p, CPWL):
         hint = ": `cpwl.extract(network)` is its function" if isinstance(p, Network) else ""
         raise InputError(f"`compile` takes a CPWL function, not {type(p).__name__}{hint}")
-    limit = _check_options(construction, minimize, precision, max_error)
+    limit = _check_options(construction, minimize, precision, max_error, weights)
+    prove = partial(_proof, p, weights) if certificate else None
     if check:
         if progress is not None:
             progress(0, 1, "checking the pieces")
         p = _healthy(p)
     options = Options(minimize, precision, limit, check, executor, progress)
     with rare_collection():
-        return _Compilation(Analysis(p, options), construction, told=max_error is not None).result(certificate)
+        return _Compilation(Analysis(p, options), construction, told=max_error is not None).result(prove)
+
+
+def _proof(p: CPWL, weights: Weights, network: Network) -> Certificate:
+    """The proof of a network with its weights as they are, or as they are rounded to a type."""
+    if weights == "exact":
+        return certify(p, network)
+    return certify(p, rounded(network, weights), rounded_from=network)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -239,7 +254,7 @@ class _Compilation:
         self.others: dict[str, Alternative] = {}
         self.skipped: list[str] = []
 
-    def result(self, certificate: bool) -> Compiled:
+    def result(self, prove: _Prove | None) -> Compiled:
         for done, name in enumerate(self.names):
             self._tell(done, f"planning {name}")
             skip = TABLE[name].skip(self.analysis, self.planned) if self.auto else ""
@@ -251,7 +266,7 @@ class _Compilation:
         if not self.planned:
             raise self._nothing_applies()
         choice = select(self.planned.values(), self.options.minimize, self.options.max_error)
-        tried = self._tried(choice, certificate)
+        tried = self._tried(choice, prove)
         best = min(tried, key=self._failures)  # the first of those with the fewest
         self._warn(choice, best)
         return self._compiled(choice, best, [built.name for built in tried])
@@ -273,18 +288,16 @@ class _Compilation:
         reasons = "".join(f"\n  {name}: {other.reason}" for name, other in self.others.items())
         return ConstructionError(f"no construction applies to this function:{reasons}")
 
-    def _tried(self, choice: Choice, certificate: bool) -> list[_Built]:
+    def _tried(self, choice: Choice, prove: _Prove | None) -> list[_Built]:
         """Networks in the order of the choice up to the first that is as it should be; at worst all there can be."""
         tried: list[_Built] = []
         for candidate in self._candidates(choice):
             network = candidate.plan.build()
             measured = measured_error(network, self.analysis)
-            proof = certify(self.analysis.function, network) if certificate else None
-            tried.append(_Built(candidate, network, measured, proof))
-            if self._failures(tried[-1]) == (0, 0):
-                break
-            if choice.accurate is False and not certificate:
-                break  # the most accurate was to be taken, and it is said how far that is off
+            tried.append(_Built(candidate, network, measured, None if prove is None else prove(network)))
+            unproved, off = self._failures(tried[-1])
+            if not unproved and (not off or not choice.accurate):
+                break  # where none is predicted to be near enough, it is said how far the most accurate is off
         return tried
 
     def _candidates(self, choice: Choice) -> Iterator[Candidate]:
@@ -363,12 +376,13 @@ class _Compilation:
 _UNTRIED = Alternative(None, None, None)
 
 
-def _check_options(construction: str, minimize: str, precision: str, max_error: float | None) -> float:
+def _check_options(construction: str, minimize: str, precision: str, max_error: float | None, weights: str) -> float:
     """The largest relative error that is allowed, if all options are known."""
     for name, value, known in (
         ("construction", construction, CONSTRUCTIONS),
-        ("minimize", minimize, ("neurons", "depth", "width", "nonzeros")),
-        ("precision", precision, tuple(PRECISIONS)),
+        ("minimize", minimize, get_args(Minimize)),
+        ("precision", precision, get_args(Precision)),
+        ("weights", weights, get_args(Weights)),
     ):
         if value not in known:
             names = ", ".join(f'"{option}"' for option in known)

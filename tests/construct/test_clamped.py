@@ -20,13 +20,12 @@ from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.table import table_of
 from cpwl.proofs.checkers import clamped_checker
 from cpwl.proofs.checkers.checker import Refused, check
-from cpwl.proofs.provers.clamped import prove_clamped
-from cpwl.proofs.provers.recover import NotRecognised
+from cpwl.proofs.no_proof import NotRecognised
 from cpwl.search.exact_cover import exact_cover
 from support.catalogue import function, names
 from support.constructions import clamped, plane_gates, planned
 from support.functions import boxes
-from support.proofs import rounded, write_documents
+from support.proofs import prove_clamped, rounded, write_documents
 
 CHECKER = Path(clamped_checker.__file__)
 
@@ -294,7 +293,7 @@ def test_rounded_weights_have_a_bound(dtype):
     )
     exact = clamped(p, tiles=2).network
     near = rounded(exact, dtype)
-    proof = certify(p, near, exact=exact)
+    proof = certify(p, near, rounded_from=exact)
     assert proof.document["kind"] == "rounded"
     assert 0 < proof.error_bound < 1e-3
     assert check(function_document(p), network_document(near), proof.document) == proof.error_bound
@@ -476,7 +475,7 @@ def test_the_checker_runs_alone(tmp_path):
     paths = [str(path) for path in write_documents(tmp_path, p, network, certify(p, network))]
     folder = tmp_path / "alone"
     folder.mkdir()
-    for name in ("checker.py", "clamped_checker.py"):
+    for name in ("checker.py", "verdict_checker.py", "clamped_checker.py"):
         (folder / name).write_bytes(CHECKER.with_name(name).read_bytes())
     for name in ("checker.py", "clamped_checker.py"):
         done = subprocess.run(

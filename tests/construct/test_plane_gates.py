@@ -94,12 +94,16 @@ def test_the_count_is_that_of_the_theory(name):
     """|H u G| + |G| + 4 neurons for one output, one less on a bounded domain; a sum of one sign is carried by one."""
     p = FUNCTIONS[name]()
     made = plane_gates(p, spare=False)
-    if made.vertices == 0 or p.outputs > 1:
-        return
     assert made.hinges >= made.lines
-    most = made.hinges + made.gate_lines + (3 if find_bends(p).bounded else 4)
-    assert most - 1 <= made.network.sizes.neurons <= most
+    neurons = made.network.sizes.neurons
+    if made.vertices == 0:  # one hidden layer, or none
+        assert made.network.sizes.depth <= 2
+        assert made.lines <= neurons <= made.lines + 2 * p.outputs
+        return
     assert made.network.sizes.depth == 3
+    most = made.hinges + len(made.gates) + 2 + p.outputs * (1 if find_bends(p).bounded else 2)
+    assert most - p.outputs <= neurons <= most
+    assert p.outputs > 1 or len(made.gates) == made.gate_lines
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

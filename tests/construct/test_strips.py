@@ -18,12 +18,11 @@ from cpwl.errors import ConstructionError
 from cpwl.proofs.certify import certify
 from cpwl.proofs.checkers import checker, strip_plane_checker
 from cpwl.proofs.checkers.checker import Refused, check
-from cpwl.proofs.provers.bends import NotProved
-from cpwl.proofs.provers.recover import NotRecognised
-from cpwl.proofs.provers.strips import prove_strips
+from cpwl.proofs.no_proof import NoProof, NotRecognised
 from support.constructions import plane_gates, planned, strips
 from support.functions import five_pieces
 from support.planar import delaunay_on_box, delaunay_on_hull, differences, grid, with_hanging_nodes
+from support.proofs import prove_strips
 from support.rational_pieces import cut_up, cuts, piece_data, rings
 
 
@@ -102,7 +101,7 @@ def test_certify_finds_the_proof():
     exact = strips(p, count=2).network
     assert certify(p, exact).error_bound == 0
     rounded = Network([(weight.toarray(), bias) for weight, bias in exact.layers])
-    proof = certify(p, rounded, exact=exact, max_error=1e-6)
+    proof = certify(p, rounded, rounded_from=exact, max_error=1e-6)
     assert 0 < proof.error_bound < 1e-6
     assert check(function_document(p), network_document(rounded), proof.document) == proof.error_bound
 
@@ -172,7 +171,7 @@ def test_the_checker_stands_alone(tmp_path, small):
     """With three files of the package in a folder and nothing else it accepts a proof, and refuses another network."""
     documents = copy.deepcopy(small[1])
     source = Path(checker.__file__).parent
-    for name in ("checker.py", "strip_checker.py", "strip_plane_checker.py"):
+    for name in ("checker.py", "verdict_checker.py", "strip_checker.py", "strip_plane_checker.py"):
         shutil.copy(source / name, tmp_path)
     for name, document in zip(("law", "net", "proof"), documents, strict=True):
         (tmp_path / f"{name}.json").write_text(json.dumps(document))
@@ -306,7 +305,7 @@ def test_pieces_of_another_function_are_refused():
     """The network of one function is not proved for another on the same pieces; the prover says so."""
     p, q = delaunay_on_box(6, 5), delaunay_on_box(6, 5)
     changed = CPWL.from_simplices(q.mesh.points, q.mesh.simplices, q.mesh.values + np.eye(len(q.mesh.points))[:, :1])
-    with pytest.raises(NotProved):
+    with pytest.raises(NoProof):
         prove_strips(changed, strips(p, count=2).network)
 
 

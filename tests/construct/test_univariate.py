@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cpwl import CPWL, ConstructionError, certify
@@ -16,9 +16,9 @@ from cpwl.construct.univariate.cells import Classes, cells_for
 from cpwl.construct.univariate.switch import switching_for
 from cpwl.construct.univariate.univariate import _ways
 from cpwl.function.bends.profile import profile_of
-from cpwl.proofs.provers.line import prove_line
 from support.constructions import find_hinges, planned, univariate
 from support.line_functions import from_jumps, random_function, ridge, small_function
+from support.proofs import prove_line
 
 REACH = {20: 14, 50: 21, 100: 30, 400: 59}
 BLOCKS = {20: 15, 50: 25, 100: 33, 400: 62}
@@ -217,8 +217,7 @@ def test_cells_hold_their_breakpoints_with_few_knots(signs, plus, minus):
 def test_switching_slots_change_only_where_they_are_negative(signs, slots):
     """Room in every cell, and what the switching slots make changes only where their sign is negative."""
     plan = switching_for(Classes.from_signs(np.array(signs)[:, None]), slots)
-    if plan is None:
-        return
+    assume(plan is not None)
     sign = plan.start
     for j, (begin, end) in enumerate(plan.cells):
         inside = [signs[i] for i in range(begin, end) if i not in plan.singles]

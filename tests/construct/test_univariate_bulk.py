@@ -18,9 +18,9 @@ from cpwl.exact.integers import common_denominator
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.profile import profile_of
 from cpwl.function.make.segments import dyadic, float_segments
-from cpwl.proofs.provers.line import prove_line
 from support.constructions import univariate
 from support.line_functions import from_jumps, random_function, small_function
+from support.proofs import prove_line
 
 moderate = st.floats(-1e3, 1e3)
 extreme = st.floats(-1e300, 1e300, allow_subnormal=True)

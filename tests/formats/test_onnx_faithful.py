@@ -58,7 +58,7 @@ def test_bound_on_rounding_for_layers(tmp_path, dtype):
     to_onnx(compiled.network, path, dtype=dtype)
     network = from_onnx(path)
     assert network.evaluated_in == (dtype,)
-    proof = certify(p, network, exact=compiled.network)
+    proof = certify(p, network, rounded_from=compiled.network)
     assert proof.evaluation_bound is not None
     assert proof.evaluation_bound.keys() == {dtype}
     x = np.linspace(-1, 1, 101).astype(dtype).astype(float)[:, None]

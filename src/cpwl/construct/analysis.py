@@ -25,7 +25,6 @@ from cpwl.function.sample import Sample, sample
 
 __all__ = ["Analysis"]
 
-_SNAP = 200  # pieces of float data up to which an exact function near them is looked for
 _KEPT = ("neighbours", "bends", "_trimmed")  # what lower bounds ask for, no larger than the function
 
 
@@ -50,7 +49,7 @@ class Analysis:
     def exact(self) -> Analysis:
         """The function itself, or for data with a tolerance an exactly consistent one near it (`CPWL.snap`).
 
-        Raises `ConstructionError` where there is none, or too much to look for one.
+        Raises `ConstructionError` where there is none.
         """
         if isinstance(self._exact, str):
             raise ConstructionError(self._exact, tol=self.function.tol)
@@ -62,8 +61,6 @@ class Analysis:
         p = self.function
         if p.tol == 0:
             return self
-        if p.num_pieces > _SNAP:
-            return f"{p.num_pieces} pieces of float data are too many to look for an exact function"
         snapped = p.snap(p.tol)
         if snapped.function is None:
             return f"there is no exact function near this data: {snapped.reason}"

@@ -39,6 +39,17 @@ class Spans:
         """Corners and rays that were computed exactly."""
         return cls(unit_view(found.places), found.places, found.start, found.member, found.places.shape[1] - 1)
 
+    @classmethod
+    def of_simplices(
+        cls, points: NDArray[np.float64], corners: NDArray[np.object_], simplices: NDArray[np.int64]
+    ) -> Spans:
+        """The corners of simplices: `points` as floats, and in integers ``(x, 1) * w``."""
+        count, size = simplices.shape
+        view = np.column_stack([points, np.ones(len(points))])
+        view /= np.abs(view).max(axis=1, keepdims=True)
+        start = np.arange(0, count * size + 1, size, dtype=np.int64)
+        return cls(view, corners, start, simplices.ravel(), size - 1)
+
     def of_piece(self, i: int) -> NDArray[np.int64]:
         """The places that span polyhedron `i`."""
         return self.member[self.start[i] : self.start[i + 1]]

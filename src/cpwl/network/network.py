@@ -15,7 +15,7 @@ from cpwl.exact.rational import as_reals, fraction_array, to_float
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network.evaluate import evaluate, evaluate_exact
 
-__all__ = ["ExactLayer", "Layer", "Network", "Sizes", "assemble", "exact_layers", "float_layer", "run_in"]
+__all__ = ["ExactLayer", "Layer", "Network", "Sizes", "assemble", "exact_layers", "float_layer", "rounded", "run_in"]
 
 Layer: TypeAlias = "tuple[csr_array[Any, tuple[int, int]], NDArray[np.float64]]"
 ExactLayer: TypeAlias = "tuple[RationalMatrix, NDArray[np.object_]]"
@@ -131,6 +131,22 @@ def assemble(layers: Sequence[Layer], exact: Sequence[ExactLayer] | None = None)
     object.__setattr__(network, "exact", None if exact is None else tuple(exact))
     object.__setattr__(network, "evaluated_in", _TYPES)
     return network
+
+
+def rounded(network: Network, dtype: str) -> Network:
+    """The network of floats that a file of that type has: every weight and bias rounded to nearest.
+
+    >>> rounded(Network([([["1/3"]], [0])]), "float32").layers[0][0].data
+    array([0.33333334])
+    """
+    layers = []
+    for number, (weight, bias) in enumerate(network.layers, start=1):
+        with np.errstate(over="ignore"):
+            data, shift = (v.astype(dtype).astype(np.float64) for v in (weight.data, bias))
+        if not (np.isfinite(data).all() and np.isfinite(shift).all()):
+            raise LimitError(f"layer {number} has a number beyond {dtype}", layer=number)
+        layers.append((csr_array((data, weight.indices.copy(), weight.indptr.copy()), shape=weight.shape), shift))
+    return run_in(assemble(layers), (dtype,))
 
 
 def run_in(network: Network, types: Sequence[str]) -> Network:

@@ -100,6 +100,8 @@ def extract(
         progress=progress,
         spans=merge,
     )
+    if resume is not None and not pieces.complete and len(pieces) < resume.num_pieces:
+        return replace(resume, complete=False)  # more than this search has found before it was ended
     return as_function(pieces, polyhedron, exactly, merge)
 
 
@@ -141,7 +143,7 @@ def as_function(pieces: Pieces, domain: Polyhedron | None, exact: bool, merge: b
     covered = domain if pieces.complete else None
     known = known_of(pieces, thin)
     p = CPWL(pieces.polyhedra, pieces.laws, component, covered, tol, None, pieces.complete, known)
-    return replace(merged(p, pieces.spans), complete=pieces.complete) if merge and _has_twins(pieces) else p
+    return merged(p, pieces.spans) if merge and _has_twins(pieces) else p
 
 
 def known_of(pieces: Pieces, thin: bool) -> Known:

@@ -82,7 +82,8 @@ def plan_merge(
         twins = {} if mesh is None else twins_in_mesh(mesh)
     own = {i: facets[i] for i in near}
     contacts = Contacts(polyhedra, planes, label, own, probe, twins, all_known=all_known)
-    spans = _spans_of_mesh(mesh) if mesh is not None else spans
+    if mesh is not None:
+        spans = Spans.of_simplices(mesh.points, mesh.corners, mesh.simplices)
     bodies = {}
     for i in near:
         loose = frozenset[int]()
@@ -107,15 +108,6 @@ def _spans_of(polyhedra: Polyhedra, which: list[int]) -> Spans:
     lengths = np.zeros(len(polyhedra), dtype=np.int64)
     lengths[which] = np.diff(found.start)
     return replace(found, start=np.concatenate([[0], np.cumsum(lengths)]))
-
-
-def _spans_of_mesh(mesh: Mesh) -> Spans:
-    """The corners of simplices."""
-    count, size = mesh.simplices.shape
-    start = np.arange(0, count * size + 1, size, dtype=np.int64)
-    view = np.column_stack([mesh.points, np.ones(len(mesh.points))])
-    view /= np.abs(view).max(axis=1, keepdims=True)
-    return Spans(view, mesh.corners, start, mesh.simplices.ravel(), size - 1)
 
 
 def _known_contacts(p: CPWL) -> tuple[NDArray[Any], dict[int, int]] | None:
@@ -157,4 +149,5 @@ def _merged(p: CPWL, groups: list[Group]) -> CPWL:
     polyhedra = Polyhedra(p.polyhedra.A[chosen], p.polyhedra.b[chosen], first, exact)
     laws = p.laws.take(np.array(list(rows), dtype=np.int64))
     known = None if p.known is None else replace(p.known.take(np.array(list(rows))), complete=p.known.complete)
-    return type(p).from_parts(Parts(polyhedra, laws, p.domain, p.tol, known=known))
+    merged = type(p).from_parts(Parts(polyhedra, laws, p.domain, p.tol, known=known))
+    return replace(merged, complete=p.complete)
