@@ -201,8 +201,9 @@ def test_a_result_is_one_line():
     """In a session a result is one short line, with the proof if there is one; in a notebook a table."""
     p = delaunay(2, 12, 3)
     made = compile(p, certificate=True)
-    assert repr(made) == f"Compiled({made.network!r} by {made.construction}, {made.sizes.neurons} neurons, proved)"
-    assert len(repr(made)) < 120
+    assert (
+        repr(made) == f"Compiled({made.construction}: {made.sizes.neurons} neurons, {made.sizes.depth} layers, proved)"
+    )
     assert all(f"<td>{name}</td>" in made._repr_html_() for name in TABLE)
 
 

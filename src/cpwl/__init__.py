@@ -9,6 +9,7 @@ from cpwl.errors import (
     CpwlError,
     CpwlWarning,
     InputError,
+    InternalError,
     LimitError,
     ProofError,
     SolverError,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from cpwl.formats.sklearn import from_sklearn
     from cpwl.formats.torch.module import from_torch, to_torch
     from cpwl.function import CPWL
+    from cpwl.function.doctor.report import Report
     from cpwl.network import Network, Sizes
     from cpwl.passes.simplify import simplify
     from cpwl.proofs.certificate import Certificate
@@ -46,11 +48,13 @@ __all__ = [
     "CpwlError",
     "CpwlWarning",
     "InputError",
+    "InternalError",
     "LimitError",
     "Minimize",
     "Network",
     "Precision",
     "ProofError",
+    "Report",
     "Sizes",
     "SolverError",
     "Verdict",
@@ -85,6 +89,7 @@ _HOME = {
     "Precision": "cpwl.construct.options",
     "Weights": "cpwl.construct.options",
     "Network": "cpwl.network",
+    "Report": "cpwl.function.doctor.report",
     "Sizes": "cpwl.network",
     "Verdict": "cpwl.equality",
     "certify": "cpwl.proofs.certify",

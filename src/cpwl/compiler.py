@@ -20,6 +20,7 @@ from cpwl.construct.options import ConstructionName, Minimize, Options, Precisio
 from cpwl.construct.select import Candidate, Choice, select
 from cpwl.construct.table import TABLE
 from cpwl.construct.upper_bounds import upper_bounds
+from cpwl.doors import check_argument, check_call, check_choice, check_number
 from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError
 from cpwl.function import CPWL
 from cpwl.function.doctor.examine import examine
@@ -122,8 +123,8 @@ class Compiled:
         return self.lower_bounds[0]
 
     def __repr__(self) -> str:
-        proof = "" if self.certificate is None else ", proved" if self.certificate.proved else ", not proved"
-        return f"Compiled({self.network!r} by {self.construction}, {self.sizes.neurons} neurons{proof})"
+        proved = "" if self.certificate is None else ", proved" if self.certificate.proved else ", not proved"
+        return f"Compiled({self.construction}: {self.sizes.neurons} neurons, {self.sizes.depth} layers{proved})"
 
     def _repr_html_(self) -> str:
         """A table of the constructions, for notebooks."""
@@ -206,11 +207,10 @@ def compile(
     array([[3.],
            [2.]])
     >>> compile(p)
-    Compiled(Network(1 -> 2 -> 1) by hinge, 2 neurons)
+    Compiled(hinge: 2 neurons, 2 layers)
     """
-    if not isinstance(p, CPWL):
-        hint = ": `cpwl.extract(network)` is its function" if isinstance(p, Network) else ""
-        raise InputError(f"`compile` takes a CPWL function, not {type(p).__name__}{hint}")
+    check_argument(p, CPWL, "compile")
+    check_call(progress)
     limit = _check_options(construction, minimize, precision, max_error, weights)
     prove = partial(_proof, p, weights) if certificate else None
     if check:
@@ -384,14 +384,11 @@ def _check_options(construction: str, minimize: str, precision: str, max_error: 
         ("precision", precision, get_args(Precision)),
         ("weights", weights, get_args(Weights)),
     ):
-        if value not in known:
-            names = ", ".join(f'"{option}"' for option in known)
-            raise InputError(f'`{name}` must be one of {names}, not "{value}"')
+        check_choice(value, known, name)
     if max_error is None:
         return default_error(precision)  # type: ignore[arg-type]
-    if not max_error > 0:
-        raise InputError(f"`max_error` must be positive, not {max_error}", max_error=max_error)
-    return max_error
+    check_number(max_error, "max_error", above=0.0)
+    return float(max_error)
 
 
 def _healthy(p: CPWL) -> CPWL:
