@@ -16,18 +16,18 @@ demo: $(BASE)
 	@$(BIN)/cpwl demo
 
 test: $(DEV) lint
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
 # All tests, the slow ones too, and random examples that are new each time.
 test-all: $(DEV) lint
-	$(BIN)/python -m pytest -n 2 --hypothesis-profile=random
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --hypothesis-profile=random
 
 # A smoke run with the lowest versions of all libraries that pyproject.toml allows, in an environment of its own.
 SMOKE := tests/test_import.py tests/test_files.py tests/formats/test_json.py tests/formats/test_onnx.py \
 	tests/cli/test_cli.py tests/exact tests/geometry/test_generators.py tests/construct/test_hinge.py
 
 test-lowest: $(LOWEST)/.made
-	$(LOWEST)/bin/python -m pytest -n 2 -m "not slow" $(SMOKE)
+	$(LOWEST)/bin/python -m pytest -n 2 -m "not slow" -W ignore::DeprecationWarning $(SMOKE)
 
 lint: $(DEV)
 	$(BIN)/ruff check src tests examples docs
