@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cpwl.doors import check_argument, check_call, check_number
 from cpwl.errors import InputError, ProofError
 from cpwl.exact.rounding import doubles_around
 from cpwl.function import CPWL
@@ -74,6 +75,13 @@ def certify(
     >>> certify(p, Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])]))
     Certificate(network = function on every piece, in exact arithmetic)
     """
+    check_argument(p, CPWL, "certify")
+    check_argument(network, Network, "certify")
+    if rounded_from is not None:
+        check_argument(rounded_from, Network, "certify")
+    if max_error is not None:
+        check_number(max_error, "max_error", least=0.0)
+    check_call(progress)
     question = _question(p, network, rounded_from, progress)
     wanted = _Wanted.of(question, max_error)
     failures: list[NoProof] = []
@@ -94,9 +102,6 @@ def certify(
 
 def _question(p: CPWL, network: Network, rounded_from: Network | None, progress: Progress | None) -> Question:
     """What is asked, its parts checked."""
-    for value, kind, name in ((p, CPWL, "function"), (network, Network, "network")):
-        if not isinstance(value, kind):
-            raise InputError(f"certify(p, network) needs a {name} there, not a {type(value).__name__}")
     for other in (network, rounded_from):
         if other is not None and (other.inputs, other.outputs) != (p.dim, p.outputs):
             raise InputError(
