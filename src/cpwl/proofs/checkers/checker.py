@@ -38,7 +38,8 @@ RATIONAL = re.compile(r"[+-]?[0-9]+(/0*[1-9][0-9]*|\.[0-9]+)?")
 COUNT = range(1, sys.maxsize)
 WEIGHTS = {str: Rational}
 NOT_READ = {"complete", "domain", "note", "tol"}  # what is proved is proved on every piece, whatever the domain
-KINDS = ("max-min", "expression", "bends", "line", "clamped", "strip", "rounded", "near")  # each in a file of its own
+# Each in a file of its own.
+KINDS = ("max-min", "expression", "bends", "line", "clamped", "columns", "strip", "rounded", "near")
 
 
 # --- Limits -----------------------------------------------------------------------------------------------------------
