@@ -54,8 +54,8 @@ def equal(
     `domain` is ``(A, b)`` for ``A x <= b``, or `box` is ``(low, high)``; by default it is where both are defined: R^n
     for networks, the union of its pieces for a function; two functions with different domains are different. On every
     linear region of both the difference is affine, and it is zero on the region or largest at a corner of it; all of
-    it is decided in rationals. `max_regions` ends a search that grows too long, and then `equal` is None. Weights and data are taken
-    at their exact value: networks that differ by rounding are different, and `gap` says by how much.
+    it is decided in rationals. `max_regions` ends a search that grows too long, and then `equal` is None. Weights and
+    data are taken at their exact value: networks that differ by rounding are different, and `gap` says by how much.
 
     >>> absolute = Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])])
     >>> verdict = equal(absolute, CPWL.from_breakpoints([-1, 0, 1], [1, 0, 1]))
