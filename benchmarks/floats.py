@@ -115,7 +115,7 @@ def grid_rows(full: bool, _: Path | None) -> Iterator[None]:
         yield row(f"linspace {size - 1} x {size - 1}, evened", found.function, even, "gates", False)
 
 
-def integer_rows(full: bool, _: Path | None) -> Iterator[None]:
+def integer_rows(_: bool, __: Path | None) -> Iterator[None]:
     A = [
         [[1.0, 0]],
         [[-1.0, 0], [1, -1], [0, -1]],
