@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -34,10 +33,8 @@ def function_from_pieces(data: dict[str, Any]) -> CPWL:
         _check_rows(domain, dim, "domain", None)
         domain = domain["A"], domain["b"]
     rows = [piece["A"] for piece in pieces], [piece["b"] for piece in pieces]
-    tol = data.get("tol")
     with _within_float64(data):
-        parts = parts_of_pieces(*rows, gradient, offset, domain, 1e-9 if tol is None else tol)
-    return CPWL.from_parts(parts if tol is None else replace(parts, tol=float(tol)))
+        return CPWL.from_parts(parts_of_pieces(*rows, gradient, offset, domain, data.get("tol")))
 
 
 def function_from_table(data: dict[str, Any]) -> CPWL:

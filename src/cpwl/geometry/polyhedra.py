@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cpwl.errors import InputError
 from cpwl.exact.integers import integer_rows
 from cpwl.exact.rational import as_reals, fraction, fraction_array
+from cpwl.geometry.extent import extents
 
 __all__ = ["Domain", "Polyhedra", "Polyhedron", "as_domain", "box_polyhedron"]
 
@@ -106,15 +107,14 @@ class Polyhedra:
         return self.exact if self.exact is not None else integer_rows(np.column_stack([self.A, self.b]))
 
     def unit(self) -> float:
-        """The size of the coordinates: how far away from the origin the hyperplane of a row may be.
+        """The size of the coordinates: how far away from the origin a corner may be.
 
         Hyperplanes all through the origin have no size, nor have those that rounding has moved away from it: then 1.
 
-        >>> Polyhedra.from_lists([[[2]], [[-1]]], [[6], [-2]]).unit()
+        >>> Polyhedra.from_lists([[[2], [1]], [[-1]]], [[6, 10**9], [-2]]).unit()
         3.0
         """
-        with np.errstate(over="ignore"):
-            reach = np.abs(self.b / np.abs(self.A).max(axis=1)).max(initial=0.0)
+        reach = extents(self.A, self.b, self.start, rays=False).reach()
         return float(reach) if 1e-13 < reach < np.inf else 1.0
 
     def take(self, which: NDArray[np.int64]) -> Polyhedra:

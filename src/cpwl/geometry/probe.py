@@ -29,8 +29,9 @@ class Probe:
     array([Fraction(1, 2), Fraction(1, 2)], dtype=object)
     """
 
-    def __init__(self, tol: float, unit: float = 1.0) -> None:
-        self.tol, self.unit = tol, unit
+    def __init__(self, tol: float, unit: float | None = None) -> None:
+        self.tol, self.unit = tol, 1.0 if unit is None else unit
+        self._known = unit
         self._lp: LinearProgram | None = None
         self._rough: Probe | None = self if tol else None
 
@@ -88,7 +89,7 @@ class Probe:
         """The corners of a bounding box, in floats and a little wide; infinite where there is no bound."""
         unit = np.eye(polyhedron.dim)
         if self._rough is None:
-            self._rough = Probe(1e-9, self.unit)
+            self._rough = Probe(1e-9, self._known)
         best = np.array([value for value, _ in self._rough.maxima(polyhedron, [*unit, *-unit])])
         best += 1e-6 * (self.unit + np.where(np.isfinite(best), np.abs(best), 0.0))
         return -best[polyhedron.dim :], best[: polyhedron.dim]
@@ -103,6 +104,22 @@ class Probe:
         wide = np.column_stack([polyhedron.A, np.abs(polyhedron.A).sum(axis=1)])
         found = self._load(np.vstack([wide, upwards]), np.append(polyhedron.b, most)).maximize(upwards)
         return found.point[:-1], float(found.point[-1]) if found.status == "optimal" else 0.0
+
+    def width(self, polyhedron: Polyhedron, on: Sequence[int] = ()) -> float:
+        """Twice the radius of a largest ball inside, as `ball`, but on the rows that are held; at most 2 units.
+
+        >>> round(Probe(1e-9).width(Polyhedron.from_rows([[1, 0], [0, 1], [0, -1]], [0, 0.25, 0]), on=[0]), 6)
+        0.25
+        """
+        if self._rough is None:
+            self._rough = Probe(1e-9, self._known)
+        wide = self._rough._inflated(Polyhedron(polyhedron.A, polyhedron.b), on)
+        upwards = np.append(np.zeros(polyhedron.dim), 1.0)
+        try:
+            found = self._rough._load(wide.A, wide.b).maximize(upwards)
+        except SolverError:
+            return 0.0
+        return 2 * max(float(found.point[-1]), 0.0) if found.status == "optimal" else 0.0
 
     def bounds(self, polyhedron: Polyhedron, rows: Polyhedron) -> bool:
         """Whether every one of the rows holds on the polyhedron, exactly or within `tol`.
@@ -134,10 +151,11 @@ class Probe:
         return best.value if best.status == "optimal" else np.inf, np.array(where, dtype=object)
 
     def _load(self, A: NDArray[np.float64], b: NDArray[np.float64]) -> LinearProgram:
+        unit = self._known if self.tol else None
         if self._lp is None:
-            self._lp = LinearProgram(A, b)
+            self._lp = LinearProgram(A, b, unit)
         else:
-            self._lp.load(A, b)
+            self._lp.load(A, b, unit)
         return self._lp
 
     def _inflated(self, polyhedron: Polyhedron, on: Sequence[int]) -> Polyhedron:

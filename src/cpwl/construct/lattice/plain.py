@@ -54,7 +54,7 @@ def lattice(
     small = divided(p).function
     if order is None:
         order = order_components(small, output, executor=executor, progress=progress)
-    work = PieceOrder.of(small, output, value_tolerance(small, output))
+    work = PieceOrder.of(small, output, value_tolerance(small))
     regions, splits = repair(small, output, order, work, progress)
     test = RowTest(small, output, order)
     short = {_shorten(test, order, region.above) for region in regions}
