@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 # Files that say what to install: the environment is remade when they change.
 BASE := $(VENV)/.base
 DEV := $(VENV)/.dev
+LOWEST := .venv-lowest
 
 # How long `make soak` looks for disagreements.
 MINUTES ?= 10
@@ -15,10 +16,18 @@ demo: $(BASE)
 	@$(BIN)/cpwl demo
 
 test: $(DEV) lint
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
+# All tests, the slow ones too, and random examples that are new each time.
 test-all: $(DEV) lint
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --hypothesis-profile=random
+
+# A smoke run with the lowest versions of all libraries that pyproject.toml allows, in an environment of its own.
+SMOKE := tests/test_import.py tests/test_files.py tests/formats/test_json.py tests/formats/test_onnx.py \
+	tests/cli/test_cli.py tests/exact tests/geometry/test_generators.py tests/construct/test_hinge.py
+
+test-lowest: $(LOWEST)/.made
+	$(LOWEST)/bin/python -m pytest -n 2 -m "not slow" $(SMOKE)
 
 lint: $(DEV)
 	$(BIN)/ruff check src tests examples docs
@@ -33,7 +42,7 @@ soak: $(DEV)
 	PYTHONPATH=tests $(BIN)/python -m soak --minutes $(MINUTES)
 
 clean:
-	rm -rf $(VENV) out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(BASE): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -45,3 +54,10 @@ $(DEV): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test-torch]"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev,plot]"
 	@touch $(BASE) $@
+
+$(LOWEST)/.made: pyproject.toml
+	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	$(PYTHON) -c 'import tomllib; print(*(d.replace(">=", "==") for d in tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]), sep="\n")' > $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(LOWEST)/lowest.txt \
+		-e . onnxruntime matplotlib hypothesis pytest pytest-xdist
+	@touch $@

@@ -10,8 +10,9 @@ from matplotlib.axes import Axes
 from scipy.spatial import Delaunay
 
 from cpwl import CPWL
+from cpwl.construct.analysis import Analysis
 from cpwl.construct.strips.geometry import FIRST, SECOND, Geometry
-from cpwl.construct.strips.plan import strips
+from cpwl.construct.strips.strips import strips
 
 _ONE, _TWO = "#d95f02", "#1b9e77"
 
@@ -53,7 +54,7 @@ def draw_switch(axes: Axes, geometry: Geometry) -> None:
 def main() -> None:
     pyplot.rcParams["svg.hashsalt"] = "strips"  # the same picture, byte by byte
     p, points, triangles = example()
-    made = strips(p, count=4)
+    made = strips(Analysis(p), count=4)
     assert made.cuts is not None
     assert made.geometry is not None
     frame = made.cuts.sweep.frame

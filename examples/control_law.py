@@ -14,11 +14,11 @@ print(f"{law.num_pieces} regions -> {network.sizes.neurons} neurons in {network.
 cpwl.to_onnx(network, "law.onnx")
 
 # The weights are read back: what is proved holds for the file, not for what was meant.
-certificate = cpwl.certify(law, cpwl.from_onnx("law.onnx"), exact=network)
+certificate = cpwl.certify(law, cpwl.from_onnx("law.onnx"), rounded_from=network)
 certificate.save("law.proof.json")
 print("proved for the weights in law.onnx:", certificate.statement)
 if certificate.evaluation_bound is not None:
-    print("evaluating it in float32 adds at most", certificate.evaluation_bound["float32"])
+    print("running the file, in float64, adds at most", certificate.evaluation_bound["float64"])
 
 for state in np.linspace([-3.0, 1.0], [1.0, -0.5], 5):
     print(f"at {state}: the law says {law(state)[0]:.6f}, the network {network(state)[0]:.6f}")

@@ -1,10 +1,13 @@
 """What does not fit into memory is refused before it is built, with its size and a way out."""
 
+import gc
+from threading import Event, Thread
+
 import pytest
 
 from cpwl import LimitError, limits
-from cpwl.construct.paper import paper
 from cpwl.function.order.order import order_components
+from support.constructions import algorithm_1
 from support.functions import delaunay
 
 
@@ -30,7 +33,7 @@ def test_a_system_that_says_nothing_is_trusted(tmp_path, monkeypatch):
     assert limits.available_memory() > 1e6
 
 
-@pytest.mark.parametrize("work", [lambda p: order_components(p, 0), lambda p: paper(p, check=False)])
+@pytest.mark.parametrize("work", [lambda p: order_components(p, 0), lambda p: algorithm_1(p)])
 def test_large_work_is_refused_with_its_size(work, monkeypatch):
     """Comparing components and building Algorithm 1's network: the error has the size and the alternative."""
     monkeypatch.setattr(limits, "available_memory", lambda: 100.0)
@@ -43,4 +46,24 @@ def test_the_network_is_refused_where_the_order_fits(monkeypatch):
     """The estimate for the network is its own."""
     monkeypatch.setattr(limits, "available_memory", lambda: 5000.0)
     with pytest.raises(LimitError, match="Algorithm 1's network of about"):
-        paper(delaunay(2, 12, 0), check=False)
+        algorithm_1(delaunay(2, 12, 0))
+
+
+def test_threads_leave_the_garbage_collector_as_it_was():
+    """The thread that came first may leave last: the threshold of before is restored then, and not earlier."""
+    before = gc.get_threshold()
+    inside, leave = Event(), Event()
+
+    def other():
+        with limits.rare_collection():
+            inside.set()
+            leave.wait(10)
+
+    thread = Thread(target=other)
+    with limits.rare_collection():
+        thread.start()
+        inside.wait(10)
+    assert gc.get_threshold()[0] >= 100_000
+    leave.set()
+    thread.join()
+    assert gc.get_threshold() == before

@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from cpwl.compressor import Compressed, compress
     from cpwl.equality import Verdict, equal
     from cpwl.formats.json import load, save
-    from cpwl.formats.onnx.model import from_onnx, to_onnx
+    from cpwl.formats.onnx.read import from_onnx
+    from cpwl.formats.onnx.write import to_onnx
     from cpwl.formats.sklearn import from_sklearn
     from cpwl.formats.torch.module import from_torch, to_torch
     from cpwl.function import CPWL
     from cpwl.network import Network, Sizes
     from cpwl.passes.simplify import simplify
-    from cpwl.proofs.certify import Certificate, certify
+    from cpwl.proofs.certificate import Certificate
+    from cpwl.proofs.certify import certify
     from cpwl.regions.count import count_regions
     from cpwl.regions.extract import extract
 
@@ -68,7 +70,7 @@ __all__ = [
 # file formats bring libraries of their own.
 _HOME = {
     "CPWL": "cpwl.function",
-    "Certificate": "cpwl.proofs.certify",
+    "Certificate": "cpwl.proofs.certificate",
     "Compiled": "cpwl.compiler",
     "Compressed": "cpwl.compressor",
     "Network": "cpwl.network",
@@ -80,13 +82,13 @@ _HOME = {
     "equal": "cpwl.equality",
     "count_regions": "cpwl.regions.count",
     "extract": "cpwl.regions.extract",
-    "from_onnx": "cpwl.formats.onnx.model",
+    "from_onnx": "cpwl.formats.onnx.read",
     "from_sklearn": "cpwl.formats.sklearn",
     "from_torch": "cpwl.formats.torch.module",
     "load": "cpwl.formats.json",
     "save": "cpwl.formats.json",
     "simplify": "cpwl.passes.simplify",
-    "to_onnx": "cpwl.formats.onnx.model",
+    "to_onnx": "cpwl.formats.onnx.write",
     "to_torch": "cpwl.formats.torch.module",
 }
 

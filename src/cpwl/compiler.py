@@ -3,37 +3,38 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from cpwl import bounds
 from cpwl.bounds import Bound
+from cpwl.construct.analysis import Analysis
 from cpwl.construct.lower_bounds import LowerBound, lower_bounds
-from cpwl.construct.select import (
-    PRECISIONS,
-    Candidate,
-    Choice,
-    Minimize,
-    Precision,
-    default_error,
-    select,
-)
-from cpwl.construct.table import TABLE, Workpiece
+from cpwl.construct.options import PRECISIONS, Minimize, Options, Precision, default_error
+from cpwl.construct.select import Candidate, Choice, select
+from cpwl.construct.table import TABLE
+from cpwl.construct.upper_bounds import upper_bounds
 from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError
 from cpwl.function import CPWL
 from cpwl.function.doctor.examine import examine
 from cpwl.limits import rare_collection
 from cpwl.network import Network, Sizes
+from cpwl.network.network import rounded
 from cpwl.progress import Progress
-from cpwl.proofs.certify import Certificate, certify
+from cpwl.proofs.certificate import Certificate
+from cpwl.proofs.certify import certify
 
 __all__ = ["CONSTRUCTIONS", "Alternative", "Compiled", "compile"]
 
+_Prove: TypeAlias = Callable[[Network], Certificate]
+Weights: TypeAlias = Literal["exact", "float64", "float32"]
+"""With what weights a network is proved: as they are, or rounded to a type."""
 CONSTRUCTIONS = ("auto", *TABLE)
 """What `construction` may be."""
-_MANY = 2_000_000  # decisions (pieces times components) that "auto" does not make where it has a smaller network
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +73,19 @@ class Compiled:
     """The predicted rounding error at the precision asked for, relative to the range of the function."""
     reason: str = ""
     """Why this construction was taken."""
-    function: CPWL | None = field(default=None, repr=False)
-    """What was compiled: the pieces that have an interior."""
+    analysis: Analysis | None = field(default=None, repr=False)
+    """What is known about what was compiled: the pieces that have an interior."""
+
+    @property
+    def function(self) -> CPWL | None:
+        """What was compiled."""
+        return None if self.analysis is None else self.analysis.function
 
     @property
     def lower_bounds(self) -> list[LowerBound]:
         """How many hidden neurons any plain network for this function needs, and any with as many hidden layers."""
-        assert self.function is not None
-        return lower_bounds(self.function, self.sizes.depth - 1)
+        assert self.analysis is not None
+        return lower_bounds(self.analysis, self.sizes.depth - 1)
 
     @property
     def lower_bound(self) -> LowerBound:
@@ -96,6 +102,7 @@ def compile(
     max_error: float | None = None,
     check: bool = True,
     certificate: bool = False,
+    weights: Weights = "exact",
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Compiled:
@@ -104,7 +111,8 @@ def compile(
     `minimize` says what "auto" compares, among the constructions whose predicted rounding error when evaluated in
     `precision` is at most `max_error` times the range of `p` (1e-9, in float32 1e-5; "exact" allows all). If none is,
     it takes the most accurate and warns. `check` runs `p.doctor()` first and, for Algorithm 1, tests its rows
-    afterwards. `certificate` proves the result (`certify`). `executor` shares out the decisions; `progress` is called
+    afterwards. `certificate` proves the result (`certify`): with its weights as they are, or as a file has them,
+    rounded to the type that `weights` says. `executor` shares out the decisions; `progress` is called
     with ``(done, total, what)``.
 
     >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
@@ -112,52 +120,61 @@ def compile(
     array([[3.],
            [2.]])
     """
-    limit = _check_options(construction, minimize, precision, max_error)
+    limit = _check_options(construction, minimize, precision, max_error, weights)
+    given = p
     if check:
         if progress is not None:
             progress(0, 1, "checking the pieces")
         p = _healthy(p)
-    options = {"minimize": minimize, "precision": precision, "max_error": limit}
-    work = Workpiece(p, **options, check=check, executor=executor, progress=progress)  # type: ignore[arg-type]
+    options = Options(minimize, precision, limit, check, executor, progress)
     with rare_collection():
-        return _chosen(work, construction, certificate, told=max_error is not None)
+        prove = partial(_proof, given, weights) if certificate else None
+        return _chosen(Analysis(p, options), construction, prove, told=max_error is not None)
 
 
-def _chosen(work: Workpiece, construction: str, certificate: bool, *, told: bool) -> Compiled:
+def _proof(p: CPWL, weights: Weights, network: Network) -> Certificate:
+    """The proof of a network with its weights as they are, or as they are rounded to a type."""
+    if weights == "exact":
+        return certify(p, network)
+    return certify(p, rounded(network, weights), rounded_from=network)
+
+
+def _chosen(analysis: Analysis, construction: str, prove: _Prove | None, *, told: bool) -> Compiled:
     """Plans, selects and builds."""
-    auto = construction == "auto"
+    auto, options = construction == "auto", analysis.options
     planned: dict[str, Candidate] = {}
     others: dict[str, Alternative] = {}
     names = tuple(TABLE) if auto else (construction,)
     for done, name in enumerate(names):
-        if work.progress is not None:
-            work.progress(done, len(names), f"planning {name}")
-        skip = _hopeless(name, work, planned) if auto else ""
+        if options.progress is not None:
+            options.progress(done, len(names), f"planning {name}")
+        skip = TABLE[name].skip(analysis, planned) if auto else ""
         if skip:
             others[name] = Alternative(None, None, None, skip)
             continue
         try:
-            plan = TABLE[name].plan(work)
+            plan = TABLE[name].plan(analysis)
         except (ConstructionError, LimitError) as error:
             if not auto:
                 raise
             wrong = False if name == "paper" and isinstance(error, ConstructionError) else None
             others[name] = Alternative(None, None, wrong, str(error).splitlines()[0])
             continue
-        planned[name] = Candidate(plan, work.error(plan))
-    choice = select(planned.values(), work.minimize, work.max_error)
-    best, network, proof = _built(work.p, choice, certificate)
+        planned[name] = Candidate.of(plan, analysis)
+    choice = select(planned.values(), options.minimize, options.max_error)
+    best, network, proof = _built(choice, prove)
     if auto or told:
-        _warn_if_poor(choice, planned[best], work, auto)
-    return _compiled(work, planned, others, best, network, proof, choice if auto else None)
+        _warn_if_poor(choice, planned[best], options, auto)
+    return _compiled(analysis, planned, others, best, network, proof, choice if auto else None)
 
 
-def _check_options(construction: str, minimize: str, precision: str, max_error: float | None) -> float:
+def _check_options(construction: str, minimize: str, precision: str, max_error: float | None, weights: str) -> float:
     """The largest relative error that is allowed, if all options are known."""
     for name, value, known in (
         ("construction", construction, CONSTRUCTIONS),
         ("minimize", minimize, ("neurons", "depth", "width", "nonzeros")),
         ("precision", precision, tuple(PRECISIONS)),
+        ("weights", weights, ("exact", "float64", "float32")),
     ):
         if value not in known:
             names = ", ".join(f'"{option}"' for option in known)
@@ -169,38 +186,14 @@ def _check_options(construction: str, minimize: str, precision: str, max_error: 
     return max_error
 
 
-def _hopeless(name: str, work: Workpiece, planned: dict[str, Candidate]) -> str:
-    """Why a construction need not be planned: it cannot be smaller, or would take too long for what it gives."""
-    good = {other for other, candidate in planned.items() if candidate.error <= work.max_error}
-    small = work.minimize in ("neurons", "depth")
-    if "hinge" in good and small and not (name == "univariate" and work.minimize == "neurons"):
-        return "not planned: one hidden layer will do"
-    if work.p.dim == 1 and name == "gates":
-        return "not planned: on a line it is the hinges"
-    if "gates" in good and small and name == "clamped":
-        return "not planned: gates are smaller, and accurate enough"
-    if name == "strips" and work.p.tol:
-        return "not planned: its large weights leave no useful bound for data with a tolerance"
-    if not planned:
-        return ""
-    if name in ("lattice", "paper") and work.p.num_pieces * work.p.num_components > _MANY:
-        return "not planned: too many pieces and components to compare"
-    if name == "paper" and work.minimize in ("neurons", "depth"):
-        count = _bounds(work.p, work.row_sizes)["algorithm1"]
-        known = count.neurons if work.minimize == "neurons" else count.layers
-        if any(known >= getattr(other.sizes, work.minimize) for other in planned.values()):
-            return "not planned: larger by its formula"
-    return ""
-
-
-def _built(p: CPWL, choice: Choice, certificate: bool) -> tuple[str, Network, Certificate | None]:
+def _built(choice: Choice, prove: _Prove | None) -> tuple[str, Network, Certificate | None]:
     """The best network; with a certificate, the best that has a proof; if none has one, the best, with the reason."""
-    if not certificate:
+    if prove is None:
         return choice.best.plan.construction, choice.best.plan.build(), None
     first: tuple[str, Network, Certificate] | None = None
     for candidate in choice.candidates:
         network = candidate.plan.build()
-        proof = certify(p, network)
+        proof = prove(network)
         if proof.proved:
             return candidate.plan.construction, network, proof
         first = first or (candidate.plan.construction, network, proof)
@@ -208,18 +201,18 @@ def _built(p: CPWL, choice: Choice, certificate: bool) -> tuple[str, Network, Ce
     return first
 
 
-def _warn_if_poor(choice: Choice, best: Candidate, work: Workpiece, auto: bool) -> None:
+def _warn_if_poor(choice: Choice, best: Candidate, options: Options, auto: bool) -> None:
     if choice.accurate:
         return
-    advice = 'precision="float64"' if work.precision == "float32" else "exact arithmetic"
-    name, limit = best.plan.construction, f"{work.max_error:.3g} of the range in {work.precision}"
+    advice = 'precision="float64"' if options.precision == "float32" else "exact arithmetic"
+    name, limit = best.plan.construction, f"{options.max_error:.3g} of the range in {options.precision}"
     said = f"no construction is predicted to be within {limit}; {name}, the most accurate," if auto else name
     aim = "" if auto else f", which is more than {limit}"
     warnings.warn(f"{said} is off by about {best.error:.1g}{aim} (use {advice})", CpwlWarning, stacklevel=4)
 
 
 def _compiled(
-    work: Workpiece,
+    analysis: Analysis,
     planned: dict[str, Candidate],
     others: dict[str, Alternative],
     best: str,
@@ -227,7 +220,8 @@ def _compiled(
     proof: Certificate | None,
     choice: Choice | None,
 ) -> Compiled:
-    counts = _bounds(work.p, work.row_sizes if work.knows_orders else None)
+    orders = analysis.orders if analysis.knows_orders else ()
+    counts = upper_bounds(analysis.function, analysis.row_sizes if orders else None)
     for name, other in planned.items():
         if name != best:
             sizes = other.sizes
@@ -252,11 +246,11 @@ def _compiled(
         counts,
         {name: others[name] for name in TABLE if name in others},
         proof,
-        work.solves,
-        work.splits,
+        sum(order.solves for order in orders) + sum(other.plan.solves for other in planned.values()),
+        sum(other.plan.splits for other in planned.values()),
         planned[best].error,
         reason,
-        work.p,
+        analysis.kept(),
     )
 
 
@@ -273,28 +267,3 @@ def _healthy(p: CPWL) -> CPWL:
     names = ", ".join(str(i) for i in flat[:8]) + (", ..." if len(flat) > 8 else "")
     warnings.warn(f"pieces without interior were dropped: {names}", CpwlWarning, stacklevel=3)
     return p.take(np.setdiff1d(np.arange(p.num_pieces), flat))
-
-
-def _bounds(p: CPWL, sizes: list[list[int]] | None) -> dict[str, Bound]:
-    q, n = p.num_pieces, p.dim
-    counts = [len(p.representatives(j)) for j in range(p.outputs)]
-    known = {
-        "theorem1": _side_by_side([bounds.theorem1(q) for _ in counts]),
-        "theorem2": _side_by_side([bounds.theorem2(k, q) for k in counts]),
-        "theorem3": _side_by_side([bounds.theorem3(n, k) for k in counts]),
-    }
-    if sizes is not None:
-        known["algorithm1"] = _side_by_side([bounds.algorithm1(s) for s in sizes])
-    return known
-
-
-def _side_by_side(parts: list[Bound]) -> Bound:
-    """Bounds for several outputs, by the lemma on concatenation (padding with two neurons a layer)."""
-    if len(parts) == 1:
-        return parts[0]
-    layers = max(part.layers for part in parts)
-    return Bound(
-        layers,
-        sum(max(part.width, 2) for part in parts),
-        sum(part.neurons + 2 * (layers - part.layers) for part in parts),
-    )

@@ -16,7 +16,24 @@ __all__ = [
     "LimitError",
     "ProofError",
     "SolverError",
+    "printable",
 ]
+
+
+_LONGEST = 2000  # characters of a message
+
+
+def printable(message: str) -> str:
+    r"""The message for any terminal: control characters written out, and what is too long cut in the middle.
+
+    >>> printable("node `\x1b[31mred` is bad")
+    'node `\\x1b[31mred` is bad'
+    """
+    if len(message) > _LONGEST:
+        message = f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 3 :]}"
+    if message.replace("\n", "").isprintable():
+        return message
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in message)
 
 
 class CpwlError(Exception):
@@ -28,7 +45,7 @@ class CpwlError(Exception):
     """
 
     def __init__(self, message: str, **details: Any) -> None:
-        super().__init__(message)
+        super().__init__(printable(message))
         self.details: dict[str, Any] = details
 
 

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files: written whole or not at all, read whole or refused in one sentence."""
 
 from __future__ import annotations
 
@@ -8,9 +8,34 @@ import secrets
 import stat
 from pathlib import Path
 
-from cpwl.errors import InputError
+from cpwl.errors import InputError, LimitError
 
-__all__ = ["write_bytes", "write_text"]
+__all__ = ["read_bytes", "write_bytes", "write_text"]
+
+_LARGEST = 2**31  # bytes of a file that we read; a protobuf message ends there
+_ENDLESS = 2**28  # bytes from a pipe or a device, which does not say how many there are
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """The content of the file `path`; `InputError` if it cannot be read, `LimitError` if it is too large or endless.
+
+    >>> read_bytes("/dev/zero")
+    Traceback (most recent call last):
+    cpwl.errors.LimitError: cannot read `/dev/zero`: it has more than 256 MiB
+    """
+    name = os.fsdecode(path)
+    try:
+        with open(name, "rb") as file:
+            state = os.fstat(file.fileno())
+            limit = _LARGEST if stat.S_ISREG(state.st_mode) else _ENDLESS
+            data = file.read(limit + 1) if state.st_size <= limit else b""
+    except OSError as error:
+        raise InputError(f"cannot read `{name}`: {error.strerror or error}", path=name) from error
+    except ValueError as error:  # a null character in the name
+        raise InputError(f"cannot read `{name}`: {error}", path=name) from error
+    if max(state.st_size, len(data)) > limit:
+        raise LimitError(f"cannot read `{name}`: it has more than {limit // 2**20} MiB", path=name)
+    return data
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:

@@ -7,11 +7,16 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 
 from cpwl.errors import LimitError
 
 __all__ = ["available_memory", "check_memory", "rare_collection"]
 
+_COLLECTION = Lock()
+_THRESHOLDS: list[
+    tuple[int, int, int]
+] = []  # one for each thread inside `rare_collection`, the first as it was outside
 _CGROUP = Path("/sys/fs/cgroup")
 _MEMINFO = Path("/proc/meminfo")
 
@@ -30,12 +35,19 @@ def rare_collection() -> Iterator[None]:
     ...     gc.get_threshold()[0] >= 100_000
     True
     """
-    before = gc.get_threshold()
-    gc.set_threshold(max(before[0], 100_000) if before[0] else 0, *before[1:])
+    with _COLLECTION:
+        _THRESHOLDS.append(gc.get_threshold())
+        first = _THRESHOLDS[0]
+        gc.set_threshold(max(first[0], 100_000) if first[0] else 0, *first[1:])
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        with _COLLECTION:
+            # Threads may leave in another order than they came: the last one out restores what the first one found.
+            before = _THRESHOLDS[0]
+            _THRESHOLDS.pop()
+            if not _THRESHOLDS:
+                gc.set_threshold(*before)
 
 
 def check_memory(size: float, what: str, instead: str) -> None:

@@ -14,7 +14,7 @@ from cpwl import bounds as published
 from cpwl.cli import main, output, progress
 from cpwl.errors import ConstructionError, CpwlWarning, InternalError, LimitError, ProofError
 from cpwl.formats.json import load
-from cpwl.formats.onnx.model import from_onnx
+from cpwl.formats.onnx.read import from_onnx
 from cpwl.network import Network
 from cpwl.show import run_times
 from support.json_examples import NETWORK, PIECES, TABLE, write

@@ -13,19 +13,19 @@ from scipy.spatial import Delaunay
 
 from cpwl import CPWL, ConstructionError, InputError, Network, ProofError, certify
 from cpwl.construct.clamped.clusters import Stars, propose
-from cpwl.construct.clamped.cover import colours, exact_cover
+from cpwl.construct.clamped.colours import colours
 from cpwl.construct.clamped.exact import exact_bump
-from cpwl.construct.clamped.plan import clamped, plan_clamped
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.table import table_of
 from cpwl.proofs.checkers import clamped_checker
 from cpwl.proofs.checkers.checker import Refused, check
-from cpwl.proofs.provers.clamped import prove_clamped
-from cpwl.proofs.provers.recover import NotRecognised
+from cpwl.proofs.no_proof import NotRecognised
+from cpwl.search.exact_cover import exact_cover
 from support.catalogue import function, names
+from support.constructions import clamped, plane_gates, planned
 from support.functions import boxes
-from support.proofs import rounded, write_documents
+from support.proofs import prove_clamped, rounded, write_documents
 
 CHECKER = Path(clamped_checker.__file__)
 
@@ -116,11 +116,11 @@ def test_it_equals_every_planar_function_of_the_catalogue(name):
 def test_a_plan_knows_the_sizes():
     """What is planned is what is built; the magnitude predicts the error in float32 within a factor of 4."""
     for p in SMALL.values():
-        plan = plan_clamped(p)
+        plan = planned("clamped", p)
         assert plan.construction == "clamped"
         assert plan.build().sizes == plan.sizes
     p = SMALL["terrain"]
-    plan = plan_clamped(p)
+    plan = planned("clamped", p)
     predicted = plan.magnitude * 2.0**-24 / np.ptp(p.mesh.values)
     assert predicted / 4 < error_in_float32(plan.build(), p) < 4 * predicted
 
@@ -293,7 +293,7 @@ def test_rounded_weights_have_a_bound(dtype):
     )
     exact = clamped(p, tiles=2).network
     near = rounded(exact, dtype)
-    proof = certify(p, near, exact=exact)
+    proof = certify(p, near, rounded_from=exact)
     assert proof.document["kind"] == "rounded"
     assert 0 < proof.error_bound < 1e-3
     assert check(function_document(p), network_document(near), proof.document) == proof.error_bound
@@ -463,10 +463,9 @@ def test_a_wrong_network_is_refuted_with_a_witness():
 
 def test_other_networks_are_not_recognised():
     """Line gates have two hidden layers."""
-    from cpwl.construct.gates.plane.plan import line_gates
 
     with pytest.raises(NotRecognised):
-        prove_clamped(SMALL["grid"], line_gates(SMALL["grid"]).network)
+        prove_clamped(SMALL["grid"], plane_gates(SMALL["grid"]).network)
 
 
 def test_the_checker_runs_alone(tmp_path):
@@ -476,7 +475,7 @@ def test_the_checker_runs_alone(tmp_path):
     paths = [str(path) for path in write_documents(tmp_path, p, network, certify(p, network))]
     folder = tmp_path / "alone"
     folder.mkdir()
-    for name in ("checker.py", "clamped_checker.py"):
+    for name in ("checker.py", "verdict_checker.py", "clamped_checker.py"):
         (folder / name).write_bytes(CHECKER.with_name(name).read_bytes())
     for name in ("checker.py", "clamped_checker.py"):
         done = subprocess.run(

@@ -9,13 +9,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cpwl import CPWL, ConstructionError, InputError, certify, compile
-from cpwl.construct.lattice.plain import lattice
-from cpwl.construct.lattice.plan import plan_lattice, shared_lattice
 from cpwl.exact.rational import fraction_array
 from cpwl.formats.json import load
 from cpwl.function.make.shallow import random_shallow
 from cpwl.show.bench_functions import delaunay as table
 from support.catalogue import function
+from support.constructions import plain_lattice, planned, shared_lattice
 from support.functions import abs_sum, delaunay, five_pieces, three_piece_cut
 from support.laws import LAWS
 from support.rational_pieces import cut_up, piece_data, random_maxmin, rings
@@ -102,7 +101,7 @@ def test_cutting_pieces_up_changes_nothing(name, data):
 def test_splits_are_counted(name):
     """No split where Algorithm 1 is right; where it is wrong, at least one."""
     p = BASES[name]
-    assert (lattice(p).splits == 0) == algorithm_1_is_right(p)
+    assert (plain_lattice(p).splits == 0) == algorithm_1_is_right(p)
 
 
 # --- domains that are not convex ----------------------------------------------------------------------------------
@@ -232,7 +231,7 @@ PLANAR = {
 def test_rows_are_valid_by_brute_force(name):
     """No row exceeds the function, and everywhere some row reaches it: decided at finitely many points, no LP."""
     p = PLANAR[name]
-    rows = lattice(p).rows
+    rows = plain_lattice(p).rows
     laws = [[Fraction(v, f[-1]) for v in f[:-1]] for f in p.components(0).integer()[:, 0]]
     for piece in piece_data(p):
         own = piece.laws[0]
@@ -245,7 +244,7 @@ def test_rows_are_valid_by_brute_force(name):
 @pytest.mark.parametrize("name", sorted(PLANAR))
 def test_the_network_computes_its_rows(name):
     """The lattice network is the max of the mins of its rows, at random rational points, in the domain or not."""
-    made = lattice(PLANAR[name])
+    made = plain_lattice(PLANAR[name])
     laws = [[Fraction(v, f[-1]) for v in f[:-1]] for f in PLANAR[name].components(0).integer()[:, 0]]
     rng = np.random.default_rng(0)
     points = fraction_array(rng.integers(-40, 41, (30, 2))) / 7
@@ -257,9 +256,9 @@ def test_the_network_computes_its_rows(name):
 @pytest.mark.parametrize("name", sorted(PLANAR))
 def test_no_row_is_superfluous(name):
     """No row contains another, and no row names a component twice."""
-    rows = [frozenset(row) for row in lattice(PLANAR[name]).rows]
+    rows = [frozenset(row) for row in plain_lattice(PLANAR[name]).rows]
     assert not any(a < b or (a == b and i != j) for i, a in enumerate(rows) for j, b in enumerate(rows))
-    assert all(len(row) == len(set(row)) for row in lattice(PLANAR[name]).rows)
+    assert all(len(row) == len(set(row)) for row in plain_lattice(PLANAR[name]).rows)
 
 
 # --- shared lattices: a monotone expression, all outputs together ---------------------------------------------------
@@ -276,7 +275,7 @@ def assert_shared(p):
 def test_shared_lattices_are_proved(name):
     """Every small example, whether Algorithm 1 is wrong on it or not; no larger than rows lowered one by one."""
     p = {**PLANAR, **BASES}[name]
-    assert assert_shared(p).network.sizes.neurons <= lattice(p).network.sizes.neurons
+    assert assert_shared(p).network.sizes.neurons <= plain_lattice(p).network.sizes.neurons
 
 
 @pytest.mark.parametrize(("n", "points", "seed"), DELAUNAY)
@@ -284,7 +283,7 @@ def test_shared_delaunay_interpolants(n, points, seed):
     """Random interpolants; and the plan says what is built."""
     p = delaunay(n, points, seed)
     made = assert_shared(p)
-    plan = plan_lattice(p)
+    plan = planned("lattice", p)
     assert plan.sizes == plan.build().sizes == made.network.sizes
     assert plan.magnitude >= 0
 

@@ -8,15 +8,16 @@ import pytest
 from hypothesis import given, settings
 
 from cpwl import CPWL
-from cpwl.construct.gates.plane.cover import cover
-from cpwl.construct.gates.plane.multiplier import crossings, keeps_sign
-from cpwl.construct.gates.plane.plan import line_gates
+from cpwl.construct.blocks.crossings import crossings
+from cpwl.construct.gates.plane.multiplier import keeps_sign
 from cpwl.errors import ConstructionError, InputError
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.planar import find_bends, power_of_two
 from cpwl.function.make.shallow import from_hidden_layer
 from cpwl.network.evaluate import evaluate_exact
 from cpwl.network.network import exact_layers
+from cpwl.search.cover import cover
+from support.constructions import plane_gates
 from support.functions import five_pieces, three_piece_cut
 from support.planar import delaunay_on_box, delaunay_on_hull, differences, grid, with_hanging_nodes
 from support.rational_pieces import cut_up, cuts, fan, points_in_pieces, random_maxmin, rings, with_noise
@@ -84,7 +85,7 @@ FUNCTIONS = {
 def test_the_network_equals_the_function(name, spare):
     """Exactly, at random points of every piece, at corners and on edges."""
     p = FUNCTIONS[name]()
-    made = line_gates(p, spare=spare)
+    made = plane_gates(p, spare=spare)
     assert len(differences(p, made.network)) == 0
 
 
@@ -92,40 +93,44 @@ def test_the_network_equals_the_function(name, spare):
 def test_the_count_is_that_of_the_theory(name):
     """|H u G| + |G| + 4 neurons for one output, one less on a bounded domain; a sum of one sign is carried by one."""
     p = FUNCTIONS[name]()
-    made = line_gates(p, spare=False)
-    if made.vertices == 0 or p.outputs > 1:
-        return
+    made = plane_gates(p, spare=False)
     assert made.hinges >= made.lines
-    most = made.hinges + made.gate_lines + (3 if find_bends(p).bounded else 4)
-    assert most - 1 <= made.network.sizes.neurons <= most
+    neurons = made.network.sizes.neurons
+    if made.vertices == 0:  # one hidden layer, or none
+        assert made.network.sizes.depth <= 2
+        assert made.lines <= neurons <= made.lines + 2 * p.outputs
+        return
     assert made.network.sizes.depth == 3
+    most = made.hinges + len(made.gates) + 2 + p.outputs * (1 if find_bends(p).bounded else 2)
+    assert most - p.outputs <= neurons <= most
+    assert p.outputs > 1 or len(made.gates) == made.gate_lines
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_sparing_hinges_never_costs_a_neuron(name):
     """A gate that makes its own hinge needless is chosen only where the whole gets smaller."""
     p = FUNCTIONS[name]()
-    assert line_gates(p).network.sizes.neurons <= line_gates(p, spare=False).network.sizes.neurons
+    assert plane_gates(p).network.sizes.neurons <= plane_gates(p, spare=False).network.sizes.neurons
 
 
 @pytest.mark.parametrize(("interior", "reach"), [(20, 79), (40, 149)])
 def test_sizes_of_random_triangulations(interior, reach):
     """46 and 86 triangles: the mean over seeds is at most that of the table."""
-    sizes = [line_gates(delaunay_on_box(interior, seed)).network.sizes.neurons for seed in range(3)]
+    sizes = [plane_gates(delaunay_on_box(interior, seed)).network.sizes.neurons for seed in range(3)]
     assert np.mean(sizes) <= reach
 
 
 @pytest.mark.parametrize(("m", "reach"), [(8, 40), (32, 160)])
 def test_sizes_of_grids(m, reach):
     """An m x m grid takes 5 m neurons: the square root of its pieces."""
-    assert line_gates(grid(m, 0)).network.sizes.neurons <= reach
+    assert plane_gates(grid(m, 0)).network.sizes.neurons <= reach
 
 
 @pytest.mark.parametrize("name", ["one vertex", "Delaunay 1", "max-min 2", "several outputs", "half-plane", "grid"])
 def test_gates_are_zero_on_one_side_of_their_line(name):
     """Each neuron of layer 2 is a gate with the zero set of its form, or a carry that is at least 0."""
     p = FUNCTIONS[name]()
-    made = line_gates(p, spare=False)
+    made = plane_gates(p, spare=False)
     x = fraction_array([x for _, x in points_in_pieces(p.take(find_bends(p).solid), 6, seed=2)])
     (first, second, _) = exact_layers(made.network)
     before = evaluate_exact((first, second), x)
@@ -141,8 +146,8 @@ def test_proportional_outputs_cost_nothing():
     one = delaunay_on_box(7, 5)
     z = np.asarray(one.mesh.values)
     p = CPWL.from_simplices(one.mesh.points, one.mesh.simplices, np.column_stack([z, -2 * z, 0 * z]))
-    made = line_gates(p, spare=False)
-    assert made.network.sizes.neurons == line_gates(one, spare=False).network.sizes.neurons
+    made = plane_gates(p, spare=False)
+    assert made.network.sizes.neurons == plane_gates(one, spare=False).network.sizes.neurons
     assert len(differences(p, made.network)) == 0
 
 
@@ -151,7 +156,7 @@ def test_more_pieces_of_one_law_cost_nothing():
     p = random_maxmin(2, 6, 4, 3, 0)
     q = cut_up(p, cuts(2, 8, 3))
     assert q.num_pieces > p.num_pieces
-    assert line_gates(q).network.sizes.neurons == line_gates(p).network.sizes.neurons
+    assert plane_gates(q).network.sizes.neurons == plane_gates(p).network.sizes.neurons
 
 
 def test_hanging_nodes_cost_nothing():
@@ -159,12 +164,12 @@ def test_hanging_nodes_cost_nothing():
     p = delaunay_on_box(12, 6)
     q = with_hanging_nodes(p)
     assert q.num_pieces > p.num_pieces
-    assert line_gates(q).network.sizes.neurons == line_gates(p).network.sizes.neurons
+    assert plane_gates(q).network.sizes.neurons == plane_gates(p).network.sizes.neurons
 
 
 def test_the_same_input_gives_the_same_network():
     """Down to the last weight."""
-    one, two = (line_gates(delaunay_on_box(14, 1)).network for _ in range(2))
+    one, two = (plane_gates(delaunay_on_box(14, 1)).network for _ in range(2))
     for (a, b), (c, d) in zip(exact_layers(one), exact_layers(two), strict=True):
         assert (a.toarray() == c.toarray()).all()
         assert (b == d).all()
@@ -173,9 +178,9 @@ def test_the_same_input_gives_the_same_network():
 def test_many_points_take_bounds_instead_of_sharp_multipliers(monkeypatch):
     """Multipliers from the stars of the points are larger, and the network is the same function."""
     p = delaunay_on_box(14, 1)
-    sharp = line_gates(p, spare=False)
-    monkeypatch.setattr("cpwl.construct.gates.plane._SHARP", 0)
-    rough = line_gates(p, spare=False)
+    sharp = plane_gates(p, spare=False)
+    monkeypatch.setattr("cpwl.construct.gates.plane.plane_gates._SHARP", 0)
+    rough = plane_gates(p, spare=False)
     assert (sharp.sharp, rough.sharp) == (True, False)
     assert all(abs(a.multiplier) <= abs(b.multiplier) for a, b in zip(sharp.gates, rough.gates, strict=True))
     assert len(differences(p, rough.network)) == 0
@@ -185,7 +190,7 @@ def test_many_points_take_bounds_instead_of_sharp_multipliers(monkeypatch):
 def test_multipliers_are_no_larger_than_8_bits_need(name):
     """One part in 64 less, and the gate has the wrong sign at some crossing of its lines, unless 0 would do."""
     p = FUNCTIONS[name]()
-    bends, made = find_bends(p), line_gates(p, spare=False)
+    bends, made = find_bends(p), plane_gates(p, spare=False)
     for gate in made.gates:
         l, others = made.forms[gate.line], made.forms[gate.hinges]
         inward = -others * np.sign(l[0] * others[:, 1] - l[1] * others[:, 0])[:, None]
@@ -208,8 +213,8 @@ def test_steps_balance_at_every_vertex():
 def test_float_data_is_made_exact_first():
     """Pieces and laws with rounding errors: the network of the exact function nearby, at no more neurons."""
     p = five_pieces()
-    made = line_gates(with_noise(p, 1e-14, 0))
-    assert made.network.sizes.neurons == line_gates(p).network.sizes.neurons
+    made = plane_gates(with_noise(p, 1e-14, 0))
+    assert made.network.sizes.neurons == plane_gates(p).network.sizes.neurons
     x = np.random.default_rng(0).uniform(-3, 3, (200, 2))
     assert np.abs(made.network(x) - p(x)).max() < 1e-9
 
@@ -217,14 +222,14 @@ def test_float_data_is_made_exact_first():
 def test_other_dimensions_are_refused():
     """Line gates are for the plane."""
     with pytest.raises(ConstructionError, match="2 inputs"):
-        line_gates(CPWL.from_breakpoints([0, 1], [0, 1]))
+        plane_gates(CPWL.from_breakpoints([0, 1], [0, 1]))
 
 
 def test_a_function_that_is_torn_is_refused():
     """Laws that disagree on a common edge are named."""
     p = CPWL.from_pieces([[[1, 0]], [[-1, 0]]], [[0], [0]], [[0, 0], [1, 1]], [0, 0])
     with pytest.raises(InputError, match="pieces 1 and 0 disagree"):
-        line_gates(p)
+        plane_gates(p)
 
 
 def test_a_gap_is_refused():
@@ -232,7 +237,7 @@ def test_a_gap_is_refused():
     A = [[[1, 0], [0, 1]], [[-1, 0], [0, 1]], [[1, 0], [0, -1]]]
     p = CPWL.from_pieces(A, [[0, 0]] * 3, [[0, 0]] * 3, [0] * 3)
     with pytest.raises(InputError, match="other side"):
-        line_gates(p)
+        plane_gates(p)
 
 
 @settings(max_examples=25, deadline=None)
@@ -243,7 +248,7 @@ def test_any_small_maxmin_expression(data):
     f = data.draw(st.lists(st.lists(st.integers(-2, 2), min_size=3, max_size=3), min_size=k, max_size=k))
     rows = data.draw(st.lists(st.lists(st.integers(0, k - 1), min_size=1, max_size=3), min_size=1, max_size=3))
     p = CPWL.from_maxmin(f, rows)
-    assert len(differences(p, line_gates(p).network)) == 0
+    assert len(differences(p, plane_gates(p).network)) == 0
 
 
 @settings(max_examples=25, deadline=None)
@@ -251,7 +256,7 @@ def test_any_small_maxmin_expression(data):
 def test_any_small_grid(values):
     """Equal and opposite jumps: lines that stop and start again, crossings without a step."""
     p = CPWL.from_grid([[0, 1, 2, 4]] * 2, np.array(values).reshape(4, 4))
-    assert len(differences(p, line_gates(p).network)) == 0
+    assert len(differences(p, plane_gates(p).network)) == 0
 
 
 def test_a_cover_is_as_small_as_it_can_be():

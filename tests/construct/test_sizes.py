@@ -4,14 +4,13 @@
 """
 
 import json
-from pathlib import Path
 
 import pytest
 
 from cpwl.compiler import CONSTRUCTIONS
 from support.catalogue import CASES, compiled, names
+from support.pinned import SIZES, pinned
 
-FILE = Path(__file__).with_name("sizes.json")
 EXACT = set(names(without="float"))
 EVERY = [
     (case.name, construction)
@@ -29,13 +28,12 @@ def neurons(name, construction):
 @pytest.mark.parametrize(("name", "construction"), EVERY)
 def test_sizes_are_as_pinned(name, construction):
     """As many neurons as `sizes.json` says."""
-    assert neurons(name, construction) == json.loads(FILE.read_text("utf-8"))[name][construction]
+    assert neurons(name, construction) == pinned()[name][construction]
 
 
 def test_nothing_else_is_pinned():
     """Every entry of the file is a case and a construction that there are."""
-    pinned = {(name, c) for name, row in json.loads(FILE.read_text("utf-8")).items() for c in row}
-    assert pinned == set(EVERY)
+    assert {(name, c) for name, row in pinned().items() for c in row} == set(EVERY)
 
 
 def main() -> None:
@@ -43,7 +41,7 @@ def main() -> None:
     for name, construction in EVERY:
         found.setdefault(name, {})[construction] = neurons(name, construction)
     rows = ",\n".join(f" {json.dumps(name)}: {json.dumps(row)}" for name, row in found.items())
-    FILE.write_text("{\n" + rows + "\n}\n", encoding="utf-8")
+    SIZES.write_text("{\n" + rows + "\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

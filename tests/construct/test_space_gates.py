@@ -9,13 +9,13 @@ import pytest
 from scipy.spatial import Delaunay
 
 from cpwl import CPWL, certify
-from cpwl.construct.gates.plan import gates, plan_gates
 from cpwl.construct.gates.space import bounds as gate_bounds
 from cpwl.construct.gates.space.peel import peel
-from cpwl.construct.gates.space.plan import local_gates
-from cpwl.construct.gates.space.plane_cover import cover
 from cpwl.errors import ConstructionError
+from cpwl.function.bends.neighbours import neighbours
 from cpwl.function.make.shallow import from_hidden_layer
+from cpwl.search.family_cover import family_cover
+from support.constructions import planned, space_gates
 from support.functions import abs_sum, delaunay, five_pieces
 
 
@@ -133,7 +133,7 @@ def test_equals_table(name):
     """The network is the interpolant at all vertices, and at points of every cell and every facet, exactly."""
     p = TABLES[name]()
     points, values = table_points(p, random.Random(1))
-    assert local_gates(p).network(points)[:, 0].tolist() == values
+    assert space_gates(p).network(points)[:, 0].tolist() == values
 
 
 @pytest.mark.parametrize("name", EVERYWHERE)
@@ -141,7 +141,7 @@ def test_equals_everywhere(name):
     """On all of R^n the network is the function, exactly, near and far."""
     p = EVERYWHERE[name]()
     points = rational_points(p, random.Random(2), 150)
-    assert local_gates(p).network(points).tolist() == p(points).tolist()
+    assert space_gates(p).network(points).tolist() == p(points).tolist()
 
 
 @pytest.mark.parametrize("name", ["max-min 5", "max-min 6"])
@@ -157,14 +157,14 @@ def test_equals_on_facets(name):
         x[k] -= Fraction(sum(a * b for a, b in zip(row, [*x, 1], strict=True))) / row[k]
         points.append(x)
     points = np.array(points, dtype=object)
-    assert local_gates(p).network(points).tolist() == p(points).tolist()
+    assert space_gates(p).network(points).tolist() == p(points).tolist()
 
 
 @pytest.mark.parametrize("name", ["more space", "four", "plane", "grid 3"])
 def test_count(name):
     """On a bounded domain the network has exactly as many neurons as the formula says."""
     p = TABLES[name]()
-    made = local_gates(p)
+    made = space_gates(p)
     assert made.network.sizes.neurons == formula(p, made)
 
 
@@ -172,13 +172,13 @@ def test_count(name):
 def test_depth(name):
     """There are at most n hidden layers."""
     p = {**TABLES, **EVERYWHERE}[name]()
-    assert local_gates(p).network.sizes.depth <= p.dim + 1
+    assert space_gates(p).network.sizes.depth <= p.dim + 1
 
 
 def test_kuhn_size():
     """A Kuhn grid takes at most 2 m^2 + 11 m neurons, which is fewer than it has cells."""
     m = 4
-    assert local_gates(grid(3, m, 0)).network.sizes.neurons <= 2 * m**2 + 11 * m
+    assert space_gates(grid(3, m, 0)).network.sizes.neurons <= 2 * m**2 + 11 * m
 
 
 def test_orthant():
@@ -192,7 +192,7 @@ def test_orthant():
     laws = whole.laws.integer()[:, 0].tolist()
     p = CPWL.from_pieces(A, b, [law[:-2] for law in laws], [law[-2] for law in laws])
     points = np.abs(rational_points(p, random.Random(6), 150))
-    assert local_gates(p).network(points).tolist() == whole(points).tolist()
+    assert space_gates(p).network(points).tolist() == whole(points).tolist()
 
 
 def test_hanging_node():
@@ -200,14 +200,14 @@ def test_hanging_node():
     points = [[0, 0], [2, 0], [0, 2], [2, 2], [1, 1]]
     p = CPWL.from_simplices(points, [[0, 1, 2], [1, 3, 4], [2, 3, 4]], [0, 2, 2, 5, 2])
     at, values = table_points(p, random.Random(0))
-    made = local_gates(p)
+    made = space_gates(p)
     assert made.cells > p.num_pieces
     assert made.network(at)[:, 0].tolist() == values
 
 
 def test_hinges_only():
     """A function that bends along whole planes needs no gate, one hinge a plane and at most n more neurons."""
-    made = local_gates(shallow(3, 5, 1))
+    made = space_gates(shallow(3, 5, 1))
     assert made.gates == {}
     assert made.planes == 5
     assert made.network.sizes.neurons <= 5 + 3
@@ -216,7 +216,7 @@ def test_hinges_only():
 def test_plane_only():
     """A function of 3 inputs that bends in a plane has the depth of one in the plane."""
     p = in_a_plane()
-    made = local_gates(p)
+    made = space_gates(p)
     assert made.network.inputs == 3
     assert made.network.sizes.depth <= 3
     assert set(made.gates) <= {2}
@@ -225,7 +225,7 @@ def test_plane_only():
 def test_affine():
     """A function without a bend is one affine layer."""
     p = CPWL.from_grid([[0, 1], [0, 1], [0, 1]], [[[x + 2 * y - z for z in (0, 1)] for y in (0, 1)] for x in (0, 1)])
-    made = local_gates(p)
+    made = space_gates(p)
     assert made.network.sizes.neurons == 0
     assert made.network([[1.0, 1.0, 0.0]]).tolist() == [[3.0]]
 
@@ -234,12 +234,12 @@ def test_vector_outputs():
     """Several outputs come from one network that shares its first layer."""
     rng = np.random.default_rng(0)
     p = CPWL.from_grid([[0, 1, 2]] * 3, rng.integers(-9, 9, size=(3, 3, 3, 2)))
-    made = local_gates(p)
+    made = space_gates(p)
     points = np.array([[Fraction(random.Random(k).randint(0, 20), 10) for _ in range(3)] for k in range(50)])
     points = np.array([np.roll(x, k) for k, x in enumerate(points)], dtype=object)
     assert made.network(points).tolist() == p(points).tolist()
     alone = [CPWL.from_simplices(p.mesh.points, p.mesh.simplices, p.mesh.values[:, j]) for j in range(2)]
-    assert made.network.sizes.neurons < sum(local_gates(q).network.sizes.neurons for q in alone)
+    assert made.network.sizes.neurons < sum(space_gates(q).network.sizes.neurons for q in alone)
 
 
 def test_dependent_outputs():
@@ -247,10 +247,10 @@ def test_dependent_outputs():
     rng = np.random.default_rng(1)
     a, b = rng.integers(-9, 9, size=(2, 12))
     one, two = on_one_mesh(a), on_one_mesh(a, b)
-    sizes = {p: local_gates(p).network.sizes.neurons for p in (one, two)}
-    assert local_gates(on_one_mesh(a, 2 * a)).network.sizes.neurons == sizes[one]
-    assert local_gates(on_one_mesh(a, b, a + b)).network.sizes.neurons == sizes[two]
-    assert local_gates(on_one_mesh(a, a + one.mesh.points[:, 0].astype(int))).gates == local_gates(one).gates
+    sizes = {p: space_gates(p).network.sizes.neurons for p in (one, two)}
+    assert space_gates(on_one_mesh(a, 2 * a)).network.sizes.neurons == sizes[one]
+    assert space_gates(on_one_mesh(a, b, a + b)).network.sizes.neurons == sizes[two]
+    assert space_gates(on_one_mesh(a, a + one.mesh.points[:, 0].astype(int))).gates == space_gates(one).gates
 
 
 @pytest.mark.parametrize("share", [0.3, 1.0])
@@ -259,10 +259,10 @@ def test_outputs_together_are_right(share):
     rng = np.random.default_rng(2)
     values = rng.integers(-9, 9, size=(3, 12)) * (rng.random((3, 12)) < share)
     p = on_one_mesh(*values)
-    made = local_gates(p)
+    made = space_gates(p)
     points = fraction_points(p, random.Random(0))
     assert made.network(points).tolist() == p(points).tolist()
-    apart = [local_gates(on_one_mesh(v)).network.sizes.neurons for v in values]
+    apart = [space_gates(on_one_mesh(v)).network.sizes.neurons for v in values]
     assert made.network.sizes.neurons <= sum(apart)
 
 
@@ -280,9 +280,9 @@ def fraction_points(p, draw):
 
 def test_a_hinge_more_is_a_neuron_more():
     """However a hinge through all of space cuts the pieces of a bump, it costs one neuron."""
-    alone = local_gates(hinges_and_bumps([], [(0, 0, 0)])).network.sizes.neurons
+    alone = space_gates(hinges_and_bumps([], [(0, 0, 0)])).network.sizes.neurons
     p = hinges_and_bumps([[-3, 1, 2, 1]], [(0, 0, 0)])
-    made = local_gates(p)
+    made = space_gates(p)
     assert made.network.sizes.neurons == alone + 1
     points = rational_points(p, random.Random(5), 100)
     assert made.network(points).tolist() == p(points).tolist()
@@ -290,14 +290,14 @@ def test_a_hinge_more_is_a_neuron_more():
 
 def test_two_bumps_take_no_more_than_each():
     """Two bumps far apart take no more neurons than the two alone, and share what carries sums."""
-    alone = local_gates(hinges_and_bumps([], [(0, 0, 0)])).network.sizes.neurons
-    assert local_gates(hinges_and_bumps([], [(0, 0, 0), (40, 7, 3)])).network.sizes.neurons < 2 * alone
+    alone = space_gates(hinges_and_bumps([], [(0, 0, 0)])).network.sizes.neurons
+    assert space_gates(hinges_and_bumps([], [(0, 0, 0), (40, 7, 3)])).network.sizes.neurons < 2 * alone
 
 
 def test_peeling():
     """What comes off as hinges and what is left add up to the function, exactly, and fewer pieces are left."""
     p = hinges_and_bumps([[-3, 1, 2, 1]], [(0, 0, 0)])
-    peeled = peel(p)
+    peeled = peel(p, neighbours(p))
     assert peeled.rest.num_pieces < p.num_pieces
     x = rational_points(p, random.Random(6), 60)
     total = peeled.rest(x)[:, 0]
@@ -308,7 +308,8 @@ def test_peeling():
 
 def test_nothing_to_peel():
     """Where every hyperplane of bends cuts a piece nothing comes off."""
-    assert peel(hinges_and_bumps([], [(0, 0, 0)])) is None
+    p = hinges_and_bumps([], [(0, 0, 0)])
+    assert peel(p, neighbours(p)) is None
 
 
 def test_cover_is_one():
@@ -317,7 +318,7 @@ def test_cover_is_one():
     for _ in range(20):
         sets = {k: sorted(draw.sample(range(9), draw.randint(1, 4))) for k in range(8)} | {8: list(range(0, 9, 2))}
         sets |= {9 + k: [k] for k in range(9)}
-        chosen = cover(sets)
+        chosen = family_cover(sets)
         assert all(e in sets[key] for e, key in chosen.items())
         assert sorted(chosen) == list(range(9))
         least = next(
@@ -333,7 +334,7 @@ def test_cover_is_one():
 @pytest.mark.parametrize("name", {**TABLES, **EVERYWHERE})
 def test_plan(name):
     """The plan of gates says the sizes exactly, before the network is built."""
-    plan = plan_gates({**TABLES, **EVERYWHERE}[name]())
+    plan = planned("gates", {**TABLES, **EVERYWHERE}[name]())
     assert plan.construction == "gates"
     assert plan.sizes == plan.build().sizes
 
@@ -341,7 +342,7 @@ def test_plan(name):
 def test_predicted_rounding():
     """Float32 evaluation is off by the predicted magnitude, up to a factor of 10 either way."""
     p = delaunay(3, 16, 2)
-    plan = plan_gates(p)
+    plan = planned("gates", p)
     layers = [(w.astype(np.float32), b.astype(np.float32)) for w, b in plan.build().layers]
     rng = np.random.default_rng(0)
     share = rng.dirichlet(np.ones(4), (20, p.num_pieces))
@@ -358,7 +359,7 @@ def test_predicted_rounding():
 def test_progress():
     """Progress is told, and an interrupt from within it ends the work."""
     seen = []
-    gates(TABLES["space"](), progress=lambda done, total, what: seen.append((done, total, what)))
+    planned("gates", TABLES["space"](), progress=lambda done, total, what: seen.append((done, total, what)))
     assert seen[0][0] == 0
     assert seen[-1][0] == seen[-1][1]
 
@@ -367,14 +368,14 @@ def test_progress():
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        gates(TABLES["space"](), progress=stop)
+        planned("gates", TABLES["space"](), progress=stop)
 
 
 @pytest.mark.parametrize(("n", "count", "seed"), [(3, 12, 0), (3, 13, 1), (4, 8, 2), (4, 9, 3)])
 def test_random_tables_are_proved(n, count, seed):
     """Gates of random tables are not only right: there is a proof."""
     p = delaunay(n, count, 1000 + seed)
-    assert certify(p, gates(p)).error_bound == 0
+    assert certify(p, planned("gates", p).build()).error_bound == 0
 
 
 @pytest.mark.slow
@@ -383,7 +384,7 @@ def test_random_tables_are_proved(n, count, seed):
 def test_more_random_tables_are_proved(n, counts, seed):
     """The same for larger tables, with 20 to 100 cells."""
     p = delaunay(n, counts[seed % len(counts)], 1000 + seed)
-    assert certify(p, gates(p)).error_bound == 0
+    assert certify(p, planned("gates", p).build()).error_bound == 0
 
 
 @pytest.mark.parametrize("name", ["space", "grid 2", "max-min 6"])
@@ -397,7 +398,7 @@ def test_multipliers_matter(name, monkeypatch):
         return sign, factor / 2
 
     monkeypatch.setattr(gate_bounds, "multiplier", halved)
-    network = local_gates(p).network
+    network = space_gates(p).network
     if p.mesh is not None:
         points, values = table_points(p, random.Random(1))
     else:
@@ -412,12 +413,12 @@ def test_floats_are_exact():
     points = rng.random((9, 3))
     p = CPWL.from_simplices(points, Delaunay(points).simplices, rng.standard_normal(9))
     at, values = table_points(p, random.Random(0))
-    assert local_gates(p).network(at)[:, 0].tolist() == values
+    assert space_gates(p).network(at)[:, 0].tolist() == values
 
 
 def test_same_bytes():
     """The same function gives the same weights."""
-    one, two = (local_gates(interpolant(3, 8, 7)).network for _ in range(2))
+    one, two = (space_gates(interpolant(3, 8, 7)).network for _ in range(2))
     for (a, x), (b, y) in zip(one.exact, two.exact, strict=True):
         assert a.data.tolist() == b.data.tolist()
         assert x.tolist() == y.tolist()
@@ -427,7 +428,7 @@ def test_inexact_refused():
     """Pieces in floats that only nearly fit are refused, with what to do."""
     p = CPWL.from_pieces([[[0.3]], [[-0.3]]], [[0.1], [-0.1]], [[0.0], [0.3]], [0.0, -0.1])
     with pytest.raises(ConstructionError, match="snap"):
-        local_gates(p)
+        space_gates(p)
 
 
 def test_jump_refused():
@@ -436,7 +437,7 @@ def test_jump_refused():
         [[[1, 0]], [[-1, 0], [0, 1]], [[-1, 0], [0, -1]]], [[0], [0, 0], [0, 0]], [[0, 0], [1, 0], [1, 1]], [0, 1, 0]
     )
     with pytest.raises(ConstructionError, match="differ on the facet"):
-        local_gates(p)
+        space_gates(p)
 
 
 @pytest.mark.slow
@@ -444,4 +445,4 @@ def test_jump_refused():
 def test_linear_size(count, bound):
     """A Delaunay interpolant in space takes fewer than 2.9 neurons a cell."""
     p = interpolant(3, count, 1)
-    assert local_gates(p).network.sizes.neurons < bound * p.num_pieces
+    assert space_gates(p).network.sizes.neurons < bound * p.num_pieces

@@ -13,18 +13,16 @@ import pytest
 from scipy.spatial import Delaunay
 
 from cpwl import CPWL, Network
-from cpwl.construct.gates.plane.plan import line_gates
-from cpwl.construct.strips.plan import plan_strips, strips
 from cpwl.documents.write import function_document, network_document
 from cpwl.errors import ConstructionError
 from cpwl.proofs.certify import certify
 from cpwl.proofs.checkers import checker, strip_plane_checker
 from cpwl.proofs.checkers.checker import Refused, check
-from cpwl.proofs.provers.bends import NotProved
-from cpwl.proofs.provers.recover import NotRecognised
-from cpwl.proofs.provers.strips import prove_strips
+from cpwl.proofs.no_proof import NoProof, NotRecognised
+from support.constructions import plane_gates, planned, strips
 from support.functions import five_pieces
 from support.planar import delaunay_on_box, delaunay_on_hull, differences, grid, with_hanging_nodes
+from support.proofs import prove_strips
 from support.rational_pieces import cut_up, cuts, piece_data, rings
 
 
@@ -92,7 +90,7 @@ def test_every_piece_is_proved(name):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_plan_is_what_is_built(name):
     """Neurons, depth, width and nonzeros, before there is a network."""
-    plan = plan_strips(FUNCTIONS[name]())
+    plan = planned("strips", FUNCTIONS[name]())
     assert plan.sizes == plan.build().sizes
     assert plan.magnitude > 0
 
@@ -103,14 +101,14 @@ def test_certify_finds_the_proof():
     exact = strips(p, count=2).network
     assert certify(p, exact).error_bound == 0
     rounded = Network([(weight.toarray(), bias) for weight, bias in exact.layers])
-    proof = certify(p, rounded, exact=exact, max_error=1e-6)
+    proof = certify(p, rounded, rounded_from=exact, max_error=1e-6)
     assert 0 < proof.error_bound < 1e-6
     assert check(function_document(p), network_document(rounded), proof.document) == proof.error_bound
 
 
 def test_sizes_of_random_triangulations():
     """100 vertices: the mean over seeds is below that of the table."""
-    sizes = [plan_strips(unit_square(100, seed)).sizes.neurons for seed in range(2)]
+    sizes = [planned("strips", unit_square(100, seed)).sizes.neurons for seed in range(2)]
     assert np.mean(sizes) <= 195
 
 
@@ -126,7 +124,7 @@ def test_sizes_of_large_triangulations():
 def test_rounding_errors_are_as_predicted():
     """In float64 the error is within ten times what the plan says, either way."""
     p = unit_square(100, 1)
-    plan = plan_strips(p)
+    plan = planned("strips", p)
     x = np.random.default_rng(0).random((2000, 2))
     error = np.abs(plan.build()(x) - p(x)).max()
     assert plan.magnitude * 2.0**-53 / 10 < error < plan.magnitude * 2.0**-53 * 10
@@ -150,7 +148,7 @@ def test_what_strips_cannot_do():
     with pytest.raises(ConstructionError, match="bounded"):
         strips(five_pieces())
     with pytest.raises(ConstructionError, match="2 inputs"):
-        plan_strips(CPWL.from_breakpoints([0], [0], left_slope=0, right_slope=1))
+        planned("strips", CPWL.from_breakpoints([0], [0], left_slope=0, right_slope=1))
 
 
 def test_without_vertices_hinges_do():
@@ -159,21 +157,21 @@ def test_without_vertices_hinges_do():
     made = strips(p)
     assert made.cuts is None
     assert made.network.sizes.depth == 2
-    assert plan_strips(p).sizes == made.network.sizes
+    assert planned("strips", p).sizes == made.network.sizes
 
 
 def test_other_networks_are_not_recognised():
     """Line gates are no strips, and no wrong proof is made of them."""
     p = delaunay_on_box(6, 5)
     with pytest.raises(NotRecognised):
-        prove_strips(p, line_gates(p).network)
+        prove_strips(p, plane_gates(p).network)
 
 
 def test_the_checker_stands_alone(tmp_path, small):
     """With three files of the package in a folder and nothing else it accepts a proof, and refuses another network."""
     documents = copy.deepcopy(small[1])
     source = Path(checker.__file__).parent
-    for name in ("checker.py", "strip_checker.py", "strip_plane_checker.py"):
+    for name in ("checker.py", "verdict_checker.py", "strip_checker.py", "strip_plane_checker.py"):
         shutil.copy(source / name, tmp_path)
     for name, document in zip(("law", "net", "proof"), documents, strict=True):
         (tmp_path / f"{name}.json").write_text(json.dumps(document))
@@ -307,7 +305,7 @@ def test_pieces_of_another_function_are_refused():
     """The network of one function is not proved for another on the same pieces; the prover says so."""
     p, q = delaunay_on_box(6, 5), delaunay_on_box(6, 5)
     changed = CPWL.from_simplices(q.mesh.points, q.mesh.simplices, q.mesh.values + np.eye(len(q.mesh.points))[:, :1])
-    with pytest.raises(NotProved):
+    with pytest.raises(NoProof):
         prove_strips(changed, strips(p, count=2).network)
 
 

@@ -6,18 +6,19 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cpwl import CPWL, ConstructionError, certify
+from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.one_layer import flips_of
-from cpwl.construct.hinge import find_hinges
 from cpwl.construct.univariate.cells import Classes, cells_for
-from cpwl.construct.univariate.plan import _ways, plan_univariate, univariate
 from cpwl.construct.univariate.switch import switching_for
+from cpwl.construct.univariate.univariate import _ways
 from cpwl.function.bends.profile import profile_of
-from cpwl.proofs.provers.line import prove_line
+from support.constructions import find_hinges, planned, univariate
 from support.line_functions import from_jumps, random_function, ridge, small_function
+from support.proofs import prove_line
 
 REACH = {20: 14, 50: 21, 100: 30, 400: 59}
 BLOCKS = {20: 15, 50: 25, 100: 33, 400: 62}
@@ -84,7 +85,7 @@ def test_convex_functions_come_near_the_lower_bound():
 def test_predicted_neurons_are_built(seed, bounded):
     """What a plan counts is what it builds, for two and three layers; one layer has no fewer than it counts."""
     p = small_function(seed, bounded=bounded)
-    for layers, neurons, build in _ways(p, profile_of(p), None):
+    for layers, neurons, build in _ways(Analysis(p), None):
         built = build().sizes.neurons
         assert built == neurons if layers > 1 else built in (neurons, neurons + 1)
 
@@ -93,7 +94,7 @@ def test_predicted_neurons_are_built(seed, bounded):
 def test_the_plan_has_the_smallest_network(minimize):
     """`minimize` picks among one, two and three layers, and the sizes of the plan are those of the network."""
     p = random_function(40, 3)
-    plan = plan_univariate(p, minimize)
+    plan = planned("univariate", p, minimize=minimize)
     assert plan.sizes == plan.build().sizes
     every = [univariate(p, layers=layers).sizes for layers in (1, 2, 3)]
     assert getattr(plan.sizes, minimize) == min(getattr(sizes, minimize) for sizes in every)
@@ -216,8 +217,7 @@ def test_cells_hold_their_breakpoints_with_few_knots(signs, plus, minus):
 def test_switching_slots_change_only_where_they_are_negative(signs, slots):
     """Room in every cell, and what the switching slots make changes only where their sign is negative."""
     plan = switching_for(Classes.from_signs(np.array(signs)[:, None]), slots)
-    if plan is None:
-        return
+    assume(plan is not None)
     sign = plan.start
     for j, (begin, end) in enumerate(plan.cells):
         inside = [signs[i] for i in range(begin, end) if i not in plan.singles]

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from cpwl import CPWL, InputError, Network
 from cpwl.construct.univariate.carry import start_signs
 from cpwl.construct.univariate.cells import Classes, best_cells, cells_for
-from cpwl.construct.univariate.plan import univariate
 from cpwl.construct.univariate.slots import slots_of
 from cpwl.exact.integers import common_denominator
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.profile import profile_of
 from cpwl.function.make.segments import dyadic, float_segments
-from cpwl.proofs.provers.line import prove_line
+from support.constructions import univariate
 from support.line_functions import from_jumps, random_function, small_function
+from support.proofs import prove_line
 
 moderate = st.floats(-1e3, 1e3)
 extreme = st.floats(-1e300, 1e300, allow_subnormal=True)

@@ -259,3 +259,13 @@ def test_trained_network_and_its_files(tmp_path):
     bias = [[weight.toarray(), offset.copy()] for weight, offset in network.layers]
     bias[-1][1][0] += 1e-9
     assert not equal(network, Network(bias), domain=box(2))
+
+
+@pytest.mark.parametrize("outputs", [1, 2, 3])
+def test_statement_where_doubles_cannot_tell(outputs):
+    """Several outputs, one of which differs by 1e-30: the sentence says by how much."""
+    gradient, offset = [[Fraction(1, 3)]] * outputs, [Fraction(1)] * outputs
+    a, b = Network([(gradient, offset)]), Network([(gradient, [*offset[:-1], 1 + Fraction(1, 10**30)])])
+    statement = equal(a, b).statement
+    assert "1e-30 apart" in statement
+    assert statement.startswith("different: at x = ")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from cpwl import CPWL, compile, extract
+from cpwl import CPWL, certify, compile, extract
 from cpwl.equality import decide, equal
 from cpwl.errors import CpwlWarning, InputError
 from cpwl.network import Network
@@ -78,8 +78,9 @@ def test_certificate_and_regions_agree():
     """What a certificate proves at once the regions prove, too."""
     p = five_pieces()
     network = compile(p).network
-    assert "certificate" in equal(p, network).reason
-    assert "linear regions" in equal(p, network, domain=box(2)).reason
+    assert certify(p, network).error_bound == 0
+    assert "linear regions" in equal(p, network).reason
+    assert equal(p, network).equal
     assert equal(p, network, domain=box(2)).equal
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, reject
 
-from cpwl.errors import LimitError
+from cpwl.errors import InputError, LimitError
 from cpwl.formats.json import load, save
 from cpwl.function import CPWL
 from support.json_examples import EXAMPLES, PIECES, TABLE, write
@@ -245,3 +245,29 @@ def test_importing_the_format_does_not_load_the_validator():
     program = "import sys, cpwl.formats.json; sys.exit('fastjsonschema' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", program], check=True, env=environment)
+
+
+LONG = st.one_of(st.integers(-(10**20), 10**20), st.floats(-1e18, 1e18), st.fractions(max_denominator=7))
+
+
+@given(st.lists(LONG, min_size=5, max_size=5))
+def test_saved_again_it_is_the_same_file(tmp_path_factory, numbers):
+    """Whatever is saved, loaded and saved again has the same bytes: long integers and mixed data, too."""
+    path = tmp_path_factory.mktemp("again") / "law.json"
+    b, g, h, c, d = numbers
+    p = CPWL.from_pieces([[[1]], [[-1]]], [[b], [b]], [[g], [h]], [c, d])
+    save(p, path)
+    first = path.read_bytes()
+    save(load(path), path)
+    assert path.read_bytes() == first
+
+
+def test_small_files_are_refused_soon(path):
+    """A key that occurs twice among many, and an integer that takes long to read."""
+    keys = ", ".join(f'"k{i}": 1' for i in range(200_000))
+    path.write_text(f'{{{keys}, "k199999": 1}}')
+    with pytest.raises(InputError, match='has "k199999" twice'):
+        load(path)
+    path.write_text(json.dumps(PIECES).replace('"dim": 2', '"dim": ' + "9" * 10**6))
+    with pytest.raises(InputError, match="has an integer of 1,000,000 digits; we read 4,300"):
+        load(path)

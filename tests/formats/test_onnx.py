@@ -12,7 +12,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import to_float
-from cpwl.formats.onnx.model import from_onnx, to_onnx
+from cpwl.formats.onnx.read import from_onnx
+from cpwl.formats.onnx.write import to_onnx
 from cpwl.network import Network
 from cpwl.network.extremum import extremum
 from cpwl.network.identity import identity

@@ -146,9 +146,26 @@ def with_hook():
     return layer
 
 
+class Called(nn.Linear):
+    """A layer that is called in a way of its own."""
+
+    def __call__(self, x):
+        """Twice the layer."""
+        return 2 * super().__call__(x)
+
+
+def patched():
+    """A layer whose own `forward` was replaced."""
+    layer = nn.Linear(2, 2)
+    layer.forward = lambda x: 2 * x
+    return layer
+
+
 @pytest.mark.parametrize(
     ("module", "message"),
     [
+        (nn.Sequential(patched()), r"module `0` \(Linear\) has been given a `forward`"),
+        (nn.Sequential(Called(2, 2)), r"module `0` \(Called\) has been given a `forward` or `__call__`"),
         (nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.Tanh())), r"module `1\.0` \(Tanh\) is not one of"),
         (
             nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.5)),
@@ -172,6 +189,24 @@ def test_refuses_other_modules(module, message):
     """Anything else is refused with the place and type of the module."""
     with pytest.raises(InputError, match=message):
         from_torch(module)
+
+
+def test_refuses_global_hooks():
+    """A hook that every module runs may compute anything."""
+    handle = nn.modules.module.register_module_forward_hook(lambda *_: None)
+    try:
+        with pytest.raises(InputError, match="PyTorch has global hooks"):
+            from_torch(nn.Linear(2, 2))
+    finally:
+        handle.remove()
+    assert from_torch(nn.Linear(2, 2)).inputs == 2
+
+
+def test_refuses_classes_that_were_changed(monkeypatch):
+    """A `forward` that was put in the place of PyTorch's own."""
+    monkeypatch.setattr(nn.ReLU, "forward", lambda self, x: -x)  # noqa: ARG005
+    with pytest.raises(InputError, match="the `forward` of ReLU is not PyTorch's own"):
+        from_torch(nn.Sequential(nn.Linear(2, 2), nn.ReLU()))
 
 
 def test_refuses_other_types():

@@ -54,7 +54,7 @@ def certificate(name: str, kind: str) -> tuple[Network, Certificate]:
     made = compiled(name, "lattice")
     assert made is not None
     network = rounded(made.network, FORMATS[kind])
-    return network, certify(function(name), network, exact=made.network)
+    return network, certify(function(name), network, rounded_from=made.network)
 
 
 @cache

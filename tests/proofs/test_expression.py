@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpwl import CPWL
-from cpwl.construct.lattice.circuit import Circuit
+from cpwl.construct.lattice.atoms import AtomTable
 from cpwl.construct.lattice.expression import Affine, Extremum, Sum, arrange, depth
 from cpwl.construct.lattice.part import Held, parts_of
 from cpwl.construct.lattice.schedule import lower_values, rounded_down
@@ -75,7 +75,7 @@ def test_a_lowered_network_computes_its_values(n, bounded, data):
 def test_bounds_of_values_hold(n, data):
     """The bounds that a carrier relies on contain the value at all corners of the box and at points inside."""
     value = data.draw(values_in(n))
-    made = Circuit(n, [(Fraction(-1), Fraction(2))] * n).value(value)
+    made = AtomTable(n, [(Fraction(-1), Fraction(2))] * n).value(value)
     for x in itertools.product([Fraction(-1), Fraction(1, 7), Fraction(2)], repeat=n):
         assert made.bounds[0] <= evaluate(value, x) <= made.bounds[1]
 

@@ -74,7 +74,7 @@ def test_rounded_weights_are_proved_too():
     """The float64 weights of the same network: the bound takes both in."""
     p, network, certificate = mpc()
     other = rounded(network, np.float64)
-    proof = certify(p, other, exact=network)
+    proof = certify(p, other, rounded_from=network)
     assert proof.document["proof"]["kind"] == "rounded"
     assert certificate.error_bound < proof.error_bound < Fraction(1, 10**9)
     assert checker.check(function_document(p), network_document(other), proof.document) == proof.error_bound

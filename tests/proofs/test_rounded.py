@@ -32,7 +32,7 @@ def made(name, dtype=np.float32):
     p = CASES[name]
     exact = compile(p).network
     near = rounded(exact, dtype)
-    return p, near, certify(p, near, exact=exact)
+    return p, near, certify(p, near, rounded_from=exact)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -11,14 +11,13 @@ import pytest
 from hypothesis import given
 
 from cpwl import CPWL, Network, ProofError, certify
-from cpwl.construct.univariate.plan import univariate
 from cpwl.documents.write import function_document, network_document
 from cpwl.proofs.checkers.line_checker import Walk
-from cpwl.proofs.provers.bends import NotProved
-from cpwl.proofs.provers.line import prove_line
+from cpwl.proofs.no_proof import NoProof
+from support.constructions import univariate
 from support.line_functions import ridge, small_function
 from support.proof_oracle import claim_is_true
-from support.proofs import CHECKER, checker, documents, rounded, write_documents
+from support.proofs import CHECKER, checker, documents, prove_line, rounded, write_documents
 from support.strategies import networks
 
 
@@ -32,7 +31,7 @@ def test_the_walk_agrees_with_a_slow_comparison(network, other):
         try:
             prove_line(p, candidate)
             proved = True
-        except NotProved:
+        except NoProof:
             proved = False
         assert claim or not proved  # the slow comparison looks at |x| <= 64 only
         assert proved or candidate is not other
@@ -139,18 +138,18 @@ def test_rounded_weights_have_a_proven_bound():
         [[Fraction(i, 3)] for i in range(12)], [[i, i + 1] for i in range(11)], [i * i % 7 for i in range(12)]
     )
     exact = univariate(p, layers=2)
-    certificate = certify(p, rounded(exact, np.float64), exact=exact)
+    certificate = certify(p, rounded(exact, np.float64), rounded_from=exact)
     assert certificate.proved
     assert certificate.document["proof"]["kind"] == "line"
     assert certificate.error_bound < Fraction(1, 10**9)
 
 
 def test_the_line_checker_runs_alone(tmp_path):
-    """Called as a program with nothing but checker.py beside it: 0 for a proof, 1 for a refused one."""
+    """Called as a program with only checker.py and its verdict beside it: 0 for a proof, 1 for a refused one."""
     p = small_function(4)
     network = univariate(p, layers=2)
     paths = write_documents(tmp_path, p, network, certify(p, network))
-    for name in ("checker.py", "line_checker.py"):
+    for name in ("checker.py", "verdict_checker.py", "line_checker.py"):
         (tmp_path / name).write_bytes(CHECKER.with_name(name).read_bytes())
     run = [sys.executable, "-I", str(tmp_path / "line_checker.py"), *map(str, paths)]
     assert subprocess.run(run, capture_output=True, check=False).returncode == 0

@@ -93,6 +93,21 @@ def test_unknown_format_is_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_figures_are_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When writing fails the figure of before is still there, and nothing beside it."""
+    target = tmp_path / "figure.png"
+    target.write_bytes(b"old")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InputError, match="No space left on device"):
+        figure1(target)
+    assert target.read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["figure.png"]
+
+
 def test_pyplot_is_not_imported() -> None:
     """Drawing keeps to the object interface: no global state, no windows."""
     program = "import sys, cpwl.show.bound_figures; sys.exit('matplotlib.pyplot' in sys.modules)"

@@ -28,6 +28,8 @@ from cpwl.show.pictures import polygons
 from cpwl.show.report import write_report
 from cpwl.show.row import Row, Verdict, check_proof, compile_example, rounded_up
 
+pytestmark = pytest.mark.xdist_group("demo")  # one worker: the demo runs once
+
 EXAMPLES = {example.slug: example for example in bundled_examples()}
 CHECKERS = {path.name for path in Path(checker.__file__).parent.glob("*checker.py")}
 

@@ -12,8 +12,20 @@ import numpy as np
 
 from cpwl import CPWL, Certificate, Network, save
 from cpwl.network.network import exact_layers
+from cpwl.proofs.kinds import prove
+from cpwl.proofs.question import Question
 
-__all__ = ["CHECKER", "checker", "documents", "rounded", "write_documents"]
+__all__ = [
+    "CHECKER",
+    "checker",
+    "documents",
+    "prove_bends",
+    "prove_clamped",
+    "prove_line",
+    "prove_strips",
+    "rounded",
+    "write_documents",
+]
 
 CHECKER = Path(__file__).parents[2] / "src" / "cpwl" / "proofs" / "checkers" / "checker.py"
 
@@ -55,3 +67,23 @@ def rounded(network: Network, dtype: type[np.floating[Any]]) -> Network:
             for weight, bias in exact_layers(network)
         ]
     )
+
+
+def prove_bends(p: CPWL, network: Network) -> dict[str, Any]:
+    """The proof of kind "bends" that the checker accepted; `NoProof` if there is none."""
+    return prove("bends", Question(p, network))
+
+
+def prove_clamped(p: CPWL, network: Network) -> dict[str, Any]:
+    """The proof of kind "clamped" that the checker accepted; `NoProof` if there is none."""
+    return prove("clamped", Question(p, network))
+
+
+def prove_line(p: CPWL, network: Network) -> dict[str, Any]:
+    """The proof of kind "line" that the checker accepted; `NoProof` if there is none."""
+    return prove("line", Question(p, network))
+
+
+def prove_strips(p: CPWL, network: Network) -> dict[str, Any]:
+    """The proof of kind "strip" that the checker accepted; `NoProof` if there is none."""
+    return prove("strip", Question(p, network))

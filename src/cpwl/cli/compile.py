@@ -88,10 +88,8 @@ def compile(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Compile a function into a ReLU network that is equal to it."""
-    _check_paths(source, output, dtype)
     proof = output.with_suffix(".proof.json") if certify else None
-    if proof is not None:
-        check_output(proof)
+    _check_paths(source, output, proof, dtype)
     from cpwl.compiler import compile as compile_function
 
     p = _load(source)
@@ -105,11 +103,15 @@ def compile(
             max_error=max_error,
             check=check,
             certificate=certify,
+            weights="exact" if output.suffix.lower() == ".json" else (dtype or Dtype.float64).value,
             progress=progress,
         )
     seconds = perf_counter() - began
+    if proof is not None:
+        _check_proof(p, compiled, max_error)
+        proof.unlink(missing_ok=True)  # the proof of a network that is no more
     _write(compiled, output, dtype)
-    statement = None if proof is None else _prove(p, compiled, output, proof)
+    statement = None if proof is None else _save_proof(compiled, output, proof, dtype)
     if as_json:
         print_json({**_summary(p, compiled, source, output, seconds), **({} if statement is None else statement)})
     else:
@@ -120,15 +122,18 @@ def compile(
             print(f"{proof}: proved: {statement['statement']}")
 
 
-def _check_paths(source: Path, output: Path, dtype: Dtype | None) -> None:
+def _check_paths(source: Path, output: Path, proof: Path | None, dtype: Dtype | None) -> None:
     suffix = output.suffix.lower()
     if suffix not in (".onnx", ".json"):
         raise typer.BadParameter(f"`{output}` must end in .onnx or .json.", param_hint="'--output' / '-o'")
     if suffix == ".json" and dtype is not None:
         raise typer.BadParameter("a .json file is exact and has no type.", param_hint="'--dtype'")
-    if output.exists() and source.exists() and output.samefile(source):
-        raise typer.BadParameter(f"`{output}` is the input, too.", param_hint="'--output' / '-o'")
-    check_output(output)
+    for path, what in ((output, ""), (proof, ", and the proof would go there")):
+        if path is None:
+            continue
+        if path.exists() and source.exists() and path.samefile(source):
+            raise typer.BadParameter(f"`{path}` is the input, too{what}.", param_hint="'--output' / '-o'")
+        check_output(path)
 
 
 def _load(source: Path) -> CPWL:
@@ -148,21 +153,41 @@ def _write(compiled: Compiled, output: Path, dtype: Dtype | None) -> None:
 
         save(compiled.network, output)
     else:
-        from cpwl.formats.onnx.model import to_onnx
+        from cpwl.formats.onnx.write import to_onnx
 
         to_onnx(compiled.network, output, dtype="float32" if dtype is Dtype.float32 else "float64")
 
 
-def _prove(p: CPWL, compiled: Compiled, output: Path, proof: Path) -> dict[str, Any]:
-    """Proves the network as it was written, not as it was meant: its weights are read back."""
-    from cpwl.cli.network_file import load_network
+def _check_proof(p: CPWL, compiled: Compiled, max_error: float | None) -> None:
+    """Refuse to write a network without a proof, or with one of a larger error than is allowed."""
     from cpwl.errors import LimitError
-    from cpwl.proofs.certify import certify
+    from cpwl.function.sample import sample
 
-    with progress_bar() as progress:
-        certificate = certify(p, load_network(output), exact=compiled.network, progress=progress)
+    certificate = compiled.certificate
+    assert certificate is not None
     if not certificate.proved:
-        raise LimitError(f"{output} was written, but its proof was not found: {certificate.reason}")
+        raise LimitError(f"nothing was written, because no proof was found: {certificate.reason}")
+    bound = certificate.error_bound
+    assert bound is not None
+    largest = bound[0] + bound[1] if isinstance(bound, tuple) else bound
+    if max_error is not None and largest > max_error * sample(p).range:
+        message = f"which is more than {max_error:.3g} of the range of the function"
+        raise LimitError(f"nothing was written: {certificate.statement}, {message}", bound=bound)
+
+
+def _save_proof(compiled: Compiled, output: Path, proof: Path, dtype: Dtype | None) -> dict[str, Any]:
+    """The proof is of the network as it was written, not as it was meant: its weights are read back."""
+    from cpwl.cli.network_file import load_network
+    from cpwl.documents.write import network_document
+    from cpwl.errors import InternalError
+    from cpwl.network.network import rounded
+
+    certificate, meant = compiled.certificate, compiled.network
+    assert certificate is not None
+    if output.suffix.lower() != ".json":
+        meant = rounded(meant, (dtype or Dtype.float64).value)
+    if network_document(load_network(output)) != network_document(meant):
+        raise InternalError(f"{output} does not hold the network that was proved")
     certificate.save(proof)
     return {"proof": str(proof), "statement": certificate.statement, "evaluation_bound": certificate.evaluation_bound}
 

@@ -68,7 +68,7 @@ def _write(found: Compressed, output: Path) -> None:
 
         save(found.network, output)
     else:
-        from cpwl.formats.onnx.model import to_onnx
+        from cpwl.formats.onnx.write import to_onnx
 
         to_onnx(found.network, output)
 

@@ -53,7 +53,7 @@ def equal(
 def load_operand(path: Path) -> CPWL | Network:
     """The network or the function in a file."""
     if path.suffix.lower() == ".onnx":
-        from cpwl.formats.onnx.model import from_onnx
+        from cpwl.formats.onnx.read import from_onnx
 
         return from_onnx(path)
     from cpwl.formats.json import load

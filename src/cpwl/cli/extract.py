@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import signal
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpwl.cli.box import box_domain
 from cpwl.cli.output import Code, check_output, print_json
 from cpwl.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from cpwl.function import CPWL
-    from cpwl.network import Network
 
 __all__ = ["extract"]
 
@@ -44,16 +48,17 @@ def extract(
         raise typer.BadParameter(f"`{output}` is the input, too.", param_hint="'--output' / '-o'")
     check_output(output)
     from cpwl.cli.network_file import load_network
+    from cpwl.errors import CpwlWarning
     from cpwl.formats.json import save
     from cpwl.regions.extract import extract as extract_pieces
 
     network = load_network(source)
     known = None if resume is None else _load_pieces(resume)
     began = perf_counter()
-    with progress_bar() as progress:
+    with progress_bar() as progress, _ended_by_sigterm():
         p = extract_pieces(
             network,
-            domain=_domain(box, network),
+            domain=box_domain(box, network.inputs),
             merge=merge,
             max_regions=max_regions,
             exact=exact,
@@ -61,9 +66,43 @@ def extract(
             progress=progress,
         )
     seconds = perf_counter() - began
-    save(p, output, note=None if p.complete else f"not complete: {p.num_pieces} regions of {source.name} and no more")
-    _print(p, source, output, seconds, as_json)
+    held = 0 if p.complete else _pieces_in(output)
+    if held > p.num_pieces:
+        message = f"{output} holds {held:,} pieces, more than the {p.num_pieces:,} found here: it is left as it is"
+        warnings.warn(message, CpwlWarning, stacklevel=1)
+    else:
+        note = None if p.complete else f"not complete: {p.num_pieces} regions of {source.name} and no more"
+        save(p, output, note=note)
+    _print(p, source, output, seconds, as_json, saved=held <= p.num_pieces)
     raise typer.Exit(Code.DONE if p.complete else Code.UNDECIDED)
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Ends the search as Ctrl-C does when the process is asked to terminate, so that what was found is saved."""
+
+    def end(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, end)
+    except ValueError:  # not in the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _pieces_in(path: Path) -> int:
+    """How many pieces of a function a file holds; 0 if it is not there or holds something else."""
+    from cpwl.errors import CpwlError
+
+    try:
+        return _load_pieces(path).num_pieces if path.exists() else 0
+    except CpwlError:
+        return 0
 
 
 def _load_pieces(path: Path) -> CPWL:
@@ -77,22 +116,7 @@ def _load_pieces(path: Path) -> CPWL:
     return p
 
 
-def _domain(box: tuple[str, str] | None, network: Network) -> tuple[Any, Any] | None:
-    """The box as rows: ``x_i <= hi`` and ``-x_i <= -lo``."""
-    if box is None:
-        return None
-    from cpwl.errors import InputError
-    from cpwl.exact.rational import fraction
-
-    low, high = fraction(box[0]), fraction(box[1])
-    if not low < high:
-        raise InputError(f"the box from {box[0]} to {box[1]} has no interior")
-    n = network.inputs
-    unit = [[int(i == j) for j in range(n)] for i in range(n)]
-    return [*unit, *([-v for v in row] for row in unit)], [high] * n + [-low] * n
-
-
-def _print(p: CPWL, source: Path, output: Path, seconds: float, as_json: bool) -> None:
+def _print(p: CPWL, source: Path, output: Path, seconds: float, as_json: bool, *, saved: bool) -> None:
     if as_json:
         print_json(
             {
@@ -104,9 +128,12 @@ def _print(p: CPWL, source: Path, output: Path, seconds: float, as_json: bool) -
                 "components": p.num_components,
                 "exact": p.tol == 0,
                 "complete": bool(p.complete),
+                "saved": saved,
                 "seconds": round(seconds, 6),
             }
         )
+        return
+    if not saved:
         return
     what = "all pieces found, every facet matched" if p.complete else "not complete; --resume goes on from here"
     print(f"{output}: {p.num_pieces:,} pieces, {p.num_components:,} laws in {seconds:.2f} s: {what}")

@@ -16,7 +16,7 @@ __all__ = ["load_network"]
 def load_network(path: Path) -> Network:
     """The network in an ONNX or a JSON file, with the weights exactly as they stand there."""
     if path.suffix.lower() == ".onnx":
-        from cpwl.formats.onnx.model import from_onnx
+        from cpwl.formats.onnx.read import from_onnx
 
         return from_onnx(path)
     from cpwl.formats.json import load

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import math
 import os
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
-from cpwl.errors import CpwlWarning, InputError, InternalError, LimitError, ProofError
+from cpwl.errors import CpwlWarning, InputError, InternalError, LimitError, ProofError, printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -49,6 +51,7 @@ _CODES: tuple[tuple[type[BaseException], Code], ...] = (
 
 def run(app: typer.Typer, argv: Sequence[str]) -> int:
     """Run a command line and return its exit code; errors and warnings go to stderr, one message each."""
+    _open_streams()
     command = typer.main.get_command(app)
     with warnings.catch_warnings():
         warnings.simplefilter("always", CpwlWarning)
@@ -59,12 +62,39 @@ def run(app: typer.Typer, argv: Sequence[str]) -> int:
         except (Exception, KeyboardInterrupt) as error:
             if os.environ.get("CPWL_DEBUG") and not isinstance(error, _UsageError):
                 raise
-            return int(_report(error))
+            return _flushed(_report(error))
         except SystemExit:  # typer and rich end like this when nobody reads stdout any more
             return int(_report(BrokenPipeError()))
     if code == Code.INTERRUPTED:  # some versions of typer turn Ctrl-C into this
-        return int(_say("interrupted", Code.INTERRUPTED))
+        return _flushed(_say("interrupted", Code.INTERRUPTED))
     return code if isinstance(code, int) else int(Code.DONE)
+
+
+def _open_streams() -> None:
+    """Put something in the place of closed streams: the next file that is opened would become stdout or stderr."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is not None:
+            continue
+        # Nothing can be written to what is open for reading: a command that prints says so when it ends.
+        handle = os.open(os.devnull, os.O_RDONLY if name == "stdout" else os.O_RDWR)
+        if handle != number:
+            os.dup2(handle, number)
+        mode = "r" if name == "stdin" else "w"
+        setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - for the whole run
+
+
+def _flushed(code: Code) -> int:
+    """The code of a command that has failed already, once nothing is left to be written when Python ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _give_up_stdout()
+    return int(code)
+
+
+def _give_up_stdout() -> None:
+    """What is still buffered must not raise again when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def check_output(path: Path) -> None:
@@ -129,13 +159,15 @@ def _report(error: BaseException) -> Code:
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         return _say("interrupted", Code.INTERRUPTED)
     if isinstance(error, BrokenPipeError):
-        # Nobody reads on. What is still buffered must not raise again when Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_stdout()
         return Code.CLOSED
     for kind, code in _CODES:
         if isinstance(error, kind):
             return _say(f"error: {error}", code)
     if isinstance(error, OSError):
+        if error.filename is None and error.errno in (errno.ENOSPC, errno.EBADF, errno.EIO):
+            _give_up_stdout()
+            return _say(f"error: what was to be printed cannot be written: {error.strerror}", Code.BAD_INPUT)
         name = f"`{error.filename}`: " if error.filename else ""
         return _say(f"error: {name}{error.strerror or error}", Code.BAD_INPUT)
     if isinstance(error, MemoryError):
@@ -145,7 +177,9 @@ def _report(error: BaseException) -> Code:
 
 
 def _say(message: str, code: Code) -> Code:
-    print(message, file=sys.stderr)
+    # Where stderr is full or closed the exit code says it alone.
+    with contextlib.suppress(OSError, ValueError):
+        print(printable(message), file=sys.stderr, flush=True)
     return code
 
 
@@ -157,4 +191,5 @@ def _show_warning(
     file: TextIO | None = None,  # noqa: ARG001
     line: str | None = None,  # noqa: ARG001
 ) -> None:
-    print(f"warning: {message}", file=sys.stderr)
+    with contextlib.suppress(OSError, ValueError):
+        print(f"warning: {printable(str(message))}", file=sys.stderr)

@@ -1,7 +1,7 @@
 """How many neurons a plain network needs at least: the bounds that hold for this very function.
 
-Proofs are in docs/theory/lower_bounds.md. Bounds from counting parameters hold for almost every function only, and are
-not here.
+Bounds from counting parameters hold for almost every function only, and are not here. Proofs are in
+docs/theory/lower_bounds.md.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 from flint import fmpz_mat
 from numpy.typing import NDArray
 
+from cpwl.construct.analysis import Analysis
 from cpwl.exact.integers import primitive, sign
 from cpwl.function import CPWL
-from cpwl.function.bends.neighbours import neighbours
-from cpwl.function.bends.planar import find_bends, with_edges_only
+from cpwl.function.bends.neighbours import Neighbours
 
 __all__ = ["LowerBound", "lower_bounds"]
 
@@ -34,13 +34,14 @@ class LowerBound:
     hidden_layers: int | None = None
 
 
-def lower_bounds(p: CPWL, hidden_layers: int | None = None) -> list[LowerBound]:
+def lower_bounds(analysis: Analysis, hidden_layers: int | None = None) -> list[LowerBound]:
     """What is known for networks of any depth, and for those with so many hidden layers; the largest of each first.
 
     >>> p = CPWL.from_maxmin([[1, 0], [-1, 0]], [[0], [1]])
-    >>> [(b.neurons, b.reason) for b in lower_bounds(p)]
+    >>> [(b.neurons, b.reason) for b in lower_bounds(Analysis(p))]
     [(2, 'the gradients have rank 1, and the function is nowhere constant on R^1'), (1, '2 laws')]
     """
+    p = analysis.function
     laws = _laws(p)
     if len(laws) == 1:
         return [LowerBound(0, "the function is affine")]
@@ -48,7 +49,7 @@ def lower_bounds(p: CPWL, hidden_layers: int | None = None) -> list[LowerBound]:
     if hidden_layers is not None:
         count = _patterns(p.dim, len(laws), hidden_layers)
         found.append(LowerBound(count, f"{len(laws)} laws", hidden_layers))
-        found += _bent(p, hidden_layers)
+        found += _bent(analysis, hidden_layers)
     return sorted(found, key=lambda b: (b.hidden_layers or 0, -b.neurons))
 
 
@@ -108,14 +109,15 @@ def _patterns(n: int, laws: int, hidden_layers: int | None) -> int:
         total += 1
 
 
-def _bent(p: CPWL, hidden_layers: int) -> list[LowerBound]:
+def _bent(analysis: Analysis, hidden_layers: int) -> list[LowerBound]:
+    p = analysis.function
     if p.tol or p.num_pieces > _PIECES:
         return []
     if hidden_layers == 1:
-        planes = _planes(p)
+        planes = _planes(p, analysis.neighbours)
         return [LowerBound(planes, f"the function bends on {planes} hyperplanes", 1)]
     if hidden_layers == 2 and p.dim == 2:
-        vertices = find_bends(with_edges_only(p)).vertices
+        vertices = analysis.bends.vertices
         if 0 < len(vertices) <= _POINTS:
             most = _most_on_a_line(vertices)
             lines = -(-len(vertices) // most)
@@ -124,9 +126,8 @@ def _bent(p: CPWL, hidden_layers: int) -> list[LowerBound]:
     return []
 
 
-def _planes(p: CPWL) -> int:
+def _planes(p: CPWL, found: Neighbours) -> int:
     """The number of hyperplanes on which some output bends."""
-    found = neighbours(p)
     laws = p.laws.integer()
     f, g = laws[found.two], laws[found.one]
     bent = (f[..., :-1] * g[..., -1:] != g[..., :-1] * f[..., -1:]).any(axis=(1, 2))

@@ -6,76 +6,44 @@ caller asks for the construction as it is.
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import eye_array
 
+from cpwl.construct.analysis import Analysis
+from cpwl.construct.blocks.max_of_mins import max_of_mins, outputs_together, rows_of
+from cpwl.construct.plan import Plan
 from cpwl.errors import ConstructionError
-from cpwl.function import CPWL
 from cpwl.function.doctor.report import point_text
-from cpwl.function.lineality import divided
-from cpwl.function.order.order import Order, order_components
 from cpwl.function.order.rows import Excess, find_excess
-from cpwl.function.parts import Laws
-from cpwl.limits import check_memory
 from cpwl.network import Network
-from cpwl.network.end_to_end import end_to_end
-from cpwl.network.extrema import extrema
-from cpwl.network.extremum import extremum
-from cpwl.network.maxmin import maxmin
-from cpwl.progress import Progress
 
-__all__ = ["max_of_mins", "paper"]
-
-_BYTES = 96  # for a weight, as a float and as a rational, with what it takes to make them
+__all__ = ["plan"]
 
 
-def paper(
-    p: CPWL,
-    output: int = 0,
-    *,
-    order: Order | None = None,
-    check: bool = True,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
-) -> tuple[Network, list[int]]:
-    """Algorithm 1 for one output: the network and the sizes ``|A_i|``.
+def plan(analysis: Analysis) -> Plan:
+    """The plan of Algorithm 1's network; the rows of all outputs are tested if the options ask for it.
 
-    Raises `ConstructionError` with a witness where the max-min form is not the function (``check=True``).
+    Raises `ConstructionError` with a witness where the max-min form is not the function.
 
-    >>> net, sizes = paper(CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1))
-    >>> net.sizes.neurons, sizes
-    (3, [1, 1])
+    >>> from cpwl.function import CPWL
+    >>> plan(Analysis(CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1))).sizes.neurons
+    3
     """
-    if order is None or check:
-        small = divided(p)
-    if order is None:
-        order = order_components(small.function, output, executor=executor, progress=progress)
-    rows = [np.flatnonzero(row) for row in order.above]
-    if check:
-        excess = find_excess(small.function, output, order, rows, progress)
+    networks = [_network(analysis, j) for j in range(analysis.function.outputs)]
+    return Plan.of("paper", outputs_together(networks), analysis.sample.points)
+
+
+def _network(analysis: Analysis, output: int) -> Network:
+    p, order = analysis.function, analysis.orders[output]
+    rows = rows_of(order)
+    if analysis.options.check:
+        excess = find_excess(analysis.essential.function, output, order, rows, analysis.options.progress)
         if excess is not None:
-            excess = replace(excess, point=small.lift(excess.point))
+            excess = replace(excess, point=analysis.divided.lift(excess.point))
             raise _refuted(output, excess, rows[excess.row])
-    return max_of_mins(p.components(output), rows), [len(row) for row in rows]
-
-
-def max_of_mins(laws: Laws, rows: list[NDArray[np.int64]]) -> Network:
-    """Steps 9-13 of Algorithm 1: min networks side by side, then the max of their outputs."""
-    members = sum(len(row) for row in rows)
-    # Three neurons for two members, with n weights each in the first layer and up to six in later ones.
-    check_memory(
-        _BYTES * members * (1.5 * laws.gradient.shape[-1] + 9),
-        f"Algorithm 1's network of about {3 * members:,} neurons",
-        'Use construction="gates" or "lattice", which need far fewer.',
-    )
-    if laws.exact is not None:
-        return maxmin(laws.exact[:, 0], rows)
-    minima = extrema(laws.gradient[:, 0], laws.offset[:, 0], rows, "min")
-    return end_to_end(minima, extremum(eye_array(len(rows), format="csr"), np.zeros(len(rows)), "max"))
+    return max_of_mins(p.components(output), rows)
 
 
 def _refuted(output: int, excess: Excess, row: NDArray[np.int64]) -> ConstructionError:

@@ -16,7 +16,7 @@ __all__ = ["Plan"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """The sizes a construction will have, how accurate it will be in floats, and how to build it."""
+    """The sizes a construction will have, how accurate it will be in floats, how to build it, and what it took."""
 
     construction: str
     sizes: Sizes
@@ -24,12 +24,18 @@ class Plan:
     magnitude: float
     """Times the unit roundoff, this predicts the largest rounding error of an evaluation (`cpwl.network.noise`)."""
     build: Callable[[], Network]
+    solves: int = 0
+    """How many linear programs were solved for it, beside those of the analysis."""
+    splits: int = 0
+    """How often a piece had to be split to make a max-min form right."""
 
     @classmethod
-    def of(cls, construction: str, network: Network, points: NDArray[np.float64]) -> Plan:
+    def of(
+        cls, construction: str, network: Network, points: NDArray[np.float64], *, solves: int = 0, splits: int = 0
+    ) -> Plan:
         """The plan of a construction that has to choose every weight before it knows its sizes.
 
         >>> Plan.of("hinge", Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])]), np.array([[2.0]])).sizes.neurons
         2
         """
-        return cls(construction, network.sizes, noise(network.layers, points), lambda: network)
+        return cls(construction, network.sizes, noise(network.layers, points), lambda: network, solves, splits)

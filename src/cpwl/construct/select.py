@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
 
+from cpwl.construct.analysis import Analysis
+from cpwl.construct.options import PRECISIONS, Minimize, Precision
 from cpwl.construct.plan import Plan
 from cpwl.network import Sizes
 
-__all__ = ["PRECISIONS", "Candidate", "Choice", "Minimize", "Precision", "default_error", "predicted_error", "select"]
+__all__ = ["Candidate", "Choice", "predicted_error", "select"]
 
-Minimize = Literal["neurons", "depth", "width", "nonzeros"]
-Precision = Literal["float64", "float32", "exact"]
-PRECISIONS: dict[str, tuple[float, float]] = {
-    "float64": (2.0**-53, 1e-9),
-    "float32": (2.0**-24, 1e-5),
-    "exact": (0.0, 0.0),
-}
-"""The unit roundoff of each precision, and the error, relative to the range of the function, that is allowed."""
 _SAFETY = 3.0  # predictions are right up to about this factor
 
 
@@ -28,6 +21,11 @@ class Candidate:
 
     plan: Plan
     error: float
+
+    @classmethod
+    def of(cls, plan: Plan, analysis: Analysis) -> Candidate:
+        """The plan with the error that it would have in the precision asked for."""
+        return cls(plan, predicted_error(plan, analysis.options.precision, analysis.sample.range))
 
     @property
     def sizes(self) -> Sizes:
@@ -48,15 +46,6 @@ class Choice:
     def best(self) -> Candidate:
         """The first."""
         return self.candidates[0]
-
-
-def default_error(precision: Precision) -> float:
-    """What `max_error` is where nothing is said.
-
-    >>> default_error("float32")
-    1e-05
-    """
-    return PRECISIONS[precision][1]
 
 
 def predicted_error(plan: Plan, precision: Precision, size: float) -> float:

@@ -21,7 +21,10 @@ __all__ = ["function_from_pieces", "function_from_table", "network_from_layers"]
 
 
 def function_from_pieces(data: dict[str, Any]) -> CPWL:
-    """The function of a document with pieces; "tol", where given, is what is said there."""
+    """The function of a document with pieces; "tol", where given, is what is said there.
+
+    That pieces are missing is believed; that none are would have to be proved.
+    """
     dim, outputs, pieces = int(data["dim"]), int(data["outputs"]), data["pieces"]
     # One piece after the other, so that a mistake is reported with the number of its piece.
     for i, piece in enumerate(pieces):
@@ -34,7 +37,8 @@ def function_from_pieces(data: dict[str, Any]) -> CPWL:
         domain = domain["A"], domain["b"]
     rows = [piece["A"] for piece in pieces], [piece["b"] for piece in pieces]
     with _within_float64(data):
-        return CPWL.from_parts(parts_of_pieces(*rows, gradient, offset, domain, data.get("tol")))
+        p = CPWL.from_parts(parts_of_pieces(*rows, gradient, offset, domain, data.get("tol")))
+    return replace(p, complete=False) if data.get("complete") is False else p
 
 
 def function_from_table(data: dict[str, Any]) -> CPWL:

@@ -7,13 +7,16 @@ import os
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from cpwl.errors import InputError
+from cpwl.files import read_bytes
+from cpwl.limits import check_memory
 
 __all__ = ["read_document"]
 
+_DIGITS = 4300  # what Python itself reads
+_MEMORY = 8  # bytes for each byte of text: the text itself, and a list of small numbers
 _KINDS = {
     "object": "an object",
     "array": "an array",
@@ -38,12 +41,8 @@ def read_document(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
 
 
 def _text(name: str) -> str:
-    try:
-        raw = Path(name).read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read `{name}`: {error.strerror or error}", path=name) from error
-    except ValueError as error:  # a null character in the name
-        raise InputError(f"cannot read {name!r}: {error}", path=name) from error
+    raw = read_bytes(name)
+    check_memory(_MEMORY * len(raw), f"what {name} says", "Write the function in several files.")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -65,6 +64,8 @@ def _parse(text: str, name: str) -> Any:
 
 def _integer(digits: str) -> int | str:
     # NumPy rounds a list with large integers in it to doubles; strings stay exact.
+    if len(digits) > _DIGITS:
+        raise InputError(f"has an integer of {len(digits):,} digits; we read {_DIGITS:,}")
     return int(digits) if len(digits) <= 15 else digits
 
 
@@ -75,8 +76,8 @@ def _refuse(constant: str) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for i, key in enumerate(keys) if key in keys[:i])
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         raise InputError(f'has "{twice}" twice in one object')
     return result
 

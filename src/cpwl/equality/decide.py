@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -9,12 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.equality.cover import hole, is_whole, joined
 from cpwl.equality.difference import difference
-from cpwl.equality.pieces import compare_pieces, joined, outside, value_of
-from cpwl.equality.regions import Compared, compare_on_regions
+from cpwl.equality.overlay import Overlay, overlay
+from cpwl.equality.pieces import border, compare_pieces, outside, value_of
+from cpwl.equality.regions import Compared, cells_on, compare_on_regions, farthest_on_cells
 from cpwl.equality.sample import find_difference, values_at
 from cpwl.equality.verdict import Apart, Verdict, farther
 from cpwl.errors import InputError, LimitError, ProofError
+from cpwl.exact.integers import unit_view
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.function.doctor.report import point_text
@@ -23,12 +28,15 @@ from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 from cpwl.progress import Progress
 from cpwl.proofs.certify import certify
+from cpwl.regions.cells import Cells
 
 __all__ = ["equal"]
 
 Operand = Network | CPWL
 
 _GAP_REGIONS = 20_000  # regions to look at for the size of a difference that is known to be there
+_GAP_PIECES = 40  # and pieces, where they are looked at one by one
+_CELLS = 8  # cells a piece up to which all of them are laid over the pieces
 
 
 def equal(
@@ -105,14 +113,23 @@ class _Work:
         most = self.most if self.most is not None or seen is None else _GAP_REGIONS
         compared, how = self._compare(minus, most, seen)
         apart = compared.apart or seen
+        if apart is None and compared.hole is not None:
+            return self._hole(compared.hole, compared.regions)
         if apart is None and compared.complete:
             return Verdict(True, None, (None, None), Fraction(0), compared.regions, how)
         if not compared.complete:
-            how = f"{how}, and there are more than {most:,}" if most is not None else f"{how}, but not on all"
+            how = _unfinished(how, compared.regions, most)
         if apart is None:
             return Verdict(None, None, (None, None), None, compared.regions, how)
         gap = apart.size if compared.complete and compared.apart is not None else None
         return self._different(apart, gap, compared.regions, how)
+
+    def _hole(self, point: NDArray[Any], regions: int) -> Verdict:
+        if self.domain is not None:
+            message = f"the function is not defined at x = {point_text(point)}, a point of the domain"
+            raise InputError(message, point=point)
+        values = values_at(self.a, point), values_at(self.b, point)
+        return Verdict(False, point, values, None, regions, "domains differ: there is a hole between the pieces")
 
     def _different(self, apart: Apart, gap: Fraction | float | None, regions: int, how: str) -> Verdict:
         values = apart.values or (values_at(self.a, apart.point), values_at(self.b, apart.point))
@@ -136,43 +153,119 @@ class _Work:
         a, b = self.a, self.b
         if isinstance(a, CPWL) and isinstance(b, CPWL):
             compared = compare_pieces(a, b, self.domain, most=most, progress=self.progress)
+            if compared.complete and compared.apart is None and seen is None:
+                compared = replace(compared, hole=_hole_between(a, b, self.domain))
             return compared, f"compared on {_count(compared.regions, 'pair')} of pieces"
         if minus is not None:
             zero = np.full((minus.outputs, minus.inputs + 1), Fraction(0), dtype=object)
-            compared = compare_on_regions(minus, self.domain, zero, most=most, progress=self.progress)
+            strict = seen is not None and self.most is None
+            compared = compare_on_regions(minus, self.domain, zero, most=most, strict=strict, progress=self.progress)
             if len(minus.layers) == 1:
                 return compared, "they share all neurons that are read"
             return compared, f"compared on {_count(compared.regions, 'linear region')}"
         p, network = (a, b) if isinstance(a, CPWL) else (b, a)
         assert isinstance(p, CPWL)
         assert isinstance(network, Network)
-        if seen is None and self.domain is None and _is_certified(p, network):
-            return Compared(p.num_pieces, None, True), f"proved on {_count(p.num_pieces, 'piece')} by a certificate"
-        return self._on_pieces(p, network, most)
+        return self._mixed(p, network, most, seen)
 
-    def _on_pieces(self, p: CPWL, network: Network, most: int | None) -> tuple[Compared, str]:
-        """The network against the law of each piece, on the piece."""
+    def _mixed(self, p: CPWL, network: Network, most: int | None, seen: Apart | None) -> tuple[Compared, str]:
+        """A function and a network: cells that are inside pieces first, by corners; the other pieces one by one."""
+        body = self.domain if self.domain is not None else _hull(p)
+        limit = _CELLS * (p.num_pieces + 250)
+        found = cells_on(network, body, limit if most is None else min(limit, most))
+        if found is None:
+            if seen is None and self.domain is None and _is_certified(p, network):
+                how = f"proved on {_count(p.num_pieces, 'piece')} by a certificate"
+                return Compared(p.num_pieces, None, True, None if is_whole(p) else _hole_in(p, body)), how
+            compared, how = self._on_pieces(p, network, range(p.num_pieces), most, seen)
+            holes = compared.complete and compared.apart is None and seen is None and not is_whole(p)
+            return (replace(compared, hole=_hole_in(p, body)) if holes else compared), how
+        laid = overlay(found, p)
+        compared = self._in_pieces(p, network, body, found, laid)
+        rest = np.flatnonzero(~laid.filled).tolist()
+        if rest and (compared.apart is None or compared.apart.size != math.inf):
+            left = None if most is None else most - compared.regions
+            others, _ = self._on_pieces(p, network, rest, left, compared.apart or seen)
+            apart = farther(compared.apart, others.apart)
+            compared = Compared(compared.regions + others.regions, apart, others.complete)
+        if compared.apart is None and compared.complete and seen is None and not (laid.covered.all() or is_whole(p)):
+            bare = (hole(joined(found.polyhedra[int(c)], body), p) for c in np.flatnonzero(~laid.covered))
+            compared = replace(compared, hole=next((x for x in bare if x is not None), None))
+        return compared, f"compared on {_count(compared.regions, 'linear region')} in {_count(p.num_pieces, 'piece')}"
+
+    def _in_pieces(self, p: CPWL, network: Network, body: Polyhedron | None, found: Cells, laid: Overlay) -> Compared:
+        """The cells of pieces that are filled by them, each against the law of its piece."""
+        mine = laid.filled[laid.piece]
+        cell, piece, laws = laid.cell[mine], laid.piece[mine], p.laws.integer()
+        apart = farthest_on_cells(network, body, found, cell, laws[piece])
+        if apart is not None:
+            apart = self._valued(p, network, int(piece[apart.pair]), apart)
+        return Compared(len(cell), apart, True)
+
+    def _valued(self, p: CPWL, network: Network, i: int, apart: Apart) -> Apart:
+        """With the values of both: the law of piece `i` there, and the network."""
+        values = value_of(p.laws.integer()[i], apart.point), np.asarray(network(apart.point))
+        return replace(apart, values=values if p is self.a else values[::-1])
+
+    def _on_pieces(
+        self, p: CPWL, network: Network, pieces: Sequence[int], most: int | None, seen: Apart | None
+    ) -> tuple[Compared, str]:
+        """The network against the law of each piece, on the piece; not on all if a difference is known already."""
         probe, laws = Probe(0.0), p.laws.integer()
         apart: Apart | None = None
         regions, complete = 0, True
-        for i in range(p.num_pieces):
+        if seen is not None and self.most is None and len(pieces) > _GAP_PIECES:
+            pieces, complete = pieces[:_GAP_PIECES], False
+        for done, i in enumerate(pieces, start=1):
             body = joined(p.polyhedra[i], self.domain)
             if probe.interior(body) is None:
                 continue
             target = fraction_array(laws[i][:, :-1]) / laws[i][:, -1:]
             left = None if most is None else most - regions
-            if left == 0:
+            if left is not None and left <= 0:
                 return Compared(regions, apart, False), f"compared on {_count(regions, 'linear region')}"
             compared = compare_on_regions(network, body, np.asarray(target), most=left)
             regions, complete = regions + compared.regions, complete and compared.complete
             if compared.apart is not None:
-                x = compared.apart.point
-                values = value_of(laws[i], x), np.asarray(network(x))
-                apart = farther(apart, replace(compared.apart, values=values if p is self.a else values[::-1]))
+                apart = farther(apart, self._valued(p, network, i, compared.apart))
+                if apart is not None and apart.size == math.inf:  # nothing is larger
+                    return Compared(regions, apart, True), f"compared on {_count(regions, 'linear region')}"
             if self.progress is not None:
-                self.progress(i + 1, p.num_pieces, "pieces")
-        how = f"compared on {_count(regions, 'linear region')} in {_count(p.num_pieces, 'piece')}"
+                self.progress(done, len(pieces), "pieces")
+        how = f"compared on {_count(regions, 'linear region')} in {_count(len(pieces), 'piece')}"
         return Compared(regions, apart, complete), how
+
+
+def _unfinished(how: str, regions: int, most: int | None) -> str:
+    """How it was decided where the search ended early."""
+    if not regions:
+        return "a point shows it; there are too many linear regions to look for the largest difference"
+    return f"{how}, and there are more than {most:,}" if most is not None and regions >= most else f"{how}, not on all"
+
+
+def _hull(p: CPWL) -> Polyhedron | None:
+    """The rows that hold on all pieces: the domain, if it is convex."""
+    rows = border(p)
+    if not len(rows):
+        return None
+    view = unit_view(rows)
+    return Polyhedron(view[:, :-1], view[:, -1], rows)
+
+
+def _hole_in(p: CPWL, body: Polyhedron | None) -> NDArray[np.object_] | None:
+    everywhere = Polyhedron(np.zeros((0, p.dim)), np.zeros(0))
+    return hole(everywhere if body is None else body, p)
+
+
+def _hole_between(a: CPWL, b: CPWL, domain: Polyhedron | None) -> NDArray[np.object_] | None:
+    """A point of the domain where one of two functions is defined and the other is not."""
+    for p, q in ((a, b), (b, a)):
+        if not is_whole(q):
+            bodies = [domain] if domain is not None else p.polyhedra
+            found = next((x for body in bodies if (x := hole(body, q)) is not None), None)
+            if found is not None:
+                return found
+    return None
 
 
 def _is_certified(p: CPWL, network: Network) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -11,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.equality.cover import joined
+from cpwl.equality.overlay import box_pairs, sides
 from cpwl.equality.regions import Compared, largest_on
 from cpwl.equality.verdict import Apart, farther
 from cpwl.exact.integers import primitive, ratio_view
@@ -19,9 +20,11 @@ from cpwl.function import CPWL
 from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
+from cpwl.geometry.spans import Spans
 from cpwl.progress import Progress
+from cpwl.regions.subdivide.faces import ranges
 
-__all__ = ["Pieces", "compare_pieces", "joined", "outside", "value_of"]
+__all__ = ["Pieces", "border", "compare_pieces", "outside", "value_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,28 +32,26 @@ class Pieces:
     """The pieces of a function with what spans them: integer rows, generators where they are cheap, and boxes."""
 
     p: CPWL
-    rows: list[NDArray[np.object_]]
-    spanned: list[NDArray[np.object_]]
+    rows: NDArray[np.object_]
+    spans: Spans
     low: NDArray[np.float64]
     high: NDArray[np.float64]
 
     @classmethod
     def of(cls, p: CPWL) -> Pieces:
         """Corners and rays of each piece (none where they were not computed), and a box around it."""
-        whole, start = p.polyhedra.integer(), p.polyhedra.start
-        rows = [whole[start[i] : start[i + 1]] for i in range(p.num_pieces)]
-        if p.mesh is not None:
-            spanned = [p.mesh.corners[simplex] for simplex in p.mesh.simplices]
-        else:
-            made = generators(p.polyhedra)
-            spanned = [made.places[made.member[made.start[i] : made.start[i + 1]]] for i in range(p.num_pieces)]
-        boxes = [_box(places, p.polyhedra[i]) for i, places in enumerate(spanned)]
-        low, high = (np.array([box[k] for box in boxes]).reshape(-1, p.dim) for k in (0, 1))
-        return cls(p, rows, spanned, low, high)
+        spans = Spans.of_simplices(p.mesh.points, p.mesh.corners, p.mesh.simplices) if p.mesh is not None else None
+        spans = Spans.of(generators(p.polyhedra)) if spans is None else spans
+        return cls(p, p.polyhedra.integer(), spans, *_boxes(spans, p.num_pieces, p.dim))
 
     def polyhedron(self, i: int) -> Polyhedron:
         """Piece number `i`."""
         return self.p.polyhedra[i]
+
+    def spanned(self, i: int) -> NDArray[np.object_]:
+        """The corners and rays of a piece, none if they are not known."""
+        assert self.spans.exact is not None
+        return self.spans.exact[self.spans.of_piece(i)]
 
 
 def compare_pieces(
@@ -64,22 +65,27 @@ def compare_pieces(
     one, two, probe = Pieces.of(a), Pieces.of(b), Probe(0.0)
     laws, others = a.laws.integer(), b.laws.integer()
     numbers: dict[Any, int] = {}
-    ids = [[numbers.setdefault(tuple(law.ravel()), len(numbers)) for law in both] for both in (laws, others)]
+    ids = [
+        np.array([numbers.setdefault(tuple(law.ravel()), len(numbers)) for law in both], dtype=np.int64)
+        for both in (laws, others)
+    ]
+    pairs = box_pairs(one.low, one.high, (two.low, two.high))
+    count, complete = len(pairs), most is None or len(pairs) <= most
+    pairs = pairs if complete else pairs[:most]
     apart: Apart | None = None
-    count = 0
-    for i, j in _pairs(one, two, progress):
-        if count == most:
-            return Compared(count, apart, False)
-        count += 1
-        if ids[0][i] == ids[1][j] or _separated(one, i, two, j) or _separated(two, j, one, i):
-            continue
+    left = pairs[ids[0][pairs[:, 0]] != ids[1][pairs[:, 1]]]
+    left = left[~_separated(one, left[:, 0], two, left[:, 1])]
+    left = left[~_separated(two, left[:, 1], one, left[:, 0])]
+    for done, (i, j) in enumerate(left.tolist(), start=1):
         body = joined(joined(one.polyhedron(i), two.polyhedron(j)), domain)
         if probe.interior(body) is not None:
             found = _largest(probe, body, laws[i], others[j])
             if found is not None:
                 values = value_of(laws[i], found.point), value_of(others[j], found.point)
                 apart = farther(apart, replace(found, values=values))
-    return Compared(count, apart, True)
+        if progress is not None:
+            progress(done, len(left), "pairs of pieces")
+    return Compared(min(count, len(pairs)), apart, complete)
 
 
 def outside(bodies: CPWL | Polyhedron, p: CPWL) -> NDArray[np.object_] | None:
@@ -87,15 +93,16 @@ def outside(bodies: CPWL | Polyhedron, p: CPWL) -> NDArray[np.object_] | None:
 
     The domain of a function is convex, so it is what those rows leave that hold on all of its pieces.
     """
-    border, probe = _border(p), Probe(0.0)
-    if not len(border):
+    rows, probe = border(p), Probe(0.0)
+    if not len(rows):
         return None
     if isinstance(bodies, Polyhedron):
-        return _violating(probe, bodies, border)
+        return _violating(probe, bodies, rows)
     pieces = Pieces.of(bodies)
-    for i, places in enumerate(pieces.spanned):
-        if not len(places) or (_values(border, places) > 0).any():
-            found = _violating(probe, pieces.polyhedron(i), border)
+    for i in range(bodies.num_pieces):
+        places = pieces.spanned(i)
+        if not len(places) or (_values(rows, places) > 0).any():
+            found = _violating(probe, pieces.polyhedron(i), rows)
             if found is not None:
                 return found
     return None
@@ -116,27 +123,9 @@ def _violating(probe: Probe, body: Polyhedron, rows: NDArray[np.object_]) -> NDA
     return None
 
 
-def joined(one: Polyhedron, other: Polyhedron | None) -> Polyhedron:
-    """The intersection of two polyhedra."""
-    if other is None:
-        return one
-    exact = np.concatenate([one.integer(), other.integer()])
-    return Polyhedron(np.concatenate([one.A, other.A]), np.concatenate([one.b, other.b]), exact)
-
-
 def value_of(law: NDArray[np.object_], point: NDArray[np.object_]) -> NDArray[np.object_]:
     """The value of an affine map, integer rows ``(gradient, offset, 1) * denominator``, at a rational point."""
     return np.asarray([Fraction((row[:-2] * point).sum() + row[-2]) / row[-1] for row in law], dtype=object)
-
-
-def _pairs(one: Pieces, two: Pieces, progress: Progress | None) -> Iterator[tuple[int, int]]:
-    """Pieces whose boxes meet."""
-    for i in range(one.p.num_pieces):
-        meet = (one.low[i] <= two.high).all(axis=1) & (two.low <= one.high[i]).all(axis=1)
-        for j in np.flatnonzero(meet):
-            yield i, int(j)
-        if progress is not None:
-            progress(i + 1, one.p.num_pieces, "pieces")
 
 
 def _values(rows: NDArray[np.object_], places: NDArray[np.object_]) -> NDArray[np.object_]:
@@ -145,10 +134,21 @@ def _values(rows: NDArray[np.object_], places: NDArray[np.object_]) -> NDArray[n
     return np.asarray((flat[:, None, :] * places[None]).sum(axis=2))
 
 
-def _separated(one: Pieces, i: int, two: Pieces, j: int) -> bool:
-    """Whether some row of the second piece leaves nothing of the first but points of its plane."""
-    places = one.spanned[i]
-    return bool(len(places) and len(two.rows[j]) and (_values(two.rows[j], places) >= 0).all(axis=1).any())
+def _separated(one: Pieces, i: NDArray[np.int64], two: Pieces, j: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """For pairs of pieces, whether some row of the second leaves nothing of the first but points of its plane."""
+    assert one.spans.exact is not None
+    start = two.p.polyhedra.start
+    row, pair = ranges(start[j], np.diff(start)[j])
+    lengths = np.diff(one.spans.start)
+    some = lengths[i[pair]] > 0
+    row, pair = row[some], pair[some]
+    entry, question = ranges(one.spans.start[i[pair]], lengths[i[pair]])
+    signs = sides(two.rows, one.spans.exact, row[question], one.spans.member[entry])
+    cuts = np.ones(len(row), dtype=bool)
+    cuts[question[signs < 0]] = False
+    result = np.zeros(len(i), dtype=bool)
+    result[pair[cuts]] = True
+    return result
 
 
 def _largest(probe: Probe, body: Polyhedron, law: NDArray[np.object_], other: NDArray[np.object_]) -> Apart | None:
@@ -161,34 +161,44 @@ def _largest(probe: Probe, body: Polyhedron, law: NDArray[np.object_], other: ND
     return apart
 
 
-def _border(p: CPWL) -> NDArray[np.object_]:
+def border(p: CPWL) -> NDArray[np.object_]:
     """The rows that hold on all pieces: those of a convex domain, and perhaps some more."""
     if p.domain is not None:
         return primitive(p.domain.integer())
+    if p.complete:  # all regions of a network: without a domain, everywhere
+        return np.zeros((0, p.dim + 1), dtype=object)
     pieces, probe = Pieces.of(p), Probe(0.0)
     rows = np.array(list(dict.fromkeys(tuple(row) for row in primitive(p.polyhedra.integer()))), dtype=object)
     rows = rows.reshape(-1, p.dim + 1)
     for i in range(p.num_pieces):
         if not len(rows):
             break
-        if len(pieces.spanned[i]):
-            rows = rows[(_values(rows, pieces.spanned[i]) <= 0).all(axis=1)]
+        places = pieces.spanned(i)
+        if len(places):
+            rows = rows[(_values(rows, places) <= 0).all(axis=1)]
         elif probe.interior(pieces.polyhedron(i)) is not None:
             best = probe.maxima(pieces.polyhedron(i), [row[:-1] for row in rows])
             rows = rows[[value <= row[-1] for (value, _), row in zip(best, rows, strict=True)]]
     return rows
 
 
-def _box(places: NDArray[np.object_], body: Polyhedron) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """A box around a piece, a little wide; infinite where there is no bound, or where none was computed."""
-    n = body.dim
-    if not len(places):
-        return np.full(n, -np.inf), np.full(n, np.inf)
-    ray = places[:, -1] == 0
-    x = ratio_view(places[~ray, :-1], places[~ray, -1:])
-    margin = 1e-9 * (1 + np.abs(x).max(axis=0))
-    low, high = x.min(axis=0) - margin, x.max(axis=0) + margin
-    for direction in places[ray, :-1]:
-        low[np.asarray(direction < 0, dtype=bool)] = -np.inf
-        high[np.asarray(direction > 0, dtype=bool)] = np.inf
+def _boxes(spans: Spans, count: int, dim: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Boxes around pieces, a little wide; infinite where there is no bound, or where none was computed."""
+    assert spans.exact is not None
+    low, high = np.full((count, dim), -np.inf), np.full((count, dim), np.inf)
+    places, lengths = spans.exact[spans.member], np.diff(spans.start)
+    some = np.flatnonzero(lengths)
+    if not len(some):
+        return low, high
+    ray = np.asarray(places[:, -1] == 0, dtype=bool)
+    x = np.empty((len(places), dim))
+    x[~ray] = ratio_view(places[~ray, :-1], places[~ray, -1:])
+    bounds = []
+    for way in (1, -1):
+        # A ray leads to infinity, or along the box.
+        x[ray] = np.where(np.asarray(places[ray, :-1] * way > 0, dtype=bool), np.inf, -np.inf)
+        bounds.append(np.maximum.reduceat(np.where(ray[:, None], x, way * x), spans.start[some], axis=0))
+    size = 1 + np.abs(np.where(ray[:, None], 0.0, x))
+    margin = 1e-9 * np.maximum.reduceat(size, spans.start[some], axis=0)
+    low[some], high[some] = -bounds[1] - margin, bounds[0] + margin
     return low, high

@@ -22,11 +22,13 @@ from cpwl.network.network import exact_layers
 from cpwl.progress import Progress
 from cpwl.regions.cells import Cells, cells_of
 from cpwl.regions.pieces import Pieces, pieces_of_walk
+from cpwl.regions.subdivide.faces import ranges
 from cpwl.regions.subdivide.subdivide import Subdivision, TooMany, essential_dimension, subdivide
 from cpwl.regions.walk.walk import walk
 
-__all__ = ["Compared", "compare_on_regions", "largest_on"]
+__all__ = ["Compared", "cells_on", "compare_on_regions", "farthest_on_cells", "largest_on"]
 
+_FEW = 500  # cells to walk through for a number that need not be known
 _LOW = 7  # up to this many directions all corners of all cells are held; beyond, linear programs find the largest
 
 
@@ -38,6 +40,8 @@ class Compared:
     regions: int
     apart: Apart | None
     complete: bool
+    hole: NDArray[np.object_] | None = None
+    """A point of the domain where one of the two is not defined."""
 
 
 def compare_on_regions(
@@ -46,18 +50,23 @@ def compare_on_regions(
     target: NDArray[np.object_],
     *,
     most: int | None = None,
+    strict: bool = False,
     progress: Progress | None = None,
 ) -> Compared:
     """The network against the affine map `target`, rational rows ``(gradient, offset)``, on the domain.
 
     On each of its cells the network is affine. It equals the target if the laws are equal as rationals; if not,
-    the difference is largest at a corner of a cell, or grows along a ray. At most `most` cells are looked at.
+    the difference is largest at a corner of a cell, or grows along a ray. At most `most` cells are looked at; with
+    `strict` none if there are more, as far as that is known without going through them.
     """
     if essential_dimension(network, domain) > _LOW:
-        return _compare_by_walking(network, domain, target, most, progress)
+        few = min(most, _FEW) if strict and most is not None else most
+        return _compare_by_walking(network, domain, target, few, progress)
     try:
-        made = subdivide(network, domain, most=most, progress=progress)
+        made = subdivide(network, domain, most=most, strict=strict, progress=progress)
     except TooMany:  # faces, not cells
+        if strict:
+            return Compared(0, None, False)
         return _compare_by_walking(network, domain, target, most, progress)
     found = cells_of(made, False)
     if _is_everywhere(network, found, target):
@@ -133,27 +142,59 @@ def _differences(
     return rows, laws[..., -1] * goal[None, :, -1]
 
 
-def _farthest(network: Network, domain: Polyhedron | None, found: Cells, target: NDArray[np.object_]) -> Apart | None:
-    rows, below = _differences(found.laws.integer(), target)
+def cells_on(network: Network, domain: Polyhedron | None, most: int) -> Cells | None:
+    """All cells with their generators in integers, if they are at most so many, in few directions."""
+    if essential_dimension(network, domain) > _LOW:
+        return None
+    try:
+        made = subdivide(network, domain, most=most, strict=True)
+    except TooMany:
+        return None
+    found = cells_of(made, True)
+    return found if _are_all(made, found, domain) else None
+
+
+def farthest_on_cells(
+    network: Network,
+    domain: Polyhedron | None,
+    found: Cells,
+    cell: NDArray[np.int64],
+    targets: NDArray[np.object_],
+) -> Apart | None:
+    """Where the network is farthest from one affine map for each of some cells, on that cell.
+
+    `targets` are integer rows ``(gradient, offset, 1) * denominator``, one for each output.
+    """
+    laws = found.laws.integer()[cell]
+    rows = laws[..., :-1] * targets[..., -1:] - targets[..., :-1] * laws[..., -1:]
+    below = laws[..., -1] * targets[..., -1]
     apart: Apart | None = None
     lines = _lines(network, domain) if len(found.lines) else []
     for j in range(rows.shape[1]):
         different = np.flatnonzero((rows[:, j] != 0).any(axis=1))
         if len(different):
-            apart = farther(apart, _at_generators(found, rows[:, j], below[:, j], different))
-            apart = farther(apart, _along_lines(found, rows[:, j], different, lines))
+            apart = farther(apart, _at_generators(found, cell, rows[:, j], below[:, j], different))
+            apart = farther(apart, _along_lines(found, cell, rows[:, j], different, lines))
     return apart
 
 
+def _farthest(network: Network, domain: Polyhedron | None, found: Cells, target: NDArray[np.object_]) -> Apart | None:
+    goal = _homogeneous(target)
+    targets = np.broadcast_to(goal, (len(found), *goal.shape))
+    return farthest_on_cells(network, domain, found, np.arange(len(found)), targets)
+
+
 def _at_generators(
-    found: Cells, rows: NDArray[np.object_], below: NDArray[np.object_], different: NDArray[np.int64]
+    found: Cells,
+    cell: NDArray[np.int64],
+    rows: NDArray[np.object_],
+    below: NDArray[np.object_],
+    different: NDArray[np.int64],
 ) -> Apart | None:
     """The largest difference at the corners of some cells, infinite if it changes along a ray."""
     assert found.generators is not None
-    lengths = np.diff(found.start)[different]
-    owner = np.repeat(different, lengths)
-    entry = np.repeat(found.start[different] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
-    member = found.member[entry]
+    entry, owner = ranges(found.start[cell[different]], np.diff(found.start)[cell[different]])
+    owner, member = different[owner], found.member[entry]
     places = found.generators[member]
     value = (rows[owner] * places).sum(axis=1)
     ray = member >= len(found.points)
@@ -163,7 +204,8 @@ def _at_generators(
         corner = places[np.flatnonzero((owner == owner[k]) & ~ray)[0]]
         point = fraction_array(corner[:-1]) / corner[-1]
         still = (rows[owner[k]] * corner).sum() == 0
-        return Apart(np.asarray(point + fraction_array(places[k][:-1])) if still else np.asarray(point), math.inf)
+        far = np.asarray(point + fraction_array(places[k][:-1])) if still else np.asarray(point)
+        return Apart(far, math.inf, pair=int(owner[k]))
     size, scale = np.abs(value[~ray]), below[owner[~ray]] * places[~ray, -1]
     if not (size != 0).any():
         return None
@@ -173,7 +215,7 @@ def _at_generators(
     best = [Fraction(int(size[k]), int(scale[k])) for k in np.flatnonzero(shifted == shifted.max())]
     k = int(np.flatnonzero(shifted == shifted.max())[int(np.argmax(np.array(best, dtype=object)))])
     corner = places[~ray][k]
-    return Apart(np.asarray(fraction_array(corner[:-1]) / corner[-1]), max(best))
+    return Apart(np.asarray(fraction_array(corner[:-1]) / corner[-1]), max(best), pair=int(owner[~ray][k]))
 
 
 def _quotients(above: NDArray[np.object_], below: NDArray[np.object_], exponent: int) -> NDArray[np.float64]:
@@ -184,16 +226,20 @@ def _quotients(above: NDArray[np.object_], below: NDArray[np.object_], exponent:
 
 
 def _along_lines(
-    found: Cells, rows: NDArray[np.object_], different: NDArray[np.int64], lines: list[NDArray[np.object_]]
+    found: Cells,
+    cell: NDArray[np.int64],
+    rows: NDArray[np.object_],
+    different: NDArray[np.int64],
+    lines: list[NDArray[np.object_]],
 ) -> Apart | None:
     """A point where the difference is not zero, if it changes along a line that lies in all cells."""
     for line in lines:
         slope = (rows[different, :-1] * line).sum(axis=1)
         for k in np.flatnonzero(slope != 0)[:1]:
-            point = fraction_array(found.inside[different[k]])
-            law = rows[different[k]]
-            still = (law[:-1] * point).sum() + law[-1] == 0
-            return Apart(np.asarray(point + line) if still else point, math.inf)
+            pair = int(different[k])
+            point = fraction_array(found.inside[cell[pair]])
+            still = (rows[pair, :-1] * point).sum() + rows[pair, -1] == 0
+            return Apart(np.asarray(point + line) if still else point, math.inf, pair=pair)
     return None
 
 

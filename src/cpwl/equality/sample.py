@@ -60,7 +60,7 @@ def _difference(a: Operand, b: Operand, points: Point, domain: Polyhedron | None
     best: Apart | None = None
     for point, one, two in zip(points, np.asarray(a(points)), np.asarray(b(points)), strict=True):
         if one[0] is not None and two[0] is not None and (one != two).any():
-            best = farther(best, Apart(point, np.abs(one - two).max()))
+            best = farther(best, Apart(point, np.abs(one - two).max(), (one, two)))
     return best
 
 

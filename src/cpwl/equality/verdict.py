@@ -29,6 +29,8 @@ class Apart:
     size: Fraction | float
     values: tuple[Point | None, Point | None] | None = None
     """What both give there, where evaluating them would not say: pieces of rounded data may overlap."""
+    pair: int = -1
+    """Which of the pairs that were compared shows it."""
 
 
 def farther(one: Apart | None, other: Apart | None) -> Apart | None:
@@ -75,9 +77,9 @@ class Verdict:
         if self.gap is not None:
             at = "without bound" if self.gap == math.inf else f"by at most {_size(self.gap)}, there"
             size = f"; they differ {at}"
-        if a == b and None not in self.values:  # doubles do not tell them apart
-            apart = max(abs(u - v) for u, v in zip(*self.values, strict=True))  # type: ignore[arg-type]
-            b += f", {_size(apart)} apart"
+        one, two = self.values
+        if a == b and one is not None and two is not None:  # doubles do not tell them apart
+            b += f", {_size(max(abs(u - v) for u, v in zip(one, two, strict=True)))} apart"
         return f"different: at x = {point_text(self.witness)} the first gives {a} and the second {b}{size}"
 
     def _texts(self) -> list[str]:

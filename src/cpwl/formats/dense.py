@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from cpwl.errors import InputError, LimitError
 from cpwl.network.network import Network
 
-__all__ = ["Precision", "check_dense_size", "dense_layers"]
+__all__ = ["Dtype", "check_dense_size", "dense_layers"]
 
-Precision: TypeAlias = Literal["float32", "float64"]
+Dtype: TypeAlias = Literal["float32", "float64"]
 
 
-def check_dense_size(network: Network, dtype: Precision, limit: int, consumer: str) -> None:
+def check_dense_size(network: Network, dtype: Dtype, limit: int, consumer: str) -> None:
     """Refuse a network whose dense weights and biases would take more than `limit` bytes."""
     if dtype not in ("float32", "float64"):
         raise InputError(f'`dtype` must be "float32" or "float64", not {dtype!r}', dtype=dtype)
@@ -28,7 +28,7 @@ def check_dense_size(network: Network, dtype: Precision, limit: int, consumer: s
         raise LimitError(f"the network would take {sizes}; {nonzeros}", bytes=size, limit=limit)
 
 
-def dense_layers(network: Network, dtype: Precision) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+def dense_layers(network: Network, dtype: Dtype) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
     """The layers as dense arrays of `dtype`, each number rounded to nearest; one too large is refused."""
     for number, (weight, bias) in enumerate(network.layers, start=1):
         largest = np.finfo(dtype).max

@@ -46,6 +46,12 @@ class Windows:
     ) -> Windows:
         """The windows of a kernel that slides over an image with padding; `ceil` keeps a last one that sticks out."""
         n = len(sizes)
+        for what, numbers in (("kernel", kernel), ("strides", strides), ("dilations", dilations)):
+            if numbers is not None and (len(numbers) != n or min(numbers, default=1) < 1):
+                raise ValueError(f"{what} {list(numbers)} must be {n} positive numbers")
+        for numbers in (before, after):
+            if numbers is not None and (len(numbers) != n or min(numbers, default=0) < 0):
+                raise ValueError(f"padding {list(numbers)} must be {n} numbers that are not negative")
         strides, dilations = strides or [1] * n, dilations or [1] * n
         before, after = before or [0] * n, after or [0] * n
         out = []
@@ -57,6 +63,7 @@ class Windows:
             count = (-(-room // stride) if ceil else room // stride) + 1
             if ceil and (count - 1) * stride >= size + low:  # a window must begin inside the image or before it
                 count -= 1
+            _check_products(len(index) * count * index.shape[1] * k)
             at = (np.arange(count) * stride - low)[:, None] + np.arange(k) * step
             inside = (at >= 0) & (at < size)
             grown = index[:, None, :, None] * size + at[None, :, None, :]
@@ -67,16 +74,25 @@ class Windows:
 
     def filled(self) -> NDArray[np.int64]:
         """The index with some entry of the same window in place of padding: for maxima, which do not mind."""
+        self.check_read()
         return np.where(self.index >= 0, self.index, self.index.max(axis=1, keepdims=True))
+
+    def check_read(self) -> None:
+        """Refuse a window that reads nothing: its maximum and its mean are no numbers."""
+        if not (self.index >= 0).any(axis=1).all():
+            raise ValueError("a window is all padding")
+
+
+def _check_products(size: int) -> None:
+    if size > _LIMIT:
+        raise LimitError(f"a convolution of {size:,} products is more than the {_LIMIT:,} that we write down")
 
 
 def convolution(windows: Windows, weight: NDArray[Any], groups: int) -> Any:
     """The matrix of a convolution with `weight` of shape (out channels, in channels a group, kernel ...)."""
     out, each = weight.shape[:2]
     count, entries = windows.index.shape
-    if out * count * each * entries > _LIMIT:
-        size = out * count * each * entries
-        raise LimitError(f"a convolution of {size:,} products is more than the {_LIMIT:,} that we write down")
+    _check_products(out * count * each * entries)
     full = (out, count, each, entries)
     channel = (np.arange(out) // (out // groups) * each)[:, None] + np.arange(each)
     place = windows.index[None, :, None, :]
@@ -92,6 +108,8 @@ def convolution(windows: Windows, weight: NDArray[Any], groups: int) -> Any:
 
 def average(windows: Windows, channels: int, *, count_padding: bool) -> RationalMatrix:
     """The matrix of the means over windows, for each channel; padding counts as zeros, or not at all."""
+    if not count_padding:
+        windows.check_read()
     row, entry = np.nonzero(windows.index >= 0)
     count = (windows.index >= 0).sum(axis=1)
     if count_padding:

@@ -22,6 +22,7 @@ from cpwl.geometry.polyhedra import Polyhedra
 __all__ = ["Generators", "generators", "plane_rows"]
 
 _MOST = 400  # sets of planes to try for one polyhedron
+_SMALL = 5  # dimensions in which floats say beforehand which planes meet outside
 _BLOCK = 1 << 20  # signs in one temporary array
 _EPS, _TINY = np.finfo(np.float64).eps, np.finfo(np.float64).tiny  # the second is for products that underflow
 
@@ -46,7 +47,8 @@ class Generators:
 def generators(polyhedra: Polyhedra, planes: Hyperplanes | None = None, most: int | None = None) -> Generators:
     """The corners and rays of each polyhedron that has few rows, an interior or not, and contains no line.
 
-    Few: at most `most` sets of as many planes as dimensions, 400 if not said. `planes` are its hyperplanes, for those who know them.
+    Few: at most `most` sets of as many planes as dimensions, 400 if not said. `planes` are its hyperplanes, for those
+    who know them.
 
     >>> quadrants = Polyhedra.from_lists([[[-1, 0], [0, -1]], [[1, 0], [0, -1]], [[1, 0]]], [[0, 0], [0, 0], [0]])
     >>> found = generators(quadrants)
@@ -110,10 +112,12 @@ def _spanning(
     distinct, which = np.unique(numbers, axis=0, return_inverse=True)
     choices = np.array(list(itertools.combinations(range(size + 1), dim)), dtype=np.int64)
     wide = np.column_stack([distinct, np.full(len(distinct), len(table) - 1)])
-    sets, at = np.unique(wide[:, choices].reshape(-1, dim), axis=0, return_inverse=True)
+    hopeful = _hopeful(table, numbers, sides, choices, which.ravel(), len(distinct))
+    sets, at = np.unique(wide[:, choices][hopeful], axis=0, return_inverse=True)
     lines = [_meet(table[planes]) for planes in sets]
     number = np.array([-1 if line is None else places.setdefault(line, len(places)) for line in lines], dtype=np.int64)
-    place = number[at].reshape(len(distinct), len(choices))
+    place = np.full(hopeful.shape, -1, dtype=np.int64)
+    place[hopeful] = number[at.ravel()]
     rows = np.array(list(places), dtype=object).reshape(len(places), dim + 1)
     held = (choices[None] == np.arange(size)[:, None, None]).any(axis=2)
     signs = _signs(table, rows, distinct, place, held)[which.ravel()] * sides[..., None]
@@ -126,6 +130,37 @@ def _spanning(
     turned = {int(k): places.setdefault(tuple(-rows[k]), len(places)) for k in np.unique(place[back, line])}
     there = np.array([turned[int(k)] for k in place[back, line]], dtype=np.int64)
     return np.concatenate([who, back]), np.concatenate([place[who, what], there])
+
+
+def _hopeful(
+    table: NDArray[np.object_],
+    numbers: NDArray[np.int64],
+    sides: NDArray[np.int64],
+    choices: NDArray[np.int64],
+    which: NDArray[np.int64],
+    count: int,
+) -> NDArray[np.bool_]:
+    """``[u, c]``: whether the planes of choice `c` may meet in a place of some polyhedron with the planes number `u`.
+
+    No, where floats leave no doubt: entries are up to 1, so minors up to five by five are off by less than 1e-13, their
+    vector, if it is longer than 1e-6, by less than 1e-7, relative, and the place is farther than that from the inside.
+    """
+    size, dim = numbers.shape[1], table.shape[1] - 1
+    if dim > _SMALL:
+        return np.ones((count, len(choices)), dtype=bool)
+    view = unit_view(table)
+    rows = np.concatenate([view[numbers], np.broadcast_to(view[-1], (len(numbers), 1, dim + 1))], axis=1)
+    minors = [(-1) ** k * np.linalg.det(np.delete(rows[:, choices], k, axis=-1)) for k in range(dim + 1)]
+    line = np.stack(minors, axis=-1)
+    length = np.linalg.norm(line, axis=-1)
+    known = length > 1e-6
+    line = line / np.where(known, length, 1.0)[..., None]
+    value = np.einsum("prk,pck->prc", rows[:, :size] * sides[..., None], line)
+    value = np.concatenate([value, -line[..., -1][:, None]], axis=1)
+    inside = (value <= 1e-6).all(axis=1) | (value >= -1e-6).all(axis=1)
+    found = np.zeros((count, len(choices)), dtype=bool)
+    np.logical_or.at(found, which, inside | ~known)
+    return found
 
 
 def _meet(rows: NDArray[np.object_]) -> tuple[int, ...] | None:

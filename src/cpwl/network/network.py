@@ -15,10 +15,11 @@ from cpwl.exact.rational import as_reals, fraction_array, to_float
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network.evaluate import evaluate, evaluate_exact
 
-__all__ = ["ExactLayer", "Layer", "Network", "Sizes", "assemble", "exact_layers", "float_layer"]
+__all__ = ["ExactLayer", "Layer", "Network", "Sizes", "assemble", "exact_layers", "float_layer", "rounded", "run_in"]
 
 Layer: TypeAlias = "tuple[csr_array[Any, tuple[int, int]], NDArray[np.float64]]"
 ExactLayer: TypeAlias = "tuple[RationalMatrix, NDArray[np.object_]]"
+_TYPES = ("float64", "float32")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,9 @@ class Network:
 
     layers: tuple[Layer, ...]
     exact: tuple[ExactLayer, ...] | None
+    evaluated_in: tuple[str, ...]
+    """The types in which it is run layer by layer: a bound on that rounding is one for whoever runs it. What was read
+    from a file that goes another way to the same function has none."""
 
     def __init__(self, layers: Iterable[tuple[Any, Any]]) -> None:
         pairs = [_convert_layer(layer, number) for number, layer in enumerate(layers, start=1)]
@@ -70,6 +74,7 @@ class Network:
         object.__setattr__(self, "layers", tuple(_freeze(view) for view in views))
         exact = tuple(exact or _exact_layer(view) for view, exact in pairs) if rational else None
         object.__setattr__(self, "exact", exact)
+        object.__setattr__(self, "evaluated_in", _TYPES)
 
     def __repr__(self) -> str:
         widths = [self.inputs, *(weight.shape[0] for weight, _ in self.layers)]
@@ -124,7 +129,31 @@ def assemble(layers: Sequence[Layer], exact: Sequence[ExactLayer] | None = None)
     network = object.__new__(Network)
     object.__setattr__(network, "layers", tuple(_freeze(layer) for layer in layers))
     object.__setattr__(network, "exact", None if exact is None else tuple(exact))
+    object.__setattr__(network, "evaluated_in", _TYPES)
     return network
+
+
+def rounded(network: Network, dtype: str) -> Network:
+    """The network of floats that a file of that type has: every weight and bias rounded to nearest.
+
+    >>> rounded(Network([([["1/3"]], [0])]), "float32").layers[0][0].data
+    array([0.33333334])
+    """
+    layers = []
+    for number, (weight, bias) in enumerate(network.layers, start=1):
+        with np.errstate(over="ignore"):
+            data, shift = (v.astype(dtype).astype(np.float64) for v in (weight.data, bias))
+        if not (np.isfinite(data).all() and np.isfinite(shift).all()):
+            raise LimitError(f"layer {number} has a number beyond {dtype}", layer=number)
+        layers.append((csr_array((data, weight.indices.copy(), weight.indptr.copy()), shape=weight.shape), shift))
+    return run_in(assemble(layers), (dtype,))
+
+
+def run_in(network: Network, types: Sequence[str]) -> Network:
+    """The same network, run layer by layer in the given types only, or in none."""
+    same = assemble(network.layers, network.exact)
+    object.__setattr__(same, "evaluated_in", tuple(name for name in _TYPES if name in types))
+    return same
 
 
 def exact_layers(network: Network) -> tuple[ExactLayer, ...]:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.exact.integers import primitive
 from cpwl.exact.rational import text
 from cpwl.exact.simplex import Optimum
+from cpwl.function import CPWL
 from cpwl.geometry.linear_program import LinearProgram
 
-__all__ = ["Entry", "Prover"]
+__all__ = ["Entry", "Prover", "counted_rows"]
 
 Integers = NDArray[np.object_]
 
@@ -39,6 +42,14 @@ class Entry:
             return {"empty": numbers}
         assert self.t is not None
         return {"lambda": numbers} if rows is not None else {"lambda": numbers, "t": text(self.t)}
+
+
+def counted_rows(p: CPWL) -> list[Integers]:
+    """For each piece its rows as the checker scales and counts them: without a common divisor, and none that says
+    nothing, ``0 . x <= b`` with ``b >= 0``."""
+    rows, start = primitive(p.polyhedra.integer()), p.polyhedra.start
+    says = (rows[:, :-1] != 0).any(axis=1) | (rows[:, -1] < 0)
+    return [rows[a:b][says[a:b]] for a, b in pairwise(start.tolist())]
 
 
 class Prover:

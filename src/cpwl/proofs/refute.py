@@ -15,7 +15,7 @@ from cpwl.function.sample import inner_points
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 
-__all__ = ["find_difference"]
+__all__ = ["far_out", "find_difference"]
 
 _PIECES = 400  # how many pieces to look at, at most: a search, not a proof
 _TRIES = 24  # points in each of them
@@ -24,7 +24,16 @@ _LARGEST = 16  # of the float differences, how many to look at exactly
 _MEANS = 200  # points of each piece in floats, to meet the linear regions of the network
 _ACTIVATIONS = 2 * 10**7  # how many neurons at how many of them, at most
 
+_FAR = (0, 3, 9, 20, 40, 80)  # powers of ten: an error of 1e-30 in a slope is seen far out
+
 Point = NDArray[np.object_]
+
+
+def far_out(p: CPWL, direction: list[int]) -> list[list[Fraction]]:
+    """Points farther and farther out in a direction, from some points of the pieces."""
+    _, places = _places(p)
+    starts = places[:: max(1, len(places) // 8)].tolist()
+    return [[a + 10**k * v for a, v in zip(start, direction, strict=True)] for k in _FAR for start in starts]
 
 
 def find_difference(

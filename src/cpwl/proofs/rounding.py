@@ -15,10 +15,12 @@ from cpwl.exact.sparse import RationalMatrix
 from cpwl.function import CPWL
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
-from cpwl.proofs.entries import Entry, Prover
+from cpwl.proofs.entries import Entry, Prover, counted_rows
 from cpwl.proofs.provers.recover import Group, Wiring
 
-__all__ = ["Box", "box_of", "deviation", "drift", "evaluation_bound"]
+__all__ = ["Bound", "Box", "added", "box_of", "deviation", "drift", "evaluation_bound"]
+
+Bound = Fraction | tuple[Fraction, Fraction]  # a number, or (a, b) for a + b max |x_i|
 
 Floats = NDArray[np.float64]
 _FORMATS: dict[str, type[np.floating[Any]]] = {"float64": np.float64, "float32": np.float32}
@@ -48,10 +50,9 @@ def box_of(p: CPWL) -> Box | None:
         low = tuple(min(x[k] for x in points) for k in range(p.dim))
         return Box(low, tuple(max(x[k] for x in points) for k in range(p.dim)), None)
     prover = Prover()
-    rows, start = p.polyhedra.integer(), p.polyhedra.start
     found: list[list[Entry]] = []
-    for j in range(p.num_pieces):
-        prover.load(rows[start[j] : start[j + 1]])
+    for rows in counted_rows(p):
+        prover.load(rows)
         entries = []
         for side, k in ((s, k) for s in (-1, 1) for k in range(p.dim)):
             law = np.array([side if i == k else 0 for i in range(p.dim)] + [0, 1], dtype=object)
@@ -74,9 +75,15 @@ def box_of(p: CPWL) -> Box | None:
     return Box(low, high, proof)
 
 
-def deviation(
-    network: Network, tables: list[NDArray[np.object_]], wiring: Wiring, box: Box | None
-) -> Fraction | tuple[Fraction, Fraction]:
+def added(shortfall: Fraction, more: Bound) -> Bound:
+    """The sum of two bounds, as a number where it does not grow."""
+    if isinstance(more, tuple):
+        constant, slope = more
+        return (shortfall + constant, slope) if slope else shortfall + constant
+    return shortfall + more
+
+
+def deviation(network: Network, tables: list[NDArray[np.object_]], wiring: Wiring, box: Box | None) -> Bound:
     """How far the first affine map is from what the wiring says, as an error of the network's value.
 
     A bound on the box, or ``(a, b)`` for ``a + b max |x_i|`` without one.
@@ -92,7 +99,7 @@ def deviation(
     return constant if box is not None else (constant, slope)
 
 
-def drift(exact: Network, rounded: Network, box: Box | None) -> Fraction | tuple[Fraction, Fraction]:
+def drift(exact: Network, rounded: Network, box: Box | None) -> Bound:
     """How far the values of a network with rounded weights are from those of the exact one.
 
     Layer by layer, with bounds on the size of the exact activations `a` and on how far the rounded ones are off, `e`:
@@ -168,7 +175,7 @@ def evaluation_bound(network: Network, wiring: Wiring, box: Box | None) -> dict[
     """
     if box is None:
         return None
-    return {name: _evaluation(network, wiring, box, name) for name in _FORMATS}
+    return {name: _evaluation(network, wiring, box, name) for name in network.evaluated_in} or None
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,7 @@ def cells_of(made: Subdivision, exact: bool) -> Cells:
         start=start,
         member=member,
         generators=generators,
-        **{each.name: getattr(pieces, each.name) for each in fields(Pieces)},
+        **{each.name: getattr(pieces, each.name) for each in fields(Pieces) if each.name != "spans"},
     )
 
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from cpwl.errors import InputError
 from cpwl.function.components import label_maps
-from cpwl.geometry.polyhedra import as_domain
+from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
+from cpwl.network.doors import check_limit, check_network
 from cpwl.network.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.cells import is_short
-from cpwl.regions.extract import as_function, find_pieces
+from cpwl.regions.extract import LOW, as_function, find_pieces
 from cpwl.regions.pieces import Pieces
+from cpwl.regions.subdivide.subdivide import TooMany, essential_dimension, subdivide
+from cpwl.regions.walk.walk import walk
 
 __all__ = ["Regions", "connected_pieces", "count_regions"]
 
@@ -30,11 +34,12 @@ class Regions:
 
     activation_cells: int
     """Sets with interior on which every hidden neuron keeps its sign; one for each activation pattern that occurs."""
-    convex_pieces: int
-    """Pieces after uniting cells of one law where the union is convex; the fewest possible may be fewer."""
-    connected_pieces: int
+    convex_pieces: int | None
+    """Pieces after uniting cells of one law where the union is convex; the fewest possible may be fewer. None, here and
+    below: only cells were counted."""
+    connected_pieces: int | None
     """Cells of one law that hang together across facets count as one: the maximal open connected sets of one law."""
-    laws: int
+    laws: int | None
     """Distinct affine maps: the number `k` of components."""
     complete: bool
     """Whether these are the numbers of the whole function, and not only of what was found within the limits."""
@@ -43,23 +48,76 @@ class Regions:
 def count_regions(
     network: Network,
     *,
-    domain: Any = None,
+    domain: Domain = None,
+    box: tuple[Any, Any] | None = None,
+    only: Literal["cells"] | None = None,
     max_regions: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Regions:
     """Counts the linear regions of a network in all four senses; equality of laws is decided in rationals.
 
+    Parameters
+    ----------
+    network
+        The network, in any position: neurons may be repeated, dead, or meet in one point.
+    domain, box
+        Where to count: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box; everywhere if neither is given.
+    only
+        "cells" counts activation cells alone, which is fastest; the other numbers are None then.
+    max_regions
+        Ends the search after so many cells; then `complete` is False.
+    executor
+        Shares out the work for networks of many inputs.
+    progress
+        Called as ``progress(done, total, step)``.
+
+    Returns
+    -------
+    Regions
+        The four numbers, and whether they are those of the whole function.
+
+    Examples
+    --------
     ``|x|`` from two neurons, and a third one that changes nothing:
 
-    >>> count_regions(Network([([[1], [-1], [1]], [0, 0, -1]), ([[1, 1, 0]], [0])]))
+    >>> network = Network([([[1], [-1], [1]], [0, 0, -1]), ([[1, 1, 0]], [0])])
+    >>> count_regions(network)
     Regions(activation_cells=3, convex_pieces=2, connected_pieces=2, laws=2, complete=True)
+    >>> count_regions(network, only="cells").activation_cells
+    3
     """
-    polyhedron, exact = as_domain(domain, network.inputs), is_short(network)
-    pieces = find_pieces(network, polyhedron, exact, most=max_regions, executor=executor, progress=progress)
+    check_network(network, "count_regions")
+    if only not in (None, "cells"):
+        raise InputError(f'`only` must be "cells" or None, not {only!r}')
+    check_limit(max_regions)
+    polyhedron = as_domain(domain, network.inputs, box=box)
+    if only == "cells":
+        count, complete = _count_cells(network, polyhedron, max_regions, executor, progress)
+        return Regions(count, None, None, None, complete)
+    exact = is_short(network)
+    pieces = find_pieces(network, polyhedron, exact, most=max_regions, executor=executor, progress=progress, spans=True)
     merged = as_function(pieces, polyhedron, exact, merge=True)
     laws = label_maps(pieces.component)
     return Regions(len(pieces), merged.num_pieces, connected_pieces(pieces), int(laws.max()) + 1, pieces.complete)
+
+
+def _count_cells(
+    network: Network,
+    domain: Polyhedron | None,
+    most: int | None,
+    executor: Executor | None,
+    progress: Progress | None,
+) -> tuple[int, bool]:
+    """How many cells there are, and whether these are all; no rows, laws or neighbours are worked out."""
+    if essential_dimension(network, domain) <= LOW:
+        try:
+            made = subdivide(network, domain, most=most, progress=progress)
+            return made.cells, made.complete
+        except TooMany:
+            pass
+    found = walk(network, domain, most=most, executor=executor, progress=progress)
+    return len(found.signs), found.complete
 
 
 def connected_pieces(pieces: Pieces) -> int:

@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 
 from cpwl.errors import CpwlWarning, InputError
 from cpwl.function.cpwl import CPWL
+from cpwl.function.known import Known
+from cpwl.function.merge.merge import merge as merged
 from cpwl.function.sample import inner_points
-from cpwl.geometry.polyhedra import Polyhedron, as_domain
+from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
+from cpwl.network.doors import check_limit, check_network
 from cpwl.network.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.cells import is_short
-from cpwl.regions.pieces import Pieces, find_thin, pieces_of_subdivision, pieces_of_walk
+from cpwl.regions.pieces import Pieces, find_thin, pieces_of_subdivision, pieces_of_walk, points_inside
 from cpwl.regions.subdivide.subdivide import TooMany, essential_dimension, subdivide
 from cpwl.regions.walk.walk import walk
 
@@ -32,7 +35,8 @@ _AFTER_INTERRUPTION = 256  # regions to find when the whole complex was given up
 def extract(
     network: Network,
     *,
-    domain: Any = None,
+    domain: Domain = None,
+    box: tuple[Any, Any] | None = None,
     merge: bool = False,
     max_regions: int | None = None,
     exact: bool | None = None,
@@ -40,34 +44,64 @@ def extract(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> CPWL:
-    """The function of a network: every linear region with its affine map, on R^n or on the polyhedron `domain`.
+    """The function of a network: every linear region with its affine map.
 
-    The pieces are the activation cells, sorted by activation pattern: on each one every neuron keeps its sign. With
-    `merge`, cells of one law become one piece where their union is convex. Networks in any position are welcome:
-    neurons that are repeated, proportional, dead, constant or identically 0 on a region, and hyperplanes through one
-    point. Signs are decided by error bounds on floats, and in integers where those cannot tell.
+    The pieces are the activation cells, sorted by activation pattern: on each one every neuron keeps its sign. Networks
+    in any position are welcome: neurons that are repeated, proportional, dead, constant or identically 0 on a region,
+    and hyperplanes through one point. Signs are decided by error bounds on floats, and in integers where those cannot
+    tell.
 
-    `domain` is ``(A, b)``. `exact` says whether rows and laws are rationals (``tol = 0``) or floats; by default they
-    are rationals if the weights are, or are floats of few digits. `max_regions` and Ctrl-C end the search early; then
-    ``complete`` is False, and the result can be handed to `resume`. `executor` shares out the work for many inputs;
-    the result does not depend on it.
+    Parameters
+    ----------
+    network
+        The network.
+    domain, box
+        Where: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box; all of R^n if neither is given.
+    merge
+        Cells of one law become one piece where their union is convex.
+    max_regions
+        Ends the search after so many regions, as Ctrl-C does. Then ``complete`` is False, and the result can be handed
+        to `resume`.
+    exact
+        Whether rows and laws are rationals (``tol = 0``) or floats; by default they are rationals if the weights are,
+        or are floats of few digits.
+    resume
+        What an earlier search has found, to go on from there.
+    executor
+        Shares out the work for networks of many inputs; the result does not depend on it.
+    progress
+        Called as ``progress(done, total, step)``.
 
+    Returns
+    -------
+    CPWL
+        The function. It keeps what the search knows beside rows and laws (`known`): inner points, neighbours, and that
+        nothing is missing; what is done with it later need not find that out again.
+
+    Examples
+    --------
     >>> p = extract(Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])]))
     >>> p, p.complete
     (CPWL(R^1 -> R^1, 2 pieces, 2 components, exact), True)
     """
-    if not isinstance(network, Network):
-        raise InputError(
-            f"`extract` takes a Network, not a {type(network).__name__}; "
-            "cpwl.from_torch and cpwl.from_onnx make one of a model"
-        )
-    if max_regions is not None and max_regions < 1:
-        raise InputError(f"`max_regions` must be at least 1, not {max_regions}")
-    polyhedron = as_domain(domain, network.inputs)
+    check_network(network, "extract")
+    check_limit(max_regions)
+    if resume is not None and not isinstance(resume, CPWL):
+        raise InputError(f"`resume` takes what an earlier `extract` returned, not a {type(resume).__name__}")
+    polyhedron = as_domain(domain, network.inputs, box=box)
     exactly = is_short(network) if exact is None else exact
     pieces = find_pieces(
-        network, polyhedron, exactly, most=max_regions, resume=resume, executor=executor, progress=progress
+        network,
+        polyhedron,
+        exactly,
+        most=max_regions,
+        resume=resume,
+        executor=executor,
+        progress=progress,
+        spans=merge,
     )
+    if resume is not None and not pieces.complete and len(pieces) < resume.num_pieces:
+        return replace(resume, complete=False)  # more than this search has found before it was ended
     return as_function(pieces, polyhedron, exactly, merge)
 
 
@@ -80,31 +114,47 @@ def find_pieces(
     resume: CPWL | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    spans: bool = False,
 ) -> Pieces:
-    """The cells as pieces: by subdivision where there are few directions, otherwise by walking from cell to cell."""
+    """The cells as pieces: by subdivision where there are few directions, otherwise by walking from cell to cell.
+
+    With `spans` corners and rays are kept, where there are.
+    """
     start = None if resume is None else _inner_points(resume, network.inputs)
     if essential_dimension(network, domain) <= LOW:
         try:
-            return pieces_of_subdivision(subdivide(network, domain, most=most, progress=progress), exact)[0]
+            made = subdivide(network, domain, most=most, progress=progress)
+            return pieces_of_subdivision(made, exact, spans=spans)[0]
         except TooMany:
             pass
         except KeyboardInterrupt:
             # A part that takes no time; the complex that was under way is in no state to be used.
             most = min(most or _AFTER_INTERRUPTION, _AFTER_INTERRUPTION)
-            return pieces_of_subdivision(subdivide(network, domain, most=most), exact)[0]
+            return pieces_of_subdivision(subdivide(network, domain, most=most), exact, spans=spans)[0]
     return pieces_of_walk(walk(network, domain, most=most, start=start, executor=executor, progress=progress), exact)
 
 
 def as_function(pieces: Pieces, domain: Polyhedron | None, exact: bool, merge: bool) -> CPWL:
     """The pieces as a function; what floats can hardly see is reported."""
     tol = 0.0 if exact else _TOL
-    if not exact:
-        _report_thin(pieces)
+    thin = _report_thin(pieces) if not exact else False
     component = pieces.component
     component.setflags(write=False)
     covered = domain if pieces.complete else None
-    p = CPWL(pieces.polyhedra, pieces.laws, component, covered, tol, None, pieces.complete)
-    return replace(p.merge(), complete=pieces.complete) if merge and _has_twins(pieces) else p
+    known = known_of(pieces, thin)
+    p = CPWL(pieces.polyhedra, pieces.laws, component, covered, tol, None, pieces.complete, known)
+    return merged(p, pieces.spans) if merge and _has_twins(pieces) else p
+
+
+def known_of(pieces: Pieces, thin: bool) -> Known:
+    """What the search has found out about the pieces beside rows and laws.
+
+    The complex of a network is face to face: two cells that meet in a facet have all of it in common. Where floats can
+    hardly tell that a piece is there, they cannot vouch for it.
+    """
+    inner = np.flatnonzero(pieces.neighbour >= 0)
+    pairs = np.stack([pieces.polyhedra.owner[inner], pieces.neighbour[inner], inner], axis=1)
+    return Known(points_inside(pieces), pairs, pieces.complete and not thin)
 
 
 def _has_twins(pieces: Pieces) -> bool:
@@ -114,7 +164,8 @@ def _has_twins(pieces: Pieces) -> bool:
     return bool(same.all(axis=1).any())
 
 
-def _report_thin(pieces: Pieces) -> None:
+def _report_thin(pieces: Pieces) -> bool:
+    """Warns of regions that floats can hardly see; whether there are any."""
     thin = find_thin(pieces, _TOL)
     if len(thin):
         where = ", ".join(f"{v:.6g}" for v in pieces.inside[thin[0]])
@@ -125,6 +176,7 @@ def _report_thin(pieces: Pieces) -> None:
             CpwlWarning,
             stacklevel=4,
         )
+    return len(thin) > 0
 
 
 def _inner_points(p: CPWL, dim: int) -> NDArray[np.float64]:

@@ -8,18 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import primitive, ratio_view
+from cpwl.exact.integers import integer_rows, primitive, ratio_view
 from cpwl.function.parts import Laws
-from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
-from cpwl.regions.forms import Forms
+from cpwl.geometry.spans import Spans
+from cpwl.regions.forms import EPS, Forms
 from cpwl.regions.labels import label_laws
 from cpwl.regions.subdivide.faces import Lattice, ranges
 from cpwl.regions.subdivide.subdivide import Subdivision
 from cpwl.regions.walk.chamber import forms_on
 from cpwl.regions.walk.walk import Walk
 
-__all__ = ["Pieces", "find_thin", "pieces_of_subdivision", "pieces_of_walk"]
+__all__ = ["Pieces", "find_thin", "pieces_of_subdivision", "pieces_of_walk", "points_inside"]
 
 _BATCH = 4096
 
@@ -38,13 +39,15 @@ class Pieces:
     neighbour: NDArray[np.int64]
     inside: NDArray[np.float64]
     complete: bool
+    spans: Spans | None = None
+    """Corners and rays of the cells, where they were asked for and are held."""
 
     def __len__(self) -> int:
         return len(self.signs)
 
 
-def pieces_of_subdivision(made: Subdivision, exact: bool) -> tuple[Pieces, NDArray[np.int64]]:
-    """The cells of a complex, and their numbers in it."""
+def pieces_of_subdivision(made: Subdivision, exact: bool, *, spans: bool = False) -> tuple[Pieces, NDArray[np.int64]]:
+    """The cells of a complex, and their numbers in it; with corners and rays if they are asked for."""
     lattice = made.lattice
     order = _pattern_order(made.signs)
     place = np.empty(len(order), dtype=np.int64)
@@ -59,13 +62,31 @@ def pieces_of_subdivision(made: Subdivision, exact: bool) -> tuple[Pieces, NDArr
     level, neuron, _ = made.forms.decode(reference)
     polyhedra = _rows(made.forms, signs, owner, level, neuron, reference, exact)
     laws, error = _laws(made.forms, base, signs, exact)
-    component = label_laws(laws, error, lambda which: _exact_laws(made.forms, base[which], signs[which]))
-    complete = made.whole and bool((level[neighbour < 0] == 0).all()) and lattice.euler() == 1
+    network = made.forms.network
+    component = label_laws(
+        laws, error, network, signs, lambda which: _exact_laws(made.forms, base[which], signs[which])
+    )
     neighbour[(neighbour < 0) & (level > 0)] = -2  # nobody has been there
     inside = np.zeros((len(order), made.forms.dim))
     at = _inside(lattice, made.vertices.view)[order]
     inside[:, made.columns[:-1]] = at[:, :-1] / at[:, -1:]
-    return Pieces(polyhedra, laws, component, signs, neighbour, inside, complete), order
+    spanned = _spans(made, order, exact) if spans else None
+    return Pieces(polyhedra, laws, component, signs, neighbour, inside, made.complete, spanned), order
+
+
+def _spans(made: Subdivision, order: NDArray[np.int64], exact: bool) -> Spans:
+    """Corners and rays of all cells, in the given order of cells."""
+    members, vertices = made.lattice.vertices_of_cells(), made.vertices
+    lengths = np.diff(members.indptr)[order]
+    entries, _ = ranges(members.indptr[order].astype(np.int64), lengths)
+    view = np.zeros((len(vertices), made.forms.dim + 1))
+    view[:, made.columns] = vertices.view
+    whole = None
+    if exact:
+        whole = np.zeros(view.shape, dtype=np.int64).astype(object)
+        whole[:, made.columns] = vertices.exactly(np.arange(len(vertices)))
+    start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return Spans(view, whole, start, members.indices[entries].astype(np.int64), made.lattice.dim)
 
 
 def pieces_of_walk(found: Walk, exact: bool) -> Pieces:
@@ -86,7 +107,7 @@ def pieces_of_walk(found: Walk, exact: bool) -> Pieces:
         forms = forms_on(found.forms, signs[which])
         return _exact_laws(forms, _last_base(forms, len(which)), signs[which])
 
-    component = label_laws(laws, error, exactly)
+    component = label_laws(laws, error, found.forms.network, signs, exactly)
     inside = np.zeros((len(order), found.forms.dim))
     inside[:, found.columns[:-1]] = found.inside[order]
     return Pieces(_stack([part[0] for part in parts]), laws, component, signs, neighbour, inside, found.complete)
@@ -110,6 +131,37 @@ def find_thin(pieces: Pieces, tol: float) -> NDArray[np.int64]:
         if not radius > tol * (1 + np.abs(centre).max(initial=0.0)):
             thin.append(i)
     return np.array(thin, dtype=np.int64)
+
+
+def points_inside(pieces: Pieces) -> NDArray[np.float64] | None:
+    """A point strictly inside each piece, by its rows as rationals; None if floats cannot name one for some piece."""
+    inside, stack = pieces.inside.copy(), pieces.polyhedra
+    probe = Probe(0.0)
+    for i in _in_doubt(stack, inside).tolist():  # few: those that are next to a facet, as far as floats can see
+        body = stack[i]
+        if not _is_inside(body, inside[i]):
+            centre = probe.interior(body)
+            if centre is None or not _is_inside(body, np.asarray(centre, dtype=np.float64)):
+                return None
+            inside[i] = np.asarray(centre, dtype=np.float64)
+    return inside
+
+
+def _in_doubt(stack: Polyhedra, points: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The pieces of which floats cannot say that their point is strictly inside."""
+    owner = stack.owner
+    with np.errstate(all="ignore"):
+        terms = stack.A * points[owner]
+        slack = stack.b - terms.sum(axis=1)
+        size = np.abs(terms).sum(axis=1) + np.abs(stack.b)
+        return np.unique(owner[~(slack > 8 * (stack.dim + 2) * EPS * size)])
+
+
+def _is_inside(body: Polyhedron, point: NDArray[np.float64]) -> bool:
+    if not np.isfinite(point).all():
+        return False
+    rows, place = body.integer(), integer_rows(np.append(point, 1.0)[None])[0]
+    return bool((rows[:, :-1].dot(place[:-1]) < rows[:, -1] * place[-1]).all())
 
 
 def _pattern_order(signs: NDArray[np.int8]) -> NDArray[np.int64]:

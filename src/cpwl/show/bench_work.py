@@ -27,13 +27,14 @@ def run_apart(name: str, size: int) -> dict[str, Any]:
 
 
 def _paper(size: int) -> Callable[[], dict[str, Any]]:
-    from cpwl.construct.paper import paper
+    from cpwl.construct.analysis import Analysis
+    from cpwl.construct.blocks.max_of_mins import max_of_mins, rows_of
     from cpwl.show.bench_functions import triangles
 
     p = triangles(size)
 
     def work() -> dict[str, Any]:
-        network, _ = paper(p, check=False)
+        network = max_of_mins(p.components(0), rows_of(Analysis(p).orders[0]))
         dense = sum(weight.shape[0] * (weight.shape[1] + 1) for weight, _ in network.layers)
         return {"neurons": network.sizes.neurons, "dense_gb": 8e-9 * dense}
 

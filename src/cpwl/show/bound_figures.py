@@ -21,6 +21,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from cpwl import bounds
 from cpwl.errors import InputError
+from cpwl.files import write_bytes
 
 __all__ = ["figure1", "figure2"]
 
@@ -179,7 +180,7 @@ def _draw(title: str, footnote: str, panels: tuple[Panel, ...], path: str | Path
         figure.axes[0].set_ylabel("hidden neurons")
         drawn = BytesIO()
         figure.savefig(drawn, format=suffix[1:], metadata=METADATA[suffix])
-    path.write_bytes(drawn.getvalue())
+    write_bytes(path, drawn.getvalue())
     return figure
 
 

@@ -18,10 +18,12 @@ from cpwl import bounds
 from cpwl.compiler import Compiled, compile
 from cpwl.errors import ConstructionError
 from cpwl.formats.json import save
-from cpwl.formats.onnx.model import from_onnx, to_onnx
+from cpwl.formats.onnx.read import from_onnx
+from cpwl.formats.onnx.write import to_onnx
 from cpwl.function import CPWL
 from cpwl.network import Sizes
-from cpwl.proofs.certify import Certificate, certify
+from cpwl.proofs.certificate import Certificate
+from cpwl.proofs.certify import certify
 from cpwl.proofs.checkers import checker
 from cpwl.show.bundled import Example
 
@@ -153,7 +155,7 @@ def compile_example(example: Example, folder: Path) -> Row:
     save(p, files.law, note=example.about)
     save(compiled.network, files.network)
     to_onnx(compiled.network, files.onnx)
-    exported = certify(p, from_onnx(files.onnx), exact=compiled.network)
+    exported = certify(p, from_onnx(files.onnx), rounded_from=compiled.network)
     exported.save(files.onnx_proof)
     exact = certify(p, compiled.network)
     exact.save(files.proof)

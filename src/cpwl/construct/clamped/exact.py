@@ -14,8 +14,9 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
+from cpwl.construct.blocks.crossings import crossings
+from cpwl.construct.blocks.outwards import rounded_up
 from cpwl.construct.clamped.clusters import Cluster, Half, Stars
-from cpwl.construct.gates.plane.multiplier import crossings, rounded_up
 from cpwl.exact.flint import from_flint
 from cpwl.exact.integers import sign
 

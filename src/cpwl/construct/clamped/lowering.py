@@ -19,7 +19,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from cpwl.construct.clamped.clusters import Stars
-from cpwl.construct.clamped.cover import colours
+from cpwl.construct.clamped.colours import colours
 from cpwl.construct.clamped.exact import Bump
 from cpwl.construct.clamped.orient import Orientation, hinges
 from cpwl.construct.clamped.tiles import Tiles, make_tiles, penalty

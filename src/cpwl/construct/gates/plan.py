@@ -1,4 +1,4 @@
-"""Gates: networks of linear size, right on every function; in the plane line gates, beyond it local functions.
+"""Gates: networks of linear size, right on every function; in the plane gates on lines, beyond it on planes.
 
 The common lineality space is divided out first: a function of many inputs that bends in a plane is a planar one.
 """
@@ -9,53 +9,45 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
-from cpwl.construct.gates.plane.plan import line_gates
-from cpwl.construct.gates.space.plan import plan_local_gates
-from cpwl.construct.hinge import hinge
+from cpwl.construct.analysis import Analysis
+from cpwl.construct.blocks.hinges import hinge_network
+from cpwl.construct.gates.plane.plane_gates import plane_gates
+from cpwl.construct.gates.space.space_gates import space_gates
 from cpwl.construct.plan import Plan
 from cpwl.exact.flint import from_flint
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
-from cpwl.function.lineality import divided
-from cpwl.function.sample import sample
 from cpwl.network import Network
 from cpwl.network.end_to_end import end_to_end
 from cpwl.network.identity import identity
+from cpwl.network.noise import noise
 from cpwl.network.side_by_side import side_by_side
-from cpwl.progress import Progress
 
-__all__ = ["gates", "plan_gates"]
+__all__ = ["plan"]
 
 
-def gates(p: CPWL, *, progress: Progress | None = None) -> Network:
-    """A network whose size is linear in the pieces and their faces.
+def plan(analysis: Analysis) -> Plan:
+    """The plan of a network whose size is linear in the pieces and their faces.
 
-    >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [0, 1, 0], [0, 0, 0]])
-    >>> gates(p).sizes.depth <= 3
-    True
+    >>> made = plan(Analysis(CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [0, 1, 0], [0, 0, 0]])))
+    >>> made.construction, made.sizes.depth, made.sizes == made.build().sizes
+    ('gates', 3, True)
     """
-    return plan_gates(p, progress=progress).build()
+    exact, points = analysis.exact, analysis.sample.points
+    small = exact.essential
+    if small is not exact:
+        return Plan.of("gates", _lifted(exact.function, exact.divided.coordinates, _network(small)), points)
+    if small.function.dim > 2:
+        made = space_gates(small)
+        return Plan("gates", made.sizes, noise(made.float_layers, points), lambda: made.network)
+    return Plan.of("gates", _network(small), points)
 
 
-def plan_gates(p: CPWL, *, progress: Progress | None = None) -> Plan:
-    """The plan of that network: its sizes, and how it will round.
-
-    >>> plan = plan_gates(CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [0, 1, 0], [0, 0, 0]]))
-    >>> plan.construction, plan.sizes == plan.build().sizes
-    ('gates', True)
-    """
-    small = divided(p)
-    plan = _by_dimension(small.function, progress)
-    if small.is_whole:
-        return plan
-    return Plan.of("gates", _lifted(p, small.coordinates, plan.build()), sample(p).points)
-
-
-def _by_dimension(p: CPWL, progress: Progress | None) -> Plan:
-    if p.dim > 2:
-        return plan_local_gates(p, progress=progress)
-    network = hinge(p) if p.dim == 1 else line_gates(p).network
-    return Plan.of("gates", network, sample(p).points)
+def _network(analysis: Analysis) -> Network:
+    dim = analysis.function.dim
+    if dim > 2:
+        return space_gates(analysis).network
+    return hinge_network(analysis) if dim == 1 else plane_gates(analysis).network
 
 
 def _lifted(p: CPWL, coordinates: NDArray[np.int64], network: Network) -> Network:

@@ -7,27 +7,24 @@ keep it below, drop rows that others make superfluous, and keep a few rows that 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.construct.analysis import Analysis
+from cpwl.construct.blocks.max_of_mins import max_of_mins
 from cpwl.construct.lattice.repair import Region, repair
-from cpwl.construct.paper import max_of_mins
-from cpwl.function import CPWL
-from cpwl.function.lineality import divided
 from cpwl.function.order.on_pieces import PieceOrder
-from cpwl.function.order.order import Order, order_components, value_tolerance
+from cpwl.function.order.order import Order, value_tolerance
 from cpwl.function.order.rows import RowTest
 from cpwl.network import Network
-from cpwl.progress import Progress
 
-__all__ = ["Lattice", "lattice"]
+__all__ = ["PlainLattice", "plain_lattice"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lattice:
+class PlainLattice:
     """A max-min network for one output, its rows, and what it took."""
 
     network: Network
@@ -36,31 +33,22 @@ class Lattice:
     solves: int
 
 
-def lattice(
-    p: CPWL,
-    output: int = 0,
-    *,
-    order: Order | None = None,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
-) -> Lattice:
+def plain_lattice(analysis: Analysis, output: int = 0) -> PlainLattice:
     """A max-min network whose rows never exceed the function and reach it on every piece.
 
     >>> from cpwl.function import CPWL
-    >>> made = lattice(CPWL.from_breakpoints([0, 1], [0, 1], left_slope=0, right_slope=0))
+    >>> made = plain_lattice(Analysis(CPWL.from_breakpoints([0, 1], [0, 1], left_slope=0, right_slope=0)))
     >>> made.rows, made.splits
     (((0,), (1, 2)), 0)
     """
-    small = divided(p).function
-    if order is None:
-        order = order_components(small, output, executor=executor, progress=progress)
+    small, order = analysis.essential.function, analysis.orders[output]
     work = PieceOrder.of(small, output, value_tolerance(small))
-    regions, splits = repair(small, output, order, work, progress)
+    regions, splits = repair(small, output, order, work, analysis.options.progress)
     test = RowTest(small, output, order)
     short = {_shorten(test, order, region.above) for region in regions}
     rows = _cover(_without_supersets(sorted(short, key=lambda r: (len(r), r))), regions)
-    network = max_of_mins(p.components(output), [np.array(row) for row in rows])
-    return Lattice(network, tuple(rows), splits, test.probe.solves)
+    network = max_of_mins(analysis.function.components(output), [np.array(row) for row in rows])
+    return PlainLattice(network, tuple(rows), splits, test.probe.solves)
 
 
 def _shorten(test: RowTest, order: Order, above: NDArray[np.bool_]) -> tuple[int, ...]:

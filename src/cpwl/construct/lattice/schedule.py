@@ -18,7 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from cpwl.construct.lattice.circuit import Bounded, Circuit, Form, Interval, combine, residual
+from cpwl.construct.lattice.atoms import AtomTable, Bounded, Form, Interval, combine, residual
 from cpwl.construct.lattice.expression import Value
 from cpwl.exact.span import Span
 from cpwl.exact.sparse import RationalMatrix
@@ -39,9 +39,9 @@ def lower_values(values: Sequence[Value], inputs: int, box: Sequence[Interval] |
     >>> lower_values([Extremum("max", x, y), Extremum("min", x, y)], 2, [(ZERO, ONE)] * 2)
     Network(2 -> 3 -> 2)
     """
-    circuit = Circuit(inputs, box)
-    outputs = [circuit.value(value).form for value in values]
-    work = _Schedule(circuit, outputs)
+    table = AtomTable(inputs, box)
+    outputs = [table.value(value).form for value in values]
+    work = _Schedule(table, outputs)
     level = _Level.of_inputs(inputs)
     layers = []
     for number in range(1, work.layers + 1):
@@ -97,8 +97,8 @@ class _Level:
 class _Schedule:
     """The layers of all atoms that the outputs need, and the carriers of each layer."""
 
-    def __init__(self, circuit: Circuit, outputs: list[Form]) -> None:
-        self.circuit, self.inputs = circuit, circuit.inputs
+    def __init__(self, table: AtomTable, outputs: list[Form]) -> None:
+        self.table, self.inputs = table, table.inputs
         self.outputs = outputs
         used = self._used(outputs)
         early: dict[int, int] = {}
@@ -112,13 +112,13 @@ class _Schedule:
             self._before(self._reads(atom), self.late[atom])
 
     def _reads(self, atom: int) -> Form:
-        return self.circuit.atoms[atom - self.inputs - 1]
+        return self.table.atoms[atom - self.inputs - 1]
 
     def _atoms(self, form: Form) -> Iterator[int]:
         return (key for key in form if key > self.inputs)
 
     def _used(self, outputs: list[Form]) -> list[int]:
-        """Atoms that the outputs need, each after those that it reads: they are numbered in that order."""
+        """AtomTable that the outputs need, each after those that it reads: they are numbered in that order."""
         waiting = [key for form in outputs for key in self._atoms(form)]
         seen = set(waiting)
         while waiting:
@@ -140,7 +140,7 @@ class _Schedule:
                 level.reads.append(self._reads(atom))
         needed = self._needed(number)
         if needed:
-            _Carriers(self.circuit, level, needed, self._values(number)).add()
+            _Carriers(self.table, level, needed, self._values(number)).add()
         return level
 
     def _needed(self, number: int) -> list[Form]:
@@ -160,7 +160,7 @@ class _Schedule:
         """Values that are done before the layer."""
         return [
             value
-            for value in self.circuit.values
+            for value in self.table.values
             if all(self.late.get(key, number) < number for key in self._atoms(value.form))
         ]
 
@@ -168,8 +168,8 @@ class _Schedule:
 class _Carriers:
     """Chooses what one layer carries, and adds the neurons for it."""
 
-    def __init__(self, circuit: Circuit, level: _Level, needed: list[Form], values: list[Bounded]) -> None:
-        self.circuit, self.level, self.needed, self.inputs = circuit, level, needed, circuit.inputs
+    def __init__(self, table: AtomTable, level: _Level, needed: list[Form], values: list[Bounded]) -> None:
+        self.table, self.level, self.needed, self.inputs = table, level, needed, table.inputs
         atoms, space = Span(), Span()
         for form in needed:
             atoms.insert(residual(form, self.inputs))
@@ -198,11 +198,11 @@ class _Carriers:
                 self._carry(value.form, self._lower(value.form, value.bounds and value.bounds[0]))
         for form in self.needed:
             if self.level.span.express(form) is None:  # otherwise it is known already
-                self._carry(form, self._lower(form, self.circuit.least(form)))
+                self._carry(form, self._lower(form, self.table.least(form)))
 
     def _lower(self, form: Form, least: Fraction | None) -> Fraction | None:
         """A little less than the bound, so that rounding does not make a carrier negative."""
-        bounds = self.circuit.range(form)
+        bounds = self.table.range(form)
         return None if least is None or bounds is None else least - (bounds[1] - bounds[0]) / 1024
 
     def _bare(self, form: Form) -> Form:
@@ -216,15 +216,15 @@ class _Carriers:
 
     def _carry_affine(self) -> None:
         """All inputs that are needed."""
-        if self.circuit.box is None:
+        if self.table.box is None:
             self._add_partners()
         for key in self.slopes:
-            self._carry({key: ONE}, self.circuit.least({key: ONE}))
+            self._carry({key: ONE}, self.table.least({key: ONE}))
 
     def _add_partners(self) -> None:
         """One more neuron makes the affine form of an atom of this layer known."""
         for atom, neuron in list(self.level.atoms.items()):
-            form = self.circuit.atoms[atom - self.inputs - 1]
+            form = self.table.atoms[atom - self.inputs - 1]
             if any(key > self.inputs or (key < self.inputs and key not in self.slopes) for key in form):
                 continue
             partner = len(self.level.reads)

@@ -25,7 +25,7 @@ from itertools import pairwise
 import numpy as np
 from flint import fmpq
 
-from cpwl.construct.gates.plane.multiplier import rounded_up
+from cpwl.construct.blocks.outwards import rounded_up
 from cpwl.construct.strips.geometry import FIRST, SECOND, Geometry, Slab
 from cpwl.construct.strips.slots import OutputSlots
 from cpwl.construct.strips.sweep import Floats, Frame, Objects

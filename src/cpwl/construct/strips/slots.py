@@ -22,7 +22,7 @@ from fractions import Fraction
 import numpy as np
 from flint import fmpq
 
-from cpwl.construct.gates.space.terms import Rational
+from cpwl.construct.blocks.rational import Rational
 from cpwl.construct.strips.cuts import Cuts
 from cpwl.construct.strips.sweep import Floats, Ints, Objects, Sweep
 from cpwl.errors import ConstructionError

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from cpwl.formats.onnx.types import FloatType
 from cpwl.network.program.tape import Tape, Tensor
 
-__all__ = ["Node", "NodeError", "Value", "array_of", "reference"]
+__all__ = ["Node", "NodeError", "Value", "array_of", "reals", "reference"]
 
 Value: TypeAlias = Tensor | NDArray[Any]
 
@@ -24,13 +25,17 @@ class NodeError(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """One operation: `operands` are tensors, which depend on the input, constants, or None where left out."""
+    """One operation: `operands` are tensors, which depend on the input, constants, or None where left out.
+
+    `kind` is the floating type of the tensors.
+    """
 
     proto: onnx.NodeProto
     operands: list[Value | None]
     attributes: dict[str, Any]
     tape: Tape
     opset: int
+    kind: FloatType
 
     def operand(self, i: int) -> Value | None:
         """Operand number `i`, None where it is left out."""
@@ -43,12 +48,19 @@ class Node:
             raise NodeError(f"needs a tensor that depends on the input as operand {i}")
         return value
 
-    def constant(self, i: int, what: str) -> NDArray[Any]:
+    def constant(self, i: int, what: str, *, finite: bool = True) -> NDArray[Any]:
         """Operand number `i`, which must be a constant, as float64."""
         value = self.operand(i)
         if value is None or isinstance(value, Tensor):
             raise NodeError(f"needs a constant {what}, not one that depends on the input")
-        return reals(value)
+        return reals(value) if finite else np.asarray(value, dtype=np.float64)
+
+    def number(self, i: int, what: str) -> float:
+        """Operand number `i`, which must be a constant of one entry."""
+        value = self.constant(i, what, finite=False)
+        if value.size != 1:
+            raise NodeError(f"needs one number as its {what}, not {value.size}")
+        return float(value.ravel()[0])
 
     def all_constant(self, i: int) -> NDArray[Any] | None:
         """Operand number `i` if it is a constant."""
@@ -58,7 +70,12 @@ class Node:
 
 def reals(value: NDArray[Any]) -> NDArray[Any]:
     """A constant as float64, which holds float16, bfloat16, float32 and small integers exactly."""
-    return value if value.dtype == object else np.asarray(value, dtype=np.float64)
+    if value.dtype == object:
+        return value
+    numbers = np.asarray(value, dtype=np.float64)
+    if not np.isfinite(numbers).all():
+        raise NodeError(f"has a constant with {numbers[~np.isfinite(numbers)][0]} in it; every number must be finite")
+    return numbers
 
 
 def array_of(tensor: onnx.TensorProto) -> NDArray[Any]:
@@ -77,7 +94,9 @@ def reference(proto: onnx.NodeProto, operands: list[NDArray[Any] | None], opset:
     graph = helper.make_graph([proto], "node", inputs, outputs)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
     try:
-        return [np.asarray(value) for value in ReferenceEvaluator(model).run(None, given)]
+        # What overflows is found where it is used.
+        with np.errstate(all="ignore"):
+            return [np.asarray(value) for value in ReferenceEvaluator(model).run(None, given)]
     except Exception as error:  # whatever NumPy or ONNX raise for shapes and axes that do not fit
         shapes = ", ".join(str(value.shape) for value in given.values())
         raise NodeError(f"does not fit operands of shapes {shapes}: {error}") from None

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from onnx import TensorProto
 from scipy.sparse import csr_array
 
 from cpwl.exact.rational import fraction_array
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.formats.onnx.images import average_pool, batch_normalization, conv, max_pool
 from cpwl.formats.onnx.node import Node, NodeError, Value, reals, reference
+from cpwl.formats.onnx.types import FLOATS
 from cpwl.network.program.tape import Tensor
 
-__all__ = ["HANDLERS"]
+__all__ = ["HANDLERS", "Handler"]
 
 
 def _broadcast(node: Node) -> tuple[int, ...]:
@@ -120,7 +123,7 @@ def _gemm(node: Node) -> Value:
     a = _transposed(a) if node.attributes.get("transA", 0) else a
     b = _transposed(b) if node.attributes.get("transB", 0) else b
     product = _product(a, b)
-    alpha, beta = node.attributes.get("alpha", 1.0), node.attributes.get("beta", 1.0)
+    alpha, beta = _float(node, "alpha", 1.0), _float(node, "beta", 1.0)
     if alpha != 1:
         product = product.times(np.array(Fraction(alpha), dtype=object))
     offset = node.operand(2)
@@ -134,7 +137,9 @@ def _gemm(node: Node) -> Value:
         raise NodeError(f"adds a constant of shape {offset.shape} to a product of shape {product.shape}")
     if beta != 1:
         factor = np.array(Fraction(beta), dtype=object)
-        offset = offset.times(factor) if isinstance(offset, Tensor) else fraction_array(reals(offset)) * Fraction(beta)
+        offset = (
+            offset.times(factor) if isinstance(offset, Tensor) else np.asarray(fraction_array(reals(offset)) * factor)
+        )
     return product.plus(offset if isinstance(offset, Tensor) else reals(offset))
 
 
@@ -152,32 +157,50 @@ def _abs(node: Node) -> Value:
 
 
 def _leaky_relu(node: Node) -> Value:
-    return node.tape.leaky(node.tensor(), np.array(node.attributes.get("alpha", 0.01)))
+    return node.tape.leaky(node.tensor(), np.array(_float(node, "alpha", 0.01)))
+
+
+def _float(node: Node, name: str, otherwise: float) -> float:
+    """An attribute, which is a float32 whatever the type of the tensors, its default included."""
+    value = float(node.attributes.get(name, np.float32(otherwise)))
+    if not math.isfinite(value):
+        raise NodeError(f"has {name} = {value}; it must be finite")
+    return value
 
 
 def _prelu(node: Node) -> Value:
-    slope = node.constant(1, "slope")
-    _broadcast(node)
-    return node.tape.leaky(node.tensor(), slope)
+    slope, x = node.constant(1, "slope"), node.tensor()
+    if _broadcast(node) != x.shape or (node.opset < 7 and slope.size > 1 and len(x.shape) > 2):
+        raise NodeError(f"has slopes of shape {slope.shape}, which do not fit an input of shape {x.shape}")
+    return node.tape.leaky(x, slope)
 
 
 def _clip(node: Node) -> Value:
-    bounds = []
-    for i, name in ((1, "min"), (2, "max")):
-        value = node.all_constant(i) if node.operand(i) is not None else node.attributes.get(name)
-        if isinstance(node.operand(i), Tensor):
-            raise NodeError(f"needs a constant {name}")
-        number = None if value is None or np.size(value) == 0 else float(np.asarray(value, dtype=np.float64).ravel()[0])
-        # Old exporters write the largest float32 for "no bound".
-        bounds.append(None if number is None or abs(number) >= float(np.finfo(np.float32).max) else number)
-    low, high = bounds
+    low, high = _bound(node, 1, "min"), _bound(node, 2, "max")
+    # The numbers of a type end somewhere: a bound that none of them is beyond is none.
+    end = node.kind.largest
+    low = None if low is not None and low <= -end else low
+    high = None if high is not None and high >= end else high
     if low is not None and high is not None and low > high:
         raise NodeError(f"has min = {low} above max = {high}")
+    for bound in (low, high):
+        if bound is not None and not math.isfinite(bound):
+            raise NodeError(f"clips at {bound}")
     return node.tape.clip(node.tensor(), low, high)
 
 
+def _bound(node: Node, i: int, name: str) -> float | None:
+    """A bound of Clip: an operand since opset 11, an attribute before, whose default is the end of float32."""
+    if node.operand(i) is not None:
+        return node.number(i, name)
+    if node.opset >= 11:
+        return None
+    end = FLOATS[TensorProto.FLOAT].largest
+    return float(node.attributes.get(name, -end if name == "min" else end))
+
+
 def _hard_sigmoid(node: Node) -> Value:
-    alpha, beta = node.attributes.get("alpha", 0.2), node.attributes.get("beta", 0.5)
+    alpha, beta = _float(node, "alpha", 0.2), _float(node, "beta", 0.5)
     return node.tape.clip(node.tensor().times(np.array(alpha)).plus(np.array(beta)), 0.0, 1.0)
 
 
@@ -210,10 +233,12 @@ def _reduce(node: Node, mean: bool) -> Value:
     x = node.tensor()
     axes = node.attributes.get("axes")
     if node.operand(1) is not None:
-        axes = [int(v) for v in node.constant(1, "list of axes")]
+        axes = [int(v) for v in node.constant(1, "list of axes").ravel()]
     if not axes and node.attributes.get("noop_with_empty_axes", 0):
         return x
     axes = axes or range(len(x.shape))
+    if not all(-len(x.shape) <= a < len(x.shape) for a in axes):
+        raise NodeError(f"has axes {list(axes)} for an input of shape {x.shape}")
     return _reduced(x, tuple(a % len(x.shape) for a in axes), bool(node.attributes.get("keepdims", 1)), mean)
 
 
@@ -221,6 +246,8 @@ def _reduced(x: Tensor, axes: tuple[int, ...], keep: bool, mean: bool) -> Tensor
     """Sums or means over axes."""
     shape = tuple(1 if i in axes else size for i, size in enumerate(x.shape))
     out = np.broadcast_to(np.arange(math.prod(shape)).reshape(shape), x.shape).ravel()
+    if not len(x.forms):
+        raise NodeError("reads a tensor without entries")
     count = len(x.forms) // math.prod(shape)
     size = (math.prod(shape), len(x.forms))
     columns = np.arange(len(x.forms))
@@ -242,8 +269,10 @@ def _dropout(node: Node) -> Value:
     training = node.operand(2)
     if len([name for name in node.proto.output if name]) > 1:
         raise NodeError("gives its mask, too")
-    if training is not None and (isinstance(training, Tensor) or bool(np.asarray(training).ravel()[0])):
+    if training is not None and (isinstance(training, Tensor) or np.asarray(training).any()):
         raise NodeError("is random in training mode")
+    if node.opset < 7 and not node.attributes.get("is_test", 0):
+        raise NodeError("is random in training mode (is_test = 0)")
     return node.tensor()
 
 
@@ -252,9 +281,12 @@ def _identity(node: Node) -> Value:
 
 
 def _cast(node: Node) -> Value:
-    # FLOAT, FLOAT16, DOUBLE, BFLOAT16: the rounding of a type is no part of the function that is written down.
-    if node.attributes.get("to") not in (1, 10, 11, 16):
+    target = FLOATS.get(node.attributes["to"])
+    if target is None:
         raise NodeError("casts to a type that is not floating point, which is not continuous")
+    if not target.holds(node.kind):
+        message = f"rounds {node.kind.name} to {target.name}, which is not continuous"
+        raise NodeError(f"{message}; leave the cast out, or convert the whole model to one type")
     return node.tensor()
 
 
@@ -275,9 +307,9 @@ def _move(node: Node) -> list[Value]:
 
 def _pad(node: Node) -> Value:
     x = node.tensor()
-    value = node.attributes.get("value", 0.0)
-    if node.operand(2) is not None:
-        value = float(node.constant(2, "value").ravel()[0])
+    value = _float(node, "value", 0.0) if node.operand(2) is None else node.number(2, "value")
+    if not math.isfinite(value):
+        raise NodeError(f"pads with {value}")
     proto = type(node.proto)()
     proto.CopyFrom(node.proto)
     for attribute in proto.attribute:
@@ -292,37 +324,54 @@ def _pad(node: Node) -> Value:
     return joint.take(np.where(index == 0, constant[0], numbers.ravel()[np.maximum(index, 1) - 1]))
 
 
-Handler = Callable[[Node], Value | list[Value]]
-_MOVING = ("Concat", "Expand", "Flatten", "Gather", "Reshape", "Slice", "Split", "Squeeze", "Tile", "Transpose")
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """How an operator is read, and the attributes that are: a node with any other is refused."""
 
+    read: Callable[[Node], Value | list[Value]]
+    attributes: frozenset[str] = frozenset()
+
+
+def _handler(read: Callable[[Node], Value | list[Value]], attributes: str = "") -> Handler:
+    return Handler(read, frozenset(attributes.split()))
+
+
+_WINDOWS = "auto_pad dilations kernel_shape pads strides"
+_MOVING = ("Concat", "Expand", "Flatten", "Gather", "Reshape", "Slice", "Split", "Squeeze", "Tile", "Transpose")
+_HOW = "allowzero axes axis ends num_outputs perm shape split starts"
+
+# `broadcast` only permits what is always permitted here, `consumed_inputs` is about memory, `momentum`, `ratio` and
+# `seed` about training, `saturate` about types that we do not read, `storage_order` about places of maxima.
 HANDLERS: dict[str, Handler] = {
-    "Abs": _abs,
-    "Add": _add,
-    "AveragePool": average_pool,
-    "BatchNormalization": batch_normalization,
-    "Cast": _cast,
-    "Clip": _clip,
-    "Conv": conv,
-    "Div": _div,
-    "Dropout": _dropout,
-    "Gemm": _gemm,
-    "GlobalAveragePool": _global_average,
-    "HardSigmoid": _hard_sigmoid,
-    "Identity": _identity,
-    "LeakyRelu": _leaky_relu,
-    "MatMul": _matmul,
-    "Max": _max,
-    "MaxPool": max_pool,
-    "Mean": _mean,
-    "Min": _min,
-    "Mul": _mul,
-    "Neg": _neg,
-    "PRelu": _prelu,
-    "Pad": _pad,
-    "ReduceMean": _reduce_mean,
-    "ReduceSum": _reduce_sum,
-    "Relu": _relu,
-    "Sub": _sub,
-    "Sum": _add,
-    **dict.fromkeys((*_MOVING, "Unsqueeze"), _move),
+    "Abs": _handler(_abs, "consumed_inputs"),
+    "Add": _handler(_add, "broadcast consumed_inputs"),
+    "AveragePool": _handler(average_pool, f"{_WINDOWS} ceil_mode count_include_pad"),
+    "BatchNormalization": _handler(
+        batch_normalization, "consumed_inputs epsilon is_test momentum spatial training_mode"
+    ),
+    "Cast": _handler(_cast, "saturate to"),
+    "Clip": _handler(_clip, "consumed_inputs max min"),
+    "Conv": _handler(conv, f"{_WINDOWS} group"),
+    "Div": _handler(_div, "broadcast consumed_inputs"),
+    "Dropout": _handler(_dropout, "consumed_inputs is_test ratio seed"),
+    "Gemm": _handler(_gemm, "alpha beta broadcast transA transB"),
+    "GlobalAveragePool": _handler(_global_average),
+    "HardSigmoid": _handler(_hard_sigmoid, "alpha beta consumed_inputs"),
+    "Identity": _handler(_identity),
+    "LeakyRelu": _handler(_leaky_relu, "alpha consumed_inputs"),
+    "MatMul": _handler(_matmul),
+    "Max": _handler(_max, "consumed_inputs"),
+    "MaxPool": _handler(max_pool, f"{_WINDOWS} ceil_mode storage_order"),
+    "Mean": _handler(_mean, "consumed_inputs"),
+    "Min": _handler(_min, "consumed_inputs"),
+    "Mul": _handler(_mul, "broadcast consumed_inputs"),
+    "Neg": _handler(_neg, "consumed_inputs"),
+    "PRelu": _handler(_prelu, "consumed_inputs"),
+    "Pad": _handler(_pad, "mode paddings pads value"),
+    "ReduceMean": _handler(_reduce_mean, "axes keepdims noop_with_empty_axes"),
+    "ReduceSum": _handler(_reduce_sum, "axes keepdims noop_with_empty_axes"),
+    "Relu": _handler(_relu, "consumed_inputs"),
+    "Sub": _handler(_sub, "broadcast consumed_inputs"),
+    "Sum": _handler(_add, "consumed_inputs"),
+    **dict.fromkeys((*_MOVING, "Unsqueeze"), _handler(_move, _HOW)),
 }

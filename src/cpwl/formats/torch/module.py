@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cpwl.errors import InputError, LimitError
-from cpwl.formats.dense import Precision, check_dense_size, dense_layers
+from cpwl.formats.dense import Dtype, check_dense_size, dense_layers
 from cpwl.formats.torch.layers import apply_layer, check_layer, layer_kinds
 from cpwl.network.network import Network
 from cpwl.network.program.chain import network_of
@@ -21,7 +21,7 @@ __all__ = ["from_torch", "to_torch"]
 _LIMIT = 4 * 2**30
 
 
-def to_torch(network: Network, *, dtype: Precision = "float64") -> torch.nn.Sequential:
+def to_torch(network: Network, *, dtype: Dtype = "float64") -> torch.nn.Sequential:
     """The network as ``Linear, ReLU, Linear, ...`` in evaluation mode, on the CPU.
 
     On a GPU keep TF32 off (``torch.backends.cuda.matmul.allow_tf32 = False``, the default), which rounds
@@ -50,7 +50,7 @@ def from_torch(module: torch.nn.Module, *, shape: Sequence[int] | None = None) -
     it is needed where the first layer is a convolution. Weights are taken at their exact value. `Dropout` and
     `BatchNorm` must be in evaluation mode.
     """
-    _torch()
+    _check_global_hooks()
     layers = list(_layers(module, ""))
     sample = _sample_shape(layers) if shape is None else tuple(int(size) for size in shape)
     tape = Tape(math.prod(sample))
@@ -71,9 +71,13 @@ def _layers(module: Any, name: str) -> Iterator[tuple[str, Any]]:
     where = f"module `{name}` ({type(module).__name__})" if name else f"the module ({type(module).__name__})"
     if module._forward_hooks or module._forward_pre_hooks:
         raise InputError(f"{where} has hooks, which may compute anything; remove them first", module=name)
-    # A subclass with a `forward` of its own may compute anything.
+    # A subclass, a class or a module with a `forward` of its own may compute anything.
+    if {"forward", "__call__", "_call_impl"} & module.__dict__.keys() or _is_foreign(type(module), "__call__"):
+        raise InputError(f"{where} has been given a `forward` or `__call__` of its own, which may compute anything")
     known = [nn.Sequential, *layer_kinds()]
     kind = next((k for k in known if isinstance(module, k) and type(module).forward is k.forward), None)
+    if kind is not None and _is_foreign(kind, "forward"):
+        raise InputError(f"{where}: the `forward` of {kind.__name__} is not PyTorch's own", module=name)
     if kind is None:
         names = ", ".join(k.__name__ for k in known)
         raise InputError(f"{where} is not one of {names}", module=name)
@@ -84,6 +88,18 @@ def _layers(module: Any, name: str) -> Iterator[tuple[str, Any]]:
     else:
         check_layer(module, where, name)
         yield where, module
+
+
+def _is_foreign(kind: Any, method: str) -> bool:
+    """Whether a method of a class was not written by PyTorch."""
+    return not str(getattr(getattr(kind, method), "__module__", "")).startswith("torch.nn.")
+
+
+def _check_global_hooks() -> None:
+    """Refuse hooks that every module would run."""
+    modules = _torch().nn.modules.module
+    if modules._global_forward_hooks or modules._global_forward_pre_hooks:
+        raise InputError("PyTorch has global hooks, which may compute anything; remove them first")
 
 
 def _sample_shape(layers: list[tuple[str, Any]]) -> tuple[int, ...]:

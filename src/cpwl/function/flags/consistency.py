@@ -33,13 +33,17 @@ from numpy.typing import NDArray
 from cpwl.exact.integers import determinant, primitive, sign, unit_view
 from cpwl.function.doctor.report import point_text
 from cpwl.function.flags.chains import flags_of, types_of
-from cpwl.function.flags.pointed import Pointed, pointed
+from cpwl.function.flags.pointed import Pointed, exact_rank, pointed
+from cpwl.geometry.facets import Hyperplanes, hyperplanes
+from cpwl.geometry.generators import generators
+from cpwl.geometry.polyhedra import Polyhedra
 
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
 __all__ = ["Consistency", "consistency", "is_sound_by_flags"]
 
+_FEW = 12  # pieces that are looked at first
 _DIMENSIONS = 5  # a simplex has (n + 1)! flags
 _SURE = 1e-9  # determinants of entries up to 1 in floats are nearer than that, up to six by six
 
@@ -68,7 +72,10 @@ def consistency(p: CPWL) -> Consistency:
     """
     if not 2 <= p.dim <= _DIMENSIONS:
         return Consistency(None, f"{p.dim} inputs")
-    stack = pointed(p.polyhedra)
+    planes = hyperplanes(p.polyhedra, 0.0)
+    if _is_hopeless(p.polyhedra, planes):
+        return Consistency(False, "the facets of most pieces have no exact counterpart")
+    stack = pointed(p.polyhedra, planes)
     if isinstance(stack, str):
         return Consistency(None, stack)
     if len(stack.polyhedra) == 0:
@@ -76,6 +83,30 @@ def consistency(p: CPWL) -> Consistency:
     reason = _uncancelled(p, stack) or _covered_twice(stack) or ""
     flat = np.setdiff1d(np.arange(p.num_pieces), stack.piece).tolist()
     return Consistency(not reason, reason, tuple(flat))
+
+
+def _is_hopeless(polyhedra: Polyhedra, planes: Hyperplanes) -> bool:
+    """Whether a few pieces show that data is not consistent, as noisy data is not: a quick no, or nothing.
+
+    A facet on a hyperplane that has rows on one side only must bound the domain, so no piece reaches beyond it.
+    """
+    some = np.unique(np.linspace(0, len(polyhedra) - 1, _FEW).astype(np.int64))
+    few = polyhedra.take(some)
+    spanned = generators(few)
+    places = spanned.places[np.unique(spanned.member)]
+    side = np.zeros((int(planes.number.max(initial=-1)) + 1, 2), dtype=bool)
+    side[planes.number, (planes.side + 1) // 2] = True
+    row = np.concatenate([np.arange(polyhedra.start[i], polyhedra.start[i + 1]) for i in some])
+    single = np.flatnonzero(~side[planes.number[row]].all(axis=1))
+    integer = few.integer()
+    for r in single.tolist():
+        i = int(few.owner[r])
+        own = spanned.places[spanned.member[spanned.start[i] : spanned.start[i + 1]]]
+        plane = np.append(integer[r, :-1], -integer[r, -1])[None]
+        on = own[_sides(plane, own)[0] == 0] if len(own) else own
+        if len(on) >= polyhedra.dim and (_sides(plane, places) > 0).any():
+            return exact_rank(on) == polyhedra.dim and exact_rank(own) > polyhedra.dim
+    return False
 
 
 def is_sound_by_flags(p: CPWL) -> bool:

@@ -15,7 +15,7 @@ from cpwl.geometry.facets import Hyperplanes, hyperplanes
 from cpwl.geometry.generators import Generators, generators, plane_rows
 from cpwl.geometry.polyhedra import Polyhedra
 
-__all__ = ["Pointed", "pointed"]
+__all__ = ["Pointed", "exact_rank", "pointed"]
 
 _MOST = 6000  # sets of planes of one piece that are tried for its corners
 _SURE = 1e-9  # smallest singular values of entries up to 1 in floats are nearer than that
@@ -33,14 +33,13 @@ class Pointed:
     orthant: NDArray[np.int64]
 
 
-def pointed(polyhedra: Polyhedra) -> Pointed | str:
+def pointed(polyhedra: Polyhedra, planes: Hyperplanes) -> Pointed | str:
     """The pieces ready for the theorem, or why that would take too long."""
     n, count = polyhedra.dim, len(polyhedra)
-    planes = hyperplanes(polyhedra, 0.0)
     spanned = generators(polyhedra, planes, _MOST)
     unknown = np.flatnonzero(~spanned.known).tolist()
     lines = [i for i in unknown if _rank(polyhedra.A[_own(polyhedra, i)], n) < n]
-    lines = [i for i in lines if _exact_rank(polyhedra[i].integer()[:, :-1]) < n]
+    lines = [i for i in lines if exact_rank(polyhedra[i].integer()[:, :-1]) < n]
     piece, orthant = np.arange(count), np.zeros((count, n), dtype=np.int64)
     endless = bool((spanned.places[spanned.member, -1] == 0).any())
     if lines or (n > 2 and endless):
@@ -71,7 +70,7 @@ def _rank(rows: NDArray[np.float64], n: int) -> int:
     return n if values[-1] > _SURE else n - 1
 
 
-def _exact_rank(rows: NDArray[np.object_]) -> int:
+def exact_rank(rows: NDArray[np.object_]) -> int:
     """The rank of an integer matrix."""
     return int(fmpz_mat(*rows.shape, rows.ravel().tolist()).rank()) if rows.size else 0
 
@@ -126,7 +125,7 @@ def _solid(spanned: Generators, n: int) -> NDArray[np.bool_]:
         found[who] = smallest > _SURE
         for i in who[smallest <= _SURE]:
             own = spanned.member[spanned.start[i] : spanned.start[i + 1]]
-            found[i] = _exact_rank(spanned.places[own]) == n + 1
+            found[i] = exact_rank(spanned.places[own]) == n + 1
     return found
 
 

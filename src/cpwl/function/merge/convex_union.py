@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.function.merge.contacts import Contacts, Key
-from cpwl.function.parts import Mesh
 from cpwl.geometry.facets import Facet, Hyperplanes, rows_of
 from cpwl.geometry.polyhedra import Polyhedra
 from cpwl.geometry.probe import Probe
+from cpwl.geometry.spans import Spans
 
 __all__ = ["Body", "Group", "Merger"]
 
@@ -49,7 +49,7 @@ class Body:
     loose: frozenset[int]
     """Float data: rows that cut something off, but in no facet large enough to be seen."""
     corners: NDArray[np.int64] | None
-    """Points of the mesh whose convex hull it is, if there is a mesh."""
+    """The places that span it, where they are known."""
 
     def rows(self) -> list[int]:
         return sorted({f.row for f in self.facets.values()} | self.loose)
@@ -65,10 +65,10 @@ class Merger:
         contacts: Contacts,
         bodies: dict[int, Body],
         probe: Probe,
-        mesh: Mesh | None,
+        spans: Spans | None,
     ) -> None:
         self.polyhedra, self.planes, self.contacts = polyhedra, planes, contacts
-        self.bodies, self.probe, self.mesh = bodies, probe, mesh
+        self.bodies, self.probe, self.spans = bodies, probe, spans
         self.body_of = {i: i for i in bodies}
         self.next = len(polyhedra)
         self._points = {i: self._points_of(body) for i, body in bodies.items()}
@@ -83,10 +83,13 @@ class Merger:
         outcomes = []
         for whole in (True, False):
             self.bodies, self.body_of = dict(before), dict(place)
+            undone = False
             while whole and self._undo_hyperplanes():
-                pass
+                undone = True
             self._merge_the_rest()
             outcomes.append(self.bodies)
+            if whole and not undone:  # the other order is the same
+                break
         merged = [body for body in min(outcomes, key=len).values() if len(body.members) > 1]
         return sorted((Group(body.members, tuple(body.rows())) for body in merged), key=lambda g: g.members)
 
@@ -136,13 +139,13 @@ class Merger:
         members, inner, seen = list(start), set[Key](), 0
         bounding: dict[Key, int] = {}  # a row for each side that bounds all members seen so far
         while True:
-            rows = self._rows(members[seen:], inner, bounding)
-            refuted = self._refuted(bounding, members[seen:]) | self._refuted(rows, members)
+            rows, fresh = self._rows(members[seen:], inner, bounding), members[seen:]
+            refuted = self._refuted(bounding, fresh) | self._refuted(rows, members)
             if self._beyond(members, refuted, sure=False) is None:
                 return None
             inner |= refuted
-            inner |= {k for k, r in bounding.items() if k not in inner and not self._holds(k, r, members[seen:])}
-            inner |= {k for k, r in rows.items() if k not in inner and not self._holds(k, r, members)}
+            inner |= self._failing({k: r for k, r in bounding.items() if k not in inner}, fresh)
+            inner |= self._failing({k: r for k, r in rows.items() if k not in inner}, members)
             bounding = {k: r for k, r in (bounding | rows).items() if k not in inner}
             beyond = self._beyond(members, inner, sure=True)
             if beyond is None or not self._loose_rows_hold(members):
@@ -159,8 +162,11 @@ class Merger:
         rows: dict[Key, int] = {}
         for i in members:
             for key, facet in self.bodies[i].facets.items():
-                if not any(key in keys for keys in known):
-                    rows[key] = min(facet.row, rows.get(key, facet.row))
+                if key not in rows:
+                    if not any(key in keys for keys in known):
+                        rows[key] = facet.row
+                elif facet.row < rows[key]:
+                    rows[key] = facet.row
         return rows
 
     def _beyond(self, members: list[int], inner: set[Key], *, sure: bool) -> set[int] | None:
@@ -182,43 +188,69 @@ class Merger:
 
     def _refuted(self, rows: dict[Key, int], members: list[int]) -> set[Key]:
         """The sides that a known point, or a facet on the other side, shows not to bound all members."""
-        there = {key for i in members for key in self.bodies[i].facets}
-        found = {(h, s) for h, s in rows if (h, -s) in there}
+        found = {(h, s) for h, s in rows if any((h, -s) in self.bodies[i].facets for i in members)}
         left = [key for key in rows if key not in found]
-        if not left or not members:
+        if not left or all(self.bodies[i].corners is not None for i in members):  # corners decide all of it below
             return found
         points = np.concatenate([self._points[i] for i in members])
+        reach = np.abs(points[:, :-1]).max(axis=1, keepdims=True, initial=0.0)
         which = [rows[key] for key in left]
         A, b = self.polyhedra.A[which], self.polyhedra.b[which]
         margin = max(1e-9, 2 * self.probe.tol)
         for first in range(0, len(left), 64):
             a, c = A[first : first + 64], b[first : first + 64]
-            far = np.abs(a).sum(axis=1) * (1 + np.abs(points).max(axis=1, keepdims=True)) + np.abs(c)
-            wrong = (points @ a.T - c > margin * far).any(axis=0)
+            far = np.abs(a).sum(axis=1) * (points[:, -1:] + reach) + np.abs(c) * points[:, -1:]
+            wrong = (points[:, :-1] @ a.T - c * points[:, -1:] > margin * far).any(axis=0)
             found |= {left[first + int(k)] for k in np.flatnonzero(wrong)}
         return found
 
-    def _holds(self, key: Key, row: int, members: list[int]) -> bool:
-        """Whether a row holds on members: exactly, or within the tolerance of float data."""
-        others = [i for i in members if key not in self.bodies[i].facets]
-        if self.mesh is not None and others:
-            corners = np.unique(np.concatenate([self._corners(i) for i in others]))
-            a, c, x = self.polyhedra.A[row], self.polyhedra.b[row], self.mesh.points[corners]
-            unsure = x @ a - c > -1e-9 * (np.abs(x) @ np.abs(a) + abs(c))
-            at, exact = self.mesh.corners[corners[unsure]], self.polyhedra.integer()[row]
-            return bool(((at[:, :-1] * exact[:-1]).sum(axis=1) <= at[:, -1] * exact[-1]).all())
-        return all(self._bounds(row, i) for i in others)
+    def _failing(self, rows: dict[Key, int], members: list[int]) -> set[Key]:
+        """The sides of rows that do not hold on members: exactly, or within the tolerance of float data."""
+        if not rows:
+            return set()
+        spanned = [i for i in members if self.bodies[i].corners is not None]
+        failing = self._cut_off(rows, spanned) if spanned else set()
+        others = [i for i in members if self.bodies[i].corners is None]
+        for key, row in rows.items():
+            asked = (i for i in others if key not in self.bodies[i].facets)
+            if key not in failing and not all(self._bounds(row, i) for i in asked):
+                failing.add(key)
+        return failing
+
+    def _cut_off(self, rows: dict[Key, int], members: list[int]) -> set[Key]:
+        """The rows that do not hold at some corner or along some ray; integers decide where floats cannot tell."""
+        assert self.spans is not None
+        keys, which = list(rows), list(rows.values())
+        corners, owner = self._places(members)
+        a, c, places = self.polyhedra.A[which], self.polyhedra.b[which], self.spans.view[corners]
+        value = places[:, :-1] @ a.T - places[:, -1:] * c
+        if self.probe.tol:
+            size = self.probe.unit * places[:, -1:] + np.abs(places[:, :-1]).max(axis=1, keepdims=True)
+            beyond = value > self.probe.tol * np.abs(a).sum(axis=1) * size
+        else:
+            beyond = value > -1e-9 * (np.abs(a).sum(axis=1) + np.abs(c))
+        # A facet of a member bounds it.
+        own = np.array([[key in self.bodies[i].facets for key in keys] for i in members])
+        beyond &= ~own[owner]
+        if not self.probe.tol and beyond.any():
+            assert self.spans.exact is not None
+            assert self.polyhedra.exact is not None
+            place, row = np.nonzero(beyond)
+            at, exact = self.spans.exact[corners[place]], self.polyhedra.exact[np.array(which)[row]]
+            wrong = (at[:, :-1] * exact[:, :-1]).sum(axis=1) > at[:, -1] * exact[:, -1]
+            beyond[place, row] = wrong.astype(bool)
+        return {keys[k] for k in np.flatnonzero(beyond.any(axis=0))}
+
+    def _places(self, members: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The places that span members, and the member of each."""
+        every = [c for i in members if (c := self.bodies[i].corners) is not None]
+        return np.concatenate(every), np.repeat(np.arange(len(every)), [len(c) for c in every])
 
     def _bounds(self, row: int, i: int) -> bool:
         if (row, i) not in self._known:
             whole = rows_of(self.polyhedra, self.bodies[i].rows())
             self._known[row, i] = self.probe.bounds(whole, rows_of(self.polyhedra, [row]))
         return self._known[row, i]
-
-    def _corners(self, i: int) -> NDArray[np.int64]:
-        corners = self.bodies[i].corners
-        assert corners is not None
-        return corners
 
     def _loose_rows_hold(self, members: list[int]) -> bool:
         loose = {row for i in members for row in self.bodies[i].loose}
@@ -245,18 +277,22 @@ class Merger:
         self.next += 1
 
     def _points_of(self, body: Body) -> NDArray[np.float64]:
-        """Points of a body that refute most rows quickly."""
-        if self.mesh is not None:
-            return np.asarray(self.mesh.points[body.corners])
-        points = [np.asarray(f.point, dtype=np.float64) for f in body.facets.values()]
-        return np.array(points).reshape(-1, self.polyhedra.dim)
+        """Points of a body, and rays, that refute most rows quickly: in homogeneous coordinates."""
+        if body.corners is not None:
+            assert self.spans is not None
+            return np.asarray(self.spans.view[body.corners])
+        points = np.array([np.asarray(f.point, dtype=np.float64) for f in body.facets.values()])
+        points = points.reshape(-1, self.polyhedra.dim)
+        return np.column_stack([points, np.ones(len(points))])
 
     def _corners_of(self, bodies: list[Body], facets: dict[Key, Facet]) -> NDArray[np.int64] | None:
-        """The corners of a union; those on fewer rows than there are dimensions are inside a face."""
-        if self.mesh is None:
+        """What spans a union; places on fewer rows than there are dimensions are inside a face."""
+        every = [body.corners for body in bodies if body.corners is not None]
+        if len(every) < len(bodies):
             return None
-        corners = np.unique([corner for body in bodies if body.corners is not None for corner in body.corners])
+        assert self.spans is not None
+        corners = np.unique(np.concatenate(every))
         rows = [f.row for f in facets.values()]
-        A, b, x = self.polyhedra.A[rows], self.polyhedra.b[rows], self.mesh.points[corners]
-        tight = np.abs(x @ A.T - b) <= 1e-9 * (np.abs(x) @ np.abs(A).T + np.abs(b))
-        return np.asarray(corners[tight.sum(axis=1) >= self.polyhedra.dim])
+        A, b, x = self.polyhedra.A[rows], self.polyhedra.b[rows], self.spans.view[corners]
+        tight = np.abs(x[:, :-1] @ A.T - x[:, -1:] * b) <= 1e-9 * (np.abs(A).sum(axis=1) + np.abs(b))
+        return np.asarray(corners[tight.sum(axis=1) + (x[:, -1] == 0) >= self.spans.rank])

@@ -14,8 +14,10 @@ from cpwl.function.merge.contacts import Contacts, facets_by_rays, facets_of_sim
 from cpwl.function.merge.convex_union import Body, Group, Merger
 from cpwl.function.parts import Mesh, Parts
 from cpwl.geometry.facets import Facet, Hyperplanes, facets_of, hyperplanes, redundant_rows
+from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Polyhedra
 from cpwl.geometry.probe import Probe
+from cpwl.geometry.spans import Spans
 
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
@@ -23,31 +25,36 @@ if TYPE_CHECKING:
 __all__ = ["merge", "plan_merge"]
 
 
-def merge(p: CPWL) -> CPWL:
+def merge(p: CPWL, spans: Spans | None = None) -> CPWL:
     """The same function in fewer pieces, or `p` itself if no pieces can be merged.
 
     Exactly for exact data. For float data a row bounds a piece within `tol`, relative, and the law of the first
-    piece stands for those of its component.
+    piece stands for those of its component. Neighbours that are known are not looked for, and then corners and rays,
+    `spans` if they are known too, decide without linear programs.
 
     >>> from cpwl import CPWL
     >>> p = CPWL.from_pieces([[[1]], [[-1], [1]], [[-1]]], [[0], [0, 2], [-2]], [[0], [1], [1]], [0, 0, 0])
     >>> merge(p).num_pieces
     2
     """
-    small = divided(p).function
+    small = p if spans is not None else divided(p).function
     polyhedra = replace(small.polyhedra, exact=small.polyhedra.integer()) if p.tol == 0 else small.polyhedra
     planes, probe, label = hyperplanes(polyhedra, p.tol), Probe(p.tol, polyhedra.unit()), label_maps(p.component)
     known = _known_contacts(small)
+    near = _with_neighbours(polyhedra.owner, planes.number, planes.side, label)
+    if known is not None:
+        near = _one_row_a_plane(polyhedra, planes, near)
+        spans = _spans_of(polyhedra, near) if spans is None else spans
     facets: dict[int, list[Facet]] = {}
     # A loop over pieces: each takes linear programs of its own, unless it is a simplex.
-    for i in _with_neighbours(polyhedra.owner, planes.number, planes.side, label):
+    for i in near:
         if p.mesh is not None:
             facets[i] = facets_of_simplex(p.mesh, i)
         elif known is not None:
             facets[i] = facets_by_rays(polyhedra, i, known[0][i])
         elif probe.interior(polyhedra[i]) is not None:
             facets[i] = facets_of(polyhedra, planes, i, probe)
-    groups = plan_merge(polyhedra, planes, label, facets, probe, p.mesh, None if known is None else known[1])
+    groups = plan_merge(polyhedra, planes, label, facets, probe, p.mesh, None if known is None else known[1], spans)
     return _merged(p, groups) if groups else p
 
 
@@ -59,11 +66,13 @@ def plan_merge(
     probe: Probe,
     mesh: Mesh | None = None,
     twins: dict[int, int] | None = None,
+    spans: Spans | None = None,
 ) -> list[Group]:
     """The groups of two and more pieces that become one, by their first members.
 
     `label` is equal where the law is; `facets` has those of every piece that may be merged. For exact data the stack
-    must carry its integers. `twins`, if given, has the piece beyond each facet that is not of the boundary.
+    must carry its integers. `twins`, if given, has the piece beyond each facet that is not of the boundary; then all
+    rows are facets. `spans` has corners and rays, where they are known.
     """
     every = np.array([(f.piece, f.row) for own in facets.values() for f in own], dtype=np.int64).reshape(-1, 2)
     owner, row = every.T
@@ -73,15 +82,32 @@ def plan_merge(
         twins = {} if mesh is None else twins_in_mesh(mesh)
     own = {i: facets[i] for i in near}
     contacts = Contacts(polyhedra, planes, label, own, probe, twins, all_known=all_known)
+    if mesh is not None:
+        spans = Spans.of_simplices(mesh.points, mesh.corners, mesh.simplices)
     bodies = {}
     for i in near:
         loose = frozenset[int]()
-        if probe.tol:
+        if probe.tol and not all_known:
             redundant = {r for r, _ in redundant_rows(polyhedra, planes, facets[i], probe)}
             rows = range(int(polyhedra.start[i]), int(polyhedra.start[i + 1]))
             loose = frozenset(rows) - redundant - {f.row for f in facets[i]}
-        bodies[i] = Body((i,), contacts.facets[i], loose, None if mesh is None else mesh.simplices[i])
-    return Merger(polyhedra, planes, contacts, bodies, probe, mesh).run()
+        corners = None if spans is None or spans.start[i] == spans.start[i + 1] else spans.of_piece(i)
+        bodies[i] = Body((i,), contacts.facets[i], loose, corners)
+    return Merger(polyhedra, planes, contacts, bodies, probe, spans).run()
+
+
+def _one_row_a_plane(polyhedra: Polyhedra, planes: Hyperplanes, which: list[int]) -> list[int]:
+    """The pieces whose rows are all on different hyperplanes: float data may have facets too close to be told apart."""
+    keys, count = np.unique(np.stack([polyhedra.owner, planes.number]), axis=1, return_counts=True)
+    return [int(i) for i in np.setdiff1d(which, keys[0, count > 1])]
+
+
+def _spans_of(polyhedra: Polyhedra, which: list[int]) -> Spans:
+    """Corners and rays of some pieces, where they are cheap."""
+    found = Spans.of(generators(polyhedra.take(np.array(which, dtype=np.int64))))
+    lengths = np.zeros(len(polyhedra), dtype=np.int64)
+    lengths[which] = np.diff(found.start)
+    return replace(found, start=np.concatenate([[0], np.cumsum(lengths)]))
 
 
 def _known_contacts(p: CPWL) -> tuple[NDArray[Any], dict[int, int]] | None:
@@ -123,4 +149,5 @@ def _merged(p: CPWL, groups: list[Group]) -> CPWL:
     polyhedra = Polyhedra(p.polyhedra.A[chosen], p.polyhedra.b[chosen], first, exact)
     laws = p.laws.take(np.array(list(rows), dtype=np.int64))
     known = None if p.known is None else replace(p.known.take(np.array(list(rows))), complete=p.known.complete)
-    return type(p).from_parts(Parts(polyhedra, laws, p.domain, p.tol, known=known))
+    merged = type(p).from_parts(Parts(polyhedra, laws, p.domain, p.tol, known=known))
+    return replace(merged, complete=p.complete)

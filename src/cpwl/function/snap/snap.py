@@ -1,84 +1,43 @@
-"""A nearby exactly consistent function for float data: laws made equal, facets re-derived from ``f_i = f_j``.
+"""A nearby exactly consistent function for float data.
 
-What is tried, in this order, until the exact doctor finds nothing wrong:
+What is tried, in this order, until one is exactly consistent:
 
 1. the data as it is, every float being a rational;
-2. the same pieces, each facet moved to where the snapped laws of its two sides are equal;
-3. the same pieces with shared rows, and laws that are sums of hinges on them;
-4. if all pieces are simplices with laws of their own (with laws in common: at the end), the table on their corners;
-5. all this again after merging pieces of one law: cuts between them are no part of the function;
-6. each law's region cut afresh, along the hyperplanes where the law meets its neighbours.
-
-A row between pieces of one law, or on the boundary of the domain, stays as it is, and all pieces share it exactly.
-Where three laws meet, their three hyperplanes meet of themselves; where more meet than that, rounded laws miss each
-other, and only simplices and hinges have an answer.
+2. what the float complex of the pieces proposes (`nearby`): a table on welded corners, exact laws that meet, triangles;
+3. for few pieces, or many inputs, the pieces as they are with laws or rows moved (`on_pieces`), by linear programs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from cpwl.errors import InputError
+from cpwl.errors import InputError, LimitError
 from cpwl.function.doctor.examine import first_error
-from cpwl.function.evaluate import find_pieces
-from cpwl.function.merge.merge import merge
-from cpwl.function.parts import Laws, Parts
-from cpwl.function.snap.frame import Frame
-from cpwl.function.snap.welded import from_corners
-from cpwl.geometry.polyhedra import Polyhedron
-from cpwl.geometry.probe import Probe
+from cpwl.function.flags.consistency import consistency
+from cpwl.function.parts import Parts
+from cpwl.function.snap.complex import Unfit
+from cpwl.function.snap.measure import lost_law
+from cpwl.function.snap.nearby import WAYS, Nearby, Work
+from cpwl.function.snap.on_pieces import snap_pieces
+from cpwl.function.snap.report import Moved, Snapped
 
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
 __all__ = ["Moved", "Snapped", "snap"]
 
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """How far anything was moved."""
-
-    coefficient: float = 0.0
-    """The largest change of a coefficient of a law, relative to the largest one of its kind (slopes, offsets)."""
-    value: float = 0.0
-    """The largest change of a law on its piece, relative to the size of the values."""
-    facet: float = 0.0
-    """The largest distance from a facet to its new hyperplane, relative to the size of the coordinates."""
-
-    def __add__(self, more: Moved) -> Moved:
-        """Both moves, one after the other."""
-        return Moved(self.coefficient + more.coefficient, self.value + more.value, self.facet + more.facet)
-
-    @property
-    def largest(self) -> float:
-        """The largest of them all."""
-        return max(self.coefficient, self.value, self.facet)
+_FEW = 200  # pieces up to which linear programs are worth the time
+_INPUTS = 5  # more have too many corners
 
 
-@dataclass(frozen=True, slots=True)
-class Snapped:
-    """An exactly consistent function near float data, or the reason why there is none to offer."""
-
-    function: CPWL | None
-    moved: Moved
-    reason: str
-    """Empty, or what stands in the way."""
-
-
-@lru_cache(maxsize=2)  # compiling and proving ask for the same one, and it takes a while
+@lru_cache(maxsize=4)  # compiling and proving ask for the same one, and it takes a while
 def snap(p: CPWL, tol: float) -> Snapped:
     """Proposes an exactly consistent function of which nothing is farther than `tol` from `p`.
 
-    Farther means relative, as `CPWL.tol` does: coefficients of laws against the largest slope and the largest
-    offset, values against the size of the terms of ``g.x + o``, distances against the largest coordinate of a corner.
-    All three are bounds over the box of the corners, also where a piece is unbounded. The function has ``tol == 0``
-    and passes the exact doctor; pieces of one law may have been merged or cut otherwise.
+    Farther means relative, as `CPWL.tol` does: values against the size of the terms of ``g.x + o``, distances of facets
+    against the largest coordinate of a corner. The function has ``tol == 0`` and is exactly consistent; pieces of one
+    law may have been merged or cut otherwise, and where no domain was asserted its domain may be larger by rounding.
 
     >>> from cpwl import CPWL
     >>> p = CPWL.from_pieces([[[3.0]], [[-1.0]]], [[1.0], [-0.3333333333333333]], [[0.0], [3.0]], [0.0, -1.0])
@@ -93,164 +52,52 @@ def snap(p: CPWL, tol: float) -> Snapped:
         raise InputError(f"`tol` must be more than 0 and less than 1, not {tol}")
     make = type(p).from_parts
     exactly = p if p.tol == 0 else make(Parts(p.polyhedra, p.laws, p.domain, 0.0, p.mesh))
-    if first_error(exactly) is None:
-        return Snapped(exactly, Moved(), "")
+    reason = _objection(exactly)
+    if not reason:
+        return Snapped(exactly, Moved(), "", "exact")
     rough = make(Parts(p.polyhedra, p.laws, p.domain, tol))
-    error = first_error(rough)
-    if error is not None:
-        return Snapped(None, Moved(), f"it is no function within {tol:g}, relative: {error.message}")
-    frame, reason = Frame(rough), ""
-    for candidate in _candidates(frame, _reach(frame)):
-        objection = candidate if isinstance(candidate, str) else _objection(frame, candidate)
-        if isinstance(candidate, _Candidate) and objection is None:
-            return Snapped(candidate.function, candidate.moved, "")
-        reason = objection or reason
+    if 2 <= p.dim <= _INPUTS:
+        found = _from_complex(rough)
+        if isinstance(found, Snapped):
+            return found
+        reason = found
+    if p.num_pieces <= _FEW:
+        return snap_pieces(rough)
     return Snapped(None, Moved(), reason)
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    """An exact function to try, and which of the data's laws each of its pieces has; None: piece by piece the same."""
-
-    function: CPWL
-    moved: Moved
-    label: NDArray[np.int64] | None
-
-
-def _candidates(frame: Frame, reach: float) -> Iterator[_Candidate | str]:
-    """Exact functions to try, the one most like the data first, or why one cannot be made."""
-    yield from _with_pieces(frame, reach, Moved(), None)
-    p, shared = frame.p, frame.snapped()
-    rows = [(frame.contacts.facets[i][key].row, frame.shared_row(i, key)) for i, key in frame.rows]
-    moved = _moved(p, shared.laws, rows, reach)
-    number = {tuple(law.ravel()): int(frame.label[i]) for i, law in enumerate(frame.laws)}
-    merged = Frame(merge(shared))
-    if merged.p is not shared:
-        label = np.array([number[tuple(law.ravel())] for law in merged.p.laws.integer()[list(merged.facets)]])
-        yield from _with_pieces(merged, reach, moved, label)
-    moved += _moved(merged.p, merged.p.laws, merged.replaced(), reach)
-    if merged.disagreement() is None and moved.largest <= p.tol:
-        fresh = merged.recut()
-        if isinstance(fresh, str):
-            yield fresh
-        else:
-            fresh = merge(fresh)
-            label = np.array([number[tuple(law.ravel())] for law in fresh.laws.integer()])
-            yield _Candidate(fresh, moved, label)
-    if len(np.unique(frame.label)) < p.num_pieces:
-        yield from _table(frame, reach, Moved(), None)
+def _objection(p: CPWL) -> str:
+    """What is wrong with exact data; empty if nothing is."""
+    if p.mesh is None and 2 <= p.dim <= _INPUTS:
+        found = consistency(p)
+        if found.consistent is not None:
+            return found.reason
+    error = first_error(p) if p.mesh is not None or p.num_pieces <= _FEW or p.dim == 1 else None
+    if p.num_pieces > _FEW and p.mesh is None and p.dim > 1:
+        return f"{p.num_pieces} pieces in {p.dim} dimensions are too many to decide by linear programs"
+    return "" if error is None else error.message
 
 
-def _with_pieces(
-    frame: Frame, reach: float, before: Moved, label: NDArray[np.int64] | None
-) -> Iterator[_Candidate | str]:
-    """Candidates on given pieces, which are themselves `before` away from the data."""
-    p = frame.p
-    split = frame.disagreement()
-    if split is None:
-        leaders = frame.snapped().laws
-        yield _Candidate(frame.rederived(), before + _moved(p, leaders, frame.replaced(), reach), label)
-    hinged = frame.hinged()
-    if hinged is not None:
-        rows = [(frame.contacts.facets[i][key].row, frame.shared_row(i, key)) for i, key in frame.rows]
-        yield _Candidate(hinged, before + _moved(p, hinged.laws, rows, reach), label)
-    if split is not None:  # after the hinges: of the two reasons this one tells more
-        yield split
-    if len(np.unique(frame.label)) == p.num_pieces:  # no two pieces share a law that would have to be kept
-        yield from _table(frame, reach, before, label)
+def _from_complex(p: CPWL) -> Snapped | str:
+    """The first of the ways that leads to an exactly consistent function near the data, or why none does."""
+    reasons = []
+    try:
+        work = Work(p)
+    except Unfit as reason:
+        return str(reason)
+    for name, way in WAYS.items():
+        try:
+            near = way(work)
+            function = type(p).from_parts(near.parts)
+            objection = _too_far(near, p.tol) or _objection(function) or lost_law(work.measured, function, p.tol)
+        except (Unfit, InputError, LimitError) as reason:
+            objection = str(reason)
+        if not objection:
+            return Snapped(function, near.moved, "", name, near.laws, near.facets, near.patches, near.where)
+        reasons.append(f"{name}: {objection}")
+    return "; ".join(reasons)
 
 
-def _table(frame: Frame, reach: float, before: Moved, label: NDArray[np.int64] | None) -> Iterator[_Candidate]:
-    """The table on the corners of the pieces, if they are simplices."""
-    table = from_corners(frame, reach) if frame.p.domain is None else None
-    if table is not None:
-        rows = [f.row for i in range(frame.p.num_pieces) for f in frame.facets[i]]
-        pairs = list(zip(rows, table.polyhedra.integer(), strict=True))
-        yield _Candidate(table, before + _moved(frame.p, table.laws, pairs, reach), label)
-
-
-def _moved(p: CPWL, laws: Laws, rows: list[tuple[int, NDArray[np.object_]]], reach: float) -> Moved:
-    """Bounds on how far laws and rows are from what they are to become, over the box ``|x_i| <= reach``."""
-    slopes, offsets = np.abs(p.laws.gradient - laws.gradient), np.abs(p.laws.offset - laws.offset)
-    largest = np.abs(p.laws.gradient).max(axis=(0, 2))
-    level = np.maximum(np.abs(p.laws.offset).max(axis=0), largest * reach)
-    scale = np.abs(p.laws.gradient).sum(axis=2).max(axis=0) * reach + np.abs(p.laws.offset).max(axis=0)
-    coefficient = max(_ratio(slopes.max(axis=(0, 2)), largest), _ratio(offsets.max(axis=0), level))
-    value = _ratio((slopes.sum(axis=2) * reach + offsets).max(axis=0), scale)
-    given = p.polyhedra.integer()
-    return Moved(coefficient, value, max((_shift(given[r], row, reach) for r, row in rows), default=0.0))
-
-
-def _ratio(change: NDArray[np.float64], scale: NDArray[np.float64]) -> float:
-    return float((change / np.where(scale > 0, scale, 1.0)).max())
-
-
-def _shift(old: NDArray[np.object_], new: NDArray[np.object_], reach: float) -> float:
-    """How far the hyperplane `new` is from points of `old` in the box ``|x_i| <= reach``, at most, relative to it.
-
-    There ``new - t old`` is the same as `new`; `t` is chosen to leave almost nothing of it. Laws that differ by a
-    constant meet nowhere.
-    """
-    if not new[:-1].any():
-        return np.inf
-    k = int(np.argmax(np.abs(old[:-1])))
-    rest = new * old[k] - old * new[k]
-    size = abs(old[k]) * np.abs(new[:-1]).max()
-    left = np.asarray(np.abs(rest) / size, dtype=np.float64)
-    return float(left[:-1].sum() + left[-1] / reach)
-
-
-def _reach(frame: Frame) -> float:
-    """How far out the points inside the pieces, and the sides of their bounding boxes, lie."""
-    inside = [np.abs(x).max() for x in frame.inside if x is not None]
-    sides = np.abs(list(frame.boxes.values()))
-    return float(max(np.max(inside), np.max(sides, where=np.isfinite(sides), initial=0.0))) or 1.0
-
-
-def _objection(frame: Frame, candidate: _Candidate) -> str | None:
-    """What speaks against a candidate: that something is too far from the data, or the exact doctor."""
-    moved, function = candidate.moved.largest, candidate.function
-    if moved > frame.p.tol:
-        return f"something would move by {moved:.2g}, relative, which is more than {frame.p.tol:g}."
-    error = first_error(function)
-    if error is not None:
-        return f"rounded laws and facets do not fit together exactly: {error.message}"
-    return _lost(frame, function) or _strayed(frame, candidate)
-
-
-def _lost(frame: Frame, candidate: CPWL) -> str | None:
-    """A piece that the candidate does not cover, of which a point inside and one beside each facet are asked.
-
-    Or, of a piece that is too thin to count, where its law would be missed by more than the tolerance.
-    """
-    p, probe = frame.p, Probe(frame.p.tol, frame.p.polyhedra.unit())
-    scale = np.abs(p.laws.gradient).sum(axis=2).max(axis=0) * _reach(frame) + np.abs(p.laws.offset).max(axis=0)
-    for i in range(p.num_pieces):
-        if i in frame.facets:
-            inside = np.asarray(frame.inside[i])
-            x = np.array([inside, *(0.999 * f.point + 0.001 * inside for f in frame.facets[i])])
-            if (find_pieces(candidate, x) < 0).any():
-                return f"piece {i} would be lost."
-            continue
-        ends = probe.maxima(p.polyhedra[i], [*np.eye(p.dim), *-np.eye(p.dim)])
-        x = np.array([point for value, point in ends if np.isfinite(value)]).reshape(-1, p.dim)
-        gap = np.abs(candidate(x) - x @ p.laws.gradient[i].T - p.laws.offset[i])
-        if (gap > p.tol * scale).any():  # a corner outside, where there is no value, is no evidence
-            return f"the law of piece {i}, which has next to no interior, would be lost."
-    return None
-
-
-def _strayed(frame: Frame, candidate: _Candidate) -> str | None:
-    """A piece in which the candidate has the law of another one, not only in a sliver thinner than the tolerance."""
-    if candidate.label is None:
-        return None
-    probe, polyhedra = Probe(frame.p.tol, frame.p.polyhedra.unit()), candidate.function.polyhedra
-    boxes = np.array([probe.box(body) for body in polyhedra])
-    for i, (low, high) in frame.boxes.items():
-        meets = (boxes[:, 0] <= high).all(axis=1) & (boxes[:, 1] >= low).all(axis=1)
-        for j in np.flatnonzero(meets & (candidate.label != frame.label[i])):
-            one, two = frame.p.polyhedra[i], polyhedra[int(j)]
-            common = Polyhedron(np.concatenate([one.A, two.A]), np.concatenate([one.b, two.b]))
-            if probe.interior(common) is not None:
-                return f"piece {i} would get another law, and not only in a sliver."
-    return None
+def _too_far(near: Nearby, tol: float) -> str:
+    far = max(near.moved.value, near.moved.facet)
+    return f"something would move by {far:.2g}, relative, which is more than {tol:g}." if far > tol else ""

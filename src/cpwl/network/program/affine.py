@@ -10,10 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from cpwl.errors import LimitError
 from cpwl.exact.rational import fraction_array
 from cpwl.exact.sparse import RationalMatrix, stack_rows
+from cpwl.limits import check_memory
 
 __all__ = ["Forms", "rational_matrix", "scale_rows"]
+
+_FEW = 10**6  # entries that always fit
+_DIGITS = 2**14  # binary digits of a number; a product of 300 doubles has as many
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +59,7 @@ class Forms:
 
     def take(self, index: NDArray[np.int64]) -> Forms:
         """The forms with the given numbers, in that order; forms may repeat."""
+        _check_size(int(np.diff(self.weight.indptr)[index].sum()), self.is_float)
         weight = self.weight[index] if self.is_float else self.weight.take_rows(index)
         return Forms(weight, self.bias[index])
 
@@ -63,7 +69,9 @@ class Forms:
         if columns is not None:
             weight = _relabel(matrix, columns, self.weight.shape[1])
         else:
+            _check_size(int(np.diff(self.weight.indptr)[matrix.indices].sum()), floats=False)
             weight = rational_matrix(matrix) @ rational_matrix(self.weight)
+            _check_digits(weight.data)
         if not self.bias.any():
             return Forms(weight, np.zeros(matrix.shape[0]))
         return Forms(weight, rational_matrix(matrix) @ fraction_array(self.bias))
@@ -72,6 +80,7 @@ class Forms:
         """The sums of the forms of both, row by row."""
         width = max(self.weight.shape[1], other.weight.shape[1])
         a, b = _widen(self.weight, width), _widen(other.weight, width)
+        _check_size(len(a.data) + len(b.data), self.is_float and other.is_float)
         if self.is_float and other.is_float and not (a != 0).multiply(b != 0).nnz:
             weight: Any = csr_array(a + b)
         else:
@@ -112,6 +121,19 @@ class Forms:
         return np.asarray(weight.indices, dtype=np.int64)
 
 
+def _check_size(entries: int, floats: bool) -> None:
+    """Refuse so many products or entries if they would not fit: two words for a float, an object for a rational."""
+    if entries > _FEW:
+        check_memory(entries * (24 if floats else 400), f"{entries:,} weights", "Read a smaller network.")
+
+
+def _check_digits(numbers: NDArray[Any]) -> None:
+    """Refuse numbers that have grown too long, as a few of them show: every product of doubles adds their digits."""
+    for number in numbers[:: max(1, len(numbers) // 8)]:
+        if max(number.numerator.bit_length(), number.denominator.bit_length()) > _DIGITS:
+            raise LimitError(f"products of weights have grown to more than {_DIGITS:,} binary digits")
+
+
 def rational_matrix(matrix: Any) -> RationalMatrix:
     """The exact value of a sparse matrix, float or rational."""
     return matrix if isinstance(matrix, RationalMatrix) else RationalMatrix.from_float(matrix)
@@ -125,6 +147,7 @@ def scale_rows(matrix: Any, factors: NDArray[Any]) -> Any:
     exact = rational_matrix(matrix)
     values, place = _fractions(factors)
     data = exact.data * values[place[exact.rows]]
+    _check_digits(data)
     return RationalMatrix.from_triples(exact.rows, exact.indices, data, exact.shape)
 
 

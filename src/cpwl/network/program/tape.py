@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from cpwl.limits import check_memory
 from cpwl.network.program.affine import Forms
 
 __all__ = ["Neurons", "Tape", "Tensor"]
@@ -73,6 +74,7 @@ class Tensor:
         batch = np.broadcast_shapes(numbers.shape[:-2], weight.shape[:-2])
         full = (*batch, numbers.shape[-2], *weight.shape[-2:])
         shape = (*batch, numbers.shape[-2], weight.shape[-1])
+        check_memory(40 * math.prod(full), f"a product of {math.prod(full):,} factors", "Read a smaller network.")
         out = np.arange(math.prod(shape)).reshape(shape)
         entries = (
             np.broadcast_to(a, full).ravel() for a in (weight[..., None, :, :], out[..., None, :], numbers[..., None])

@@ -1,5 +1,22 @@
 """Check a proof for clamped gates, kind "clamped": clamped_checker.py law.json net.json law.proof.json
 
+**Theorem.** The neurons of the last hidden layer are called takers, those of the layer before halves. A bump is the
+larger one of the outputs of its one or two halves. Let D be the region that the limits leave. If
+
+(1) there are two inputs, and D has an interior, `clamped`
+(2) on each of its triangles, none of them flat, a bump is the law that it has at the corners, `Halves.need_equal`
+(3) on what its triangles leave of D a bump is 0, `read_bumps`, `Halves.need_most`
+(4) the triangles of bumps with the same taker lie in boxes that do not overlap, `need_apart`
+(5) a taker of bumps reads their first halves with weight 1, their second ones with weight -1, and nothing else; other
+    takers that outputs read have no negative weight or bias, `combine`
+(6) with takers of bumps replaced by the bumps less their second halves, and others by what they read, no half is left
+    in an output: it is a constant plus a sum of factors times bumps, `combine`
+(7) every piece that is not empty is bounded and lies in D, `clamped`
+(8) on every piece that sum is the law, `check_piece`
+
+then the network is the function on every piece. (Of the bumps of a taker at most one is not 0 off the edges of the
+boxes; the points off these are dense in D because D has an interior, and both sides are continuous.)
+
 It needs checker.py beside it, which hands proofs of this kind over to here; so either of the two may be called, for
 proofs of every kind. Only the standard library, only integers and fractions. Why this is a proof is in docs/proof.md,
 in the words used here. Points and cones are held as in checker.py: a point x as a positive multiple of (x, 1).
@@ -72,7 +89,7 @@ class Halves:
     """What neurons are on regions: affine, or at most something. Layer -1 are the inputs."""
 
     def __init__(self, checker: Any, layers: list[list[Neuron]], n: int) -> None:
-        self.need, self.show = checker.need, checker.show
+        self.checker, self.need, self.show = checker, checker.need, checker.show
         self.layers, self.n, self.top = layers, n, len(layers) - 2
 
     def value(self, l: int, i: int, x: Row, known: dict[Any, int]) -> int:
@@ -81,6 +98,7 @@ class Halves:
             return x[i]
         if (l, i) not in known:
             terms, bias, _ = self.layers[l][i]
+            self.checker.spend(1 + len(terms), "halves")
             known[l, i] = max(0, bias * x[-1] + sum(c * self.value(l - 1, j, x, known) for j, c in terms))
         return known[l, i]
 
@@ -110,6 +128,7 @@ class Halves:
     def law(self, l: int, i: int, cone: Any, known: dict[Any, Any]) -> tuple[Row | None, Row]:
         """The same for what a neuron gives."""
         if (l, i) not in known:
+            self.checker.spend(2 + len(self.layers[l][i].terms), "halves")
             row, cut = self.reads(l, i, cone, known)
             side = 0 if row is None else cone.side(row)
             known[l, i] = (None, cut) if side == 0 else (row, cut) if side > 0 else ([0] * (self.n + 1), cut)
@@ -120,10 +139,7 @@ class Halves:
         """Shows that half `i` reads at most the law over the divisor, at generators or else at those of parts."""
         terms, bias, scale = self.layers[self.top][i]
         todo = [cone]
-        for _ in range(LIMIT):
-            if not todo:
-                return
-            part = todo.pop()
+        for part in self.checker.each(todo, LIMIT, where, f"this is not shown with {LIMIT} regions"):
             known: dict[Any, Any] = {}
             rest, bent = plus([0] * self.n + [divisor * bias], -scale, law), []
             for j, c in terms:
@@ -133,7 +149,9 @@ class Halves:
                 else:
                     rest = plus(rest, c * divisor, own)
             worst, at, above = 0, list[int](), dict[Any, int]()
-            for g in part.generators():
+            generators = part.generators()
+            self.checker.spend(len(generators) * (3 + len(terms)), where)
+            for g in generators:
                 bound: dict[Any, int] = {}
                 high = dot(rest, g) + sum(c * self.most(self.top - 1, j, g, bound) for j, c, _ in bent if c > 0)
                 worst, at, above = (high, g, bound) if high > worst else (worst, at, above)
@@ -144,18 +162,14 @@ class Halves:
                     v + max(c, 0) * self.most(self.top - 1, j, at, above)
                     for v, (j, c, _) in zip(lost, bent, strict=True)
                 ]
-                self.need(worst <= sum(lost), where, f"half {i} is too large at {self.show(at)}")
+                self.need(worst <= sum(lost), where, f"half {i} is too large at {self.show(at)}", [at])
                 cut = bent[lost.index(max(lost))][2]
                 todo += [part.cut(cut), part.cut([-v for v in cut])]
-        self.need(False, where, f"this is not shown with {LIMIT} regions")
 
     def need_equal(self, halves: list[int], triangle: Triangle, cone: Any, where: str) -> None:
         """Shows that on a triangle one of the halves is the law, and the others are at most that."""
         todo = [cone]
-        for _ in range(LIMIT):
-            if not todo:
-                return
-            part = todo.pop()
+        for part in self.checker.each(todo, LIMIT, where, f"this is not shown with {LIMIT} regions"):
             known: dict[Any, Any] = {}
             found = [self.reads(self.top, i, part, known) for i in halves]
             same = [i for i, (row, _) in zip(halves, found, strict=True) if row and self.is_law(i, row, triangle)]
@@ -167,26 +181,10 @@ class Halves:
             cuts = [cut for row, cut in found if row is None]
             self.need(cuts, where, "none of the halves is the bump on a part of a triangle")
             todo += [part.cut(cuts[0]), part.cut([-v for v in cuts[0]])]
-        self.need(False, where, f"this is not shown with {LIMIT} regions")
 
     def is_law(self, i: int, row: Row, triangle: Triangle) -> bool:
         scale = self.layers[self.top][i].scale
         return [v * triangle.divisor for v in row] == [v * scale for v in triangle.law]
-
-
-def outside(region: Any, triangles: list[Triangle]) -> list[Any]:
-    """Convex parts that cover what the triangles leave of a region."""
-    rest = [region]
-    for triangle in triangles:
-        parts = []
-        for part in rest:
-            while (sides := [part.side(row) for row in triangle.rows]) and min(sides) == 0:
-                cut = triangle.rows[sides.index(0)]
-                parts.append(part.cut([-v for v in cut]))
-                part = part.cut(cut)
-            parts += [part] if min(sides) < 0 else []
-        rest = parts
-    return rest
 
 
 def make_triangle(checker: Any, corners: list[Row], values: list[Fraction], where: str) -> Triangle:
@@ -219,7 +217,7 @@ def read_bumps(checker: Any, proof: Any, halves: Halves, points: list[Row], regi
             triangles.append(make_triangle(checker, [points[v] for v in star], heights, where))
         for triangle in triangles:
             halves.need_equal(own, triangle, checker.region(2, triangle.rows), where)
-        for part in outside(region, triangles):
+        for part in checker.outside(region, [triangle.rows for triangle in triangles]):
             for i in own:
                 halves.need_most(i, [0, 0, 0], 1, part, where)
         bumps.append(Bump(neuron, own, triangles))
@@ -309,12 +307,10 @@ def place(x: Row) -> list[Fraction]:
 def check_piece(checker: Any, piece: Any, cone: Any, sums: Any, near: list[tuple[int, Triangle]], j: int) -> None:
     """On the piece, cut where triangles end inside it, every output has its law."""
     todo = [cone]
-    for _ in range(LIMIT):
-        if not todo:
-            return
-        part = todo.pop()
+    for part in checker.each(todo, LIMIT, f"piece {j}", f"this is not shown with {LIMIT} regions"):
         inside: dict[int, Triangle] = {}
         cut: Row | None = None
+        checker.spend(4 * len(near), f"piece {j}")
         for b, triangle in near:
             sides = [part.side(row) for row in triangle.rows]
             if min(sides) > 0:
@@ -332,8 +328,7 @@ def check_piece(checker: Any, piece: Any, cone: Any, sums: Any, near: list[tuple
             for x in part.generators():
                 same = sum(v * y for v, y in zip(total, x, strict=True)) == law_at(piece, o, x)
                 where = f"output {o}, piece {j}"
-                checker.need(same, where, f"network and function differ at {checker.show(x)}")
-    checker.need(False, f"piece {j}", f"this is not shown with {LIMIT} regions")
+                checker.need(same, where, f"network and function differ at {checker.show(x)}", [x])
 
 
 def law_at(piece: Any, o: int, x: Row) -> Fraction:
@@ -348,26 +343,23 @@ def law_at(piece: Any, o: int, x: Row) -> Fraction:
     return total
 
 
-def clamped(checker: Any, function: Any, network: Any, proof: Any) -> Fraction:
+def clamped(checker: Any, law: Any, layers: Any, proof: Any) -> Fraction:
     """0, if the proof shows that the network is the function on every piece; `checker` has checker.py's functions."""
-    n, outputs, pieces = checker.read_function(function)
-    layers = checker.read_network(network, n, outputs)
+    n = law.n
     head = {"format": "cpwl-proof", "version": 1, "kind": "clamped", "inputs": 2, "error_bound": 0}
     body = {"limits": [[checker.Rational, 3]], "points": [[checker.Rational, 2]], "bumps": [Any]}
     *_, limits, places, entries = checker.read(proof, head | body, "proof")
     checker.need(n == 2 and 4 <= len(layers) < 100, "network", "it needs two inputs, and three hidden layers or more")
     rows = [checker.half_space(row)[0] for row in limits]
     points = [checker.over_one([*x, 1])[0] for x in places]
-    halves = Halves(checker, whole(layers, n), n)
-    bumps = read_bumps(checker, entries, halves, points, checker.region(n, rows))
+    halves, domain = Halves(checker, whole(layers, n), n), checker.region(n, rows)
+    checker.need(domain.is_solid(), "limits", "the region that they leave has no interior")
+    bumps = read_bumps(checker, entries, halves, points, domain)
     checker.need(bumps and all(bump.triangles for bump in bumps), "bumps", "there are none, or one has no triangle")
     need_apart(checker, bumps)
     sums, near = combine(checker, layers, bumps), Places(bumps)
-    for j, piece in enumerate(pieces):
-        cone = checker.region(n, [row for row, _ in piece.rows.values()])
-        if piece.corners:
-            values = [Fraction(0)] * 3
-            cone = checker.region(n, make_triangle(checker, piece.corners, values, f"piece {j}").rows)
+    for j, piece in enumerate(law.pieces):
+        cone = checker.piece_cone(piece, n)
         ends = cone.generators()
         if any(g[-1] for g in ends):  # otherwise the piece is empty
             checker.need(all(g[-1] for g in ends), f"piece {j}", "it is not bounded")

@@ -1,7 +1,19 @@
-"""Check a proof of kind "expression": expression_checker.py law.json net.json law.proof.json
+"""Check a proof for maxima and minima in any nesting, kind "expression": expression_checker.py law.json net.json ..
 
-The network is shown to compute an expression of maxima and minima, neuron by neuron, and the expression to be the
-function, piece by piece. It needs checker.py beside it, which reads the files and hands proofs of this kind over to
+**Theorem.** Let the expression of an output be made of components f_m by maxima and minima. If
+
+(1) every piece lies in the box, if there is one, `checker.rounding`
+(2) every output of the network has the same form in inputs and atoms (ReLUs of forms) as its expression, where the ReLU
+    of a form is replaced by the form or by 0 only if that has a sign in the box, `trace`, `Circuit.relu`, `expression`
+(3) *below*: on each region of a tree the components that are named are at most the law + e, and the expression is
+    false if these are false and no others, `Claim.settle`, `holds`
+(4) *reach*: on each region of a tree the components that are named are at least the law - e, and the expression is
+    true if these are true and no others, `Claim.settle`, `holds`
+(5) the stated bound is at least e, `expression`
+
+then ``|network - p|`` is at most the stated bound on every piece.
+
+It needs checker.py beside it, which reads the files and hands proofs of this kind over to
 here; so either of the two may be called, for proofs of every kind. Only the standard library, only integers and
 fractions. Why this is a proof is in docs/proof.md.
 """
@@ -35,8 +47,8 @@ def plus(u: Form, factor: Rational, v: Form) -> Form:
 class Circuit:
     """All forms are in inputs and in *atoms*, ReLUs of forms; those of proportional and of opposite forms are one."""
 
-    def __init__(self, n: int, box: list[Interval] | None) -> None:
-        self.n, self.box = n, box
+    def __init__(self, n: int, box: list[Interval] | None, spend: Any = None) -> None:
+        self.n, self.box, self.spend = n, box, spend or (lambda *_: None)  # nothing is limited
         self.atoms: dict[tuple[tuple[int, Rational], ...], int] = {}
         nothing = {frozenset[tuple[int, Rational]](): [Value("", [], {}, (0, 0))]}
         self.known = nothing if box is not None else {}  # values by the atoms in their forms
@@ -64,6 +76,7 @@ class Circuit:
     def lower_bounds(self, form: Form) -> Iterator[Rational]:
         """Of a form that is a difference of two values plus something affine, in the box."""
         for one in (value for same in self.known.values() for value in same):
+            self.spend(2 + len(form), "network")
             for two in self.known.get(self.name(plus(one.form, -1, form)), []):
                 low, _ = self.affine_range(plus(plus(form, -1, one.form), 1, two.form))
                 yield low + one.bounds[0] - two.bounds[1]
@@ -86,6 +99,7 @@ class Circuit:
     def value(self, kind: str, parts: list[int], before: list[Value]) -> Value:
         u, v = (before[k] for k in parts)
         s, pick = (1, max) if kind == "max" else (-1, min)
+        self.spend(2 + len(u.form) + len(v.form), "values")
         form = plus(u.form, s, self.relu(plus(plus({}, s, v.form), -s, u.form)))
         made = Value(kind, parts, form, (pick(u.bounds[0], v.bounds[0]), pick(u.bounds[1], v.bounds[1])))
         if self.box is not None:
@@ -126,6 +140,7 @@ def trace(layers: list[list[Form]], circuit: Circuit) -> list[Form]:
     neurons: list[Form] = [{i: 1} for i in range(n)]
     for l, layer in enumerate(layers):
         neurons = [*neurons, {n: 1}]  # the weight after the last is the bias
+        circuit.spend(sum(1 + len(neurons[j]) for weights in layer for j in weights) // 2, f"layer {l}")
         reads = [total(weights, neurons) for weights in layer]
         if l < len(layers) - 1:
             reads = [circuit.relu(form, weights if l else None) for form, weights in zip(reads, layer, strict=True)]
@@ -160,14 +175,10 @@ class Claim(NamedTuple):
         law, e, todo = piece.laws[self.o], (Fraction(0), where), [(tree, piece)]
         names = {str(m): m for m in range(len(self.components))}
         for node, region in todo:
-            if type(node) is dict and "cut" in node:
-                shape = {"cut": [self.checker.Rational, len(law[0])], "below": Any, "above": Any}
-                cut, below, above = read(node, shape, where)
-                number = str(len(region.rows) + len(piece.corners or []))  # a simplex has n + 1 facets
-                for part, row in ((below, cut), (above, [-x for x in cut])):
-                    rows = region.rows | {number: piece.vector(self.checker.half_space(row))}
-                    todo.append((part, region._replace(rows=rows)))
+            if (parts := region.cut(node, len(law[0]) - 1, where)) is not None:
+                todo += parts
                 continue
+            self.checker.spend(len(self.values) // 4, where)
             (members,) = read(node, {"members": {str: Any}}, where)
             need(members.keys() <= names.keys(), where, "there is no such component")
             settled = holds(self.values, {names[m] for m in members}, self.side, self.output)
@@ -178,10 +189,9 @@ class Claim(NamedTuple):
         return e
 
 
-def expression(checker: Any, function: Any, network: Any, proof: Any) -> Fraction:
+def expression(checker: Any, law: Any, layers: Any, proof: Any) -> Fraction:
     """The proven bound of ``|network - function|``. `checker` has the functions of checker.py."""
-    n, outputs, pieces = checker.read_function(function)
-    layers = checker.read_network(network, n, outputs)
+    n, outputs, pieces = law.n, law.outputs, law.pieces
     head = {"format": "cpwl-proof", "version": 1, "kind": "expression", "inputs": n, "error_bound": checker.Rational}
     body = {"components": [[checker.Rational, n + 1]], "values": [Any], "output": [Any, outputs], "box": Any}
     trees = {"below": [[Any, len(pieces)], outputs], "reach": [[Any, len(pieces)], outputs]}
@@ -192,7 +202,7 @@ def expression(checker: Any, function: Any, network: Any, proof: Any) -> Fractio
         if box is None
         else list(zip(*(checker.read(box[k], [checker.Rational, n], k) for k in ("low", "high")), strict=True))
     )
-    circuit = Circuit(n, ends)
+    circuit = Circuit(n, ends, checker.spend)
     values = read_values(checker, components, listed, circuit)
     meant = checker.read(output, [range(len(values))], "output")
     for o, form in enumerate(trace(layers, circuit)):

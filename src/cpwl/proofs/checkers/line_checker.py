@@ -1,5 +1,16 @@
 """Check a proof for a network on a line, kind "line": line_checker.py law.json net.json law.proof.json
 
+**Theorem.** Let the walk along ``t = a . x`` know for every neuron which affine function it reads between neighbouring
+places. If
+
+(1) the direction a is not 0, `line`
+(2) every neuron reads a multiple of a . x plus a constant, but for pairs that read r and -r and are read with opposite
+    weights, `Walk.along`, `Walk.pairs`
+(3) the walk sees every place where a neuron that is read crosses 0, `Walk.plan`, `Walk.go`
+(4) on every stretch of t that a piece meets the network has the law of the piece at its generators, `check_piece`
+
+then the network is the function on every piece.
+
 It needs checker.py beside it, which reads the files and hands proofs of this kind over to here; so either of the two
 may be called, for proofs of every kind. Only the standard library, only integers and fractions. Why this is a proof is
 in docs/proof.md.
@@ -14,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 Form = list[Fraction]  # an affine function of x: its slopes, and its value at 0
-LIMIT = 10**7  # places at which neurons may turn on or off
 
 
 class Walk:
@@ -23,7 +33,7 @@ class Walk:
     `places` are those where an output may bend, `outputs` has the outputs' forms before, between and after them."""
 
     def __init__(self, checker: Any, a: list[Fraction], layers: list[list[dict[int, Any]]]) -> None:
-        self.need, self.a, self.n = checker.need, a, len(a)
+        self.need, self.spend, self.a, self.n = checker.need, checker.spend, a, len(a)
         self.at = next(i for i, v in enumerate(a) if v)  # a coordinate in which t changes
         self.layers = layers
         self.forms: list[list[Form]] = []
@@ -113,19 +123,18 @@ class Walk:
 
     def go(self) -> None:
         """From place to place: neurons that cross 0 turn, layer by layer, and what reads them changes."""
-        count = 0
         while self.heap:
             t = self.heap[0][0]
             touched: list[set[int]] = [set() for _ in self.layers]
             while self.heap and self.heap[0][0] == t:
                 _, l, k = heapq.heappop(self.heap)
                 touched[l].add(k)
-                count += 1
-            self.need(count <= LIMIT, "network", "too many places where neurons turn")
+            self.spend((20 + self.n) * (1 + t.denominator.bit_length() // 1000), "network")
             for l in range(len(self.gives)):
                 for k in touched[l]:
                     self.turn(l, k, t, touched[l + 1])
             if touched[-1]:
+                self.spend(4 * (1 + self.n) * len(self.forms[-1]), "network")
                 self.places.append(t)
                 self.outputs.append([list(f) for f in self.forms[-1]])
 
@@ -135,6 +144,7 @@ class Walk:
         self.gives[l][k] = now = self.forms[l][k] if self.sign_after(l, k, t) else self.nothing
         self.plan(l, k, t)
         step = [u - v for u, v in zip(now, was, strict=True)]
+        self.spend(10 * (1 + self.n) * (1 + len(self.readers[l][k])), "network")
         if any(step):
             for reader, w in self.readers[l][k]:
                 form = self.forms[l + 1][reader]
@@ -142,16 +152,15 @@ class Walk:
                 touched.add(reader)
 
 
-def line(checker: Any, function: Any, network: Any, proof: Any) -> Fraction:
+def line(checker: Any, law: Any, layers: Any, proof: Any) -> Fraction:
     """0, if the network is the function on every piece; or `Refused`. `checker` has the functions of checker.py."""
-    n, outputs, pieces = checker.read_function(function)
-    layers = checker.read_network(network, n, outputs)
+    n = law.n
     head = {"format": "cpwl-proof", "version": 1, "kind": "line", "inputs": n, "error_bound": 0}
     *_, direction = checker.read(proof, head | {"direction": [checker.Rational, n]}, "proof")
     checker.need(any(direction), "direction", "it is 0")
     a = [Fraction(v) for v in direction]
     walk = Walk(checker, a, layers)
-    for j, piece in enumerate(pieces):
+    for j, piece in enumerate(law.pieces):
         rows = [row for row, _ in piece.rows.values()]
         generators = piece.corners or checker.region(n, rows).generators()
         if any(g[-1] for g in generators):  # otherwise the piece is empty
@@ -169,6 +178,7 @@ def check_piece(checker: Any, walk: Walk, piece: Any, generators: list[list[int]
     first = 0 if low is None else bisect_right(walk.places, low)
     last = len(walk.places) if high is None else max(first, bisect_left(walk.places, high))
     for i in range(first, last + 1):
+        checker.spend(4 * (1 + walk.n) * len(generators) * len(walk.outputs[i]), f"piece {j}")
         for o, form in enumerate(walk.outputs[i]):
             law, d = piece.laws[o]
             for g, x in enumerate(generators):
@@ -177,19 +187,25 @@ def check_piece(checker: Any, walk: Walk, piece: Any, generators: list[list[int]
                 if piece.corners:
                     value /= piece.scale
                 if value != meant:
-                    raise checker.Refused(f"output {o}, piece {j}: {witness(walk, i, low, high)}")
+                    begin, end = stretch(walk, i, low, high)
+                    said = f"the network is not the law where a.x is between {begin} and {end}"
+                    raise checker.Refused(f"output {o}, piece {j}: {said}", witnesses(checker, walk.n, begin, end))
 
 
-def witness(walk: Walk, i: int, low: Fraction | None, high: Fraction | None) -> str:
-    """Between which places, and for one input points, one of which shows it."""
+def stretch(walk: Walk, i: int, low: Fraction | None, high: Fraction | None) -> tuple[Fraction | None, Fraction | None]:
+    """Where a stretch begins and ends inside a piece; None if it does not."""
     begin = max([v for v in (walk.places[i - 1] if i else None, low) if v is not None], default=None)
     end = min([v for v in (walk.places[i] if i < len(walk.places) else None, high) if v is not None], default=None)
-    if walk.n > 1:
-        return f"the network is not the law where a.x is between {begin} and {end}"
-    begin = begin if begin is not None else end - 1 if end is not None else Fraction(0)
-    end = end if end is not None else begin + 1
-    points = [str((2 * begin + end) / 3), str((begin + 2 * end) / 3)]
-    return f"network and function differ at x = {points[:1]} or at x = {points[1:]}"
+    return begin, end
+
+
+def witnesses(checker: Any, n: int, begin: Fraction | None, end: Fraction | None) -> list[list[int]]:
+    """For one input two points inside a stretch: two affine functions that are not equal differ at one of them."""
+    if n > 1:
+        return []
+    first = begin if begin is not None else end - 1 if end is not None else Fraction(0)
+    last = end if end is not None else first + 1
+    return [checker.over_one([x, 1])[0] for x in ((2 * first + last) / 3, (first + 2 * last) / 3)]
 
 
 if __name__ == "__main__":

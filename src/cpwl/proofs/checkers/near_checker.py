@@ -1,5 +1,16 @@
 """Check a proof for data that only nearly fits, kind "near": near_checker.py law.json net.json law.proof.json
 
+**Theorem.** Let q be the function inside the proof. If
+
+(1) the network is within E of q on every piece of q, by a proof of another kind; E does not grow with x, `near`
+(2) every piece of the data is cut into regions, each bounded, `farthest`, `corners`
+(3) a region with law f has a piece S of q with law s, and a point m of S; every corner v of the region is at most d
+    from S in the largest coordinate, on the way to m or at a corner of S, `distance`
+(4) ``E + d (L + |grad s|_1) + max |s(v) - f(v)|`` is at most the stated bound, with L a bound on the slope of the
+    network, `slopes`, `moved`, `near`
+
+then ``|network - p|`` is at most the stated bound on every piece of the data.
+
 It needs checker.py beside it, which proves the network for the consistent function inside, and hands proofs of this
 kind over to here. Only the standard library, only integers and fractions. Why this is a proof is in docs/proof.md.
 """
@@ -13,48 +24,44 @@ from typing import Any
 Point = list[Fraction]
 
 
-def near(checker: Any, function: Any, network: Any, proof: Any) -> Fraction:
+def near(checker: Any, law: Any, layers: Any, proof: Any) -> Fraction:
     """The proven bound: every piece is near one of a function for which the network has a proof of its own.
 
     `checker` has the functions of checker.py."""
-    worst = largest(checker, function, network, proof)
-    stated = checker.read(proof["error_bound"], checker.Rational, "error_bound")
+    head = {"format": "cpwl-proof", "version": 1, "kind": "near", "inputs": law.n, "error_bound": checker.Rational}
+    body = {"function": Any, "proof": {str: Any}, "pieces": [Any, len(law.pieces)]}
+    *_, stated, function, inner, trees = checker.read(proof, head | body, "proof")
+    checker.need(inner.get("kind") != "near", "proof.proof", "it must speak of the function inside")
+    meant = checker.read_function(function)
+    same = (meant.n, meant.outputs) == (law.n, law.outputs)
+    checker.need(same, "function", "it does not have as many inputs and outputs")
+    most = checker.decide(meant, layers, inner)
+    checker.need(not isinstance(most, tuple), "proof.proof", "its bound grows without end")
+    worst = most + farthest(checker, law, meant, layers, trees)
     checker.need(worst <= stated < 10**300, "error_bound", f"it is less than {float(worst):.3g}, which is shown")
     return Fraction(stated)
 
 
-def largest(checker: Any, function: Any, network: Any, proof: Any) -> Fraction:
-    """The bound that the proof shows."""
-    n, outputs, pieces = checker.read_function(function)
-    head = {"format": "cpwl-proof", "version": 1, "kind": "near", "inputs": n, "error_bound": Any}
-    body = {"function": Any, "proof": {str: Any}, "pieces": [Any, len(pieces)]}
-    *_, meant, inner, places = checker.read(proof, head | body, "proof")
-    checker.need(inner.get("kind") != "near", "proof.proof", "it must speak of the function inside")
-    most = checker.check(meant, network, inner)
-    checker.need(not isinstance(most, tuple), "proof.proof", "its bound grows without end")
-    slope = slopes(checker.read_network(network, n, outputs), n)
-    others = checker.read_function(meant)[2]
-    checker.need(all(p.corners is None for p in others), "function", "it must have rows")
+def farthest(checker: Any, law: Any, meant: Any, layers: Any, trees: list[Any]) -> Fraction:
+    """How far the data is from the function inside, as an error of a network that is equal to that."""
+    n, others, slope, worst = law.n, meant.pieces, slopes(layers, law.n), Fraction(0)
+    checker.need(all(p.corners is None for p in [*law.pieces, *others]), "function", "pieces must have rows")
     places_of = [points(checker, [row for row, _ in other.rows.values()], n)[0] for other in others]
-    worst: Fraction = most
-    for j, (piece, tree) in enumerate(zip(pieces, places, strict=True)):
-        checker.need(piece.corners is None, f"piece {j}", "it must have rows")
-        todo = [(tree, [row for row, _ in piece.rows.values()])]  # no recursion, which a deep tree would exhaust
-        for node, rows in todo:
-            ends = corners(checker, rows, n, f"piece {j}")
+    for j, (piece, tree) in enumerate(zip(law.pieces, trees, strict=True)):
+        todo = [(tree, piece)]  # no recursion, which a deep tree would exhaust
+        for node, part in todo:
+            ends = corners(checker, [row for row, _ in part.rows.values()], n, f"piece {j}")
             if not ends:
                 continue
-            if type(node) is dict and "cut" in node:
-                shape = {"cut": [checker.Rational, n + 1], "below": Any, "above": Any}
-                cut, below, above = checker.read(node, shape, f"piece {j}")
-                sides = [(below, cut), (above, [-x for x in cut])]
-                todo += [(side, [*rows, checker.half_space(row)[0]]) for side, row in sides]
+            if (parts := part.cut(node, n, f"piece {j}")) is not None:
+                todo += parts
                 continue
             shape = {"piece": range(len(others)), "point": [checker.Rational, n]}
             i, middle = checker.read(node, shape, f"piece {j}")
+            checker.spend(n * len(ends) * (2 * len(others[i].rows) + len(places_of[i])), f"piece {j}")
             far = max(distance(checker, others[i].rows, x, middle, places_of[i], f"piece {j}") for x in ends)
-            for o in range(outputs):
-                worst = max(worst, most + moved(piece.laws[o], others[i].laws[o], ends, far, slope[o]))
+            for o in range(law.outputs):
+                worst = max(worst, moved(piece.laws[o], others[i].laws[o], ends, far, slope[o]))
     return worst
 
 

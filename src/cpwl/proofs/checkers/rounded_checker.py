@@ -1,5 +1,16 @@
 """Check a proof for rounded weights, kind "rounded": rounded_checker.py law.json net.json law.proof.json
 
+**Theorem.** If
+
+(1) the exact network inside is within E of the function, by a proof of its own, `rounded`
+(2) it has as many neurons in every layer as the network, `rounded`
+(3) every piece lies in the box, if there is one, `checker.rounding`
+(4) the outputs of the two are apart by no more than a (+ b max |x_i| without a box): bounds on the size of exact
+    activations, and on how far the others are off, go from layer to layer, `difference`
+(5) the stated bound is at least E + a (and b), `rounded`
+
+then ``|network - p|`` is at most the stated bound on every piece.
+
 It needs checker.py beside it, which proves the exact network inside and hands proofs of this kind over to here; so
 either of the two may be called, for proofs of every kind. Only the standard library, only integers and fractions. Why
 this is a proof is in docs/proof.md.
@@ -17,21 +28,21 @@ Network = list[list[Form]]
 Bound = Fraction | tuple[Fraction, Fraction]  # a number, or (a, b) for a + b max |x_i|
 
 
-def rounded(checker: Any, function: Any, network: Any, proof: Any) -> Bound:
+def rounded(checker: Any, law: Any, layers: Any, proof: Any) -> Bound:
     """The proven bound: the weights are near those of an exact network that has a proof of its own.
 
     `checker` has the functions of checker.py."""
-    n, outputs, pieces = checker.read_function(function)
-    layers = checker.read_network(network, n, outputs)
+    n, outputs, pieces = law.n, law.outputs, law.pieces
     head = {"format": "cpwl-proof", "version": 1, "kind": "rounded", "inputs": n, "error_bound": Any, "box": Any}
     *_, stated, box, meant, inner = checker.read(proof, head | {"network": Any, "proof": {str: Any}}, "proof")
     known = inner.get("kind") in ("bends", "line", "clamped", "expression", "strip")
     checker.need(known, "proof.proof", "it must show equality, or a bound of its own")
-    short = checker.check(function, meant, inner)
     exact = checker.read_network(meant, n, outputs)
+    short = checker.decide(law, exact, inner)
     checker.need([*map(len, exact)] == [*map(len, layers)], "network", "its layers are not those of the exact one")
     checker.rounding([[{}]], box, n, pieces)  # every piece is in the box
     bounds = checker.read(stated if type(stated) is list else [stated, 0], [checker.Rational, 2], "error_bound")
+    checker.spend(4 * sum(len(form) for layer in (*layers, *exact) for form in layer), "network")
     for k in (0, 1):  # sizes and differences are at most a + b max |x_i|: first all the a, then all the b
         size = [Fraction(k)] * n
         if box is not None:

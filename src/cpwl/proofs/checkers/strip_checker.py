@@ -1,5 +1,19 @@
 """Check a network of strips, kind "strip": strip_checker.py law.json net.json law.proof.json
 
+**Theorem.** Every output is ``g_2 + relu(P) - relu(X)`` with ``P = g_1 - g_2 + X``, or without a switch ``g_1``, with
+systems g_1, g_2 of hinges and gates. If
+
+(1) pieces are bounded with interior, and lie between the first and the last break, `strip_plane_checker.Frame.piece`,
+    `strip`
+(2) neurons that are claimed to be linear read nothing negative, P and X have the signs that choose the system that is
+    said to be right on each interval, or P rises from 0 there, `Bound.holds`, `rises`, `steepness`, `walk_through`
+(3) no knot of the right system bends inside an interval, and gates read hinges only, `walk_through`, `claims`
+(4) inside a strip a system bends inside no piece, and across every edge it jumps as the laws do,
+    `strip_plane_checker.Strip.check`
+(5) on one piece of each connected part of a strip its values are those of the law, `strip_plane_checker.Strip.compare`
+
+then the network is the function on every piece.
+
 It needs checker.py and strip_plane_checker.py beside it; checker.py reads the files and hands proofs of this kind over
 to here, so either of the two may be called, for proofs of every kind. Only the standard library, only integers and
 fractions.
@@ -206,9 +220,11 @@ def walk_through(
     walk = Walk(circuit.knots, rows)
     for i, (begin, end) in enumerate(pairwise(breaks)):
         here = [piece.corners for piece in pieces if piece.begin < end and piece.end > begin]
+        checker.spend(10 * len(here) + len(pieces) // 4, f"interval {i}")
         polygon = plane.hull([x for corners in here for x in plane.between(corners, begin, end)])
         if len(polygon) < 3:
             continue
+        checker.spend(len(circuit.knots) * len(polygon), f"interval {i}")
         on, parts = cells(circuit.knots, polygon)
         checker.need(len(parts) <= CELLS, f"interval {i}", "too many knots bend here")
         changed = {k for k, state in on.items() if walk.set(k, state)}
@@ -226,6 +242,8 @@ def walk_through(
                 rises(walk, n, circuit.falls(rows[n]), steep, bits) for n in rows if n[0] == "P"
             )
             checker.need(rising, f"interval {i}", "the sign of P is not shown: it does not rise")
+            each = sum(2 + len(b.hinges) for b in bounds[right[i]])
+            checker.spend(len(part) * each * (1 + bits // 500) // 2, f"interval {i}")
             for x in part:
                 high: dict[int, int] = {}
                 wrong = next((b for b in bounds[right[i]] if not b.holds(walk, x, high, bits)), None)
@@ -239,11 +257,10 @@ def walk_through(
             system.goes_on = own
 
 
-def strip(checker: Any, function: Any, network: Any, proof: Any) -> Fraction:
+def strip(checker: Any, law: Any, layers: Any, proof: Any) -> Fraction:
     """0, if the proof shows that the network is the function on every piece. `checker` has what checker.py defines."""
     need, read, Rational = checker.need, checker.read, checker.Rational
-    n, outputs, given = checker.read_function(function)
-    layers = checker.read_network(network, n, outputs)
+    n, outputs, given = law.n, law.outputs, law.pieces
     need(n == 2 and len(layers) in (4, 5) and len(layers[-1]) == outputs, "files", "this is no network of strips")
     head = {"format": "cpwl-proof", "version": 1, "kind": "strip", "inputs": 2, "error_bound": 0}
     body = {"frame": [[Rational, 2], 2], "bits": range(10**5), "breaks": [Rational], "right": [range(5)]}
@@ -263,7 +280,7 @@ def strip(checker: Any, function: Any, network: Any, proof: Any) -> Fraction:
     rows, bounds, systems = claims(checker, circuit, linear, chi)
     need(len(systems) > outputs or right == [1] * len(right), "right", "there is no second system")
     walk_through(checker, circuit, bounds, rows, systems, (pieces, breaks, right, bits))
-    edges = plane.find_edges(pieces)
+    edges = plane.find_edges(checker, pieces)
     for i, part in enumerate(part for system in systems for part in system.strips):
         xi, eta = starts[i] if i < len(starts) else (0, 0)
         part.check(checker, pieces, edges, plane.whole([Fraction(xi), Fraction(eta), Fraction(1)])[0])

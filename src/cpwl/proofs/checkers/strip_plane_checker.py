@@ -211,6 +211,7 @@ class Strip(NamedTuple):
             bends.gate(c, parts)
         jumps = bends.jumps()
         here = {j for j, piece in enumerate(pieces) if piece.begin < self.end and piece.end > self.begin}
+        checker.spend(2 * len(jumps) * len(here) + len(edges) // 2, self.where)
         for line, intervals in jumps.items():
             for j in here:
                 if ends := inside(pieces[j], line):
@@ -257,7 +258,7 @@ def inside(piece: Piece, line: Row) -> tuple[Fraction, Fraction] | None:
     return min(found), max(found)
 
 
-def find_edges(pieces: list[Piece]) -> list[Edge]:
+def find_edges(checker: Any, pieces: list[Piece]) -> list[Edge]:
     """Pairs of pieces that have part of an edge in common, on a line that is not vertical."""
     known: dict[Row, tuple[list[Any], list[Any]]] = defaultdict(lambda: ([], []))
     for j, piece in enumerate(pieces):
@@ -265,6 +266,7 @@ def find_edges(pieces: list[Piece]) -> list[Edge]:
             if side[1]:
                 ends = sorted([Fraction(p[0], p[2]), Fraction(q[0], q[2])])
                 known[divided(side, side[1])][side[1] < 0].append((*ends, j))
+    checker.spend(2 * sum(len(above) * len(below) for above, below in known.values()), "edges")
     pairs = [(line, one, two) for line, (above, below) in known.items() for one in above for two in below]
     both = [(line, max(a, c), min(b, d), j, i) for line, (a, b, j), (c, d, i) in pairs]
     return [edge for edge in both if edge[1] < edge[2]]

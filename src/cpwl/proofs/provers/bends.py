@@ -1,4 +1,4 @@
-"""Proofs of kind "bends", for networks of hinges and gates: the hints, and the verdict of the checker on them.
+"""Proofs of kind "bends", for networks of hinges and gates: the hints.
 
 Above the first hidden layer each neuron is a gate, ``relu(Y) = [l > 0] Y`` for a plane `l`, or a carry, ``Y >= 0``.
 Which of them it is, and on which plane, is guessed from values in floats; that it is so, and that the network then has
@@ -8,60 +8,42 @@ the function's bends, is decided by the stand-alone checker, in rationals. See d
 from __future__ import annotations
 
 import math
-import re
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.documents.write import function_document, network_document
 from cpwl.exact.integers import primitive, sign
 from cpwl.function import CPWL
 from cpwl.geometry.corners import corners
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
-from cpwl.proofs.checkers.checker import Refused, check
+from cpwl.proofs.document import proof_head
 from cpwl.proofs.provers.guess import guess_roles, points_in, role_documents
+from cpwl.proofs.question import Proposal, Question
 
-__all__ = ["NotProved", "places_in", "prove_bends"]
+__all__ = ["propose_bends"]
 
 Integers = NDArray[np.object_]
-_FAR = (0, 3, 9, 20, 40, 80)  # powers of ten: an error of 1e-30 in a slope is seen far out
 
 
-class NotProved(Exception):
-    """The checker refuses the proof; `points` are places where network and function may differ."""
-
-    def __init__(self, message: str, points: list[Any]) -> None:
-        super().__init__(message)
-        self.points = points
-
-
-def prove_bends(p: CPWL, network: Network) -> dict[str, Any]:
-    """The proof document that `network` equals `p` on every piece.
-
-    Raises `NotRecognised` for a neuron that looks neither like a gate nor like a carry, and `NotProved` where the
-    checker does not accept what was found.
+def propose_bends(question: Question) -> Iterator[Proposal]:
+    """Planes and roles for hinges and gates; `NotRecognised` for a neuron that looks neither like a gate nor a carry.
 
     >>> network = Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])])
     >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
-    >>> prove_bends(p, network)["planes"]
+    >>> next(propose_bends(Question(p, network))).document["planes"]
     [[1, 0]]
     """
+    p, network = question.p, question.network
     points = points_in(p)
     first = _first_planes(network)
     planes = _distinct(np.concatenate([first, _facets(p)])) if len(network.layers) > 2 else first
     roles, planes = guess_roles(network, planes, points)
     domain = _domain(p, points) if roles else planes[:0]
-    document: dict[str, Any] = {"format": "cpwl-proof", "version": 1, "kind": "bends", "inputs": p.dim}
-    document |= {"planes": planes.tolist(), "limits": domain.tolist(), "roles": [], "error_bound": 0}
-    document["roles"] = role_documents(roles, range(len(domain)))
-    try:
-        check(function_document(p), network_document(network), document)
-    except Refused as reason:
-        raise NotProved(str(reason), places_in(str(reason), points)) from None
-    return document
+    hints = {"planes": planes.tolist(), "limits": domain.tolist(), "roles": role_documents(roles, range(len(domain)))}
+    yield Proposal(Fraction(0), proof_head("bends", p.dim) | hints)
 
 
 def _first_planes(network: Network) -> Integers:
@@ -108,15 +90,3 @@ def _domain(p: CPWL, points: NDArray[np.float64]) -> Integers:
 def _once(p: CPWL) -> Integers:
     rows = list(dict.fromkeys(map(tuple, primitive(p.polyhedra.integer()).tolist())))
     return np.array(rows, dtype=object).reshape(len(rows), p.dim + 1)
-
-
-def places_in(message: str, points: NDArray[np.float64]) -> list[Any]:
-    """The point that the checker names, or points far out in the direction that it names."""
-    found = re.search(r" at (x =|the end of) \[([^]]*)\]", message)
-    if found is None:
-        return []
-    x = [Fraction(v) for v in re.findall(r"-?\d+(?:/\d+)?", found[2])]
-    if found[1] == "x =":
-        return [x]
-    starts = [[Fraction(v) for v in row] for row in points[:: max(1, len(points) // 8)]]
-    return [[a + 10**k * v for a, v in zip(start, x, strict=True)] for k in _FAR for start in starts]

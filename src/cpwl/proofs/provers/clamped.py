@@ -7,35 +7,32 @@ checker. See docs/proof.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from cpwl.documents.write import function_document, network_document
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.rational import text
-from cpwl.function import CPWL
 from cpwl.function.bends.table import Table, table_of
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 from cpwl.proofs.checkers import checker
-from cpwl.proofs.checkers.checker import Refused, check
 from cpwl.proofs.checkers.clamped_checker import Halves, whole
-from cpwl.proofs.provers.bends import NotProved, places_in
-from cpwl.proofs.provers.recover import NotRecognised
+from cpwl.proofs.document import proof_head
+from cpwl.proofs.no_proof import NotRecognised
+from cpwl.proofs.question import Proposal, Question
 
-__all__ = ["prove_clamped"]
+__all__ = ["propose_clamped"]
 
 _CLOSE = 1e-6  # of the size of the terms: values nearer to 0 are looked at exactly
 
 
-def prove_clamped(p: CPWL, network: Network) -> dict[str, Any]:
-    """The proof document that a network of clamped gates equals `p` on every piece.
-
-    Raises `NotRecognised` for other networks, and `NotProved` where the checker does not accept what was found.
-    """
+def propose_clamped(question: Question) -> Iterator[Proposal]:
+    """The bumps of a network of clamped gates; `NotRecognised` for other networks."""
+    p, network = question.p, question.network
     if p.dim != 2 or len(network.layers) < 4:
         raise NotRecognised("clamped gates have two inputs, and three hidden layers or more")
     rows = _rows(network)
@@ -43,24 +40,16 @@ def prove_clamped(p: CPWL, network: Network) -> dict[str, Any]:
         table = table_of(p)
     except (ConstructionError, LimitError) as reason:
         raise NotRecognised(f"there is no table for clamped gates: {reason}") from None
-    corners = _positive_corners(network, table)
+    corners = _positive_corners(question, table)
     bumps = [entry for d, row in rows.items() for entry in _bumps(d, row, corners, table)]
     boundary = table.lines[list(table.boundary)] * np.array(table.inward, dtype=object)[:, None]
     document = {
-        "format": "cpwl-proof",
-        "version": 1,
-        "kind": "clamped",
-        "inputs": 2,
-        "error_bound": 0,
+        **proof_head("clamped", 2),
         "limits": [[-a, -b, c] for a, b, c in boundary.tolist()],
         "points": [[text(Fraction(v, w)) for v in x] for *x, w in table.places.tolist()],
         "bumps": bumps,
     }
-    try:
-        check(function_document(p), network_document(network), document)
-    except Refused as reason:
-        raise NotProved(str(reason), places_in(str(reason), table.points[:0])) from None
-    return document
+    yield Proposal(Fraction(0), document)
 
 
 def _rows(network: Network) -> dict[int, dict[int, int]]:
@@ -78,14 +67,15 @@ def _rows(network: Network) -> dict[int, dict[int, int]]:
     return {i: row for i, row in rows.items() if not (row.keys() <= second and min(row.values(), default=1) > 0)}
 
 
-def _positive_corners(network: Network, table: Table) -> list[frozenset[int]]:
+def _positive_corners(question: Question, table: Table) -> list[frozenset[int]]:
     """For each half the corners of the table at which it is positive: floats first, integers where they cannot tell."""
+    network = question.network
     x = (table.places[:, :2] / table.places[:, 2:]).astype(np.float64).T
     for weight, bias in network.layers[:-3]:
         x = np.maximum(weight @ x + bias[:, None], 0.0)
     weight, bias = network.layers[-3]
     value, size = weight @ x + bias[:, None], abs(weight) @ x + np.abs(bias)[:, None]
-    layers = checker.read_network(network_document(network), 2, network.outputs)
+    layers = checker.read_network(question.network_document, 2, network.outputs)
     halves = Halves(SimpleNamespace(**vars(checker)), whole(layers, 2), 2)
     known: list[dict[Any, int]] = [{} for _ in table.places]
     places = [[int(v) for v in place] for place in table.places.tolist()]

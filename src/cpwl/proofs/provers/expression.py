@@ -3,7 +3,7 @@
 What each neuron reads is written in inputs and atoms, ReLUs of such forms. A maximum is ``u + s(v - u)``: so in the
 form of a value the atom that was made last says which maximum or minimum it is, and of what. Neurons that only carry
 a value past a layer are at least 0 wherever they are looked at. Nothing here is trusted: the stand-alone checker does
-the same with proof, and this file ends by asking it.
+the same with proof.
 """
 
 from __future__ import annotations
@@ -15,20 +15,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import primitive
 from cpwl.exact.rational import text
 from cpwl.function import CPWL
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
-from cpwl.progress import Progress
 from cpwl.proofs.checkers import checker, expression_checker
+from cpwl.proofs.document import proof_head
+from cpwl.proofs.no_proof import NotRecognised
 from cpwl.proofs.provers.maxmin import MaxMinProof, OutputProof, Shortfall
-from cpwl.proofs.provers.recover import NotRecognised
 from cpwl.proofs.provers.restore import restore
-from cpwl.proofs.rounding import Box
+from cpwl.proofs.question import Proposal, Question
 
-__all__ = ["prove_expression", "restored"]
+__all__ = ["propose_expression", "restored"]
 
 Form = dict[int, Fraction | int]
 Table = NDArray[np.object_]
@@ -38,24 +37,22 @@ _ROUNDS = 20  # of reading the network
 _DEEPEST = 64  # cuts that led to one region
 
 
-def prove_expression(
-    p: CPWL, network: Network, tables: list[Table], box: Box | None, progress: Progress | None = None
-) -> tuple[Fraction, dict[str, Any]]:
-    """The bound that is proved, 0 for exact data, and the proof; `NotRecognised` or `Shortfall` if there is none."""
+def propose_expression(question: Question) -> Iterator[Proposal]:
+    """The expression of a network of maxima and minima, and trees that show it to be the function.
+
+    The bound is 0 for exact data. Raises `NotRecognised` for other networks, and `Shortfall`.
+    """
+    p, network, tables, box = question.p, question.network, question.tables, question.box
     number = _numbers(tables)
     ends = None if box is None else list(zip(box.low, box.high, strict=True))
     layers = [_rows(layer) for layer in exact_layers(network)]
     on = _always_on(p, network, bounded=box is not None)
     reader, outputs = _read(layers, number, ends, on, p.dim)
-    whole = MaxMinProof(p, tables, None, progress)
+    whole = MaxMinProof(p, tables, None, question.progress)
     claims = [_Claim(whole, o, tables[o], number, reader.values, outputs[o]) for o in range(p.outputs)]
     below, reach = ([claim.trees(side) for claim in claims] for side in (1, -1))
     document = {
-        "format": "cpwl-proof",
-        "version": 1,
-        "kind": "expression",
-        "inputs": p.dim,
-        "error_bound": text(whole.shortfall),
+        **proof_head("expression", p.dim, whole.shortfall),
         "components": [[text(Fraction(v)) for v in law] for law in number],
         "values": [[kind, u, v] for kind, u, v in reader.values],
         "output": outputs,
@@ -63,13 +60,15 @@ def prove_expression(
         "below": below,
         "reach": reach,
     }
-    return whole.shortfall, document
+    yield Proposal(whole.shortfall, document)
 
 
-def restored(p: CPWL, network: Network, tables: list[Table], box: Box | None) -> Network:
+def restored(question: Question) -> Network:
     """The exact network that a rounded one was made from, as far as can be guessed."""
+    p, network = question.p, question.network
     layers = [_rows(layer) for layer in exact_layers(network)]
-    return restore(layers, _always_on(p, network, bounded=box is not None), list(_numbers(tables)), p.dim)
+    on = _always_on(p, network, bounded=question.box is not None)
+    return restore(layers, on, list(_numbers(question.tables)), p.dim)
 
 
 def _numbers(tables: list[Table]) -> dict[tuple[Any, ...], int]:
@@ -253,7 +252,7 @@ class _Claim(OutputProof):
         for j in range(self.p.num_pieces):
             members = self._settling(side, dict.fromkeys(np.flatnonzero(known[j]).tolist(), 0))
             if members is None:
-                found.append(self._region(j, side, self.whole.rows[j], [], known[j]))
+                found.append(self._region(j, side, self.whole.rows[j], 0, known[j]))
             else:
                 place = f"the expression is not {_word(side)} the function on piece {j}"
                 entries = {m: self._accept(self._entry(j, m, side), place) for m in members}
@@ -283,9 +282,9 @@ class _Claim(OutputProof):
         found = best[self.output]
         return None if found is None else sorted(found[1])
 
-    def _region(self, j: int, side: int, rows: Table, cuts: list[Table], known: NDArray[np.bool_]) -> dict[str, Any]:
+    def _region(self, j: int, side: int, rows: Table, depth: int, known: NDArray[np.bool_]) -> dict[str, Any]:
         """A leaf if members that settle it at a point do so on the whole region; else a cut along one that does not."""
-        if len(cuts) > _DEEPEST:
+        if depth > _DEEPEST:
             raise Shortfall(f"piece {j} needs too many cuts", [])
         inner = self._inner_point(rows)
         price = dict.fromkeys(range(len(self.components)), 0)
@@ -301,18 +300,11 @@ class _Claim(OutputProof):
             self.whole.prover.load(rows)
             entry = self.whole.prover.least(self._difference(j, m, side))
             if not entry.empty and (entry.t is None or -entry.t > 100 * self.slack):
-                return self._cut_region(j, side, rows, cuts, known, m)
+                cut = self._cut(j, m)
+                below, above = (self._region(j, side, part, depth + 1, known) for part in self._sides(rows, cut))
+                return {"cut": [int(v) for v in cut], "below": below, "above": above}
             entries[m] = self._accept(entry, "")
         return self._leaf_of(entries)
-
-    def _cut_region(
-        self, j: int, side: int, rows: Table, cuts: list[Table], known: NDArray[np.bool_], m: int
-    ) -> dict[str, Any]:
-        law = self._difference(j, m, -1)
-        cut = primitive(np.append(-law[:-2], law[-2])[None])[0]  # p_j <= f_m
-        parts = (self._region(j, side, np.concatenate([rows, c[None]]), [*cuts, c], known) for c in (cut, -cut))
-        full = self._lift(cut[:-1])
-        return {"cut": [int(v) for v in full] + [int(cut[-1])], "below": next(parts), "above": next(parts)}
 
 
 def _word(side: int) -> str:

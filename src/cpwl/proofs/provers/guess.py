@@ -17,7 +17,7 @@ from cpwl.function import CPWL
 from cpwl.geometry.corners import corners
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
-from cpwl.proofs.provers.recover import NotRecognised
+from cpwl.proofs.no_proof import NotRecognised
 from cpwl.proofs.provers.zero_plane import exact_law, laws_at
 
 __all__ = ["Role", "guess_roles", "points_in", "role_documents"]

@@ -1,4 +1,4 @@
-"""Proofs of kind "line", for networks that bend in one direction, of any depth; the stand-alone checker decides.
+"""Proofs of kind "line", for networks that bend in one direction, of any depth.
 
 Such a network is affine between places on a line, and the checker walks along it from neuron to neuron. The proof only
 says which direction that is. See docs/proof.md.
@@ -6,21 +6,18 @@ says which direction that is. See docs/proof.md.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.documents.write import function_document, network_document
 from cpwl.exact.integers import primitive
 from cpwl.function import CPWL
-from cpwl.network import Network
-from cpwl.proofs.checkers.checker import Refused, check
-from cpwl.proofs.provers.bends import NotProved
+from cpwl.proofs.document import proof_head
+from cpwl.proofs.question import Proposal, Question
 
-__all__ = ["bend_direction", "prove_line"]
+__all__ = ["bend_direction", "propose_line"]
 
 
 def bend_direction(p: CPWL) -> NDArray[np.object_] | None:
@@ -43,26 +40,16 @@ def bend_direction(p: CPWL) -> NDArray[np.object_] | None:
     return np.asarray(first if first[c] > 0 else -first)
 
 
-def prove_line(p: CPWL, network: Network) -> dict[str, Any]:
-    """The proof document that `network` equals `p` on every piece; `NotProved` where the checker does not accept it.
+def propose_line(question: Question) -> Iterator[Proposal]:
+    """The direction in which the function bends. For one input a walk decides: no other kind will do if this fails.
 
+    >>> from cpwl.network import Network
     >>> network = Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])])
     >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
-    >>> prove_line(p, network)["kind"]
-    'line'
+    >>> next(propose_line(Question(p, network))).document["direction"]
+    [1]
     """
-    direction = bend_direction(p)
-    if direction is None:
-        raise NotProved("the function bends in several directions, or in none", [])
-    document: dict[str, Any] = {"format": "cpwl-proof", "version": 1, "kind": "line", "inputs": p.dim}
-    document |= {"error_bound": 0, "direction": [int(v) for v in direction]}
-    try:
-        check(function_document(p), network_document(network), document)
-    except Refused as reason:
-        raise NotProved(str(reason), _points(str(reason))) from None
-    return document
-
-
-def _points(message: str) -> list[Any]:
-    """The points that the checker names."""
-    return [[Fraction(v)] for v in re.findall(r"at x = \['([^']*)'\]", message)]
+    direction = bend_direction(question.p)
+    if direction is not None:
+        document = proof_head("line", question.p.dim) | {"direction": [int(v) for v in direction]}
+        yield Proposal(Fraction(0), document, settles=question.p.dim == 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -14,21 +15,49 @@ from cpwl.function import CPWL
 from cpwl.function.lineality import divided
 from cpwl.function.order.order import order_components, value_tolerance
 from cpwl.progress import Progress
-from cpwl.proofs.entries import Entry, Prover
-from cpwl.proofs.provers.recover import Wiring
+from cpwl.proofs.document import proof_head
+from cpwl.proofs.entries import Entry, Prover, counted_rows
+from cpwl.proofs.no_proof import NoProof
+from cpwl.proofs.provers.recover import Wiring, recover
+from cpwl.proofs.question import Proposal, Question
+from cpwl.proofs.rounding import added, deviation
 
-__all__ = ["MaxMinProof", "OutputProof", "Shortfall"]
+__all__ = ["MaxMinProof", "OutputProof", "Shortfall", "propose_max_min"]
 
 Integers = NDArray[np.object_]
 _DEEPEST = 64  # cuts that led to one region
 
 
-class Shortfall(Exception):
-    """The rows do not make the function; `points` are places where that may be seen."""
+class Shortfall(NoProof):
+    """The rows do not make the function: no proof of another kind will do."""
 
     def __init__(self, message: str, points: list[Any]) -> None:
-        super().__init__(message)
-        self.points = points
+        super().__init__(message, points, settles=True)
+
+
+def propose_max_min(question: Question) -> Iterator[Proposal]:
+    """The wiring of a max of mins, and entries for its rows; weights may be rounded, data noisy.
+
+    Raises `NotRecognised` for other networks, and `Shortfall` where the rows do not make the function.
+    """
+    p, tables, box = question.p, question.tables, question.box
+    wiring = recover(question.network, tables)
+    proof = MaxMinProof(p, tables, wiring, question.progress)
+    outputs = [proof.output(j) for j in range(p.outputs)]
+    bound = added(proof.shortfall, deviation(question.network, tables, wiring, box))
+    groups = [
+        [{"max" if len(g.references) == 2 else "carry": list(g.references), "neurons": list(g.neurons)} for g in layer]
+        for layer in wiring.layers
+    ]
+    document = {
+        **proof_head("max-min", p.dim, bound),
+        "components": [[text(v) for v in row] for table in tables for row in table],
+        "outputs": outputs,
+        "wiring": groups,
+        "output": list(wiring.output),
+        "box": box.document() if box is not None and bound != 0 else None,
+    }
+    yield Proposal(bound, document, wiring=wiring)
 
 
 class MaxMinProof:
@@ -43,9 +72,10 @@ class MaxMinProof:
         self.shortfall = Fraction(0)
         self.start = np.cumsum([0] + [len(table) for table in tables])
         self.prover = Prover()
-        rows = self.p.polyhedra.integer()
-        start = self.p.polyhedra.start
-        self.rows = [rows[start[j] : start[j + 1]] for j in range(self.p.num_pieces)]
+        self.full = p
+        # Rows keep the scale that they have on all coordinates, which is that of the checker.
+        self.columns = np.append(self.small.coordinates, p.dim)
+        self.rows = [rows[:, self.columns] for rows in counted_rows(p)]
         self.own_rows = None if self.p.mesh is None else p.dim + 1
 
     def output(self, o: int) -> dict[str, Any]:
@@ -74,6 +104,7 @@ class OutputProof:
         self.order = order_components(self.p, o)
         self.components = self.p.components(o).integer()[:, 0]
         self.own = self.p.laws.integer()[:, o]
+        self.full = whole.full.components(o).integer()[:, 0], whole.full.laws.integer()[:, o]
         self.slack = value_tolerance(self.p)
         self.members = np.zeros((len(rows), len(self.components)), dtype=bool)
         for i, row in enumerate(rows):
@@ -85,9 +116,17 @@ class OutputProof:
 
     def _difference(self, j: int, m: int, side: int) -> Integers:
         """``side (p_j - f_m)`` as integers ``(g, o, d)``."""
-        f, g = self.own[j], self.components[m]
-        top = side * (f[:-1] * g[-1] - g[:-1] * f[-1])
-        return np.append(top, f[-1] * g[-1])
+        return _less(self.own[j], self.components[m], side)
+
+    def _cut(self, j: int, m: int) -> Integers:
+        """``p_j <= f_m`` as a row on all coordinates, without a common divisor, as the checker scales it."""
+        components, own = self.full
+        law = _less(own[j], components[m], -1)
+        return np.asarray(primitive(np.append(-law[:-2], law[-2])[None])[0])
+
+    def _sides(self, rows: Integers, cut: Integers) -> list[Integers]:
+        """A region with the cut, and with its opposite."""
+        return [np.concatenate([rows, c[None, self.whole.columns]]) for c in (cut, -cut)]
 
     def _entry(self, j: int, m: int, side: int) -> Entry:
         """``side (p_j - f_m)`` from below on the whole piece `j`."""
@@ -173,11 +212,11 @@ class OutputProof:
                 message = f"row {i} does not reach the function on piece {j}"
                 entries = [self._accept(self._entry(j, int(m), -1), message) for m in row]
                 return {"row": i, "members": [e.document(self.whole.own_rows) for e in entries]}
-        return self._reach_region(j, self.whole.rows[j], [])
+        return self._reach_region(j, self.whole.rows[j], 0)
 
-    def _reach_region(self, j: int, rows: Integers, cuts: list[Integers]) -> dict[str, Any]:
+    def _reach_region(self, j: int, rows: Integers, depth: int) -> dict[str, Any]:
         """A leaf if one row reaches the whole region; else a cut along ``f_m = p_j`` for a member that falls short."""
-        if len(cuts) > _DEEPEST:
+        if depth > _DEEPEST:
             raise Shortfall(f"piece {j} needs too many cuts", [])
         inner = self._inner_point(rows)
         best = 0
@@ -190,12 +229,9 @@ class OutputProof:
         if leaf is not None:
             return leaf
         assert short is not None
-        law = self._difference(j, short, -1)
-        cut = primitive(np.append(-law[:-2], law[-2])[None])[0]  # p_j <= f_m
-        lower = self._reach_region(j, np.concatenate([rows, cut[None]]), [*cuts, cut])
-        upper = self._reach_region(j, np.concatenate([rows, -cut[None]]), [*cuts, -cut])
-        full = self._lift(cut[:-1])
-        return {"cut": [int(v) for v in full] + [int(cut[-1])], "below": lower, "above": upper}
+        cut = self._cut(j, short)
+        lower, upper = (self._reach_region(j, side, depth + 1) for side in self._sides(rows, cut))
+        return {"cut": [int(v) for v in cut], "below": lower, "above": upper}
 
     def _leaf(self, j: int, i: int, rows: Integers) -> tuple[dict[str, Any] | None, int | None]:
         """Row `i` on a region: its leaf, or else a member that falls below the function there."""
@@ -223,3 +259,9 @@ class OutputProof:
 
     def _lift(self, x: Integers) -> Integers:
         return self.whole.small.lift(x)
+
+
+def _less(f: Integers, g: Integers, side: int) -> Integers:
+    """``side (f - g)`` for laws as integers ``(gradient, offset, denominator)``."""
+    top = side * (f[:-1] * g[-1] - g[:-1] * f[-1])
+    return np.append(top, f[-1] * g[-1])

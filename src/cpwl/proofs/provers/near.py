@@ -7,7 +7,7 @@ costs. See docs/proof.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -16,39 +16,53 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array, text
 from cpwl.function import CPWL
 from cpwl.function.evaluate import find_pieces
 from cpwl.geometry.probe import Probe
-from cpwl.network import Network
 from cpwl.proofs.checkers import checker
-from cpwl.proofs.checkers.near_checker import largest
+from cpwl.proofs.checkers.near_checker import farthest
+from cpwl.proofs.document import proof_head
+from cpwl.proofs.no_proof import NoProof
+from cpwl.proofs.question import Proposal, Question
 
-__all__ = ["NotNear", "prove_near"]
+__all__ = ["NotNear", "propose_near"]
 
 _LITTLE = 0.01  # of the tolerance: what sticks out of a piece is measured, not cut off
 _DEEP = 12  # cuts of one piece
 
 
-class NotNear(Exception):
+class NotNear(NoProof):
     """There is no consistent function near the data, or it is not near enough to prove anything."""
 
 
-def prove_near(p: CPWL, network: Network, prove: Callable[[CPWL], dict[str, Any]]) -> tuple[Fraction, dict[str, Any]]:
-    """The bound of ``|network - p|`` and the proof document; `prove` proves the network for the function near `p`."""
+def propose_near(question: Question, propose: Callable[[Question], Iterator[Proposal]]) -> Iterator[Proposal]:
+    """Proofs that `propose` has for the function near the data, with what the distance of the two costs."""
+    p = question.p
     snapped = p.snap(p.tol)
     if snapped.function is None:
         raise NotNear(f"there is no exact function near this data: {snapped.reason}")
-    meant = replace(snapped.function, mesh=None)
-    document: dict[str, Any] = {"format": "cpwl-proof", "version": 1, "kind": "near", "inputs": p.dim}
-    document |= {"error_bound": 0, "function": function_document(meant), "proof": prove(meant)}
-    document["pieces"] = _places(p, meant)
+    inner = replace(question, p=replace(snapped.function, mesh=None))
+    cost: Fraction | None = None
+    for proof in propose(inner):
+        if isinstance(proof.bound, tuple):
+            continue  # it grows without end
+        if cost is None:
+            trees = _places(p, inner.p)
+            cost = _cost(question, inner, trees)
+        bound = proof.bound + cost
+        fields = {"function": inner.function_document, "proof": proof.document, "pieces": trees}
+        yield Proposal(bound, proof_head("near", p.dim, bound) | fields)
+
+
+def _cost(question: Question, inner: Question, trees: list[Any]) -> Fraction:
+    """What the checker will find that the distance costs."""
+    law, meant = (checker.read_function(q.function_document) for q in (question, inner))
+    layers = checker.read_network(question.network_document, law.n, law.outputs)
     try:
-        bound = largest(checker, function_document(p), network_document(network), document)
+        return farthest(checker, law, meant, layers, trees)
     except checker.Refused as reason:
         raise NotNear(str(reason)) from None
-    return bound, {**document, "error_bound": text(bound)}
 
 
 class _Cover:

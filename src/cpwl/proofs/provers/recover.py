@@ -17,15 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.network.network import ExactLayer, Network, exact_layers
+from cpwl.proofs.no_proof import NotRecognised
 
-__all__ = ["Group", "NotRecognised", "Wiring", "recover"]
+__all__ = ["Group", "Wiring", "recover"]
 
 Vector = dict[int, Fraction]
 Rows = frozenset[frozenset[int]]
-
-
-class NotRecognised(Exception):
-    """The network is not built as a max of mins; the text says where."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from cpwl.exact.span import Span
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network import Network
 from cpwl.proofs.checkers.expression_checker import plus, total
-from cpwl.proofs.provers.recover import NotRecognised
+from cpwl.proofs.no_proof import NotRecognised
 
 __all__ = ["restore"]
 

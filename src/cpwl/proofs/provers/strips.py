@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -16,41 +17,33 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
-from cpwl.documents.write import function_document, network_document
 from cpwl.exact.integers import primitive, ratio_view
 from cpwl.exact.rational import text
 from cpwl.function import CPWL
 from cpwl.geometry.corners import corners
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
-from cpwl.proofs.checkers import checker, strip_checker
-from cpwl.proofs.provers.bends import NotProved
-from cpwl.proofs.provers.recover import NotRecognised
+from cpwl.proofs.document import proof_head
+from cpwl.proofs.no_proof import NotRecognised
+from cpwl.proofs.question import Proposal, Question
 
-__all__ = ["prove_strips"]
+__all__ = ["propose_strips"]
 
 Floats = NDArray[np.float64]
 _LEVELS = 24  # heights at which values are looked at
 _BITS = 64  # of the bounds, relative to the values of the function
 
 
-def prove_strips(p: CPWL, network: Network) -> dict[str, Any]:
-    """The proof document that a network of strips equals `p` on every piece.
-
-    Raises `NotRecognised` for other networks, and `NotProved` where the checker does not accept what was found.
+def propose_strips(question: Question) -> Iterator[Proposal]:
+    """The parts of a network of strips; `NotRecognised` for other networks.
 
     >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [0, 1, 0], [0, 0, 0]])
-    >>> prove_strips(p, Network([([[1, 0]], [0]), ([[1]], [0])]))
+    >>> next(propose_strips(Question(p, Network([([[1, 0]], [0]), ([[1]], [0])]))))
     Traceback (most recent call last):
         ...
-    cpwl.proofs.provers.recover.NotRecognised: a network of strips has three or four hidden layers, and this one has 1
+    cpwl.proofs.no_proof.NotRecognised: a network of strips has three or four hidden layers, and this one has 1
     """
-    document = _Recovered(p, network).document()
-    try:
-        strip_checker.strip(checker, function_document(p), network_document(network), document)
-    except checker.Refused as reason:
-        raise NotProved(str(reason), []) from None
-    return document
+    yield Proposal(Fraction(0), _Recovered(question.p, question.network).document())
 
 
 class _Recovered:
@@ -205,11 +198,7 @@ class _Recovered:
             for system, hinges in enumerate(self._systems(o), 1):
                 starts += self._starts(right, system, hinges) if self.chi[0] is not None or system == 1 else []
         return {
-            "format": "cpwl-proof",
-            "version": 1,
-            "kind": "strip",
-            "inputs": 2,
-            "error_bound": 0,
+            **proof_head("strip", 2),
             "frame": [self.t, self.u],
             "bits": self._bits(),
             "breaks": [text(x) for x in self.breaks],

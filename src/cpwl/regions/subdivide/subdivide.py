@@ -46,6 +46,14 @@ class Subdivision:
     def cells(self) -> int:
         return len(self.signs)
 
+    @property
+    def complete(self) -> bool:
+        """No cell was left out, facets of one cell are in the boundary of the domain, and faces add up as in a ball."""
+        if not self.whole or self.lattice.dim == 0:
+            return self.whole
+        alone = self.lattice.forms[-2][self.lattice.cells_of_facets() == 1, 0]
+        return bool((self.forms.decode(alone)[0] == 0).all()) and self.lattice.euler() == 1
+
 
 def essential_rows(rows: NDArray[np.float64], exact: Callable[[], NDArray[np.object_]]) -> tuple[list[int], list[int]]:
     """Rows that are independent and as many as there can be, early ones first, and coordinates on which they stay so.
@@ -77,13 +85,20 @@ def _pivots(matrix: fmpz_mat) -> list[int]:
 
 
 def subdivide(
-    network: Network, domain: Polyhedron | None, *, most: int | None = None, progress: Progress | None = None
+    network: Network,
+    domain: Polyhedron | None,
+    *,
+    most: int | None = None,
+    strict: bool = False,
+    progress: Progress | None = None,
 ) -> Subdivision:
     """The complex of all cells of the network on the domain, or of `most` of them; `TooMany` for too many faces.
 
+    With `strict` more than `most` cells are too many, too: as soon as there are, nothing is worked out any more.
+
     Every sign is decided, in integers where error bounds on floats cannot tell, so the complex is proved.
     """
-    return _Subdivider(network, domain, most, progress).run()
+    return _Subdivider(network, domain, most, strict, progress).run()
 
 
 def first_rows(network: Network, forms: Forms) -> tuple[list[int], list[int]]:
@@ -105,9 +120,14 @@ def essential_dimension(network: Network, domain: Polyhedron | None) -> int:
 
 class _Subdivider:
     def __init__(
-        self, network: Network, domain: Polyhedron | None, most: int | None, progress: Progress | None
+        self,
+        network: Network,
+        domain: Polyhedron | None,
+        most: int | None,
+        strict: bool,
+        progress: Progress | None,
     ) -> None:
-        self.network, self.most, self.progress = network, most, progress
+        self.network, self.most, self.strict, self.progress = network, most, strict, progress
         self.forms = Forms(network, domain)
         self.whole = True
         self.done, self.total = 0, sum(weight.shape[0] for weight, _ in network.layers[:-1])
@@ -168,6 +188,8 @@ class _Subdivider:
                 flag = self._cut(signs, self.forms.reference(level, j, cells))
                 self.signs[:, self.done + j] = _as_signs(flag)
             if self.most is not None and len(self.signs) > self.most:
+                if self.strict:
+                    raise TooMany(f"there are more than {self.most} cells")
                 self._truncate(self.most)
             if sum(map(len, self.lattice.sub)) > _MOST_BOUNDS:
                 raise TooMany(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
-from concurrent.futures import Executor
+from concurrent.futures import BrokenExecutor, Executor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.errors import InputError, InternalError
+from cpwl.errors import CpwlWarning, InputError, InternalError
 from cpwl.exact.integers import sign
 from cpwl.exact.rational import fraction_array
 from cpwl.geometry.polyhedra import Polyhedron
@@ -96,6 +97,10 @@ class _Walker:
                     waiting, looked = self._look_again(), True
         except KeyboardInterrupt:
             pass
+        except BrokenExecutor:
+            # What killed a worker, too little memory say, might kill this process: better to keep what there is.
+            message = f"a worker process died; {self.count:,} regions were found until then"
+            warnings.warn(message, CpwlWarning, stacklevel=2)
         return self._result(self.count == len(self.number))
 
     def _visit(self, seeds: Seeds) -> Seeds:

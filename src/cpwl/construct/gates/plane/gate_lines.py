@@ -14,12 +14,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.construct.gates.plane.cover import cover
-from cpwl.construct.gates.plane.multiplier import crossings, keeps_sign, star_ranges
+from cpwl.construct.blocks.crossings import crossings
+from cpwl.construct.gates.plane.multiplier import keeps_sign, star_ranges
 from cpwl.exact.integers import primitive, ratio_view, sign
 from cpwl.exact.rational import to_float
 from cpwl.function.bends.edges import cross
 from cpwl.function.bends.planar import PlanarBends, away_from, power_of_two, signed
+from cpwl.search.cover import cover
 
 __all__ = ["GateLines", "Stars", "choose_gate_lines", "find_stars", "with_more_lines"]
 

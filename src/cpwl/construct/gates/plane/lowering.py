@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import fmpq_mat
 from numpy.typing import NDArray
 
-from cpwl.construct.gates.plane.multiplier import crossings, rounded_up
-from cpwl.exact.flint import from_flint, to_flint
+from cpwl.construct.blocks.crossings import crossings
+from cpwl.construct.blocks.outwards import rounded_up
+from cpwl.construct.blocks.shared_columns import shared_columns
 from cpwl.exact.integers import ratio_view
 from cpwl.exact.rational import to_float
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.function.bends.planar import PlanarBends
 from cpwl.network import Network
 
-__all__ = ["Gate", "lower", "shared_columns"]
+__all__ = ["Gate", "lower"]
 
 _ULP = float(np.finfo(np.float64).eps)
 _NEAR = 64  # lines near the middle among which the two carriers are chosen
@@ -82,23 +82,6 @@ def lower(bends: PlanarBends, alpha: NDArray[np.object_], gates: list[Gate], *, 
         (RationalMatrix.from_dense(last), bias),
     ]
     return Network(layers), hinges
-
-
-def shared_columns(columns: NDArray[np.object_]) -> tuple[list[int], NDArray[np.object_]]:
-    """Columns that are independent, and all of them in terms of these: what is proportional is made only once.
-
-    >>> basis, share = shared_columns(np.array([[1, 2], [3, 6]], dtype=object))
-    >>> basis, share.tolist()
-    ([0], [[Fraction(1, 1)], [Fraction(2, 1)]])
-    """
-    count, m = columns.shape
-    if m == 1:
-        return [0], np.array([[Fraction(1)]], dtype=object)
-    entries = [to_flint(v) for v in columns.ravel()]
-    reduced, rank = fmpq_mat(count, m, entries).rref()
-    basis = [next(j for j in range(m) if reduced[i, j] != 0) for i in range(rank)]
-    share = [[from_flint(reduced[i, j]) for i in range(rank)] for j in range(m)]
-    return basis, np.array(share, dtype=object).reshape(m, rank)
 
 
 _Row = dict[int, Fraction]

@@ -16,42 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.integers import ratio_view, sign
-from cpwl.function.bends.edges import cross
 
-__all__ = ["common_integers", "crossings", "keeps_sign", "rounded_up", "sharp_range", "star_ranges"]
+__all__ = ["common_integers", "keeps_sign", "sharp_range", "star_ranges"]
 
-_BITS = 8
 _ULP = float(np.finfo(np.float64).eps)
 _BLOCK = 2**21  # numbers in one temporary array
-
-
-def rounded_up(x: float) -> Fraction:
-    """A number of 8 bits that is larger than `x`; 0 if `x` is not positive.
-
-    >>> rounded_up(0.3), rounded_up(-2.0)
-    (Fraction(77, 256), Fraction(0, 1))
-    """
-    if not x > 0:
-        return Fraction(0)
-    mantissa, exponent = math.frexp(x)
-    top = math.floor(mantissa * 2**_BITS) + 1
-    return Fraction(top) * Fraction(2) ** (exponent - _BITS)
-
-
-def crossings(forms: NDArray[np.object_], boundary: NDArray[np.object_], *, bounded: bool) -> NDArray[np.object_]:
-    """All points ``(X, Y, W)`` of the domain on two of the forms or edges; ``W = 0`` for directions of the domain.
-
-    The domain is where all `boundary` forms are at least 0.
-    """
-    infinity = np.array([[0, 0, 1]], dtype=object)
-    every = np.concatenate([forms, boundary] if bounded else [forms, boundary, infinity])
-    one, two = np.triu_indices(len(every), 1)
-    points = cross(every[one], every[two])
-    points = points[(points != 0).any(axis=1)]
-    points = points * np.where(sign(points[:, 2]) < 0, -1, 1).astype(object)[:, None]
-    far = points[:, 2] == 0
-    points = points[~far] if bounded else np.concatenate([points, -points[far]])
-    return points[((points @ boundary.T) >= 0).all(axis=1)] if len(boundary) else points
 
 
 def sharp_range(

@@ -15,8 +15,9 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from cpwl.construct.gates.space.order import Circuit
-from cpwl.construct.gates.space.terms import ZERO, Gate, Plane, Rational, Terms
+from cpwl.construct.blocks.rational import Rational
+from cpwl.construct.gates.space.gate_sum import GateSum
+from cpwl.construct.gates.space.terms import ZERO, Gate, Plane, Terms
 from cpwl.exact.rounding import outwards
 
 __all__ = ["Domain", "Slopes", "multiplier"]
@@ -34,13 +35,13 @@ def multiplier(low: Rational, high: Rational) -> tuple[int, Rational]:
 
 
 class Slopes:
-    """Ranges of ``d / l`` for the gates of a circuit."""
+    """Ranges of ``d / l`` for the gates of a gate_sum."""
 
-    def __init__(self, circuit: Circuit) -> None:
-        self.circuit = circuit
-        self._scale = [max(abs(v) for v in row[:-1]) for row in circuit.planes]
+    def __init__(self, gate_sum: GateSum) -> None:
+        self.gate_sum = gate_sum
+        self._scale = [max(abs(v) for v in row[:-1]) for row in gate_sum.planes]
         self._normal = np.array(
-            [[v / s for v in row[:-1]] for row, s in zip(circuit.planes, self._scale, strict=True)], dtype=np.float64
+            [[v / s for v in row[:-1]] for row, s in zip(gate_sum.planes, self._scale, strict=True)], dtype=np.float64
         )
         self._content: dict[int, tuple[NDArray[np.float64], NDArray[np.float64], list[tuple[int, float]]]] = {}
 
@@ -50,9 +51,9 @@ class Slopes:
         `d` is 0 where `l` is, so ``d / l`` is between the least and the greatest slope along any `u`, divided by the
         slope of `l`. The normal of `l` will do; better is a `u` along which the hinges of `d` are flat.
         """
-        gate = self.circuit.gates[number]
+        gate = self.gate_sum.gates[number]
         if not gate.content.gates:
-            exact = fan_range(gate, self.circuit.planes)
+            exact = fan_range(gate, self.gate_sum.planes)
             if exact is not None:
                 return exact
         row = self._normal[gate.plane]
@@ -62,7 +63,7 @@ class Slopes:
     def _along(self, number: int, u: NDArray[np.float64]) -> tuple[Rational, Rational]:
         """Bounds of ``d / l`` by slopes along a vector."""
         low, high, size = self._slopes(number, u)
-        plane = self.circuit.planes[self.circuit.gates[number].plane]
+        plane = self.gate_sum.planes[self.gate_sum.gates[number].plane]
         slope = sum((v * _exactly(w) for v, w in zip(plane[:-1], u.tolist(), strict=True)), ZERO)
         return _exactly(low - _MARGIN * size) / slope, _exactly(high + _MARGIN * size) / slope
 
@@ -86,7 +87,7 @@ class Slopes:
 
     def _floats(self, number: int) -> tuple[NDArray[np.float64], NDArray[np.float64], list[tuple[int, float]]]:
         if number not in self._content:
-            content = self.circuit.gates[number].content
+            content = self.gate_sum.gates[number].content
             affine = np.array([_float(v) for v in content.affine[:-1]])
             weight = np.array([_float(w * self._scale[p]) for p, w in content.hinges.items()])
             hinges = self._normal[list(content.hinges)] * weight[:, None] if len(weight) else np.zeros((0, len(affine)))
@@ -197,10 +198,10 @@ def _trace(h: Plane, l: Plane, pivot: int) -> Plane:
 class Domain:
     """Values over the convex hull of some points, given as homogeneous integers."""
 
-    def __init__(self, circuit: Circuit, vertices: Sequence[Sequence[int]]) -> None:
-        self.circuit = circuit
+    def __init__(self, gate_sum: GateSum, vertices: Sequence[Sequence[int]]) -> None:
+        self.gate_sum = gate_sum
         self._points = np.array([[v / row[-1] for v in row] for row in vertices], dtype=np.float64)
-        self._tops = self._highest(circuit.planes)
+        self._tops = self._highest(gate_sum.planes)
         self._ranges: dict[int, tuple[Rational, Rational]] = {}
 
     def _highest(self, planes: Sequence[Plane]) -> list[Rational]:
@@ -231,7 +232,7 @@ class Domain:
             low, high = (low + value, high) if value < 0 else (low, high + value)
         for gate, weight in terms.gates.items():
             if gate not in self._ranges:
-                a, b = self.range(self.circuit.gates[gate].content)
+                a, b = self.range(self.gate_sum.gates[gate].content)
                 self._ranges[gate] = (min(a, ZERO), max(b, ZERO))
             ends = [outwards(weight * v, _FINE) for v in self._ranges[gate]]
             low, high = low + min(ends), high + max(ends)

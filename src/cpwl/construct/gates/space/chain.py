@@ -10,8 +10,8 @@ from flint import fmpq
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from cpwl.construct.blocks.rational import Rational
 from cpwl.construct.gates.space.first_layer import Row
-from cpwl.construct.gates.space.terms import Rational
 from cpwl.exact.flint import from_flint
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network import Network, Sizes

@@ -9,7 +9,8 @@ import numpy as np
 from flint import fmpq, fmpq_mat, fmpz_mat
 from numpy.typing import NDArray
 
-from cpwl.construct.gates.space.terms import ZERO, Rational
+from cpwl.construct.blocks.rational import Rational
+from cpwl.construct.gates.space.terms import ZERO
 from cpwl.errors import ConstructionError
 from cpwl.function import CPWL
 from cpwl.function.parts import Mesh

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from flint import fmpq, fmpq_mat, fmpz_mat
 
+from cpwl.construct.blocks.rational import Rational
 from cpwl.construct.gates.space.bounds import Domain
-from cpwl.construct.gates.space.order import Circuit
-from cpwl.construct.gates.space.terms import Rational, Terms
+from cpwl.construct.gates.space.gate_sum import GateSum
+from cpwl.construct.gates.space.terms import Terms
 from cpwl.exact.rounding import outwards
 
 __all__ = ["Row", "bounded_first_layer", "unbounded_first_layer"]
@@ -23,13 +24,13 @@ class Row:
     bias: Rational
 
 
-def bounded_first_layer(circuit: Circuit, needs: Sequence[Terms], domain: Domain) -> tuple[list[Row], list[Row]]:
+def bounded_first_layer(gate_sum: GateSum, needs: Sequence[Terms], domain: Domain) -> tuple[list[Row], list[Row]]:
     """Hinges and carriers ``s(a.x - min a.x)``, and the rows of the next layer.
 
     The carriers are the coordinates, or as many directions as the affine parts span if that is fewer.
     """
     size = len(needs[0].affine) - 1
-    planes, column = _hinges(circuit, needs)
+    planes, column = _hinges(gate_sum, needs)
     directions = _basis([terms.affine[:-1] for terms in needs])
     if len(directions) == size:
         directions = [[fmpq(int(i == j)) for j in range(size)] for i in range(size)]
@@ -49,26 +50,26 @@ def bounded_first_layer(circuit: Circuit, needs: Sequence[Terms], domain: Domain
 
 
 def unbounded_first_layer(
-    circuit: Circuit, needs: Sequence[Terms], shifts: Sequence[int], carried: Sequence[Terms]
+    gate_sum: GateSum, needs: Sequence[Terms], shifts: Sequence[int], carried: Sequence[Terms]
 ) -> tuple[list[Row], list[Row]]:
     """Hinges and pairs ``s(h), s(-h)`` for affine functions and for `Q`, and the rows of the next layer.
 
     With `Q` there are as many independent pairs as inputs, hinges where possible; without, only those needed.
     """
     size = len(needs[0].affine) - 1
-    planes, column = _hinges(circuit, needs)
-    pairs = _independent([circuit.planes[p] for p in column], size)
+    planes, column = _hinges(gate_sum, needs)
+    pairs = _independent([gate_sum.planes[p] for p in column], size)
     gradients = _basis([terms.affine[:-1] for terms in needs])
     if not carried and 2 * len(gradients) <= size:
         pairs = [_integer([*g, fmpq(0)]) for g in gradients]
     solve = _Coordinates([pair[:-1] for pair in pairs])
-    place: dict[tuple[int, ...], int] = {circuit.planes[p]: j for p, j in column.items()}
+    place: dict[tuple[int, ...], int] = {gate_sum.planes[p]: j for p, j in column.items()}
     for pair in [*pairs, *(tuple(-v for v in pair) for pair in pairs)]:
         if pair not in place:
             place[pair] = len(planes)
             planes.append(_plane_row(pair))
     minus = [place[tuple(-v for v in pair)] for pair in pairs]
-    majorant = _Majorant(circuit, pairs, solve).of(carried)
+    majorant = _Majorant(gate_sum, pairs, solve).of(carried)
     rows = []
     for terms, shift in zip(needs, shifts, strict=True):
         weights = {column[p]: w for p, w in terms.hinges.items()}
@@ -84,8 +85,8 @@ def unbounded_first_layer(
 class _Majorant:
     """Numbers with ``|R| <= K_0 + sum K_i |h_i|`` for independent `h_i`."""
 
-    def __init__(self, circuit: Circuit, pairs: Sequence[tuple[int, ...]], solve: _Coordinates) -> None:
-        self.circuit, self.pairs, self.solve = circuit, pairs, solve
+    def __init__(self, gate_sum: GateSum, pairs: Sequence[tuple[int, ...]], solve: _Coordinates) -> None:
+        self.gate_sum, self.pairs, self.solve = gate_sum, pairs, solve
         self._planes: dict[int, list[Rational]] = {}
         self._gates: dict[int, list[Rational]] = {}
 
@@ -106,11 +107,11 @@ class _Majorant:
         total = self._affine(terms.affine)
         for plane, weight in terms.hinges.items():
             if plane not in self._planes:
-                self._planes[plane] = self._affine([fmpq(v) for v in self.circuit.planes[plane]])
+                self._planes[plane] = self._affine([fmpq(v) for v in self.gate_sum.planes[plane]])
             total = [t + abs(weight) * v for t, v in zip(total, self._planes[plane], strict=True)]
         for gate, weight in terms.gates.items():
             if gate not in self._gates:
-                self._gates[gate] = self._terms(self.circuit.gates[gate].content)
+                self._gates[gate] = self._terms(self.gate_sum.gates[gate].content)
             total = [t + abs(weight) * v for t, v in zip(total, self._gates[gate], strict=True)]
         return total
 
@@ -131,9 +132,9 @@ class _Coordinates:
         return [product[i, 0] for i in range(self.count)]
 
 
-def _hinges(circuit: Circuit, needs: Sequence[Terms]) -> tuple[list[Row], dict[int, int]]:
+def _hinges(gate_sum: GateSum, needs: Sequence[Terms]) -> tuple[list[Row], dict[int, int]]:
     used = sorted({p for terms in needs for p in terms.hinges})
-    return [_plane_row(circuit.planes[p]) for p in used], {p: j for j, p in enumerate(used)}
+    return [_plane_row(gate_sum.planes[p]) for p in used], {p: j for j, p in enumerate(used)}
 
 
 def _plane_row(plane: Sequence[int]) -> Row:

@@ -13,7 +13,8 @@ import numpy as np
 from flint import fmpq, fmpq_mat, fmpz_mat
 from numpy.typing import NDArray
 
-from cpwl.construct.gates.space.terms import Plane, Planes, Rational, dot
+from cpwl.construct.blocks.rational import Rational
+from cpwl.construct.gates.space.terms import Plane, Planes, dot
 from cpwl.errors import ConstructionError
 from cpwl.geometry.complex import Complex, Flat
 

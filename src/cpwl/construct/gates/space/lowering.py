@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 
 from flint import fmpq
 
+from cpwl.construct.blocks.rational import Rational
 from cpwl.construct.gates.space import bounds as gate_bounds
 from cpwl.construct.gates.space.bounds import Domain, Slopes
 from cpwl.construct.gates.space.chain import Chain
 from cpwl.construct.gates.space.first_layer import Row, bounded_first_layer, unbounded_first_layer
-from cpwl.construct.gates.space.order import Circuit
+from cpwl.construct.gates.space.gate_sum import GateSum
 from cpwl.construct.gates.space.rank import independent, vector
-from cpwl.construct.gates.space.terms import ZERO, Rational, Terms
+from cpwl.construct.gates.space.terms import ZERO, Terms
 from cpwl.exact.rounding import outwards
 
 __all__ = ["lower"]
@@ -53,32 +54,32 @@ class _Level:
     rows: list[_Reader] = field(default_factory=list)
 
 
-def lower(circuit: Circuit, vertices: Sequence[Sequence[int]] | None) -> tuple[Chain, int]:
+def lower(gate_sum: GateSum, vertices: Sequence[Sequence[int]] | None) -> tuple[Chain, int]:
     """The layers of a network for all outputs, and how many planes have a hinge.
 
     `vertices` span the domain, None if it is unbounded.
     """
-    builder = _Builder(circuit, vertices)
-    needs = [_Need(terms) for terms in circuit.outputs]
+    builder = _Builder(gate_sum, vertices)
+    needs = [_Need(terms) for terms in gate_sum.outputs]
     levels = []
-    for k in range(circuit.depth, 1, -1):
+    for k in range(gate_sum.depth, 1, -1):
         level, needs = builder.level(k, needs)
         levels.append(level)
     return builder.emit(levels, needs), len({plane for need in needs for plane in need.terms.hinges})
 
 
 class _Builder:
-    def __init__(self, circuit: Circuit, vertices: Sequence[Sequence[int]] | None) -> None:
-        self.circuit = circuit
-        self.domain = None if vertices is None else Domain(circuit, vertices)
-        slopes = Slopes(circuit)
-        self.multipliers = [gate_bounds.multiplier(*slopes.range(g)) for g in range(len(circuit.gates))]
+    def __init__(self, gate_sum: GateSum, vertices: Sequence[Sequence[int]] | None) -> None:
+        self.gate_sum = gate_sum
+        self.domain = None if vertices is None else Domain(gate_sum, vertices)
+        slopes = Slopes(gate_sum)
+        self.multipliers = [gate_bounds.multiplier(*slopes.range(g)) for g in range(len(gate_sum.gates))]
 
     def level(self, k: int, needs: Sequence[_Need]) -> tuple[_Level, list[_Need]]:
         """The neurons of layer `k`, and what they in turn need."""
         level = _Level()
         split = [self._split(need.terms, k, level) for need in needs]
-        shares = self._carried([rest for rest, _ in split], level, is_top=k == self.circuit.depth)
+        shares = self._carried([rest for rest, _ in split], level, is_top=k == self.gate_sum.depth)
         for need, (rest, read), share in zip(needs, split, shares, strict=True):
             constant = rest.affine[-1] - sum((c * level.carried[i].affine[-1] for i, c in share.items()), ZERO)
             factor = ZERO if self.domain is not None else sum(share.values(), ZERO)
@@ -87,14 +88,14 @@ class _Builder:
         below = [_Need(self._gate_neuron(g)) for g in level.gates]
         below += [_Need(terms, unbounded) for terms in level.carried]
         if unbounded and level.carried:
-            below.append(_Need(Terms(len(self.circuit.outputs[0].affine)), 1))
+            below.append(_Need(Terms(len(self.gate_sum.outputs[0].affine)), 1))
         return level, below
 
     def _split(self, terms: Terms, k: int, level: _Level) -> tuple[Terms, dict[int, Rational]]:
         """The gates of layer `k`, and the rest of the terms."""
         rest, read = terms.copy(), {}
         for g, weight in terms.gates.items():
-            gate = self.circuit.gates[g]
+            gate = self.gate_sum.gates[g]
             if gate.layer == k:
                 del rest.gates[g]
                 sign, factor = self.multipliers[g]
@@ -129,9 +130,9 @@ class _Builder:
 
     def _gate_neuron(self, g: int) -> Terms:
         sign, factor = self.multipliers[g]
-        gate = self.circuit.gates[g]
+        gate = self.gate_sum.gates[g]
         terms = gate.content.times(fmpq(sign))
-        terms.add_affine(self.circuit.planes[gate.plane], factor)
+        terms.add_affine(self.gate_sum.planes[gate.plane], factor)
         return terms
 
     def _carry(self, rest: Terms) -> Terms:
@@ -147,10 +148,10 @@ class _Builder:
         """Numbers for all layers."""
         bottom = [need.terms for need in needs]
         if self.domain is not None:
-            first, rows = bounded_first_layer(self.circuit, bottom, self.domain)
+            first, rows = bounded_first_layer(self.gate_sum, bottom, self.domain)
         else:
             carried = [terms for level in levels for terms in level.carried]
-            first, rows = unbounded_first_layer(self.circuit, bottom, [need.shift for need in needs], carried)
+            first, rows = unbounded_first_layer(self.gate_sum, bottom, [need.shift for need in needs], carried)
         return [first, rows, *(_rows(level) for level in reversed(levels))]
 
 

@@ -13,8 +13,9 @@ from typing import TypeAlias
 
 from flint import fmpq
 
+from cpwl.construct.blocks.rational import Rational
 from cpwl.construct.gates.space.functions import LocalFunctions
-from cpwl.construct.gates.space.terms import Rational, dot
+from cpwl.construct.gates.space.terms import dot
 from cpwl.geometry.complex import Flat
 
 __all__ = ["find_needs"]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cpwl.exact.integers import primitive
 from cpwl.function import CPWL
-from cpwl.function.bends.neighbours import neighbours
+from cpwl.function.bends.neighbours import Neighbours
 from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.corners import Corners
 from cpwl.geometry.generators import generators
@@ -37,16 +37,17 @@ class Peeled:
     hinges: dict[tuple[int, ...], _Jump]
 
 
-def peel(p: CPWL) -> Peeled | None:
+def peel(p: CPWL, found: Neighbours) -> Peeled | None:
     """The consistent part and the rest in fewer pieces; None if that has as many as the function. Exact data.
 
     >>> A = [[[1, 0], [0, 1]], [[-1, 0], [0, 1]], [[1, 0], [0, -1]], [[-1, 0], [0, -1]]]
     >>> p = CPWL.from_pieces(A, [[0, 0]] * 4, [[0, 0], [1, 0], [0, 2], [1, 2]], [0] * 4)
-    >>> peeled = peel(p)
+    >>> from cpwl.function.bends.neighbours import neighbours
+    >>> peeled = peel(p, neighbours(p))
     >>> peeled.rest.num_pieces, {l: int(jump) for l, (jump,) in sorted(peeled.hinges.items())}
     (1, {(0, 1, 0): 2, (1, 0, 0): 1})
     """
-    hinges = _most_frequent(p)
+    hinges = _most_frequent(p, found)
     rows = list(hinges)
     if not rows:
         return None
@@ -65,9 +66,9 @@ def peel(p: CPWL) -> Peeled | None:
     return Peeled(rest, {rows[h]: hinges[rows[h]] for h in whole})
 
 
-def _most_frequent(p: CPWL) -> dict[tuple[int, ...], _Jump]:
+def _most_frequent(p: CPWL, found: Neighbours) -> dict[tuple[int, ...], _Jump]:
     """For each hyperplane that bends on most of its facets in the same way, that jump."""
-    found, laws = neighbours(p), p.laws.integer()
+    laws = p.laws.integer()
     jumps: dict[tuple[int, ...], Counter[_Jump]] = defaultdict(Counter)
     for i, j, row in zip(found.one.tolist(), found.two.tolist(), primitive(found.row), strict=True):
         c = next(k for k, v in enumerate(row) if v)

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 
 from flint import fmpq
 
+from cpwl.construct.blocks.rational import Rational
 from cpwl.construct.gates.space.functions import LocalFunctions
-from cpwl.construct.gates.space.terms import ZERO, Rational
+from cpwl.construct.gates.space.terms import ZERO
 
 __all__ = ["Pools", "jump_beside", "pool"]
 

@@ -12,8 +12,9 @@ from typing import TypeVar
 
 from flint import fmpq
 
-from cpwl.construct.gates.space.order import Circuit
-from cpwl.construct.gates.space.terms import Gate, Rational, Terms
+from cpwl.construct.blocks.rational import Rational
+from cpwl.construct.gates.space.gate_sum import GateSum
+from cpwl.construct.gates.space.terms import Gate, Terms
 
 __all__ = ["independent", "reduce_rank", "vector"]
 
@@ -21,28 +22,28 @@ K = TypeVar("K", bound=Hashable)
 _Vector = dict[Hashable, Rational]
 
 
-def reduce_rank(circuit: Circuit) -> Circuit:
-    """The circuit with as few gates on each plane and layer as its consumers can tell apart; changes its terms.
+def reduce_rank(gate_sum: GateSum) -> GateSum:
+    """The gate_sum with as few gates on each plane and layer as its consumers can tell apart; changes its terms.
 
     What gates of one layer have in common shows once those of the layer below are fewer: so again while it helps.
     """
     while True:
-        smaller = _reduce_once(circuit)
-        if len(smaller.gates) == len(circuit.gates):
+        smaller = _reduce_once(gate_sum)
+        if len(smaller.gates) == len(gate_sum.gates):
             return smaller
-        circuit = smaller
+        gate_sum = smaller
 
 
-def _reduce_once(circuit: Circuit) -> Circuit:
-    gates: dict[int, Gate] = dict(enumerate(circuit.gates))
-    for k in range(circuit.depth, 1, -1):
+def _reduce_once(gate_sum: GateSum) -> GateSum:
+    gates: dict[int, Gate] = dict(enumerate(gate_sum.gates))
+    for k in range(gate_sum.depth, 1, -1):
         groups: dict[int, list[int]] = defaultdict(list)
         for number, gate in gates.items():
             if gate.layer == k:
                 groups[gate.plane].append(number)
         several = {plane: group for plane, group in groups.items() if len(group) > 1}
         readers: dict[int, list[Terms]] = defaultdict(list)
-        for terms in [*circuit.outputs, *(gate.content for gate in gates.values())]:
+        for terms in [*gate_sum.outputs, *(gate.content for gate in gates.values())]:
             for plane in sorted({gates[g].plane for g in terms.gates if gates[g].layer == k}):
                 if plane in several:
                     readers[plane].append(terms)
@@ -50,9 +51,9 @@ def _reduce_once(circuit: Circuit) -> Circuit:
             _reduce(gates, group, readers[plane])
     used = sorted(gates)
     place = {old: new for new, old in enumerate(used)}
-    for terms in [*circuit.outputs, *(gates[g].content for g in used)]:
+    for terms in [*gate_sum.outputs, *(gates[g].content for g in used)]:
         terms.gates = {place[g]: w for g, w in terms.gates.items()}
-    return Circuit(circuit.planes, [gates[g] for g in used], circuit.outputs)
+    return GateSum(gate_sum.planes, [gates[g] for g in used], gate_sum.outputs)
 
 
 def _reduce(gates: dict[int, Gate], group: Sequence[int], readers: Sequence[Terms]) -> None:

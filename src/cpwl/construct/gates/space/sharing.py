@@ -15,9 +15,9 @@ from flint import fmpq
 
 from cpwl.construct.gates.space.functions import LocalFunctions
 from cpwl.construct.gates.space.needs import find_needs
-from cpwl.construct.gates.space.plane_cover import cover
 from cpwl.construct.gates.space.pools import Pools, jump_beside, pool
 from cpwl.construct.gates.space.terms import Gate, Terms
+from cpwl.search.family_cover import family_cover
 
 __all__ = ["OUTPUT", "Shared", "share_gates", "share_jointly"]
 
@@ -140,7 +140,7 @@ def _choose(
         kind = _kind(use)[0]
         for plane in sorted(planes[group.get(i, i)]):
             sets[plane, kind].append(i)
-    return cover(sets, family=lambda key: local.planes.directions[key[0]], seed=seed)
+    return family_cover(sets, family=lambda key: local.planes.directions[key[0]], seed=seed)
 
 
 def _groups(local: LocalFunctions, needs: list[set[int]], d: int) -> dict[int, int]:

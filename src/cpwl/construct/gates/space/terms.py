@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import gcd
-from typing import Any, TypeAlias
 
 from flint import fmpq
 
-__all__ = ["ZERO", "Gate", "Plane", "Planes", "Rational", "Terms", "dot"]
+from cpwl.construct.blocks.rational import Rational
 
-Rational: TypeAlias = Any
-"""A rational number of `flint`."""
+__all__ = ["ZERO", "Gate", "Plane", "Planes", "Terms", "dot"]
+
 ZERO = fmpq(0)
 Plane = tuple[int, ...]
 """The affine function ``a.x + b`` as integers ``(a, b)`` without a common divisor."""

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
+from cpwl.construct.blocks.rational import Rational
 from cpwl.construct.gates.space.sharing import Shared
-from cpwl.construct.gates.space.terms import Gate, Plane, Planes, Rational, Terms, dot
+from cpwl.construct.gates.space.terms import Gate, Plane, Planes, Terms, dot
 from cpwl.errors import InternalError
 
-__all__ = ["Circuit", "settle"]
+__all__ = ["GateSum", "settle"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Circuit:
+class GateSum:
     """Outputs as sums of hinges and gates; a gate's content uses gates with smaller numbers and layers only."""
 
     planes: Sequence[Plane]
@@ -30,14 +31,14 @@ class Circuit:
 
     @property
     def cost(self) -> int:
-        """The number of neurons, up to what all circuits for a function have in common."""
+        """The number of neurons, up to what all gate sums for a function have in common."""
         planes = {gate.plane for gate in self.gates}
         for terms in [*self.outputs, *(gate.content for gate in self.gates)]:
             planes.update(terms.hinges)
         return len(planes) + sum(gate.layer - 1 for gate in self.gates)
 
 
-def settle(planes: Planes, parts: Sequence[Shared]) -> Circuit:
+def settle(planes: Planes, parts: Sequence[Shared]) -> GateSum:
     """Brings all gates to normal form, from the lowest up, and merges those that are proportional."""
     gates: list[Gate] = []
     known: dict[Hashable, list[int]] = defaultdict(list)
@@ -59,7 +60,7 @@ def settle(planes: Planes, parts: Sequence[Shared]) -> Circuit:
                 gates.append(gate)
             for content, factor in users:
                 content.add_gate(same, factor * ratio)
-    return Circuit(planes.rows, gates, [shared.output for shared in parts])
+    return GateSum(planes.rows, gates, [shared.output for shared in parts])
 
 
 def _normalise(gate: Gate, row: Plane, gates: Sequence[Gate], users: Sequence[tuple[Terms, Rational]]) -> None:

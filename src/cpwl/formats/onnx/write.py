@@ -1,8 +1,8 @@
-"""ONNX files: networks out in one exact dialect, and in from that and the common ones.
+"""Networks as ONNX files, in one exact dialect.
 
-The dialect out is opset 13, IR 8, a chain of named `Gemm` (with `transB`, `alpha` and `beta` spelled out) and
-`Relu` nodes, with all weights as little-endian raw initializers. Verifiers, MILP tools and code generators
-each refuse something else: unnamed nodes, absent attributes, `MatMul` and `Add`, `Constant` or `Concat`.
+The dialect is opset 13, IR 8, a chain of named `Gemm` (with `transB`, `alpha` and `beta` spelled out) and `Relu` nodes,
+with all weights as little-endian raw initializers. Verifiers, MILP tools and code generators each refuse something
+else: unnamed nodes, absent attributes, `MatMul` and `Add`, `Constant` or `Concat`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,10 @@ from onnx import helper
 
 from cpwl.errors import InputError
 from cpwl.files import write_bytes
-from cpwl.formats.dense import Precision, check_dense_size, dense_layers
-from cpwl.formats.onnx.graph import tensor_of_graph
+from cpwl.formats.dense import Dtype, check_dense_size, dense_layers
 from cpwl.network.network import Network
-from cpwl.network.program.chain import network_of
 
-__all__ = ["from_onnx", "to_onnx"]
+__all__ = ["to_onnx"]
 
 # A protobuf message, and so an ONNX file in one piece, ends at 2 GiB.
 _LIMIT = 2**31 - 2**20
@@ -32,7 +30,7 @@ _NOTES = {
 
 
 def to_onnx(
-    network: Network, path: str | os.PathLike[str], *, dtype: Precision = "float64", batch: str | None = None
+    network: Network, path: str | os.PathLike[str], *, dtype: Dtype = "float64", batch: str | None = None
 ) -> None:
     """Write the network to the ONNX file `path`: input `X` of shape ``[1, n]``, output `Y` of ``[1, m]``.
 
@@ -74,32 +72,6 @@ def to_onnx(
     write_bytes(path, model.SerializeToString(deterministic=True))
 
 
-def from_onnx(path: str | os.PathLike[str]) -> Network:
-    """The network in the ONNX file `path`, from its one input to its one output, each taken entry by entry.
-
-    Reads what keeps a function piecewise linear, with static shapes: products with constants (`Gemm`, `MatMul`,
-    `Conv`, `AveragePool`, `BatchNormalization`), sums, skip links included, `Relu`, `LeakyRelu`, `PRelu`, `Abs`,
-    `Clip`, `Max`, `Min`, `MaxPool`, and whatever only moves entries about (`Reshape`, `Transpose`, `Concat`,
-    `Split`, ...). An open first dimension is that of a batch, and is taken to be 1. Weights are taken at their
-    exact value: the network is the function that the file writes down, free of the rounding of its type.
-    """
-    name = os.fspath(path)
-    return network_of(*tensor_of_graph(_load(name), name))
-
-
 def _tensor(name: str, array: NDArray[Any], kind: int) -> onnx.TensorProto:
     raw = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
     return helper.make_tensor(name, kind, array.shape, raw, raw=True)
-
-
-def _load(path: str) -> onnx.ModelProto:
-    try:
-        model = onnx.load(path)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f"cannot read `{path}`: {reason}", path=path) from error
-    except Exception as error:  # protobuf and onnx raise classes of their own, which change between versions
-        raise InputError(f"`{path}` is not an ONNX model, or is damaged: {error}", path=path) from error
-    if not model.opset_import or not model.graph.node:
-        raise InputError(f"`{path}` is not an ONNX model, or is cut short", path=path)
-    return model

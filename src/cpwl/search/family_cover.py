@@ -1,4 +1,4 @@
-"""Few sets that cover everything: which planes carry the gates."""
+"""Few sets that cover everything, where sets come in families: the parallel planes of a grid, say."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import coo_array
+from scipy.sparse import csr_array
 
-__all__ = ["cover"]
+from cpwl.search.binary_program import cheapest_choice
+
+__all__ = ["family_cover"]
 
 _SMALL = 400  # elements up to which the integer program is tried
 _FAMILIES = 6
@@ -22,15 +23,15 @@ _NODES = 20  # of its search; a limit in seconds would make the result depend on
 S = TypeVar("S", bound=Hashable)
 
 
-def cover(
+def family_cover(
     sets: Mapping[S, Sequence[int]], *, family: Callable[[S], Hashable] = lambda _: None, seed: int = 0
 ) -> dict[int, S]:
-    """For each element one of few sets that contain it: greedy, and for small inputs HiGHS's integer program.
+    """For each element one of few sets that contain it: greedy, and for small inputs a binary program.
 
     Greedy also tries the sets of one large `family` first: the parallel planes of a grid beat any mixture. Another
     `seed` prefers other sets among equals.
 
-    >>> cover({"a": [0, 1], "b": [1, 2], "c": [0, 1, 2]})
+    >>> family_cover({"a": [0, 1], "b": [1, 2], "c": [0, 1, 2]})
     {0: 'c', 1: 'c', 2: 'c'}
     """
     if seed:
@@ -41,7 +42,7 @@ def cover(
     count = len(set(best.values()))
     small = sum(map(len, sets.values())) <= _FEW if seed else len(best) <= _SMALL
     if count > 1 and small:
-        found = _integer_program(sets, seed)
+        found = _binary_program(sets, best, seed)
         if found is not None and len(set(found.values())) < count:
             return found
     return best
@@ -101,25 +102,24 @@ def _assigned(sets: Mapping[S, Sequence[int]], taken: Iterable[S]) -> dict[int, 
     return dict(sorted(chosen.items()))
 
 
-def _integer_program(sets: Mapping[S, Sequence[int]], seed: int) -> dict[int, S] | None:
+def _binary_program(sets: Mapping[S, Sequence[int]], known: Mapping[int, S], seed: int) -> dict[int, S] | None:
+    """The fewest sets that a search of few nodes finds, from a known cover on."""
     keys = [key for key in sets if len(sets[key])]
     elements = sorted({e for key in keys for e in sets[key]})
     row = {e: i for i, e in enumerate(elements)}
     place = [(row[e], j) for j, key in enumerate(keys) for e in sets[key]]
     i, j = np.array(place, dtype=np.int64).T
-    holds = coo_array((np.ones(len(place)), (i, j)), shape=(len(elements), len(keys))).tocsr()
+    holds = csr_array((np.ones(len(place)), (i, j)), shape=(len(elements), len(keys)))
     cost = np.ones(len(keys))
     if seed:  # all of it together is less than one set
         cost += np.random.default_rng(seed).random(len(keys)) / (2 * len(elements))
-    answer = milp(
-        cost,
-        constraints=LinearConstraint(holds, 1, np.inf),
-        integrality=np.ones(len(keys), dtype=np.int64),
-        bounds=Bounds(0, 1),
-        options={"node_limit": 1 if seed else _NODES, "mip_rel_gap": 0.05 if seed else 0.0},
-    )
-    if answer.x is None:
+    used = set(known.values())
+    start = np.array([j for j, key in enumerate(keys) if key in used], dtype=np.int64)
+    options = {"mip_max_nodes": 1 if seed else _NODES, "mip_rel_gap": 0.05 if seed else 0.0}
+    low, high = np.ones(len(elements)), np.full(len(elements), np.inf)
+    found = cheapest_choice(cost, holds, low, high, start, options)
+    if found is None:
         return None
-    taken = sorted(np.flatnonzero(answer.x > 0.5).tolist(), key=lambda k: (-len(sets[keys[k]]), k))
+    taken = sorted(found.tolist(), key=lambda k: (-len(sets[keys[k]]), k))
     chosen = _assigned(sets, [keys[k] for k in taken])
     return chosen if len(chosen) == len(elements) else None

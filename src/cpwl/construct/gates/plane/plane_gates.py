@@ -23,26 +23,28 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.construct.exact_data import exact_function
+from cpwl.construct.analysis import Analysis
+from cpwl.construct.blocks.crossings import crossings
+from cpwl.construct.blocks.hinges import hinge_network
+from cpwl.construct.blocks.outwards import rounded_up
+from cpwl.construct.blocks.shared_columns import shared_columns
 from cpwl.construct.gates.plane.gate_lines import GateLines, Stars, choose_gate_lines, find_stars, with_more_lines
-from cpwl.construct.gates.plane.lowering import Gate, lower, shared_columns
-from cpwl.construct.gates.plane.multiplier import common_integers, crossings, keeps_sign, rounded_up, sharp_range
-from cpwl.construct.hinge import hinge
+from cpwl.construct.gates.plane.lowering import Gate, lower
+from cpwl.construct.gates.plane.multiplier import common_integers, keeps_sign, sharp_range
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import sign
 from cpwl.exact.rational import to_float
-from cpwl.function import CPWL
-from cpwl.function.bends.planar import PlanarBends, find_bends, signed, with_edges_only
+from cpwl.function.bends.planar import PlanarBends, signed
 from cpwl.network import Network
 
-__all__ = ["LineGates", "line_gates"]
+__all__ = ["PlaneGates", "plane_gates"]
 
 _SHARP = 2**24  # products of crossings and hinges up to which multipliers are sharp
 _MANY = 2000  # gates up to which they are
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LineGates:
+class PlaneGates:
     """The network, and what it was made of."""
 
     network: Network
@@ -62,33 +64,32 @@ class LineGates:
     """Whether multipliers are as small as 8 bits allow; otherwise they are bounds, point by point."""
 
 
-def line_gates(p: CPWL, *, spare: bool = True) -> LineGates:
+def plane_gates(analysis: Analysis, *, spare: bool = True) -> PlaneGates:
     """A network with two hidden layers that equals a function of two inputs on its convex domain.
 
-    Without points where a jump changes it has one hidden layer (`hinge`). Data with a tolerance is made exact first
-    (`CPWL.snap`); where there is no exact function near it, this raises `ConstructionError`. Unless `spare`, every gate
-    line keeps its hinge, and every gate is 0 on the negative side of its line only.
+    Without points where a jump changes it has one hidden layer (`hinge_network`). Unless `spare`, every gate line keeps
+    its hinge, and every gate is 0 on the negative side of its line only. Exact data.
 
+    >>> from cpwl.function import CPWL
     >>> p = CPWL.from_maxmin([[1, 0, 0], [0, 1, 0], [0, 0, 0]], [[0], [1], [2]])
-    >>> made = line_gates(p, spare=False)
+    >>> made = plane_gates(Analysis(p), spare=False)
     >>> made.lines, made.gate_lines, made.network.sizes.neurons
     (3, 1, 7)
     """
-    if p.dim != 2:
-        raise ConstructionError(f"line gates are for functions of 2 inputs, and this one has {p.dim}", dim=p.dim)
-    p = with_edges_only(exact_function(p))
-    bends = find_bends(p)
+    dim = analysis.function.dim
+    if dim != 2:
+        raise ConstructionError(f"gates on lines are for functions of 2 inputs, and this one has {dim}", dim=dim)
+    bends = analysis.bends
     count = len(bends.lines)
     if len(bends.vertices) == 0:
-        solid = p if len(bends.solid) == p.num_pieces else p.take(bends.solid)
-        return LineGates(hinge(solid), count, count, 0, 0, (), bends.lines, True)
+        return PlaneGates(hinge_network(analysis.solid), count, count, 0, 0, (), bends.lines, True)
     bends = with_more_lines(bends)
     stars = find_stars(bends)
     chosen = choose_gate_lines(bends, stars, count, spare=spare)
     alpha, gates, sharp = _glue(bends, chosen, stars, spare)
     network, hinges = lower(bends, alpha, gates, keep=not spare)
     on = len(np.unique(chosen.owner))
-    return LineGates(network, count, hinges, on, len(bends.vertices), tuple(gates), bends.lines, sharp)
+    return PlaneGates(network, count, hinges, on, len(bends.vertices), tuple(gates), bends.lines, sharp)
 
 
 def _glue(

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from cpwl.construct.lattice.expression import Affine, Extremum, Value
 
-__all__ = ["Bounded", "Circuit", "Form", "Interval", "combine", "residual"]
+__all__ = ["AtomTable", "Bounded", "Form", "Interval", "combine", "residual"]
 
 Form = dict[int, Fraction]  # keys: inputs 0 .. n - 1, the constant n, then atoms n + 1 + a; no zeros
 Interval = tuple[Fraction, Fraction]
@@ -45,14 +45,14 @@ def residual(form: Form, inputs: int) -> Form:
     return {key: value for key, value in form.items() if key > inputs}
 
 
-class Circuit:
+class AtomTable:
     """The atoms of some values, on a box or on all of R^n.
 
-    >>> circuit = Circuit(1, None)
+    >>> table = AtomTable(1, None)
     >>> x, minus = (Affine((Fraction(g), Fraction(0))) for g in (1, -1))
-    >>> circuit.value(Extremum("max", x, minus)).form, circuit.value(Extremum("min", minus, x)).form
+    >>> table.value(Extremum("max", x, minus)).form, table.value(Extremum("min", minus, x)).form
     ({0: Fraction(1, 1), 2: Fraction(1, 1)}, {0: Fraction(-1, 1), 2: Fraction(-1, 1)})
-    >>> circuit.atoms
+    >>> table.atoms
     [{0: Fraction(-2, 1)}]
     """
 

@@ -1,4 +1,7 @@
-"""Few lines through all given points: a set cover, by HiGHS's MIP if it is small and greedily beyond."""
+"""Cheap sets that cover everything: greedily, then by a binary program if there are not too many elements.
+
+In the words of points and lines: few lines through all given points.
+"""
 
 from __future__ import annotations
 

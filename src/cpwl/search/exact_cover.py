@@ -1,4 +1,4 @@
-"""Which clusters to take, each corner once: an exact cover; and which bumps may share a neuron, by colours of boxes."""
+"""Sets that hold every member exactly once: greedily, then by a binary program if there are not too many."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from scipy.sparse import csr_array
 
 from cpwl.search.binary_program import cheapest_choice
 
-__all__ = ["colours", "exact_cover"]
+__all__ = ["exact_cover"]
 
-_MOST = 1500  # corners up to which the MIP is asked
+_MOST = 1500  # members up to which the MIP is asked
 _OPTIONS: dict[str, Any] = {
     "mip_max_nodes": 50,  # unlike a limit on time, it gives the same answer every time
     "mip_rel_gap": 1e-3,
@@ -42,7 +42,7 @@ def exact_cover(members: list[tuple[int, ...]], cost: NDArray[np.float64]) -> li
 
 
 def _greedy(members: list[tuple[int, ...]], cost: NDArray[np.float64]) -> list[int]:
-    """The corner with the fewest sets left first (Karp and Sipser), by the cheapest set a corner."""
+    """The member with the fewest sets left first (Karp and Sipser), by the cheapest set per member."""
     sets: dict[int, set[int]] = {}
     for j, own in enumerate(members):
         for v in own:
@@ -70,21 +70,3 @@ def _mip(table: csr_array[Any, tuple[int, int]], cost: NDArray[np.float64], star
     ones = np.ones(table.shape[0])
     found = cheapest_choice(cost, table, ones, ones, np.array(start, dtype=np.int64), _OPTIONS)
     return start if found is None else found.tolist()
-
-
-def colours(boxes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Few colours for boxes ``(low_x, low_y, high_x, high_y)`` such that those of one colour overlap nowhere.
-
-    Boxes may touch. Large ones come first, each gets the first colour that is free.
-
-    >>> colours(np.array([[0, 0, 2, 2], [1, 1, 3, 3], [2, 0, 4, 1]]))
-    array([0, 1, 0])
-    """
-    result = np.full(len(boxes), -1, dtype=np.int64)
-    area = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
-    for i in np.argsort(-area, kind="stable"):
-        low, high = boxes[i, :2], boxes[i, 2:]
-        meets = (boxes[:, :2] < high).all(axis=1) & (boxes[:, 2:] > low).all(axis=1)
-        taken = set(result[meets].tolist())
-        result[i] = next(k for k in range(len(boxes)) if k not in taken)
-    return result

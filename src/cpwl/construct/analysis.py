@@ -1,0 +1,138 @@
+"""What is known about one function: every part is computed when it is first asked for, and once.
+
+All constructions read the same analysis, and so do `compile` and the lower bounds. Functions that belong to it (an
+exact one near its data, the one without its lineality space, the one without flat pieces) are analyses in their turn;
+where nothing changes they are the analysis itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+from cpwl.construct.options import DEFAULT, Options
+from cpwl.errors import ConstructionError
+from cpwl.function import CPWL
+from cpwl.function.bends.neighbours import Neighbours, neighbours
+from cpwl.function.bends.planar import PlanarBends, find_bends, with_edges_only
+from cpwl.function.bends.profile import Profile, profile_of
+from cpwl.function.bends.table import Table, table_of
+from cpwl.function.box import box_around
+from cpwl.function.lineality import Divided, divided
+from cpwl.function.order.order import Order, order_components
+from cpwl.function.sample import Sample, sample
+
+__all__ = ["Analysis"]
+
+_KEPT = ("neighbours", "bends", "_trimmed")  # what lower bounds ask for, no larger than the function
+
+
+@dataclass(frozen=True, eq=False)  # without slots: `cached_property` keeps its values in the instance's dictionary
+class Analysis:
+    """One function, how to compile it, and what constructions ask about it.
+
+    >>> known = Analysis(CPWL.from_maxmin([[1, 0, 0], [0, 1, 0], [0, 0, 0]], [[0], [1], [2]]))
+    >>> known.exact is known, len(known.bends.lines), known.bends is known.bends
+    (True, 3, True)
+    """
+
+    function: CPWL
+    options: Options = DEFAULT
+
+    @cached_property
+    def sample(self) -> Sample:
+        """Points of the domain, and the range of the values."""
+        return sample(self.function)
+
+    @property
+    def exact(self) -> Analysis:
+        """The function itself, or for data with a tolerance an exactly consistent one near it (`CPWL.snap`).
+
+        Raises `ConstructionError` where there is none.
+        """
+        if isinstance(self._exact, str):
+            raise ConstructionError(self._exact, tol=self.function.tol)
+        return self._exact
+
+    @cached_property
+    def _exact(self) -> Analysis | str:
+        """That analysis, or why there is none: looked for once, found or not."""
+        p = self.function
+        if p.tol == 0:
+            return self
+        snapped = p.snap(p.tol)
+        if snapped.function is None:
+            return f"there is no exact function near this data: {snapped.reason}"
+        return replace(self, function=snapped.function)
+
+    @cached_property
+    def divided(self) -> Divided:
+        """The function on coordinates that suffice to decide everything about it, and the way back."""
+        return divided(self.function)
+
+    @cached_property
+    def essential(self) -> Analysis:
+        """The function on these coordinates: without its lineality space."""
+        return self if self.divided.is_whole else replace(self, function=self.divided.function)
+
+    @cached_property
+    def orders(self) -> tuple[Order, ...]:
+        """Which components stay above and below the function on each piece, for each output."""
+        if self.essential is not self:
+            return self.essential.orders
+        how = self.options
+        every = range(self.function.outputs)
+        return tuple(order_components(self.function, j, executor=how.executor, progress=how.progress) for j in every)
+
+    @property
+    def knows_orders(self) -> bool:
+        """Whether the orders have been computed."""
+        return "orders" in self.__dict__
+
+    @property
+    def row_sizes(self) -> list[list[int]]:
+        """The lengths of Algorithm 1's rows for each output."""
+        return [[int(size) for size in order.above.sum(axis=1)] for order in self.orders]
+
+    @cached_property
+    def box(self) -> list[tuple[Fraction, Fraction]] | None:
+        """The smallest box around all pieces; None if there is none."""
+        return box_around(self.function)
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """Pairs of pieces that meet in a facet. Exact data."""
+        return neighbours(self.function)
+
+    @cached_property
+    def profile(self) -> Profile:
+        """The function as one of a single direction; `ConstructionError` if it bends in several. Exact data."""
+        return profile_of(self.function)
+
+    @cached_property
+    def _trimmed(self) -> CPWL:
+        return with_edges_only(self.function)
+
+    @cached_property
+    def bends(self) -> PlanarBends:
+        """The bends of a function of two inputs. Exact data."""
+        return find_bends(self._trimmed)
+
+    @cached_property
+    def solid(self) -> Analysis:
+        """The function of two inputs on those of its pieces that have an interior. Exact data."""
+        if len(self.bends.solid) == self.function.num_pieces:
+            return self
+        return replace(self, function=self._trimmed.take(self.bends.solid))
+
+    @cached_property
+    def table(self) -> Table:
+        """The function of two inputs as a table of triangles on a bounded domain. Exact data."""
+        return table_of(self.function)
+
+    def kept(self) -> Analysis:
+        """The same without what is large or belongs to one run: options, orders, samples."""
+        light = Analysis(self.function)
+        light.__dict__.update({name: self.__dict__[name] for name in _KEPT if name in self.__dict__})
+        return light

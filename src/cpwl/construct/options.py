@@ -1,0 +1,49 @@
+"""What a caller may ask of a compile, beside the function: what to make small, how accurate, and how to work."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Literal
+
+from cpwl.progress import Progress
+
+__all__ = ["DEFAULT", "PRECISIONS", "Minimize", "Options", "Precision", "default_error"]
+
+Minimize = Literal["neurons", "depth", "width", "nonzeros"]
+"""What "auto" makes small."""
+Precision = Literal["float64", "float32", "exact"]
+"""The arithmetic in which the network will be evaluated."""
+PRECISIONS: dict[str, tuple[float, float]] = {
+    "float64": (2.0**-53, 1e-9),
+    "float32": (2.0**-24, 1e-5),
+    "exact": (0.0, 0.0),
+}
+"""The unit roundoff of each precision, and the error, relative to the range of the function, that is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to compile; the defaults predict no rounding error and work alone and in silence."""
+
+    minimize: Minimize = "neurons"
+    precision: Precision = "exact"
+    max_error: float = 0.0
+    """The largest error, relative to the range of the function, that is allowed."""
+    check: bool = True
+    """Whether Algorithm 1's rows are tested."""
+    executor: Executor | None = None
+    progress: Progress | None = None
+
+
+DEFAULT = Options()
+"""Nothing was said."""
+
+
+def default_error(precision: Precision) -> float:
+    """What `max_error` is where nothing is said.
+
+    >>> default_error("float32")
+    1e-05
+    """
+    return PRECISIONS[precision][1]

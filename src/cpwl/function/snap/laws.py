@@ -1,0 +1,245 @@
+"""Exact laws near float laws that satisfy relations: fixed one after the other, each where its relations leave it.
+
+A law that at its turn has no relation with enough fixed laws is free: it becomes the simplest rational nearby. One
+relation leaves it a point, a line or a plane, of which it takes a point with dyadic coordinates; several are
+intersected exactly. Laws with at most one live relation come last, again and again (peeling), so that numbers grow by
+the bits of one float a level. Where relations cannot all hold near the float law, one is broken.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import fmpq_mat
+from numpy.typing import NDArray
+
+from cpwl.exact.flint import from_flint, to_flint
+from cpwl.function.snap.relations import Relation, smoothed
+
+__all__ = ["Fixed", "fix_laws"]
+
+_Floats = NDArray[np.float64]
+_Law = list[Fraction]
+_BITS = 6000  # of the numbers of a law
+_TRIES = 12  # orders in which laws are fixed
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Exact laws, and those that do not satisfy all their relations."""
+
+    laws: list[_Law]
+    broken: frozenset[int]
+
+    @property
+    def bits(self) -> int:
+        """The length of the longest number."""
+        return max(_bits(law) for law in self.laws)
+
+
+@dataclass(frozen=True, slots=True)
+class _Flat:
+    """An affine subspace of laws: a point and directions."""
+
+    point: _Law
+    directions: list[_Law]
+
+
+def fix_laws(laws: _Floats, relations: Sequence[Relation], weight: _Floats, little: float) -> Fixed:
+    """Exact laws by the order of several that breaks the fewest and has the fewest bits.
+
+    `laws` ``(k, n + 1)``, offset last; `weight` makes coefficients comparable, `little` is what values may be off.
+    """
+    near = smoothed(laws, relations, weight)
+    whole = [_is_simple(law, 1e-3 * little / weight) for law in laws]
+    best: Fixed | None = None
+    for seed in range(_TRIES):
+        found = _Fixing(near, relations, weight, little).run(_order(whole, relations, seed))
+        if best is None or (len(found.broken), found.bits) < (len(best.broken), best.bits):
+            best = found
+        if not best.broken and (seed >= 2 or best.bits <= 200):
+            break
+    assert best is not None
+    return best
+
+
+def _order(whole: list[bool], relations: Sequence[Relation], seed: int) -> list[int]:
+    """Laws of simple numbers first, those with few live relations last; ties in an order of their own for each seed."""
+    count = len(whole)
+    live: list[set[int]] = [set() for _ in range(count)]
+    left = [set(relation.laws) for relation in relations]
+    for j, some in enumerate(left):
+        for law in some:
+            live[law].add(j)
+    tie = np.random.default_rng(seed).permutation(count).tolist() if seed else [0] * count
+    heap = [(whole[law], len(live[law]), tie[law], law) for law in range(count)]
+    heapq.heapify(heap)
+    order: list[int] = []
+    done = [False] * count
+    while heap:
+        _, size, _, law = heapq.heappop(heap)
+        if done[law] or size != len(live[law]):
+            continue
+        done[law] = True
+        order.append(law)
+        for j in live[law]:
+            left[j].discard(law)
+            if len(left[j]) <= relations[j].needed:
+                for other in left[j]:
+                    if j in live[other]:
+                        live[other].discard(j)
+                        heapq.heappush(heap, (whole[other], len(live[other]), tie[other], other))
+        live[law] = set()
+    return order[::-1]
+
+
+class _Fixing:
+    """One pass through the laws in some order."""
+
+    def __init__(self, near: _Floats, relations: Sequence[Relation], weight: _Floats, little: float) -> None:
+        self.near, self.weight, self.little = near, weight, little
+        self.law: dict[int, _Law] = {}
+        self.about: list[list[Relation]] = [[] for _ in near]
+        for relation in relations:
+            for law in set(relation.laws):
+                self.about[law].append(relation)
+
+    def run(self, order: Sequence[int]) -> Fixed:
+        broken = set()
+        for law in order:
+            flats = [flat for flat in (self._flat(law, relation) for relation in self.about[law]) if flat is not None]
+            found = self._meet(law, flats)
+            if found is None:
+                broken.add(law)
+                found = self._as_many(law, flats)
+            self.law[law] = found
+        return Fixed([self.law[k] for k in range(len(self.near))], frozenset(broken))
+
+    def _flat(self, law: int, relation: Relation) -> _Flat | None:
+        """Where a relation with enough fixed laws leaves a law."""
+        fixed = [o for o in dict.fromkeys(relation.laws) if o != law and o in self.law]
+        if len(fixed) < relation.needed:
+            return None
+        f, ring = self.law, relation.laws
+        if relation.kind == "parallel":
+            a, b = max(itertools.combinations(fixed, 2), key=lambda two: self._slopes_apart(*two))
+            step = [*_minus(f[b], f[a])[:-1], Fraction(0)]
+            return _Flat(f[a], [step, [Fraction(0)] * (len(step) - 1) + [Fraction(1)]])
+        if relation.kind == "cross":
+            k = ring.index(law)
+            before, over, after = (f[ring[k - j]] for j in (1, 2, 3))
+            return _Flat([x - y + z for x, y, z in zip(before, over, after, strict=True)], [])
+        if relation.kind == "straight":  # f4 - f3 along f1 - f2
+            mate, p, q = {0: (1, 3, 2), 1: (0, 3, 2), 2: (3, 0, 1), 3: (2, 0, 1)}[ring.index(law)]
+            return _Flat(f[ring[mate]], [_minus(f[ring[p]], f[ring[q]])])
+        a, b, c = self._best_three(fixed)
+        return _Flat(f[a], [_minus(f[b], f[a]), _minus(f[c], f[a])])
+
+    def _slopes_apart(self, a: int, b: int) -> float:
+        return float(np.abs(self.near[a, :-1] - self.near[b, :-1]).max())
+
+    def _best_three(self, fixed: list[int]) -> tuple[int, ...]:
+        """Three laws that are farthest from lying on a line."""
+
+        def spread(three: tuple[int, ...]) -> float:
+            view = self.near[list(three)] * self.weight
+            values = np.linalg.svd(view[1:] - view[0], compute_uv=False)
+            return float(values[1] / max(values[0], 1e-300) * values[1])
+
+        return max(itertools.islice(itertools.combinations(fixed, 3), 60), key=spread)
+
+    def _meet(self, law: int, flats: list[_Flat]) -> _Law | None:
+        """A point of all flats near the float law; with no flats the simplest point nearby."""
+        if not flats:
+            pairs = zip(self.near[law].tolist(), self.weight.tolist(), strict=True)
+            return [_simple(x, 1e-3 * self.little / weight) for x, weight in pairs]
+        first, *rest = sorted(flats, key=lambda flat: len(flat.directions))
+        common = _intersection(first, rest) if rest else first
+        return None if common is None else self._nearest(law, common)
+
+    def _as_many(self, law: int, flats: list[_Flat]) -> _Law:
+        """As many relations as can hold, one after the other."""
+        kept: list[_Flat] = []
+        found = [Fraction(x) for x in self.near[law].tolist()]
+        for flat in flats:
+            more = self._meet(law, [*kept, flat])
+            if more is not None:
+                kept, found = [*kept, flat], more
+        return found
+
+    def _nearest(self, law: int, flat: _Flat) -> _Law | None:
+        """A point of the flat as near to the float law as floats tell; None if that is not near, or too long."""
+        target = self.near[law]
+        point = flat.point
+        if flat.directions:
+            base = np.array(point, dtype=np.float64)
+            steps = np.array(flat.directions, dtype=np.float64).T * self.weight[:, None]
+            share = np.linalg.lstsq(steps, (target - base) * self.weight, rcond=1e-13)[0]
+            for x, step in zip(share.tolist(), flat.directions, strict=True):
+                factor = Fraction(x)
+                point = [a + factor * b for a, b in zip(point, step, strict=True)]
+        away = np.abs((np.array(point, dtype=np.float64) - target) * self.weight).max()
+        return point if away <= 100 * self.little and _bits(point) <= _BITS else None
+
+
+def _intersection(first: _Flat, rest: list[_Flat]) -> _Flat | None:
+    """The points of all flats, exactly: the coefficients of the first one's directions that the others allow."""
+    sizes = [len(flat.directions) for flat in (first, *rest)]
+    offset = list(itertools.accumulate(sizes, initial=0))
+    total, own = offset[-1], sizes[0]
+    rows = []
+    for k, flat in enumerate(rest, start=1):
+        for t, (a, b) in enumerate(zip(flat.point, first.point, strict=True)):
+            row = [Fraction(0)] * (total + 1)
+            row[:own] = [step[t] for step in first.directions]
+            row[offset[k] : offset[k + 1]] = [-step[t] for step in flat.directions]
+            row[total] = a - b
+            rows.append(row)
+    matrix = fmpq_mat(len(rows), total + 1, [to_flint(x) for row in rows for x in row])
+    reduced, rank = matrix.rref()
+    pivots = [next(j for j in range(total + 1) if reduced[i, j] != 0) for i in range(rank)]
+    if total in pivots:
+        return None
+    free = [j for j in range(total) if j not in pivots]
+
+    def solution(column: int, sign: int) -> list[Fraction]:
+        """The coefficients of the first flat's directions: of the right side, or of a free one."""
+        values = {p: sign * from_flint(reduced[i, column]) for i, p in enumerate(pivots)}
+        return [values.get(k, Fraction(int(k == column))) for k in range(own)]
+
+    point = _combined(first.point, first.directions, solution(total, 1))
+    origin = [Fraction(0)] * len(first.point)
+    steps = [_combined(origin, first.directions, solution(j, -1)) for j in free]
+    return _Flat(point, [step for step in steps if any(step)])
+
+
+def _combined(point: _Law, directions: list[_Law], share: list[Fraction]) -> _Law:
+    for x, step in zip(share, directions, strict=True):
+        point = [a + x * b for a, b in zip(point, step, strict=True)]
+    return point
+
+
+def _minus(f: _Law, g: _Law) -> _Law:
+    return [a - b for a, b in zip(f, g, strict=True)]
+
+
+def _simple(x: float, little: float) -> Fraction:
+    """The simplest rational close by, if it is simple; else the float."""
+    exact = Fraction(x)
+    simple = exact.limit_denominator(1000)
+    return simple if abs(simple - exact) <= little else exact
+
+
+def _is_simple(law: _Floats, little: _Floats) -> bool:
+    """Whether all numbers of a law are meant to be simple ones, such as 0 and 1."""
+    pairs = zip(law.tolist(), little.tolist(), strict=True)
+    return all(_simple(x, slack).denominator <= 64 for x, slack in pairs)
+
+
+def _bits(law: _Law) -> int:
+    return max(max(x.numerator.bit_length(), x.denominator.bit_length()) for x in law)

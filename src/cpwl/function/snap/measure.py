@@ -1,0 +1,72 @@
+"""How far an exact function is from float data: laws at the vertices of their pieces, vertices from their rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.function.parts import Laws
+from cpwl.function.snap.complex import FloatComplex
+from cpwl.function.snap.report import Moved
+
+if TYPE_CHECKING:
+    from cpwl.function.cpwl import CPWL
+
+__all__ = ["Measured", "lost_law", "measure"]
+
+_Floats = NDArray[np.float64]
+
+
+class Measured:
+    """Sizes of the data against which moves are measured."""
+
+    def __init__(self, p: CPWL, complex_: FloatComplex) -> None:
+        self.p, self.complex = p, complex_
+        slopes, offsets = np.abs(p.laws.gradient), np.abs(p.laws.offset)
+        reach = complex_.reach
+        self.slope = slopes.max(axis=(0, 2))
+        self.level = np.maximum(offsets.max(axis=0), self.slope * reach)
+        self.scale = slopes.sum(axis=2).max(axis=0) * reach + offsets.max(axis=0)
+        self.owner = np.repeat(np.arange(len(complex_)), [len(own) for own in complex_.own])
+        self.corner = np.concatenate(complex_.own)
+
+
+def measure(
+    of: Measured, laws: Laws, known: NDArray[np.bool_], facet: float
+) -> tuple[Moved, int, tuple[float, ...] | None]:
+    """The moves of the laws of the pieces that are `known` to have one of `laws` each; how many moved; where most."""
+    p, complex_ = of.p, of.complex
+    slopes, offsets = laws.gradient - p.laws.gradient, laws.offset - p.laws.offset
+    slopes, offsets = np.where(known[:, None, None], slopes, 0.0), np.where(known[:, None], offsets, 0.0)
+    points = complex_.vertices[of.corner]
+    change = np.abs(np.einsum("kmn,kn->km", slopes[of.owner], points) + offsets[of.owner])
+    relative = _ratio(change, of.scale).max(axis=1, initial=0.0)
+    coefficient = max(
+        float(_ratio(np.abs(slopes).max(axis=(0, 2)), of.slope).max()),
+        float(_ratio(np.abs(offsets).max(axis=0), of.level).max()),
+    )
+    value = float(relative.max(initial=0.0))
+    moved = int(((slopes != 0).any(axis=(1, 2)) | (offsets != 0).any(axis=1)).sum())
+    where = tuple(points[int(np.argmax(relative))].tolist()) if value > 0 else None
+    return Moved(coefficient, value, facet / complex_.reach), moved, where
+
+
+def _ratio(change: _Floats, scale: _Floats) -> _Floats:
+    return np.asarray(change / np.where(scale > 0, scale, 1.0))
+
+
+def lost_law(of: Measured, function: CPWL, tol: float) -> str | None:
+    """A piece without interior whose law the function is not near at one of its corners, in words."""
+    p, complex_ = of.p, of.complex
+    thin = np.flatnonzero(complex_.flat[of.owner])
+    if len(thin) == 0:
+        return None
+    points, owner = complex_.vertices[of.corner[thin]], of.owner[thin]
+    wanted = np.einsum("kmn,kn->km", p.laws.gradient[owner], points) + p.laws.offset[owner]
+    lost = np.abs(function(points) - wanted) > 10 * tol * of.scale  # outside, where there is no value, is no evidence
+    if not lost.any():
+        return None
+    i = int(owner[np.argmax(lost.any(axis=1))])
+    return f"the law of piece {i}, which has next to no interior, would be lost."

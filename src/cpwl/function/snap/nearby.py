@@ -1,0 +1,194 @@
+"""Exact functions near float data, made from its float complex: no linear programs, near-linear in the pieces.
+
+1. *Simplices.* Regions of one law that are simplices: a table on their welded corners, consistent whatever its numbers.
+2. *Laws.* The laws are the unknowns: exact ones near them that meet where they are meant to (`laws`), every facet where
+   two of them are equal, regions that are not convex cut along their own hyperplanes (`cells`).
+3. *Triangles.* Every piece cut into simplices over welded corners: always consistent where pieces meet face to face,
+   but with more bends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.function.components import label_maps
+from cpwl.function.parts import Laws, Parts
+from cpwl.function.snap.cells import cell_polyhedra, exact_cells
+from cpwl.function.snap.complex import FloatComplex, Unfit, float_complex
+from cpwl.function.snap.contacts import Contact, contacts_of, regions_of
+from cpwl.function.snap.faces import faces_of, parallel_laws
+from cpwl.function.snap.laws import fix_laws
+from cpwl.function.snap.measure import Measured, measure
+from cpwl.function.snap.relations import relations_of
+from cpwl.function.snap.report import Moved
+from cpwl.function.snap.several import combination, split_laws
+from cpwl.function.snap.simplices import pulled, simplices_of, table
+
+if TYPE_CHECKING:
+    from cpwl.function.cpwl import CPWL
+
+__all__ = ["WAYS", "Nearby", "Work"]
+
+_Ints = NDArray[np.int64]
+_MANY = 0.6  # laws a piece from which on simplices are what the data is made of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nearby:
+    """An exact function to try, and how far it is from the data."""
+
+    parts: Parts
+    moved: Moved
+    laws: int
+    facets: int
+    patches: int
+    where: tuple[float, ...] | None
+
+
+class Work:
+    """What the ways share: the complex of the data, its laws in classes, and who meets whom."""
+
+    def __init__(self, p: CPWL) -> None:
+        self.p = p
+        self.complex: FloatComplex = float_complex(p.polyhedra, p.tol)
+        self.label = label_maps(p.component)
+        first = np.unique(self.label, return_index=True)[1]
+        # Each output of a class takes the law of the first piece of its component.
+        leader = np.stack([p.representatives(j)[p.component[first, j]] for j in range(p.outputs)], axis=1)
+        self.laws = p.laws.coefficients()[leader, np.arange(p.outputs)]
+        self.measured = Measured(p, self.complex)
+
+    @cached_property
+    def contacts(self) -> list[Contact]:
+        return contacts_of(self.complex)
+
+    @cached_property
+    def regions(self) -> list[list[int]]:
+        return regions_of(self.complex, self.label, self.contacts)
+
+    @property
+    def is_of_simplices(self) -> bool:
+        """Whether nearly every piece has a law of its own, and all have as many corners as a simplex."""
+        size = self.p.dim + 1
+        many = len(self.laws) > _MANY * len(self.complex.solid)
+        return many and self.complex.box is None and all(len(self.complex.own[i]) == size for i in self.complex.solid)
+
+
+def by_simplices(work: Work) -> Nearby:
+    """The table on welded corners of pieces, or of regions, that are simplices."""
+    if work.is_of_simplices:
+        cells, pieces = simplices_of(work.complex)
+        groups = [[int(i)] for i in pieces]
+    else:
+        groups = work.regions
+        cells = np.array([_simplex(work, region) for region in groups])
+        pieces = np.array([region[0] for region in groups])
+    parts = table(work.complex, work.p.laws, cells, pieces)
+    whose = np.zeros(len(work.complex), dtype=np.int64)
+    known = np.zeros(len(work.complex), dtype=bool)
+    for k, group in enumerate(groups):
+        whose[group], known[group] = k, True
+    return _measured(work, parts, parts.laws.take(whose), known, _from_rows(work), 0)
+
+
+def _simplex(work: Work, region: list[int]) -> _Ints:
+    """The corners of a region that is a simplex: where all but one of its hyperplanes meet."""
+    complex_, n = work.complex, work.p.dim
+    inner = {(c.piece, c.row) for c in work.contacts if work.label[c.piece] == work.label[c.other]}
+    outer = {(c.piece, c.row) for c in work.contacts if work.label[c.piece] != work.label[c.other]}
+    corners = np.unique(np.concatenate([complex_.cells[i] for i in region]))
+    points, planes = complex_.vertices[corners], []
+    for i in region:
+        A, b = complex_.rows(i)
+        for r in range(len(b)):
+            on = complex_.on[i][:, r].sum() >= n
+            if on and ((i, r) in outer or (i, r) not in inner):
+                planes.append(np.abs(points @ A[r] - b[r]) <= 20 * complex_.width)
+    facets = np.unique(np.array([plane for plane in planes if plane.sum() >= n]), axis=0)
+    found = corners[facets.sum(axis=0) >= n]
+    if len(facets) != n + 1 or len(found) != n + 1:
+        raise Unfit(f"the region of the law of piece {region[0]} is not a simplex")
+    return np.asarray(found)
+
+
+def by_laws(work: Work) -> Nearby:
+    """Laws as unknowns."""
+    p, complex_, label = work.p, work.complex, work.label
+    if work.is_of_simplices and len(complex_.solid) > 50:
+        raise Unfit("around the corners of simplices more laws meet than rounding leaves free")
+    weight = np.append(np.full(p.dim, complex_.reach), 1.0)
+    share = combination(work.laws, weight)
+    whole = np.einsum("j,kjn->kn", np.array(share, dtype=np.float64), work.laws) if p.outputs > 1 else work.laws[:, 0]
+    little = p.tol * float(np.abs(whole * weight).max())
+    faces = faces_of(complex_, label)
+    fixed = fix_laws(
+        whole, relations_of(whole, faces, parallel_laws(complex_, label, whole), weight, little), weight, little
+    )
+    if fixed.broken:
+        raise Unfit(f"{len(fixed.broken)} laws do not meet exactly with all that they are meant to meet")
+    pairs = [(int(label[c.piece]), int(label[c.other])) for c in work.contacts if label[c.piece] != label[c.other]]
+    laws = [[law] for law in fixed.laws]
+    if p.outputs > 1:
+        laws = split_laws(fixed.laws, share, work.laws, faces, pairs, weight, little)
+    cells = exact_cells(complex_, label, fixed.laws, faces, work.contacts, p.domain)
+    exact = np.array(laws, dtype=object)
+    each = Laws.from_lists(exact[..., :-1], exact[..., -1], len(exact), p.dim)
+    polyhedra = cell_polyhedra(cells, p.dim)
+    parts = Parts(polyhedra, each.take(np.array(cells.law, dtype=np.int64)), p.domain, 0.0)
+    whose = Laws(each.gradient[label].copy(), each.offset[label].copy())
+    return _measured(work, parts, whose, np.ones(len(label), dtype=bool), _from_bends(work, each), 0)
+
+
+def by_triangles(work: Work) -> Nearby:
+    """Every piece cut into simplices."""
+    if work.is_of_simplices:
+        raise Unfit("all pieces are simplices")
+    cells, pieces = pulled(work.complex)
+    parts = table(work.complex, work.p.laws, cells, pieces)
+    counts = np.bincount(pieces, minlength=len(work.complex))
+    first = np.zeros(len(work.complex), dtype=np.int64)
+    first[pieces[::-1]] = np.arange(len(pieces))[::-1]
+    return _measured(work, parts, parts.laws.take(first), counts == 1, _from_rows(work), int((counts > 1).sum()))
+
+
+WAYS: dict[str, Callable[[Work], Nearby]] = {"simplices": by_simplices, "laws": by_laws, "triangles": by_triangles}
+"""The ways, in the order in which they are tried."""
+
+
+def _measured(
+    work: Work, parts: Parts, laws: Laws, known: NDArray[np.bool_], facets: NDArray[np.float64], patches: int
+) -> Nearby:
+    moved, count, where = measure(work.measured, laws, known, float(facets.max(initial=0.0)))
+    return Nearby(parts, moved, count, int((facets > 0).sum()), patches, where)
+
+
+def _from_rows(work: Work) -> NDArray[np.float64]:
+    """How far the welded corners are from the rows of the pieces that have them."""
+    complex_, found = work.complex, []
+    for i, own in enumerate(complex_.own):
+        A, b = complex_.rows(i)
+        gap = np.abs(complex_.vertices[own] @ A.T - b)
+        found.append(np.where(gap <= 20 * complex_.width, gap, 0.0).max(axis=0, initial=0.0))
+    return np.concatenate(found)
+
+
+def _from_bends(work: Work, laws: Laws) -> NDArray[np.float64]:
+    """How far the vertices of facets between laws are from where these laws are equal now."""
+    complex_, label, found = work.complex, work.label, []
+    for contact in work.contacts:
+        a, b = label[contact.piece], label[contact.other]
+        if a != b:
+            j = int(np.argmax(np.abs(laws.gradient[a] - laws.gradient[b]).max(axis=1)))
+            slope, offset = laws.gradient[a, j] - laws.gradient[b, j], laws.offset[a, j] - laws.offset[b, j]
+            i = contact.piece
+            points = complex_.vertices[complex_.cells[i][complex_.on[i][:, contact.row]]]
+            common = np.array([v for v in points if np.isfinite(v).all()])
+            gap = np.abs(common @ slope + offset) / max(float(np.linalg.norm(slope)), 1e-300)
+            found.append(float(gap.max(initial=0.0)))
+    return np.array(found)

@@ -1,0 +1,134 @@
+"""Relations that laws must satisfy exactly to meet where they are meant to, read off the faces of a float complex.
+
+Laws are points of ``Q^(n+1)``. Around a face of codimension 2:
+
+- three laws: nothing;
+- four that cross, ``cross``: ``f1 - f2 + f3 - f4 = 0``, both hyperplanes go straight through each other;
+- four with one straight hyperplane, ``straight``: ``f4 - f3`` is a multiple of ``f1 - f2``;
+- otherwise, ``pencil``: all laws in the affine plane through three of them.
+
+And three laws with parallel facets on an unbounded region, ``parallel``: gradients on a line.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.linalg import lsqr
+
+from cpwl.function.snap.faces import Face
+
+__all__ = ["Relation", "relations_of", "smoothed"]
+
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation among laws; `laws` in the order of the face."""
+
+    kind: Literal["cross", "straight", "pencil", "parallel"]
+    laws: tuple[int, ...]
+
+    @property
+    def needed(self) -> int:
+        """How many laws may be fixed before the relation says anything about the next."""
+        return 2 if self.kind == "parallel" else 3
+
+
+def relations_of(
+    laws: _Floats, faces: Sequence[Face], parallel: Sequence[tuple[int, ...]], weight: _Floats, little: float
+) -> list[Relation]:
+    """The relations at all faces; `weight` makes coefficients comparable, `little` is what values may be off."""
+    view, found = laws * weight, dict.fromkeys(Relation("parallel", triple) for triple in parallel)
+    for face in faces:
+        ring = face.laws
+        if not face.closed or len(set(ring)) < 4:
+            continue
+        if len(ring) == 4:
+            found[_of_four(view, ring, little) or Relation("pencil", ring)] = None
+            continue
+        found[Relation("pencil", ring)] = None
+        if len(ring) == len(set(ring)):
+            found.update(dict.fromkeys(_straight_through(view, ring, little)))
+    return _distinct(list(found))
+
+
+def _of_four(view: _Floats, ring: tuple[int, ...], little: float) -> Relation | None:
+    """What four laws in order satisfy, if one of their hyperplanes is straight."""
+    one, two, three, four = view[list(ring)]
+    if np.abs(one - two + three - four).max() <= 20 * little:
+        return Relation("cross", ring)
+    for k in (0, 1):
+        turned = ring[k:] + ring[:k]
+        one, two, three, four = view[list(turned)]
+        if _off_line(one - two, four - three) <= 20 * little:
+            return Relation("straight", turned)
+    return None
+
+
+def _off_line(u: _Floats, v: _Floats) -> float:
+    """How far `v` is from the multiples of `u`."""
+    return float(np.abs(v - float(u @ v) / max(float(u @ u), 1e-300) * u).max())
+
+
+def _straight_through(view: _Floats, ring: tuple[int, ...], little: float) -> list[Relation]:
+    """Hyperplanes that go straight through a face with more than four laws."""
+    size, found = len(ring), []
+    for i, j in itertools.combinations(range(size), 2):
+        four = (ring[i], ring[(i + 1) % size], ring[j], ring[(j + 1) % size])
+        if len(set(four)) == 4:
+            u, v = view[four[0]] - view[four[1]], view[four[3]] - view[four[2]]
+            if np.abs(u - v).max() <= 20 * little:
+                found.append(Relation("cross", four))
+            elif _off_line(u, v) <= 20 * little:
+                found.append(Relation("straight", four))
+    return found
+
+
+def _distinct(relations: list[Relation]) -> list[Relation]:
+    """One for each kind and set of laws."""
+    return list({(r.kind, frozenset(r.laws)): r for r in reversed(relations)}.values())[::-1]
+
+
+def smoothed(laws: _Floats, relations: Sequence[Relation], weight: _Floats, rounds: int = 4) -> _Floats:
+    """The least change of the float laws that satisfies all relations to rounding, by least squares."""
+    laws, size = laws.copy(), np.abs(laws * weight).max(initial=0.0)
+    for _ in range(rounds):
+        rows = [row for relation in relations for row in _equations(laws, relation, weight)]
+        if not rows:
+            return laws
+        number = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+        column, value = np.array([pair for row in rows for pair in row]).T
+        system = coo_array((value, (number, column.astype(np.int64))), shape=(len(rows), len(laws))).tocsr()
+        left = system @ laws
+        if np.abs(left * weight).max() < 1e-15 * size:
+            return laws
+        change = [lsqr(system, part, atol=1e-15, btol=1e-15, iter_lim=2000)[0] for part in left.T]
+        laws -= np.stack(change, axis=1)
+    return laws
+
+
+def _equations(laws: _Floats, relation: Relation, weight: _Floats) -> list[list[tuple[int, float]]]:
+    """Linear equations ``sum c_i f_i = 0`` with coefficients for the laws as they are."""
+    ring = relation.laws
+    if relation.kind == "cross":
+        return [list(zip(ring, (1.0, -1.0, 1.0, -1.0), strict=True))]
+    view = laws[list(ring)] * weight
+    if relation.kind == "straight":
+        u, v = view[0] - view[1], view[3] - view[2]
+        t = float(u @ v) / max(float(u @ u), 1e-300)
+        scale = max(1.0, abs(t))
+        return [list(zip(ring, (t / scale, -t / scale, 1 / scale, -1 / scale), strict=True))]
+    if relation.kind == "pencil":
+        some = sorted(set(ring))
+        view = laws[some] * weight
+        high = np.column_stack([view, np.full(len(some), np.abs(view).max() + 1e-300)])
+        return [list(zip(some, row.tolist(), strict=True)) for row in np.linalg.svd(high.T)[2][3:]]
+    return []

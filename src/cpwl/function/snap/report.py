@@ -1,0 +1,74 @@
+"""What snapping tells: the function, how far anything was moved, and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from cpwl.function.cpwl import CPWL
+
+__all__ = ["Moved", "Snapped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """How far anything was moved."""
+
+    coefficient: float = 0.0
+    """The largest change of a coefficient of a law, relative to the largest one of its kind (slopes, offsets)."""
+    value: float = 0.0
+    """The largest change of a law on its piece, relative to the size of the values."""
+    facet: float = 0.0
+    """The largest distance from a facet to its new hyperplane, relative to the size of the coordinates."""
+
+    def __add__(self, more: Moved) -> Moved:
+        """Both moves, one after the other."""
+        return Moved(self.coefficient + more.coefficient, self.value + more.value, self.facet + more.facet)
+
+    @property
+    def largest(self) -> float:
+        """The largest of them all."""
+        return max(self.coefficient, self.value, self.facet)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapped:
+    """An exactly consistent function near float data, or the reason why there is none to offer."""
+
+    function: CPWL | None
+    moved: Moved
+    reason: str
+    """Empty, or what stands in the way."""
+    way: str = ""
+    """How the function was made: "exact" (as it was), "simplices", "laws", "triangles", or on the given pieces."""
+    laws: int = 0
+    """How many laws of pieces changed at all."""
+    facets: int = 0
+    """How many facets of pieces moved at all."""
+    patches: int = 0
+    """How many pieces had to be cut into simplices, because their laws cannot be kept."""
+    where: tuple[float, ...] | None = None
+    """A point where a law changed most."""
+
+    def __str__(self) -> str:
+        """What was done, in a few lines."""
+        if self.function is None:
+            return f"no exact function near the data: {self.reason}"
+        if self.moved.largest == 0:
+            return "the data is exactly consistent: nothing was moved"
+        place = "" if self.where is None else f", most at x = ({', '.join(f'{v:.6g}' for v in self.where)})"
+        lines = [
+            f"{self.laws} laws of pieces moved by up to {self.moved.value:.2g} of the values{place}",
+            f"{self.facets} facets moved by up to {self.moved.facet:.2g} of the coordinates",
+            f"{self.patches} pieces were cut into simplices",
+        ]
+        return "\n".join(lines)
+
+
+def largest_at(change: NDArray[np.float64], points: NDArray[np.float64]) -> tuple[float, ...] | None:
+    """The point of the largest change."""
+    return tuple(points[int(np.argmax(change))].tolist()) if len(change) else None

@@ -1,0 +1,147 @@
+"""Several outputs on one exact complex: each bends only where a generic combination of all does.
+
+Let `g` be the combination, with exact laws. Across a facet between laws `a` and `b` every output changes by
+``c (g_a - g_b)`` with a number `c` of its own, and around every face of codimension 2 these changes add up to 0. Three
+laws around a face have one `c`; four that cross have two; in general there are two linear equations a face. They are
+solved exactly, near the float laws, and the last output is what the combination leaves.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from flint import fmpq_mat
+from numpy.typing import NDArray
+
+from cpwl.exact.flint import from_flint, to_flint
+from cpwl.function.snap.complex import Unfit
+from cpwl.function.snap.faces import Face
+
+__all__ = ["combination", "split_laws"]
+
+_Floats = NDArray[np.float64]
+_Law = list[Fraction]
+_Pair = tuple[int, int]
+
+
+def combination(laws: _Floats, weight: _Floats) -> list[Fraction]:
+    """Generic weights for outputs ``laws[k, j]``, which make them of about one size."""
+    sizes = np.abs(laws * weight).max(axis=(0, 2))
+    powers = np.round(np.log2(np.where(sizes > 0, sizes, 1.0))).astype(int).tolist()
+    generic = [Fraction(29, 29 + 13 * j + 7 * j * j) for j in range(len(powers))]
+    return [x / Fraction(2) ** power for x, power in zip(generic, powers, strict=True)]
+
+
+def split_laws(
+    whole: list[_Law],
+    share: list[Fraction],
+    laws: _Floats,
+    faces: Sequence[Face],
+    pairs: Sequence[_Pair],
+    weight: _Floats,
+    little: float,
+) -> list[list[_Law]]:
+    """For each law its outputs, whose combination by `share` is `whole`; `laws` ``(k, m, n + 1)`` are near them."""
+    edges = {pair: k for k, pair in enumerate(dict.fromkeys((min(p), max(p)) for p in pairs))}
+    steps = [[x - y for x, y in zip(whole[a], whole[b], strict=True)] for a, b in edges]
+    equations = _equations(edges, steps, faces)
+    outputs = []
+    for j in range(laws.shape[1] - 1):
+        change = _changes(laws[:, j], edges, steps, equations, weight, little)
+        outputs.append(_walked(laws[:, j], edges, steps, change))
+    last = []
+    for k, law in enumerate(whole):
+        rest = [x - sum(s * f[k][t] for s, f in zip(share, outputs, strict=False)) for t, x in enumerate(law)]
+        last.append([x / share[-1] for x in rest])
+    return [list(laws_of_one) for laws_of_one in zip(*outputs, last, strict=True)]
+
+
+def _equations(edges: dict[_Pair, int], steps: list[_Law], faces: Sequence[Face]) -> list[dict[int, Fraction]]:
+    """Linear equations for the numbers of the edges: two for each face, in coordinates where it is not degenerate."""
+    found: dict[tuple[tuple[int, Fraction], ...], None] = {}
+    for ring in {face.laws for face in faces if face.closed and len(face.laws) > 2}:
+        around = []
+        for a, b in zip(ring, ring[1:] + ring[:1], strict=True):
+            pair = (min(a, b), max(a, b))
+            if pair not in edges:
+                raise Unfit(f"laws {a} and {b} meet at a face and have no facet in common")
+            around.append((edges[pair], 1 if a < b else -1))
+        view = np.array([steps[e] for e, _ in around], dtype=np.float64)
+        for t in _independent(view):
+            row: dict[int, Fraction] = {}
+            for e, s in around:
+                row[e] = row.get(e, Fraction(0)) + s * steps[e][t]
+            found[tuple(sorted((e, x) for e, x in row.items() if x))] = None
+    return [dict(row) for row in found if row]
+
+
+def _independent(view: _Floats) -> _Pair:
+    """Two coordinates in which vectors of a plane are farthest from lying on a line."""
+
+    def area(two: tuple[int, ...]) -> float:
+        values = np.linalg.svd(view[:, list(two)], compute_uv=False)
+        return float(values[1])
+
+    one, two = max(itertools.combinations(range(view.shape[1]), 2), key=area)
+    return one, two
+
+
+def _changes(
+    laws: _Floats,
+    edges: dict[_Pair, int],
+    steps: list[_Law],
+    equations: list[dict[int, Fraction]],
+    weight: _Floats,
+    little: float,
+) -> list[Fraction]:
+    """For each edge by how much one output changes, exactly such that all equations hold."""
+    view = np.array(steps, dtype=np.float64) * weight
+    ends = np.array(list(edges), dtype=np.int64).reshape(-1, 2)
+    wanted = (laws[ends[:, 0]] - laws[ends[:, 1]]) * weight
+    near = np.einsum("ij,ij->i", view, wanted) / np.einsum("ij,ij->i", view, view)
+    slack = 10 * little / np.abs(view).max(axis=1)
+    values = [Fraction(0) if abs(x) <= s else Fraction(x) for x, s in zip(near.tolist(), slack.tolist(), strict=True)]
+    if not equations:
+        return values
+    # The largest values last, so that they are free, and small ones follow from them.
+    order = np.argsort(np.abs(near), kind="stable").tolist()
+    place = {e: k for k, e in enumerate(order)}
+    flat = [Fraction(0)] * (len(equations) * len(order))
+    for i, row in enumerate(equations):
+        for e, x in row.items():
+            flat[i * len(order) + place[e]] = x
+    reduced, rank = fmpq_mat(len(equations), len(order), [to_flint(x) for x in flat]).rref()
+    for i in range(rank):
+        entries = [(j, reduced[i, j]) for j in range(len(order)) if reduced[i, j] != 0]
+        pivot = entries[0][0]
+        terms = ((from_flint(x), order[j]) for j, x in entries[1:])
+        values[order[pivot]] = -sum((x * values[e] for x, e in terms), Fraction(0))
+    return values
+
+
+def _walked(laws: _Floats, edges: dict[_Pair, int], steps: list[_Law], change: list[Fraction]) -> list[_Law]:
+    """The laws of one output, from the first one on along edges."""
+    near: list[list[tuple[int, int, int]]] = [[] for _ in laws]
+    for (a, b), e in edges.items():
+        near[a].append((b, e, -1))
+        near[b].append((a, e, 1))
+    found: dict[int, _Law] = {}
+    for root in range(len(laws)):
+        if root in found:
+            continue
+        if found:
+            raise Unfit("the regions of the laws do not hang together")
+        found[root] = [Fraction(x) for x in laws[root].tolist()]
+        waiting = deque([root])
+        while waiting:
+            here = waiting.popleft()
+            for other, e, s in near[here]:
+                if other not in found:
+                    c = s * change[e]
+                    found[other] = [x + c * y for x, y in zip(found[here], steps[e], strict=True)]
+                    waiting.append(other)
+    return [found[k] for k in range(len(laws))]

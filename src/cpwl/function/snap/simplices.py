@@ -1,0 +1,116 @@
+"""Simplices given by rounded half-spaces and laws, put together again from their welded corners.
+
+Around a corner of a triangulation there are more laws than can meet exactly by chance. But a triangulated table is
+exactly consistent whatever its numbers are: each corner takes the mean of what the laws around it say there.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.function.make.simplices import parts_of_simplices
+from cpwl.function.parts import Laws, Parts
+from cpwl.function.snap.complex import FloatComplex, Unfit
+
+__all__ = ["pulled", "simplices_of", "table"]
+
+
+def simplices_of(complex_: FloatComplex) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The corners of each piece, and the number of the piece, if all pieces are simplices.
+
+    A simplex thinner than the noise has the welded corners that satisfy all its rows.
+    """
+    n = complex_.dim
+    if complex_.box is not None:
+        raise Unfit("a piece is unbounded")
+    cells, pieces = [], []
+    for i, own in enumerate(complex_.own):
+        if len(own) <= n:
+            A, b = complex_.rows(i)
+            own = np.flatnonzero((complex_.vertices @ A.T - b <= complex_.width).all(axis=1))
+            if len(own) <= n:
+                continue
+        if len(own) != n + 1:
+            raise Unfit(f"piece {i} is not a simplex")
+        cells.append(own)
+        pieces.append(i)
+    if not cells:
+        raise Unfit("no piece has an interior")
+    return np.array(cells), np.array(pieces)
+
+
+def table(complex_: FloatComplex, laws: Laws, cells: NDArray[np.int64], pieces: NDArray[np.int64]) -> Parts:
+    """The table on the welded corners: at each the mean of what the laws of the pieces around say."""
+    vertices = complex_.vertices
+    owner, corner = np.repeat(pieces, cells.shape[1]), cells.ravel()
+    values = np.einsum("kmn,kn->km", laws.gradient[owner], vertices[corner]) + laws.offset[owner]
+    used, number = np.unique(corner, return_inverse=True)
+    total = np.zeros((len(used), laws.outputs))
+    np.add.at(total, number.ravel(), values)
+    total /= np.bincount(number.ravel())[:, None]
+    return parts_of_simplices(_on_sides(complex_)[used], number.reshape(cells.shape), total)
+
+
+def _on_sides(complex_: FloatComplex) -> NDArray[np.float64]:
+    """The vertices, those on a side of the domain that is parallel to the axes exactly on it."""
+    points = complex_.vertices.copy()
+    for k, r in enumerate(complex_.boundary.tolist()):
+        row, j = complex_.A[r], int(np.argmax(np.abs(complex_.A[r])))
+        if abs(abs(row[j]) - 1) < 1e-9:
+            level = complex_.b[r] / row[j]
+            simple = float(Fraction(level).limit_denominator(10**6))
+            points[complex_.on_boundary[:, k], j] = simple if abs(simple - level) <= complex_.width else level
+    return points
+
+
+def pulled(complex_: FloatComplex) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Every piece cut into simplices by pulling its first vertex, face by face: they meet if the pieces do."""
+    n = complex_.dim
+    if complex_.box is not None:
+        raise Unfit("unbounded pieces are not triangulated")
+    extra = sum(len(complex_.cells[i]) - len(complex_.own[i]) for i in complex_.solid)
+    if extra and n > 2:
+        raise Unfit(f"pieces do not meet face to face: {extra} corners lie in faces of others")
+    cells: list[tuple[int, ...]] = []
+    pieces: list[int] = []
+    for i in complex_.solid:
+        parts = _fan(complex_, i) if n == 2 else _pull(complex_, i)
+        cells += parts
+        pieces += [i] * len(parts)
+    return np.array(cells), np.array(pieces)
+
+
+def _fan(complex_: FloatComplex, i: int) -> list[tuple[int, ...]]:
+    """Triangles of a polygon, with the corners of others on its sides: from the vertex that leaves the fattest."""
+    cell = complex_.cells[i]
+    around = complex_.vertices[cell] - complex_.centres[i]
+    cell = cell[np.argsort(np.arctan2(around[:, 1], around[:, 0]))]
+    points, count = complex_.vertices[cell], len(cell)
+    best: tuple[float, list[tuple[int, ...]]] = (-np.inf, [])
+    for s in range(count):
+        ring = np.roll(np.arange(count), -s)
+        one, two = points[ring[1:-1]] - points[s], points[ring[2:]] - points[s]
+        area = one[:, 0] * two[:, 1] - one[:, 1] * two[:, 0]
+        if area.min() > best[0]:
+            best = (float(area.min()), [tuple(cell[[s, u, v]].tolist()) for u, v in pairwise(ring[1:])])
+    return best[1]
+
+
+def _pull(complex_: FloatComplex, i: int) -> list[tuple[int, ...]]:
+    cell, on = complex_.cells[i], complex_.on[i]
+    sets = {frozenset(cell[on[:, r]].tolist()) for r in range(on.shape[1]) if on[:, r].sum() >= complex_.dim}
+    facets = [face for face in sets if not any(face < other for other in sets)]
+
+    def pull(face: frozenset[int], dim: int) -> list[tuple[int, ...]]:
+        if dim == 0:
+            return [tuple(face)]
+        first = min(face)
+        parts = {face & other for other in facets} - {face}
+        sides = [part for part in parts if len(part) >= dim and not any(part < other for other in parts)]
+        return [(first, *rest) for side in sides if first not in side for rest in pull(side, dim - 1)]
+
+    return pull(frozenset(cell.tolist()), complex_.dim)

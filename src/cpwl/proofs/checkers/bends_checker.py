@@ -1,0 +1,266 @@
+"""Check a proof for hinges and gates, kind "bends": bends_checker.py law.json net.json law.proof.json
+
+**Theorem.** Let D be the region that the limits leave. If
+
+(1) every piece lies in D, `bends`
+(2) every neuron above the first hidden layer that is read has the role that the proof says, on a region that contains
+    D: a gate reads something that is at least 0 where its plane is and at most 0 where that is, a carry something that
+    is at least 0, a zero something that is at most 0, `read_roles`, `Circuit.need_sign`
+(3) network and law agree at points that span the piece, for every piece and output, `check_piece`
+(4) on every plane that cuts a piece, the jump of the network's slope across it is 0 on the section, `Circuit.bends`,
+    `Circuit.is_zero`
+(5) a piece that is not empty and has no interior is cut by no plane, `check_piece`
+
+then the network is the function on every piece.
+
+It needs checker.py beside it, which reads the files and hands proofs of this kind over to here; so either of the two
+may be called, for proofs of every kind. Only the standard library, only integers and fractions. Why the theorem holds
+is in docs/proof.md. Points and cones are held as in checker.py: a point x as a positive multiple of (x, 1). `checker`
+has the functions of checker.py.
+"""
+
+import math
+import runpy
+import sys
+from fractions import Fraction
+from operator import mul
+from pathlib import Path
+from typing import Any, NamedTuple
+
+Rational = int | Fraction
+Form = dict[int, Rational]  # a linear form: its nonzero coefficients
+Steps = dict[frozenset[int], int]  # a sum of factors times products of indicators of half-spaces, see `Atom.side`
+Jumps = dict[int, Steps]  # one for each plane
+LIMIT = 20000  # regions into which one question may be cut
+
+
+def dot(u: list[int], v: list[int]) -> int:
+    return sum(map(mul, u, v))
+
+
+def minus(v: list[int]) -> list[int]:
+    return [-x for x in v]
+
+
+def local(steps: Steps, sides: dict[int, int]) -> Steps:
+    """The same where the planes have these sides; a side of 0 leaves it open."""
+    total: Steps = {}
+    for product, factor in steps.items():
+        signs = {s: sides[abs(s)] * (1 if s > 0 else -1) for s in product}
+        if -1 not in signs.values():
+            rest = frozenset(s for s, sign in signs.items() if sign == 0)
+            total[rest] = total.get(rest, 0) + factor
+    return {product: factor for product, factor in total.items() if factor}
+
+
+class Atom(NamedTuple):
+    """The output of a neuron: relu(Y), which is Y where l >= 0 and 0 where l <= 0. For a hinge Y = l."""
+
+    side: int  # l is plane k if this is k + 1, and minus plane k if this is -(k + 1)
+    row: list[int]  # l
+    affine: list[int]  # Y is this ..
+    terms: list[tuple[int, int]]  # .. plus a sum of factors times atoms of lower numbers
+
+
+class Circuit:
+    """What the neurons compute: forms with the coefficients of (x, 1), and that of atom i at place n + 1 + i."""
+
+    def __init__(self, checker: Any, n: int, planes: list[list[int]]) -> None:
+        self.checker = checker
+        self.n, self.planes, self.atoms, self.hinges = n, planes, list[Atom](), dict[int, int]()
+        self.known: dict[tuple[int, ...], dict[int, int]] = {}  # values of atoms at points
+        self.number = {tuple(v): s * (k + 1) for k, row in enumerate(planes) for s, v in ((1, row), (-1, minus(row)))}
+        checker.need(len(self.number) == 2 * len(planes), "planes", "one comes twice")
+
+    def reads(self, weights: Form, before: list[Form | None], where: str) -> Form:
+        """What a neuron with these weights reads."""
+        total: dict[int, Rational] = {self.n: weights.get(len(before), 0)}
+        for j, weight in weights.items():
+            form = before[j] if j < len(before) else {}
+            self.checker.need(form is not None, where, f"it reads neuron {j}, which has no role")
+            for i, x in (form or {}).items():
+                total[i] = total.get(i, 0) + weight * x
+        return {i: x for i, x in total.items() if x}
+
+    def whole(self, form: Form) -> tuple[list[int], list[tuple[int, int]], int]:
+        """A positive multiple of the form in integers: its affine part, its factors and atoms, and the multiple."""
+        names = [i for i in form if i > self.n]
+        numbers, d = self.checker.over_one([form.get(i, 0) for i in range(self.n + 1)] + [form[i] for i in names])
+        atoms = [(c, i - self.n - 1) for c, i in zip(numbers[self.n + 1 :], names, strict=True)]
+        return numbers[: self.n + 1], atoms, d
+
+    def hinge(self, form: Form) -> Form:
+        """The ReLU of an affine form; relu(-l) is held as relu(l) - l."""
+        row, _, d = self.whole(form)
+        if not any(row[:-1]):
+            return {self.n: form[self.n]} if row[-1] > 0 else {}
+        plane = self.checker.mix(1, row, 0, row)
+        if tuple(plane) not in self.number:
+            self.planes.append(plane)
+            self.number |= {tuple(plane): len(self.planes), tuple(minus(plane)): -len(self.planes)}
+        side = self.number[tuple(plane)]
+        if abs(side) not in self.hinges:
+            self.hinges[abs(side)] = len(self.atoms)
+            self.atoms.append(Atom(abs(side), self.planes[abs(side) - 1], self.planes[abs(side) - 1], []))
+        more: Form = {self.n + 1 + self.hinges[abs(side)]: Fraction(math.gcd(*row), d)}
+        return more if side > 0 else form | more
+
+    def value(self, a: int, x: list[int], known: dict[int, int], most: bool = False) -> int:
+        """Of an atom at a point; with `most` a bound above, at a sum of points at most the sum of those at each."""
+        if a not in known:
+            _, row, affine, terms = self.atoms[a]
+            self.checker.spend(1 + len(terms) // 2, "atoms")
+            read = dot(affine, x) + sum(c * self.value(b, x, known, most) for c, b in terms if c > 0 or not most)
+            known[a] = max(0, read) if most else dot(row, x) > 0 and read
+        return known[a]
+
+    def need_sign(self, form: Form, sign: int, cone: Any, where: str) -> None:
+        """Shows that `sign` times the form is at least 0 on the cone: by its generators, or else by those of halves."""
+        affine, terms, _ = self.whole(form)
+        todo = [(cone, [sign * x for x in affine], {a: sign * c for c, a in terms})]
+        for part, rest, factors in self.checker.each(todo, LIMIT, where, f"the sign is not shown with {LIMIT} regions"):
+            rest, factors = self.fold(part, rest, dict(factors))
+            worst, place = 0, list[int]()
+            generators = part.generators()
+            self.checker.spend(len(generators) * (3 + len(factors)), where)
+            for g in generators:
+                # A concave bound: an atom is at least 0, and at most `most`. At generators only its values count.
+                known: dict[int, int] = {}
+                low = dot(rest, g) + sum(c * self.value(a, g, known, True) for a, c in factors.items() if c < 0)
+                worst, place = (low, g) if low < worst else (worst, place)
+            if worst:
+                at, above = dict[int, int](), dict[int, int]()
+                lost = {a: c * self.value(a, place, at) for a, c in factors.items()}
+                lost |= {a: lost[a] - c * self.value(a, place, above, True) for a, c in factors.items() if c < 0}
+                wrong = "this has the wrong sign at " + self.checker.show(place)
+                self.checker.need(worst + sum(lost.values()) >= 0, where, wrong, [place])
+                row = self.atoms[max(lost, key=lambda a: lost[a])].row
+                todo += [(part.cut(r), rest, factors) for r in (row, minus(row))]
+
+    def fold(self, part: Any, rest: list[int], factors: dict[int, int]) -> tuple[list[int], dict[int, int]]:
+        """The same sum there; atoms that are Y, or 0, all over the cone are replaced by that."""
+        kept = {}
+        for a in range(max(factors, default=-1), -1, -1):
+            if c := factors.get(a, 0):
+                atom = self.atoms[a]
+                side = part.side(atom.row)
+                if side > 0:
+                    rest = [x + c * y for x, y in zip(rest, atom.affine, strict=True)]
+                    for d, b in atom.terms:
+                        factors[b] = factors.get(b, 0) + c * d
+                elif side == 0:
+                    kept[a] = c
+        return rest, kept
+
+    def bends(self, form: Form, where: str) -> Jumps:
+        """For each plane the jump of the slope across it, times a factor: a step function on the plane."""
+        _, terms, _ = self.whole(form)
+        todo, jumps = [(c, a, frozenset[int]()) for c, a in terms], Jumps()
+        for factor, a, inside in self.checker.each(todo, 10**7, where, "there are too many products of indicators"):
+            atom = self.atoms[a]
+            if -atom.side not in inside:
+                product = inside | {atom.side}  # the form has the term: factor times [product] times atom.affine
+                for s in product:
+                    slope = factor * atom.affine[next(i for i, x in enumerate(self.planes[abs(s) - 1]) if x)]
+                    steps, others = jumps.setdefault(abs(s), {}), product - {s}
+                    steps[others] = steps.get(others, 0) + (slope if s > 0 else -slope)
+                todo += [(factor * c, b, product) for c, b in atom.terms]
+        return {k: nonzero for k, steps in jumps.items() if (nonzero := {p: c for p, c in steps.items() if c})}
+
+    def is_zero(self, steps: Steps, cone: Any, where: str) -> bool:
+        """Whether a step function is 0 on the cone, but for its boundary and the planes."""
+        todo = [(steps, cone)]
+        for steps, part in self.checker.each(todo, LIMIT, where, f"the bends are not known with {LIMIT} regions"):
+            names = {abs(s) for product in steps for s in product}
+            self.checker.spend(2 * len(steps), where)
+            left = local(steps, {k: part.side(self.planes[k - 1]) for k in names})
+            cuts = set().union(*left)
+            if left and not cuts:
+                return False
+            if left:
+                row = self.planes[abs(min(cuts)) - 1]
+                todo += [(left, part.cut(r)) for r in (row, minus(row))]
+        return True
+
+
+def read_roles(roles: Any, layers: Any, limits: list[list[int]], circuit: Circuit) -> list[Form]:
+    """The outputs as forms. What the proof says of the neurons above the first hidden layer is shown on the way."""
+    checker, cones = circuit.checker, dict[tuple[int, ...], Any]()
+    values: list[Form | None] = [{i: 1} for i in range(circuit.n)]
+    for l, layer in enumerate(layers[:-1]):
+        inputs = [circuit.reads(weights, values, f"layer {l}, neuron {i}") for i, weights in enumerate(layer)]
+        values = [circuit.hinge(form) for form in inputs] if l == 0 else []
+        sides = range(-len(circuit.planes), len(circuit.planes) + 1)
+        for i, (form, role) in enumerate(zip(inputs, roles[l - 1], strict=True) if l else []):
+            where = f"layer {l}, neuron {i}"
+            if role is None:
+                values.append(None)
+                continue
+            kind = next((k for k in ("gate", "carry") if type(role) is dict and k in role), "zero")
+            side, within = checker.read(
+                role, {kind: sides if kind == "gate" else True, "within": [range(len(limits))]}, where
+            )
+            cone = cones[*within] = cones.get((*within,)) or checker.region(circuit.n, [limits[r] for r in within])
+            checker.need(side, where, "there is no plane 0")
+            if kind != "gate":
+                circuit.need_sign(form, 1 if kind == "carry" else -1, cone, where)
+                values.append(form if kind == "carry" else {})
+                continue
+            row = circuit.planes[abs(side) - 1] if side > 0 else minus(circuit.planes[abs(side) - 1])
+            circuit.need_sign(form, 1, cone.cut(row), where)
+            circuit.need_sign(form, -1, cone.cut(minus(row)), where)
+            affine, terms, d = circuit.whole(form)
+            values.append({circuit.n + 1 + len(circuit.atoms): Fraction(1, d)})
+            circuit.atoms.append(Atom(side, row, affine, terms))
+    return [circuit.reads(weights, values, f"output {o}") for o, weights in enumerate(layers[-1])]
+
+
+def check_piece(piece: Any, cone: Any, circuit: Circuit, outputs: list[tuple[Any, Jumps]], j: int) -> None:
+    """The network does not bend inside the piece, and it is the law at points that span it."""
+    checker = circuit.checker
+    sides = {k: cone.side(row) for k, row in enumerate(circuit.planes, 1)}
+    base = next(g for g, _ in cone.rays if g[-1])
+    points = [g if g[-1] else checker.mix(1, base, 1, g) for g in cone.generators()]
+    known = [circuit.known.setdefault(tuple(x), {}) for x in points]
+    solid = all(sides.values()) or cone.is_solid()
+    checker.need(solid, f"piece {j}", "it has no interior, and a plane cuts it")
+    for o, ((affine, terms, scale), bends) in enumerate(outputs):
+        (law, d), where = piece.laws[o], f"output {o}, piece {j}"
+        checker.spend(len(points) * (2 + len(terms) // 4) + len(bends) // 4, where)
+        for i, x in enumerate(points):
+            value = dot(affine, x) + sum(c * circuit.value(a, x, known[i]) for c, a in terms)
+            meant = law[i] * x[-1] if piece.corners else dot(law, x)
+            if value * d != meant * scale:
+                raise checker.Refused(f"{where}: network and function differ at {checker.show(x)}", [x])
+        for plane, steps in bends.items():
+            if sides[plane] == 0 and (left := local(steps, sides)):
+                row = circuit.planes[plane - 1]
+                zero = circuit.is_zero(left, cone.cut(row).cut(minus(row)), where)
+                checker.need(zero, where, f"the network bends inside, on plane {plane - 1}")
+
+
+def bends(checker: Any, law: Any, layers: Any, proof: Any) -> Fraction:
+    """0, if the proof shows that the network is the function on every piece."""
+    n, number = law.n, checker.Rational
+    head = {"format": "cpwl-proof", "version": 1, "kind": "bends", "inputs": n, "error_bound": 0}
+    body = {"planes": [[number, n + 1]], "limits": [[number, n + 1]], "roles": [[Any]]}
+    *_, planes, limits, roles = checker.read(proof, head | body, "proof")
+    checker.need(all(any(row[:-1]) for row in planes), "planes", "one has no slope")
+    fits = [len(x) for x in roles] == [len(x) for x in layers[1:-1]]
+    checker.need(fits, "roles", "there is not one for each neuron")
+    checker.need(len(layers) < 100, "network", "too many layers")  # for the depth of recursion
+    circuit = Circuit(checker, n, [checker.mix(1, row, 0, row) for row in (checker.over_one(v)[0] for v in planes)])
+    rows = [checker.half_space(row)[0] for row in limits]
+    forms = enumerate(read_roles(roles, layers, rows, circuit))
+    outputs = [(circuit.whole(form), circuit.bends(form, f"output {o}")) for o, form in forms]
+    for j, piece in enumerate(law.pieces):
+        cone = checker.piece_cone(piece, n)
+        inside = all(dot(row, g) >= 0 for row in rows for g in cone.generators())
+        checker.need(inside, "limits", f"piece {j} is not inside")
+        if any(g[-1] for g, _ in cone.rays):  # otherwise the piece is empty
+            check_piece(piece, cone, circuit, outputs, j)
+    return Fraction(0)
+
+
+if __name__ == "__main__":
+    sys.exit(runpy.run_path(str(Path(__file__).with_name("checker.py")))["main"](sys.argv[1:]))

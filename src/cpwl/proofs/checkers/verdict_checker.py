@@ -1,0 +1,140 @@
+"""The verdict of checker.py, which needs this file beside it: what was proved, how well, and about how much.
+
+Only the standard library. `checker` has the functions of checker.py.
+"""
+
+import json
+import math
+import sys
+from collections import Counter
+from fractions import Fraction
+from typing import Any
+
+Rational = int | Fraction
+USAGE = "usage: python checker.py law.json net.json law.proof.json [--max-error NUMBER] [--json]"
+WORDS = {0: "proved", 1: "refused", 2: "not decided", 65: "unreadable"}
+
+
+def main(checker: Any, arguments: list[str]) -> int:
+    """Prints the verdict in one line, and returns the exit status."""
+    words = list(arguments)
+    as_json = "--json" in words and not words.remove("--json")  # type: ignore[func-returns-value]
+    most = None
+    if "--max-error" in words[:-1]:
+        k = words.index("--max-error")
+        most = allowed_error(checker, words[k + 1])
+        words = words[:k] + words[k + 2 :] if most is not None else []
+    if len(words) != 3 or any(word.startswith("--") for word in words):
+        print(USAGE, file=sys.stderr)
+        return 64
+    getattr(sys, "set_int_max_str_digits", int)(0)  # numbers may have many thousand digits
+    code, found = decide(checker, words, most)
+    print(json.dumps({"verdict": WORDS[code]} | found) if as_json else f"{WORDS[code]}: {found['reason']}")
+    return code
+
+
+def allowed_error(checker: Any, word: str) -> Rational | None:
+    try:
+        value: Rational | None = (
+            checker.number(word) if checker.RATIONAL.fullmatch(word) else checker.number(float(word))
+        )
+    except ValueError:
+        return None
+    return value if value is not None and value >= 0 else None
+
+
+def decide(checker: Any, paths: list[str], most: Rational | None) -> tuple[int, dict[str, Any]]:
+    """The exit status, and what there is to say."""
+    try:
+        function, network, proof = map(checker.load, paths)
+        bound = checker.check(function, network, proof)
+        law = checker.read_function(function)
+        found = summary(checker, law, proof, bound)
+        allowed = usual_error(law) if most is None else most
+    except checker.Refused as reason:
+        return 1, {"reason": str(reason)}
+    except (checker.Undecided, MemoryError) as reason:
+        return 2, {"reason": str(reason) or "out of memory"}
+    except (OSError, ValueError, RecursionError) as reason:
+        return 65, {"reason": str(reason)}
+    said = sentence(found, law)
+    if sum(bound if isinstance(bound, tuple) else [bound]) > allowed:
+        more = f"that is more than {upwards(allowed)}, which is allowed; --max-error allows more"
+        return 1, {**found, "reason": f"only {said}: {more}"}
+    return 0, {**found, "reason": said}
+
+
+def upwards(x: Rational | float) -> float:
+    """A float that is not smaller."""
+    near = float(x)
+    return near if near >= x else math.nextafter(near, math.inf)
+
+
+def usual_error(law: Any) -> float:
+    """What a bound may be if nothing else is said: 1e-4 of the largest coefficient of the laws."""
+    largest = 0.0
+    for piece in law.pieces:
+        for values, d in piece.laws:
+            numbers = [float(Fraction(v, d)) for v in values]
+            if piece.corners:
+                numbers = through([[float(Fraction(v, piece.scale)) for v in x] for x in piece.corners], numbers)
+            largest = max(largest, *map(abs, numbers))
+    return 1e-4 * (largest or 1.0)
+
+
+def through(corners: list[list[float]], values: list[float]) -> list[float]:
+    """The law with these values at the corners (x, 1), by elimination."""
+    rows = [[*x, z] for x, z in zip(corners, values, strict=True)]
+    for k in range(len(rows)):
+        rows[k:] = sorted(rows[k:], key=lambda row, k=k: -abs(row[k]))  # type: ignore[misc]
+        pivot = [v / (rows[k][k] or 1.0) for v in rows[k]]
+        rows = [[u - row[k] * v for u, v in zip(row, pivot, strict=True)] for row in rows]
+        rows[k] = pivot
+    return [row[-1] for row in rows]
+
+
+def covers(checker: Any, law: Any) -> bool | None:
+    """Whether the pieces cover the stated domain; None if none is stated, or that is not seen in some steps."""
+    if law.domain is None or any(piece.corners for piece in law.pieces):
+        return None
+    bodies = [[row for row, _ in piece.rows.values()] for piece in law.pieces]
+    rest = checker.aside(lambda: checker.outside(checker.region(law.n, law.domain), bodies), steps=checker.STEPS)
+    return None if rest is None else not any(part.is_solid() for part in rest)
+
+
+def summary(checker: Any, law: Any, proof: Any, bound: Any) -> dict[str, Any]:
+    """What the verdict counts."""
+    shapes = Counter(checker.shape(piece, law.n) for piece in law.pieces)
+    kinds, box, inner = list[str](), None, proof
+    while type(inner) is dict:
+        kinds, box, inner = [*kinds, inner["kind"]], box or inner.get("box"), inner.get("proof")
+    a, b = bound if isinstance(bound, tuple) else (bound, Fraction(0))
+    return {
+        "kind": " of ".join(kinds),
+        "error_bound": upwards(a),
+        "growth": upwards(b),
+        "box": box and {"low": box["low"], "high": box["high"]},
+        "pieces": len(law.pieces) + law.flat,
+        "empty": shapes["empty"],
+        "flat": shapes["flat"] + law.flat,
+        "open": shapes["open"],
+        "covers_domain": covers(checker, law),
+    }
+
+
+def sentence(found: dict[str, Any], law: Any) -> str:
+    """What was proved, in one line."""
+    a, b = found["error_bound"], found["growth"]
+    near = f"|network - function| <= {a}{f' + {b} max |x_i|' if b else ''}" if a or b else "network = function"
+    counts = [
+        f"{found['pieces']} pieces",
+        *(f"{found[word]} {word}" for word in ("empty", "flat", "open") if found[word]),
+    ]
+    told = {
+        True: "they cover the domain",
+        False: "they do not cover the domain",
+        None: "it is open if they cover the domain",
+    }
+    domain = "no domain is stated" if law.domain is None else told[found["covers_domain"]]
+    box = f"; box from {found['box']['low']} to {found['box']['high']}" if found["box"] and (a or b) else ""
+    return f"{near} on every piece, in exact arithmetic (kind {found['kind']}; {', '.join(counts)}; {domain}{box})"

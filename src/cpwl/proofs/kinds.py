@@ -1,0 +1,149 @@
+"""The table of proof kinds: when each applies, who proposes such a proof, and which stand-alone checker decides on it.
+
+`proposals` walks the table. Two kinds hold a proof of another kind inside: "rounded" for rounded weights, "near" for
+float data; for what is inside they walk part of the table again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from cpwl.errors import LimitError
+from cpwl.proofs.checkers import checker
+from cpwl.proofs.no_proof import NoProof
+from cpwl.proofs.provers.bends import propose_bends
+from cpwl.proofs.provers.clamped import propose_clamped
+from cpwl.proofs.provers.expression import propose_expression
+from cpwl.proofs.provers.line import bend_direction, propose_line
+from cpwl.proofs.provers.maxmin import propose_max_min
+from cpwl.proofs.provers.near import propose_near
+from cpwl.proofs.provers.rounded import propose_rounded
+from cpwl.proofs.provers.strips import propose_strips
+from cpwl.proofs.question import Proposal, Question
+from cpwl.proofs.refute import far_out
+from cpwl.proofs.rounding import Bound
+
+__all__ = ["KINDS", "Kind", "decide", "proposals", "prove"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of proof. `checker` is the file beside checker.py that decides on it."""
+
+    name: str
+    applies: Callable[[Question], bool]
+    propose: Callable[[Question], Iterator[Proposal]]
+    checker: str
+
+
+def _weights_as_meant(question: Question) -> bool:
+    return question.rounded_from is None
+
+
+def _all_as_meant(question: Question) -> bool:
+    """Hinges and gates are equal to the function or prove nothing: neither data nor weights may be off."""
+    return question.rounded_from is None and question.p.tol == 0
+
+
+def _bends_in_one_direction(question: Question) -> bool:
+    return _all_as_meant(question) and bend_direction(question.p) is not None
+
+
+def _two_inputs(question: Question) -> bool:
+    return _all_as_meant(question) and question.p.dim == 2
+
+
+def _rounded_weights(question: Question) -> bool:
+    return question.rounded_from is not None or question.network.exact is None
+
+
+def _float_data(question: Question) -> bool:
+    return question.p.tol > 0
+
+
+def _inside(names: tuple[str, ...], question: Question) -> Iterator[Proposal]:
+    """What the kinds of these names propose; the reasons of those that have nothing, if none has anything."""
+    failures: list[NoProof] = []
+    found = False
+    for proposal in proposals(question, failures, names):
+        found = True
+        yield proposal
+    if not found:
+        points = [x for failure in failures for x in failure.points]
+        settled = any(failure.settles for failure in failures)
+        raise NoProof(str(failures[-1]) if failures else "no kind of proof applies", points, settles=settled)
+
+
+_EQUAL = ("line", "clamped", "strip", "bends")
+
+
+def _rounded(question: Question) -> Iterator[Proposal]:
+    """Of a given exact network any kind; of one that is guessed, that of the guess."""
+    names = ("expression",) if question.rounded_from is None else ("expression", *_EQUAL)
+    return propose_rounded(question, partial(_inside, names))
+
+
+def _near(question: Question) -> Iterator[Proposal]:
+    names = _EQUAL if question.rounded_from is None else ("rounded",)
+    return propose_near(question, partial(_inside, names))
+
+
+KINDS = (
+    Kind("max-min", lambda _: True, propose_max_min, "max_min_checker.py"),
+    Kind("expression", _weights_as_meant, propose_expression, "expression_checker.py"),
+    Kind("rounded", _rounded_weights, _rounded, "rounded_checker.py"),
+    Kind("line", _bends_in_one_direction, propose_line, "line_checker.py"),
+    Kind("clamped", _two_inputs, propose_clamped, "clamped_checker.py"),
+    Kind("strip", _two_inputs, propose_strips, "strip_checker.py"),
+    Kind("bends", _all_as_meant, propose_bends, "bends_checker.py"),
+    Kind("near", _float_data, _near, "near_checker.py"),
+)
+
+
+def proposals(question: Question, failures: list[NoProof], names: tuple[str, ...] | None = None) -> Iterator[Proposal]:
+    """What each kind that applies proposes, in the order of the table; why it has nothing goes to `failures`."""
+    for kind in KINDS:
+        if (names is not None and kind.name not in names) or not kind.applies(question):
+            continue
+        try:
+            yield from kind.propose(question)
+        except NoProof as reason:
+            failures.append(reason)
+            if reason.settles:
+                return
+        except LimitError as reason:
+            failures.append(NoProof(str(reason)))
+
+
+def decide(question: Question, proposal: Proposal) -> Bound:
+    """The bound that the stand-alone checker shows for function, network and proof, as they are saved.
+
+    Raises `NoProof` with the points that it names where it refuses; a direction stands for points far out.
+    """
+    try:
+        bound: Bound = checker.check(question.function_document, question.network_document, proposal.document)
+    except checker.Undecided as reason:
+        raise NoProof(str(reason)) from None
+    except checker.Refused as reason:
+        points: list[Any] = [[Fraction(v, x[-1]) for v in x[:-1]] for x in reason.places if x[-1]]
+        for x in reason.places:
+            points += [] if x[-1] else far_out(question.p, x[:-1])
+        raise NoProof(str(reason), points, settles=proposal.settles) from None
+    return bound
+
+
+def prove(name: str, question: Question) -> dict[str, Any]:
+    """The proof of one kind, as the checker accepted it; `NoProof` if there is none."""
+    failures: list[NoProof] = []
+    for proposal in proposals(question, failures, (name,)):
+        try:
+            decide(question, proposal)
+        except NoProof as reason:
+            failures.append(reason)
+        else:
+            return proposal.document
+    raise failures[-1] if failures else NoProof(f"kind {name!r} does not apply")

@@ -1,0 +1,70 @@
+"""What is asked of a proof, and what a prover answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.documents.write import function_document, network_document
+from cpwl.exact.rational import fraction_array
+from cpwl.function import CPWL
+from cpwl.network import Network
+from cpwl.progress import Progress
+from cpwl.proofs.provers.recover import Wiring
+from cpwl.proofs.rounding import Bound, Box, box_of
+
+__all__ = ["Proposal", "Question"]
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Whether `network` computes `p`, or, if it is a rounding of the network `rounded_from`, how nearly.
+
+    What several provers need is computed when first asked for, and once.
+    """
+
+    p: CPWL
+    network: Network
+    rounded_from: Network | None = None
+    progress: Progress | None = None
+
+    @cached_property
+    def tables(self) -> list[NDArray[np.object_]]:
+        """The components of each output, as rows ``(gradient, offset)`` of rationals."""
+        found = []
+        for output in range(self.p.outputs):
+            rows = self.p.components(output).integer()[:, 0]
+            found.append(np.asarray(fraction_array(rows[:, :-1]) / rows[:, -1:]))
+        return found
+
+    @cached_property
+    def box(self) -> Box | None:
+        """The smallest box around all pieces; None if they are unbounded."""
+        return box_of(self.p)
+
+    @cached_property
+    def function_document(self) -> dict[str, Any]:
+        """The function as it is saved."""
+        return function_document(self.p)
+
+    @cached_property
+    def network_document(self) -> dict[str, Any]:
+        """The network as it is saved."""
+        return network_document(self.network)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A proof as a prover proposes it; the stand-alone checker decides.
+
+    If a refusal `settles` the question, no other kind will do. `wiring` is that of a max of mins.
+    """
+
+    bound: Bound
+    document: dict[str, Any]
+    settles: bool = False
+    wiring: Wiring | None = None

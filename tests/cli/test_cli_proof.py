@@ -1,0 +1,108 @@
+"""``cpwl compile --certify``: the proof is of the file, each candidate is proved once, and no old proof is left."""
+
+import json
+
+import pytest
+
+from cpwl import compiler
+from cpwl.cli import main
+from cpwl.formats.json import load
+from cpwl.formats.onnx.read import from_onnx
+from cpwl.proofs.certify import Certificate
+from support.json_examples import write
+
+ABSOLUTE = {
+    "format": "cpwl",
+    "version": 1,
+    "dim": 1,
+    "outputs": 1,
+    "pieces": [
+        {"A": [[1], [-1]], "b": [0, 1], "gradient": [["-1/3"]], "offset": ["1/7"]},
+        {"A": [[-1], [1]], "b": [0, 1], "gradient": [["1/3"]], "offset": ["1/7"]},
+    ],
+}
+
+
+@pytest.fixture
+def law(tmp_path):
+    """The file of a function that no float weights give exactly."""
+    return write(tmp_path / "law.json", ABSOLUTE)
+
+
+def compile(law, output, *options):
+    """The exit code of a proof."""
+    return main(["compile", str(law), "-o", str(output), "--certify", *options])
+
+
+@pytest.mark.parametrize("options", [("net.onnx",), ("net.onnx", "--dtype", "float32"), ("net.json",)])
+def test_each_candidate_is_proved_once(law, tmp_path, monkeypatch, options, capsys):
+    """One proof for one network, and the stand-alone checker accepts it for the file."""
+    proved = []
+    certify = compiler.certify
+    monkeypatch.setattr(compiler, "certify", lambda *a, **k: proved.append(a) or certify(*a, **k))
+    name, *rest = options
+    assert compile(law, tmp_path / name, *rest) == 0
+    assert len(proved) == 1
+    proof = tmp_path / "net.proof.json"
+    assert main(["check", str(law), str(tmp_path / name), str(proof)]) == 0
+    network = load(tmp_path / name) if name.endswith("json") else from_onnx(tmp_path / name)
+    assert network.inputs == proved[0][1].inputs
+    assert "proved" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("bound", "code"), [("1e-9", 0), ("1e-12", 2), ("1e-30", 2)])
+def test_a_larger_bound_than_asked_for_fails(law, tmp_path, bound, code, capsys):
+    """In float32 the weights are off by 1e-8 of the range, in float64 by 1e-16."""
+    dtype = "float64" if bound != "1e-12" else "float32"
+    assert compile(law, tmp_path / "net.onnx", "--dtype", dtype, "--max-error", bound) == code
+    if code:
+        assert "which is more than" in capsys.readouterr().err
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["law.json"]
+
+
+def test_a_failed_proof_writes_nothing(law, tmp_path, monkeypatch, capsys):
+    """The network and the proof of an earlier run are as they were."""
+    output, proof = tmp_path / "net.onnx", tmp_path / "net.proof.json"
+    assert compile(law, output) == 0
+    before = output.read_bytes(), proof.read_bytes()
+    monkeypatch.setattr(compiler, "certify", lambda *_, **__: Certificate(False, None, "not today", None, None))
+    assert compile(law, output) == 2
+    assert "nothing was written, because no proof was found: not today" in capsys.readouterr().err
+    assert (output.read_bytes(), proof.read_bytes()) == before
+
+
+def test_a_failed_write_leaves_no_old_proof_beside_a_new_network(law, tmp_path, monkeypatch):
+    """The old proof goes before the new network comes."""
+    output, proof = tmp_path / "net.onnx", tmp_path / "net.proof.json"
+    proof.write_text("an old proof")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Certificate, "save", full)
+    assert compile(law, output) == 65
+    assert not proof.exists()
+
+
+def test_the_proof_must_not_be_the_input(tmp_path, capsys):
+    """`x.proof.json` compiled into `x.onnx` would be overwritten by its own proof."""
+    law = write(tmp_path / "x.proof.json", ABSOLUTE)
+    before = law.read_bytes()
+    assert compile(law, tmp_path / "x.onnx") == 64
+    assert "is the input, too, and the proof would go there" in capsys.readouterr().err
+    assert law.read_bytes() == before
+
+
+def test_pieces_without_interior_keep_their_numbers(tmp_path, capsys):
+    """The proof is of the function in the file, whose flat pieces the compiler drops."""
+    flat = {"A": [[1], [-1]], "b": [0, 0], "gradient": [[5]], "offset": ["1/7"]}
+    law = write(tmp_path / "law.json", {**ABSOLUTE, "pieces": [flat, *ABSOLUTE["pieces"]]})
+    assert compile(law, tmp_path / "net.json") == 0
+    assert "pieces without interior were dropped: 0" in capsys.readouterr().err
+    assert main(["check", *(str(tmp_path / n) for n in ("law.json", "net.json", "net.proof.json"))]) == 0
+
+
+def test_the_bound_on_evaluation_is_that_of_the_file(law, tmp_path, capsys):
+    """A float32 file has one for float32 alone."""
+    assert compile(law, tmp_path / "net.onnx", "--dtype", "float32", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["evaluation_bound"].keys() == {"float32"}

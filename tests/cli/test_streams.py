@@ -1,0 +1,52 @@
+"""Closed and full streams: one sentence where there is room for it, and an exit code in any case."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from cpwl.cli import main
+from support.json_examples import PIECES, TABLE, write
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+COMMAND = f"{sys.executable} -m cpwl"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ("bounds --pieces 3 >&-", 65, "what was to be printed cannot be written: Bad file descriptor"),
+        ("bounds --pieces 3 --json >/dev/full", 65, "what was to be printed cannot be written: No space left"),
+        ("bounds --pieces 3 2>&-", 0, ""),
+        ("nonsense 2>/dev/full", 64, ""),
+        ("nonsense >/dev/full", 64, "No such command"),
+        ("bounds --pieces 3 <&- >&- 2>&-", 65, ""),
+    ],
+)
+def test_closed_and_full_streams(words, code, message):
+    """The message, if stderr takes it, is one line, and there is no traceback."""
+    done = subprocess.run(["bash", "-c", f"{COMMAND} {words}"], env=ENVIRONMENT, capture_output=True, text=True)
+    assert done.returncode == code
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+def test_a_closed_stdout_is_not_taken_by_a_file(tmp_path):
+    """What is printed does not end up in the file that is written."""
+    law = write(tmp_path / "law.json", TABLE)
+    words = f"compile {law} -o {tmp_path}/net.json >&-"
+    done = subprocess.run(["bash", "-c", f"{COMMAND} {words}"], env=ENVIRONMENT, capture_output=True, text=True)
+    assert done.returncode == 65
+    assert (tmp_path / "net.json").read_text().startswith('{\n"format": "cpwl-network"')
+
+
+def test_messages_are_short_and_printable(tmp_path, capsys):
+    """Names from files may be long, and may hold what moves the cursor."""
+    law = write(tmp_path / "law.json", {**PIECES, "\x1b[31m" + "a" * 10**6: 1})
+    assert main(["doctor", str(law)]) == 65
+    said = capsys.readouterr().err
+    assert len(said) < 3000
+    assert "\x1b" not in said
+    assert "\\x1b[31maaa" in said

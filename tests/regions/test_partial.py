@@ -1,0 +1,108 @@
+"""Searches that end early: what was found is kept, says so, and never replaces more."""
+
+import os
+import signal
+import time
+from concurrent.futures import BrokenExecutor, Executor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cpwl import CpwlWarning, InputError, Network, equal, extract, load, save
+from cpwl.cli import main
+from cpwl.cli.extract import _ended_by_sigterm
+from cpwl.cli.output import Code
+
+
+def grid(n):
+    """Neurons along all axes, whole numbers."""
+    return Network([(np.concatenate([np.eye(n)] * 2), [0] * n + [-1] * n), (np.ones((1, 2 * n)), [0])])
+
+
+@pytest.fixture
+def network():
+    return grid(2)
+
+
+def test_a_file_says_that_pieces_are_missing(network, tmp_path):
+    """So that the part is not taken for the whole when it is read again."""
+    part = extract(network, max_regions=4)
+    save(part, tmp_path / "part.json")
+    again = load(tmp_path / "part.json")
+    assert again.complete is False
+    with pytest.raises(InputError, match="extracted in part"):
+        equal(network, again)
+    assert extract(network, resume=again).complete
+
+
+def test_that_a_file_is_complete_is_not_believed(network, tmp_path):
+    """Anybody can write so; only the search knows."""
+    save(extract(network), tmp_path / "all.json")
+    text = (tmp_path / "all.json").read_text()
+    assert '"complete"' not in text
+    (tmp_path / "all.json").write_text(text.replace('"domain": null', '"domain": null, "complete": true'))
+    assert load(tmp_path / "all.json").complete is None
+
+
+def test_a_file_that_holds_more_is_not_replaced(network, tmp_path, capsys):
+    """Neither by a smaller limit nor by an interruption."""
+    save(network, tmp_path / "network.json")
+    command = ["extract", str(tmp_path / "network.json"), "-o", str(tmp_path / "out.json")]
+    assert main([*command, "--max-regions", "6"]) == Code.UNDECIDED
+    before = (tmp_path / "out.json").read_bytes()
+    assert load(tmp_path / "out.json").num_pieces == 6
+    assert main([*command, "--max-regions", "3"]) == Code.UNDECIDED
+    assert (tmp_path / "out.json").read_bytes() == before
+    assert "holds 6 pieces" in capsys.readouterr().err
+    assert main([*command, "--max-regions", "7"]) == Code.UNDECIDED
+    assert load(tmp_path / "out.json").num_pieces == 7
+    assert main(command) == Code.DONE
+    assert load(tmp_path / "out.json").complete is None
+
+
+def test_going_on_never_loses_pieces(network):
+    """A search that is ended earlier than the one before it gives back what that one had found."""
+    part = extract(network, max_regions=6)
+    again = extract(network, resume=part, max_regions=2)
+    assert (again.num_pieces, again.complete) == (6, False)
+
+
+def terminate():
+    """Sends the signal to this process, and waits for it."""
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(5)
+
+
+def test_sigterm_is_an_interruption():
+    """Only while the search is on."""
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt), _ended_by_sigterm():
+        terminate()
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+class Breaking(Executor):
+    """Does one job, and then has no workers any more."""
+
+    def __init__(self):
+        self.jobs = 0
+
+    def map(self, function, *jobs, **_):
+        for job in zip(*jobs, strict=True):
+            self.jobs += 1
+            if self.jobs > 2:
+                raise BrokenExecutor("a process in the pool was terminated abruptly")
+            yield function(*job)
+
+
+def test_a_broken_pool_does_not_lose_the_walk():
+    """What was found until then is returned, with a warning, and can be gone on from."""
+    network = grid(9)
+    with pytest.warns(CpwlWarning, match="worker process died"):
+        part = extract(network, executor=Breaking(), max_regions=200)
+    assert part.complete is False
+    assert part.num_pieces > 0
+    more = extract(network, resume=part, max_regions=part.num_pieces + 5)
+    assert more.num_pieces == part.num_pieces + 5
+    assert replace(more, complete=None).complete is None

@@ -1,0 +1,68 @@
+"""The parts of constructions that tests look into, for a function instead of its analysis."""
+
+from cpwl.construct.analysis import Analysis
+from cpwl.construct.blocks import hinges
+from cpwl.construct.blocks.max_of_mins import max_of_mins, rows_of
+from cpwl.construct.clamped import clamped as clamped_gates
+from cpwl.construct.gates.plane import plane_gates as in_the_plane
+from cpwl.construct.gates.space import space_gates as in_space
+from cpwl.construct.lattice import plain, shared
+from cpwl.construct.options import Options
+from cpwl.construct.strips import strips as in_strips
+from cpwl.construct.table import TABLE
+from cpwl.construct.univariate import univariate as on_a_line
+
+
+def planned(construction, p, **options):
+    """The plan of a construction, in exact arithmetic unless the options say otherwise."""
+    return TABLE[construction].plan(Analysis(p, Options(**options)))
+
+
+def find_hinges(p):
+    """The consistent jumps of all bend hyperplanes."""
+    return hinges.find_hinges(Analysis(p))
+
+
+def hinge(p):
+    """The network of one hidden layer."""
+    return hinges.hinge_network(Analysis(p))
+
+
+def univariate(p, **options):
+    """The network of a function that bends in one direction."""
+    return on_a_line.univariate(Analysis(p), **options)
+
+
+def plane_gates(p, **options):
+    """Gates on lines, and what they are made of."""
+    return in_the_plane.plane_gates(Analysis(p).exact, **options)
+
+
+def space_gates(p):
+    """Gates on planes, and what they are made of."""
+    return in_space.space_gates(Analysis(p))
+
+
+def clamped(p, **options):
+    """Clamped gates, and what they are made of."""
+    return clamped_gates.clamped(Analysis(p), **options)
+
+
+def strips(p, **options):
+    """Strips, and what they are made of."""
+    return in_strips.strips(Analysis(p).exact, **options)
+
+
+def plain_lattice(p, output=0):
+    """The max of mins of one output, and its rows."""
+    return plain.plain_lattice(Analysis(p), output)
+
+
+def shared_lattice(p):
+    """The lattice of all outputs together, and its formulas."""
+    return shared.shared_lattice(Analysis(p))
+
+
+def algorithm_1(p):
+    """Algorithm 1's network for the first output, without a test of its rows."""
+    return max_of_mins(p.components(0), rows_of(Analysis(p).orders[0]))

@@ -1,0 +1,56 @@
+"""How the tests themselves behave: each says what it shows, asserts it, and reads nothing from elsewhere."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent.parent
+FILES = sorted(TESTS.rglob("*.py"))
+
+
+def cases_of(tree: ast.Module) -> Iterator[ast.FunctionDef]:
+    """The test functions of a file."""
+    return (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name.startswith("test"))
+
+
+def silent_returns(function: ast.FunctionDef) -> list[int]:
+    """Lines with a ``return`` before which nothing was asserted in the same block or in one around it."""
+    found: list[int] = []
+
+    def look(block: list[ast.stmt], asserted: bool) -> None:
+        for statement in block:
+            if isinstance(statement, ast.Return) and not asserted:
+                found.append(statement.lineno)
+            asserted = asserted or isinstance(statement, ast.Assert)
+            if not isinstance(statement, ast.FunctionDef):  # a helper inside returns to the test
+                for name in ("body", "orelse", "finalbody"):
+                    look(getattr(statement, name, []), asserted)
+                for handler in getattr(statement, "handlers", []):
+                    look(handler.body, asserted)
+
+    look(function.body, False)
+    return found
+
+
+def test_silent_returns_are_seen():
+    """In an ``if``, in a handler, not after an assertion, not in a function inside."""
+    source = (
+        "def test():\n if a:\n  return\n try:\n  b()\n except E:\n  return\n try:\n  c()\n except E:\n  assert d\n"
+        "  return\n def f():\n  return 1\n assert f()\n if g:\n  return\n"
+    )
+    assert silent_returns(next(cases_of(ast.parse(source)))) == [3, 7]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(TESTS).as_posix())
+def test_manners(file):
+    """Every test has a docstring and asserts before it returns; nothing is read from outside the repository."""
+    text = file.read_text("utf-8")
+    for function in cases_of(ast.parse(text)):
+        assert ast.get_docstring(function), function.name
+        assert silent_returns(function) == [], function.name
+    assert not re.search(r"""["'](?:/home|~|\.\.)/""", text)
