@@ -27,7 +27,7 @@ SMOKE := tests/test_import.py tests/test_files.py tests/formats/test_json.py tes
 	tests/cli/test_cli.py tests/exact tests/geometry/test_generators.py tests/construct/test_hinge.py
 
 test-lowest: $(LOWEST)/.made
-	$(LOWEST)/bin/python -m pytest -n 2 -m "not slow" $(SMOKE)
+	$(LOWEST)/bin/python -m pytest -n 2 -m "not slow" -W ignore::DeprecationWarning $(SMOKE)
 
 lint: $(DEV)
 	$(BIN)/ruff check src tests examples docs

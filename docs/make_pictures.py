@@ -32,6 +32,11 @@ def table(count: int, seed: int) -> cpwl.CPWL:
     return cpwl.CPWL.from_simplices(x, Delaunay(x).simplices, values.round(3))
 
 
+def hills() -> cpwl.CPWL:
+    """A grid with random heights."""
+    return cpwl.CPWL.from_grid([range(6)] * 2, np.random.default_rng(4).integers(0, 10, (6, 6)))
+
+
 def arrangement() -> cpwl.CPWL:
     """A sum of hinges on lines, on the unit square."""
     from cpwl.function.make.shallow import from_hidden_layer
@@ -64,6 +69,7 @@ EXAMPLES: dict[str, tuple[Callable[[], cpwl.CPWL], tuple[float, float]]] = {
     "hinge": (arrangement, (0.0, 1.0)),
     "univariate": (wave, (0.0, 31.0)),
     "gates": (lambda: table(14, 0), (0.0, 1.0)),
+    "columns": (hills, (0.0, 5.0)),
     "clamped": (lambda: table(14, 0), (0.0, 1.0)),
     "strips": (lambda: table(40, 0), (0.0, 1.0)),
     "lattice": (lambda: table(6, 0), (0.0, 1.0)),

@@ -105,7 +105,7 @@ def test_wrong_candidates_are_not_kept(monkeypatch):
 
 def test_only_networks():
     """Anything but a network is refused."""
-    with pytest.raises(InputError, match="only a network can be compressed, not a int"):
+    with pytest.raises(InputError, match="`compress` takes a Network, not an int"):
         compress(3)
 
 

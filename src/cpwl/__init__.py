@@ -9,6 +9,7 @@ from cpwl.errors import (
     CpwlError,
     CpwlWarning,
     InputError,
+    InternalError,
     LimitError,
     ProofError,
     SolverError,
@@ -16,7 +17,7 @@ from cpwl.errors import (
 
 if TYPE_CHECKING:
     from cpwl import bounds
-    from cpwl.compiler import Compiled, compile
+    from cpwl.compiler import Alternative, Compiled, compile
     from cpwl.compressor import Compressed, compress
     from cpwl.equality import Verdict, equal
     from cpwl.formats.json import load, save
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from cpwl.formats.sklearn import from_sklearn
     from cpwl.formats.torch.module import from_torch, to_torch
     from cpwl.function import CPWL
+    from cpwl.function.doctor.report import Report
     from cpwl.network import Network, Sizes
     from cpwl.passes.simplify import simplify
     from cpwl.proofs.certificate import Certificate
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Alternative",
     "CPWL",
     "Certificate",
     "Compiled",
@@ -43,9 +46,11 @@ __all__ = [
     "CpwlError",
     "CpwlWarning",
     "InputError",
+    "InternalError",
     "LimitError",
     "Network",
     "ProofError",
+    "Report",
     "Sizes",
     "SolverError",
     "Verdict",
@@ -69,11 +74,13 @@ __all__ = [
 # Where each public name lives. A module is imported when a name of it is first asked for: solvers, sparse matrices and
 # file formats bring libraries of their own.
 _HOME = {
+    "Alternative": "cpwl.compiler",
     "CPWL": "cpwl.function",
     "Certificate": "cpwl.proofs.certificate",
     "Compiled": "cpwl.compiler",
     "Compressed": "cpwl.compressor",
     "Network": "cpwl.network",
+    "Report": "cpwl.function.doctor.report",
     "Sizes": "cpwl.network",
     "Verdict": "cpwl.equality",
     "certify": "cpwl.proofs.certify",

@@ -18,7 +18,8 @@ from cpwl.construct.options import PRECISIONS, Minimize, Options, Precision, def
 from cpwl.construct.select import Candidate, Choice, select
 from cpwl.construct.table import TABLE
 from cpwl.construct.upper_bounds import upper_bounds
-from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError
+from cpwl.doors import check_argument, check_call, check_choice, check_number
+from cpwl.errors import ConstructionError, CpwlWarning, LimitError
 from cpwl.function import CPWL
 from cpwl.function.doctor.examine import examine
 from cpwl.limits import rare_collection
@@ -51,7 +52,7 @@ class Alternative:
     """The predicted rounding error at the precision asked for, relative to the range of the function."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Compiled:
     """A network for a function, and how it compares."""
 
@@ -80,6 +81,10 @@ class Compiled:
     def function(self) -> CPWL | None:
         """What was compiled."""
         return None if self.analysis is None else self.analysis.function
+
+    def __repr__(self) -> str:
+        proved = "" if self.certificate is None else ", proved" if self.certificate.proved else ", not proved"
+        return f"Compiled({self.construction}: {self.sizes.neurons} neurons, {self.sizes.depth} layers{proved})"
 
     @property
     def lower_bounds(self) -> list[LowerBound]:
@@ -120,6 +125,8 @@ def compile(
     array([[3.],
            [2.]])
     """
+    check_argument(p, CPWL, "compile")
+    check_call(progress)
     limit = _check_options(construction, minimize, precision, max_error, weights)
     given = p
     if check:
@@ -176,14 +183,11 @@ def _check_options(construction: str, minimize: str, precision: str, max_error: 
         ("precision", precision, tuple(PRECISIONS)),
         ("weights", weights, ("exact", "float64", "float32")),
     ):
-        if value not in known:
-            names = ", ".join(f'"{option}"' for option in known)
-            raise InputError(f'`{name}` must be one of {names}, not "{value}"')
+        check_choice(value, known, name)
     if max_error is None:
         return default_error(precision)  # type: ignore[arg-type]
-    if not max_error > 0:
-        raise InputError(f"`max_error` must be positive, not {max_error}", max_error=max_error)
-    return max_error
+    check_number(max_error, "max_error", above=0.0)
+    return float(max_error)
 
 
 def _built(choice: Choice, prove: _Prove | None) -> tuple[str, Network, Certificate | None]:

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.compiler import compile
+from cpwl.doors import check_argument, check_call, check_limit
 from cpwl.equality import Verdict, equal
-from cpwl.errors import CpwlWarning, InputError, LimitError
+from cpwl.errors import CpwlWarning, LimitError
 from cpwl.geometry.box import bounding_box
 from cpwl.geometry.polyhedra import Polyhedron, as_domain
 from cpwl.network import Network, Sizes
@@ -64,8 +65,9 @@ def compress(
     >>> found.before.neurons, found.after.neurons, found.verdict.equal
     (4, 2, True)
     """
-    if not isinstance(network, Network):
-        raise InputError(f"only a network can be compressed, not a {type(network).__name__}")
+    check_argument(network, Network, "compress")
+    check_limit(max_regions)
+    check_call(progress)
     body = as_domain(domain, network.inputs)
     before = network.sizes
     found = [(method, other) for method, other in _candidates(network, body, max_regions, progress)]

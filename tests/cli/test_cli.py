@@ -104,7 +104,7 @@ def test_module_is_the_command():
     ("argv", "message"),
     [
         (["nonsense"], "No such command 'nonsense'"),
-        (["--nonsense"], "No such option: --nonsense"),
+        (["--nonsense"], "--nonsense"),
         (["compile"], "Missing"),
         (["compile", "a.json"], "Missing option"),
         (["compile", "a.json", "b.json", "-o", "c.onnx"], "b.json"),

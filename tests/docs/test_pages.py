@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCES = [path for folder in ("src", "tests", "docs", "examples") for path in sorted((ROOT / folder).rglob("*.py"))]
-CONSTRUCTIONS = ("auto", "clamped", "gates", "hinge", "lattice", "paper", "strips", "univariate")
+CONSTRUCTIONS = ("auto", "clamped", "columns", "gates", "hinge", "lattice", "paper", "strips", "univariate")
 
 
 def anchors(page: Path) -> set[str]:

@@ -169,7 +169,7 @@ def test_bytes_that_are_no_text_are_refused(path):
 def test_only_functions_and_networks_are_saved(path):
     """Anything else is refused, and nothing is written."""
     path.unlink(missing_ok=True)
-    with pytest.raises(InputError, match="only a CPWL function or a Network can be saved, not a list"):
+    with pytest.raises(InputError, match="`save` takes a CPWL or a Network, not a list"):
         save([1], path)
     with pytest.raises(InputError, match="`note` must be a string"):
         save(Network([([[1]], [0])]), path, note=3)

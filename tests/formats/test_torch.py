@@ -211,7 +211,7 @@ def test_refuses_classes_that_were_changed(monkeypatch):
 
 def test_refuses_other_types():
     """Only float32 and float64 modules are built."""
-    with pytest.raises(InputError, match='"float32" or "float64", not \'float16\''):
+    with pytest.raises(InputError, match='`dtype` must be one of "float32", "float64", not \'float16\''):
         to_torch(identity(1, 1), dtype="float16")
 
 

@@ -291,7 +291,7 @@ def test_oracle_with_bad_balls_is_refused(change, message):
         (lambda: CPWL.from_breakpoints([], []), "`x` must be"),
         (lambda: CPWL.from_grid([[0, 1], [1, 0]], [[0, 0], [0, 0]]), "increasing numbers"),
         (lambda: CPWL.from_grid([[0, 1]], [0, 0, 0]), "must start with the shape"),
-        (lambda: CPWL.from_grid([[0, 1]], [0, 0], triangulation="x"), '`triangulation` must be "kuhn"'),
+        (lambda: CPWL.from_grid([[0, 1]], [0, 0], triangulation="x"), '`triangulation` must be one of "kuhn"'),
         (lambda: CPWL.from_maxmin([[1, 0]], []), "`rows` is empty"),
         (lambda: CPWL.from_maxmin([[1, 0]], [[1]]), "must name components 0..0"),
         (lambda: CPWL.from_maxmin([1, 0], [[0]]), "`components` must be"),

@@ -7,13 +7,15 @@ from functools import cache
 import numpy as np
 import pytest
 
-from cpwl import ConstructionError, Network, ProofError, certify, compile
+from cpwl import CPWL, ConstructionError, Network, ProofError, certify, compile
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
+from cpwl.function.make.shallow import random_shallow
 from cpwl.network.network import exact_layers
 from support.catalogue import function, names
+from support.functions import five_pieces, three_piece_cut
 from support.proofs import checker, rounded
-from support.rational_pieces import piece_data, points_in_pieces
+from support.rational_pieces import piece_data, points_in_pieces, with_noise
 
 FLOAT = [name for name in names("float") if name in names("bounded")]
 
@@ -107,3 +109,80 @@ def test_a_network_that_is_off_is_not_proved():
     layers[-1][1][0] += Fraction(1, 1000)
     with pytest.raises(ProofError):
         certify(p, Network(layers))
+
+
+UNBOUNDED = {
+    "hinges": lambda: with_noise(random_shallow(2, 4, 3), 1e-13, 0),
+    "hinges in space": lambda: with_noise(random_shallow(3, 3, 0), 1e-13, 1),
+    "five pieces": lambda: with_noise(five_pieces(), 1e-12, 2),
+}
+
+
+@cache
+def unbounded(name):
+    p = UNBOUNDED[name]()
+    network = compile(p, construction="gates").network
+    return p, network, certify(p, network)
+
+
+@pytest.mark.parametrize("name", sorted(UNBOUNDED))
+def test_unbounded_data_is_proved_within_a_bound_that_grows(name):
+    """At rational points of the pieces, far out too, the network is within a + b max|x_i| of the law; b is small."""
+    p, network, certificate = unbounded(name)
+    level, slope = certificate.error_bound
+    assert certificate.document["kind"] == "near"
+    assert level < Fraction(1, 10**9)
+    assert slope < Fraction(1, 10**9)
+    pieces = piece_data(p)
+    for j, x in points_in_pieces(p, 6, 0):
+        value = network(fraction_array(np.array([x], dtype=object)))[0]
+        laws = [sum((g * v for g, v in zip(law, [*x, 1], strict=True)), Fraction(0)) for law in pieces[j].laws]
+        assert max(abs(u - v) for u, v in zip(value, laws, strict=True)) <= level + slope * max(map(abs, x))
+
+
+@pytest.mark.parametrize("name", sorted(UNBOUNDED))
+def test_the_checker_refuses_unbounded_proofs_that_say_less(name):
+    """A smaller a, a smaller b, none at all, a slope left out or turned, a region in another piece: all refused."""
+    p, network, certificate = unbounded(name)
+    head = function_document(p), network_document(network)
+    assert checker.check(*head, certificate.document) == certificate.error_bound
+    a, b = certificate.error_bound
+
+    def leaves(tree):
+        if tree is None:
+            return []
+        return [tree] if "piece" in tree else leaves(tree["below"]) + leaves(tree["above"])
+
+    def refused(change):
+        document = copy.deepcopy(certificate.document)
+        change(document)
+        with pytest.raises(checker.Refused):
+            checker.check(*head, document)
+
+    def at_slopes(document, change):
+        for tree in document["pieces"]:
+            for leaf in leaves(tree):
+                if "slope" in leaf:
+                    change(leaf)
+
+    count = len(certificate.document["function"]["pieces"])
+    refused(lambda d: d.update(error_bound=[str(a * Fraction(999, 1000)), str(b)]))
+    refused(lambda d: d.update(error_bound=[str(a), str(b * Fraction(999, 1000))]))
+    refused(lambda d: d.update(error_bound=str(a)))
+    refused(lambda d: at_slopes(d, lambda leaf: leaf.pop("slope")))
+    refused(lambda d: at_slopes(d, lambda leaf: leaf.update(slope=[str(-Fraction(v)) for v in leaf["slope"]])))
+    refused(lambda d: at_slopes(d, lambda leaf: leaf.update(piece=(leaf["piece"] + 1) % count)))
+
+
+def test_exactly_consistent_floats_on_the_whole_plane_are_proved_equal():
+    """Integers in float arrays are what they say: the bound is 0, on all of R^2."""
+    p = three_piece_cut()
+    floats = CPWL.from_pieces(
+        [body.integer()[:, :-1].astype(float) for body in p.polyhedra],
+        [body.integer()[:, -1].astype(float) for body in p.polyhedra],
+        p.laws.gradient,
+        p.laws.offset,
+    )
+    assert floats.tol > 0
+    network = compile(floats, construction="gates").network
+    assert certify(floats, network).error_bound == 0

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,6 +21,14 @@ def check(
     function: Annotated[Path, typer.Argument(metavar="LAW.json", readable=False, help="The function.")],
     network: Annotated[Path, typer.Argument(metavar="NET", readable=False, help="The network: .onnx or .json.")],
     proof: Annotated[Path, typer.Argument(metavar="PROOF.json", readable=False, help="The proof.")],
+    max_error: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            help="The largest bound that counts as a proof; 0 asks for equality."
+            "  [default: 1e-4 of the largest coefficient of the function]",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Check a proof against the function and the weights, with the stand-alone checker."""
@@ -32,11 +41,23 @@ def check(
             # The checker reads JSON only: the exact values of the exported weights go to a file of their own.
             weights = Path(folder) / "network.json"
             save(load_network(network), weights)
-        command = [sys.executable, "-I", checker.__file__, str(function), str(weights), str(proof)]
+        command = [sys.executable, "-I", checker.__file__, str(function), str(weights), str(proof), "--json"]
+        command += [] if max_error is None else ["--max-error", repr(max_error)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-    verdict = (done.stdout + done.stderr).strip()
+    code, found = _answer(done.returncode, done.stdout)
+    verdict = f"{found.pop('verdict')}: {found.pop('reason')}"
     if as_json:
-        print_json({"proved": done.returncode == 0, "verdict": verdict})
+        print_json({"proved": code == Code.DONE, "verdict": verdict, **found})
     else:
-        print(verdict, file=sys.stdout if done.returncode in (Code.DONE, Code.REFUTED) else sys.stderr)
-    raise typer.Exit(done.returncode)
+        print(verdict, file=sys.stdout if code in (Code.DONE, Code.REFUTED) else sys.stderr)
+    raise typer.Exit(code)
+
+
+def _answer(status: int, said: str) -> tuple[int, dict[str, Any]]:
+    """The exit code and the verdict; a checker that was ended from outside, or said nothing, has decided nothing."""
+    try:
+        found: dict[str, Any] = json.loads(said)
+    except ValueError:
+        how = f"by signal {-status}" if status < 0 else f"with status {status}"
+        return Code.UNDECIDED, {"verdict": "not decided", "reason": f"the checker ended {how} without a verdict"}
+    return status, found

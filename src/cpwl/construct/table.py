@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from cpwl.construct import hinge, paper
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.clamped import plan as clamped
+from cpwl.construct.columns import plan as columns
 from cpwl.construct.gates import plan as gates
 from cpwl.construct.lattice import plan as lattice
 from cpwl.construct.plan import Plan
@@ -98,6 +99,7 @@ _ROWS = (
     ),
     Construction("univariate", "one direction of bends: one to three hidden layers", univariate.plan, _skip_univariate),
     Construction("gates", "linear in the pieces, any dimension", gates.plan, _skip_gates),
+    Construction("columns", "Kuhn grids, any n: safe in float32, far terms are exactly 0", columns.plan, _one_layer),
     Construction("clamped", "plane, bounded: safe in float32, far terms are exactly 0", clamped.plan, _skip_clamped),
     Construction(
         "strips", "plane, bounded: fewer neurons than pieces, for exact arithmetic", strips.plan, _skip_strips

@@ -16,6 +16,7 @@ from cpwl.exact.rational import as_reals, fraction_array, has_floats
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.function.cpwl import CPWL
 from cpwl.function.make.pieces import parts_of_pieces
+from cpwl.function.make.simplices import parts_of_simplices
 from cpwl.network.network import Network
 
 __all__ = ["function_from_pieces", "function_from_table", "network_from_layers"]
@@ -57,7 +58,7 @@ def function_from_table(data: dict[str, Any]) -> CPWL:
         raise InputError(f"values has {len(values)} entries, but there are {len(points)} points")
     rows = [_vector(value, outputs, f"values[{i}]", i) for i, value in enumerate(values)]
     with _within_float64(data):
-        return CPWL.from_simplices(points, simplices, rows)
+        return CPWL.from_parts(parts_of_simplices(points, simplices, rows))
 
 
 def network_from_layers(data: dict[str, Any]) -> Network:

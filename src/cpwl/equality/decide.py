@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.doors import check_argument, check_call, check_limit
 from cpwl.equality.cover import hole, is_whole, joined
 from cpwl.equality.difference import difference
 from cpwl.equality.overlay import Overlay, overlay
@@ -58,6 +59,8 @@ def equal(
     >>> verdict.equal, verdict.witness, verdict.gap
     (False, array([Fraction(-3, 1)], dtype=object), Fraction(6, 1))
     """
+    check_limit(max_regions)
+    check_call(progress)
     body, inside = _domain(a, b, domain)
     work = _Work(a, b, body, inside, max_regions, progress)
     return work.verdict()
@@ -65,8 +68,7 @@ def equal(
 
 def _domain(a: Operand, b: Operand, domain: Any) -> tuple[Polyhedron | None, NDArray[Any] | None]:
     for f in (a, b):
-        if not isinstance(f, (Network, CPWL)):
-            raise InputError(f"only networks and CPWL functions can be compared, not a {type(f).__name__}")
+        check_argument(f, (Network, CPWL), "equal")
         if isinstance(f, CPWL) and f.complete is False:
             raise InputError("a function that was extracted in part cannot be compared; `extract(resume=...)` goes on")
     shapes = [(_inputs(f), f.outputs) for f in (a, b)]

@@ -6,6 +6,7 @@ A float is the rational that it is: ``0.1`` is 3602879701896397/2**55, while ``"
 from __future__ import annotations
 
 import math
+import reprlib
 from fractions import Fraction
 from numbers import Rational
 from typing import Any
@@ -33,7 +34,7 @@ def fraction(x: Any) -> Fraction:
         try:
             return Fraction(x)
         except (ValueError, ZeroDivisionError):
-            message = f'"{x}" is not a number; write an integer, a decimal or "p/q"'
+            message = f'"{x[:80]}" is not a number; write an integer, a decimal or "p/q"'
             raise InputError(message, value=x) from None
     if isinstance(x, (float, np.floating)):
         if not math.isfinite(x):
@@ -43,7 +44,8 @@ def fraction(x: Any) -> Fraction:
         return Fraction(int(x))
     if isinstance(x, Rational):
         return Fraction(int(x.numerator), int(x.denominator))
-    raise InputError(f"`{x!r}` is not a number; write an int, a float, a Fraction or a string p/q", value=x)
+    shown = reprlib.repr(x)[:80]
+    raise InputError(f"`{shown}` is not a number; write an int, a float, a Fraction or a string p/q", value=x)
 
 
 def fraction_array(x: ArrayLike) -> NDArray[np.object_]:

@@ -8,7 +8,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.errors import InputError, LimitError
+from cpwl.doors import check_choice
+from cpwl.errors import LimitError
 from cpwl.network.network import Network
 
 __all__ = ["Dtype", "check_dense_size", "dense_layers"]
@@ -18,8 +19,7 @@ Dtype: TypeAlias = Literal["float32", "float64"]
 
 def check_dense_size(network: Network, dtype: Dtype, limit: int, consumer: str) -> None:
     """Refuse a network whose dense weights and biases would take more than `limit` bytes."""
-    if dtype not in ("float32", "float64"):
-        raise InputError(f'`dtype` must be "float32" or "float64", not {dtype!r}', dtype=dtype)
+    check_choice(dtype, ("float32", "float64"), "dtype")
     numbers = sum(weight.shape[0] * (weight.shape[1] + 1) for weight, _ in network.layers)
     size = numbers * np.dtype(dtype).itemsize
     if size > limit:

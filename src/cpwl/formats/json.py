@@ -13,6 +13,7 @@ from typing import Any
 from cpwl.documents.read import function_from_pieces, function_from_table, network_from_layers
 from cpwl.documents.schema import read_document
 from cpwl.documents.write import document_text, function_document, network_document
+from cpwl.doors import check_argument, check_path
 from cpwl.errors import InputError, LimitError
 from cpwl.files import write_text
 from cpwl.function.cpwl import CPWL
@@ -55,9 +56,8 @@ def save(p_or_network: CPWL | Network, path: str | os.PathLike[str], *, note: st
     """
     if note is not None and not isinstance(note, str):
         raise InputError(f"`note` must be a string, not {type(note).__name__}")
-    if not isinstance(p_or_network, CPWL | Network):
-        message = f"only a CPWL function or a Network can be saved, not a {type(p_or_network).__name__}"
-        raise InputError(message)
+    check_argument(p_or_network, (CPWL, Network), "save")
+    check_path(path, "save")
     try:
         document = (
             network_document(p_or_network) if isinstance(p_or_network, Network) else function_document(p_or_network)
@@ -77,6 +77,7 @@ def load(path: str | os.PathLike[str]) -> CPWL | Network:
     ...     load(folder + "/law.json")
     CPWL(R^1 -> R^1, 1 pieces, 1 components, exact)
     """
+    check_path(path, "load")
     kind, data = read_document(path)
     name = os.fspath(path)
     try:

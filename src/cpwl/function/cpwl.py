@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cpwl.doors import check_choice, check_count, check_list, check_number, within_float64
+from cpwl.errors import InputError
 from cpwl.function.components import label_components
 from cpwl.function.doctor.examine import examine
 from cpwl.function.doctor.report import Report
@@ -79,7 +81,11 @@ class CPWL:
         >>> p([[-1.0], [1.0]]).ravel()
         array([0.33333333, 2.        ])
         """
-        return cls.from_parts(parts_of_pieces(A, b, gradient, offset, domain, tol))
+        for name, value in (("A", A), ("b", b), ("gradient", gradient)):
+            check_list(value, name)
+        check_number(tol, "tol", least=0.0)
+        with within_float64():
+            return cls.from_parts(parts_of_pieces(A, b, gradient, offset, domain, tol))
 
     @classmethod
     def from_simplices(cls, points: Any, simplices: Any, values: Any) -> CPWL:
@@ -92,7 +98,8 @@ class CPWL:
         >>> float(p([[0.25, 0.5]])[0, 0])
         2.25
         """
-        return cls.from_parts(parts_of_simplices(points, simplices, values))
+        with within_float64():
+            return cls.from_parts(parts_of_simplices(points, simplices, values))
 
     @classmethod
     def from_breakpoints(cls, x: Any, y: Any, *, left_slope: Any = None, right_slope: Any = None) -> CPWL:
@@ -101,7 +108,8 @@ class CPWL:
         >>> CPWL.from_breakpoints([0, 1, 2], [0, 1, 0])([[3.0]])
         array([[-1.]])
         """
-        return cls.from_parts(parts_of_breakpoints(x, y, left_slope, right_slope))
+        with within_float64():
+            return cls.from_parts(parts_of_breakpoints(x, y, left_slope, right_slope))
 
     @classmethod
     def from_grid(cls, axes: Sequence[Any], values: Any, *, triangulation: str = "kuhn") -> CPWL:
@@ -111,7 +119,10 @@ class CPWL:
         >>> p.num_pieces, float(p([[0.5, 1.0]])[0, 0])
         (4, 0.5)
         """
-        return cls.from_parts(parts_of_grid(axes, values, triangulation))
+        check_list(axes, "axes")
+        check_choice(triangulation, ("kuhn",), "triangulation")
+        with within_float64():
+            return cls.from_parts(parts_of_grid(axes, values, triangulation))
 
     @classmethod
     def from_maxmin(cls, components: Any, rows: Sequence[Sequence[int]]) -> CPWL:
@@ -123,7 +134,13 @@ class CPWL:
         >>> p([[-1.0], [0.5], [1.5], [4.0]]).ravel()
         array([0. , 0.5, 0.5, 0. ])
         """
-        return cls.from_parts(parts_of_maxmin(components, rows))
+        check_list(rows, "rows")
+        for row in rows:
+            check_list(row, "rows")
+            for number in row:
+                check_count(number, "rows", least=0)
+        with within_float64():
+            return cls.from_parts(parts_of_maxmin(components, rows))
 
     @classmethod
     def from_oracle(cls, f: Callable[[Any], Any], A: Sequence[Any], b: Sequence[Any], centers: Any, radii: Any) -> CPWL:
@@ -133,7 +150,12 @@ class CPWL:
         >>> float(p([[-5.0]])[0, 0])
         5.0
         """
-        return cls.from_parts(parts_of_oracle(f, A, b, centers, radii))
+        for name, value in (("A", A), ("b", b)):
+            check_list(value, name)
+        if not callable(f) or isinstance(f, type):
+            raise InputError(f"`f` must be a function of points, not a {type(f).__name__}")
+        with within_float64():
+            return cls.from_parts(parts_of_oracle(f, A, b, centers, radii))
 
     @classmethod
     def from_parts(cls, parts: Parts) -> CPWL:
@@ -178,6 +200,7 @@ class CPWL:
 
     def representatives(self, output: int) -> NDArray[np.int64]:
         """The first piece of each component of that output: its law is the component."""
+        check_count(output, "output", least=0, most=self.outputs - 1)
         return np.unique(self.component[:, output], return_index=True)[1].astype(np.int64)
 
     def components(self, output: int = 0) -> Laws:
@@ -194,9 +217,10 @@ class CPWL:
         >>> CPWL.from_breakpoints([0, 3], [0, 1])([["1/2"]])
         array([[Fraction(1, 6)]], dtype=object)
         """
-        points, single = as_points(x, self.dim)
-        exactly = points.dtype == object
-        result = evaluate_exactly(self, points) if exactly else evaluate(self, points)
+        with within_float64():
+            points, single = as_points(x, self.dim)
+            exactly = points.dtype == object
+            result = evaluate_exactly(self, points) if exactly else evaluate(self, points)
         return result[0] if single else result
 
     def doctor(self) -> Report:
@@ -232,6 +256,7 @@ class CPWL:
         >>> p.snap().function
         CPWL(R^1 -> R^1, 2 pieces, 2 components, exact)
         """
+        check_number(tol, "tol", least=0.0)
         return snap(self, tol)
 
     def __repr__(self) -> str:

@@ -20,7 +20,12 @@ __all__ = ["as_points", "evaluate", "evaluate_exactly", "find_pieces"]
 
 def as_points(x: ArrayLike, dim: int) -> tuple[NDArray[Any], bool]:
     """Points as ``(N, n)``, float64 or `Fraction`, and whether a single point ``(n,)`` was meant."""
-    points = np.asarray(x)
+    try:
+        points = np.asarray(x)
+    except ValueError:
+        raise InputError("`x` is ragged: all points must have the same number of coordinates") from None
+    if points.dtype.kind not in "OUSfiu":
+        raise InputError(f"`x` must hold numbers, not {points.dtype}")
     points = fraction_array(points) if points.dtype.kind in "OUS" else points.astype(np.float64)
     single = points.ndim == 0 or (points.ndim == 1 and dim != 1)
     if points.ndim == 0:

@@ -67,6 +67,8 @@ class Network:
     from a file that goes another way to the same function has none."""
 
     def __init__(self, layers: Iterable[tuple[Any, Any]]) -> None:
+        if isinstance(layers, (str, bytes)) or not isinstance(layers, Iterable):
+            raise InputError("`Network` takes a list of pairs (weight, bias), one for each layer")
         pairs = [_convert_layer(layer, number) for number, layer in enumerate(layers, start=1)]
         views = [view for view, _ in pairs]
         _check_shapes(views)
@@ -226,7 +228,7 @@ def _convert_weight(weight: Any, name: str) -> tuple[csr_array[Any, tuple[int, i
 
 def _convert_reals(x: Any, name: str) -> tuple[NDArray[np.float64], NDArray[np.object_] | None]:
     if np.isscalar(x):
-        raise InputError(f"`{name}` must be a list or an array, not `{x!r}`", name=name)
+        raise InputError(f"`{name}` must be a list or an array, not `{str(x)[:50]}`", name=name)
     # `as_reals` forgets rationals that are doubles; a network given in rationals stays rational.
     view, exact = as_reals(x, name)
     if exact is None and np.asarray(x).dtype.kind in "OUS":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cpwl.doors import check_argument
 from cpwl.geometry.polyhedra import Domain
 from cpwl.network import Network
 from cpwl.network.network import assemble, exact_layers
@@ -26,6 +27,7 @@ def simplify(network: Network, domain: Domain = None) -> Network:
     >>> simplify(network)
     Network(1 -> 1)
     """
+    check_argument(network, Network, "simplify")
     work = assemble(network.layers, exact_layers(network))  # a float network is made rational once, not by every pass
     first = work
     while True:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from cpwl.doors import check_path
 from cpwl.errors import ProofError
 from cpwl.files import write_text
 from cpwl.proofs.rounding import Bound
@@ -82,6 +83,7 @@ class Certificate:
         InputError
             If the file cannot be written.
         """
+        check_path(path, "Certificate.save")
         if self.document is None:
             raise ProofError(f"there is no proof to save: {self.reason}")
         write_text(path, json.dumps(self.document, separators=(",", ":")) + "\n")

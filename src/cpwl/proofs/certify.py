@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from cpwl.doors import check_argument, check_call, check_number
 from cpwl.errors import InputError, ProofError
 from cpwl.exact.rounding import doubles_around
 from cpwl.function import CPWL
 from cpwl.function.doctor.report import point_text
+from cpwl.function.sample import inner_points
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 from cpwl.progress import Progress
@@ -73,6 +75,13 @@ def certify(
     >>> certify(p, Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])]))
     Certificate(network = function on every piece, in exact arithmetic)
     """
+    check_argument(p, CPWL, "certify")
+    check_argument(network, Network, "certify")
+    if rounded_from is not None:
+        check_argument(rounded_from, Network, "certify")
+    if max_error is not None:
+        check_number(max_error, "max_error", least=0.0)
+    check_call(progress)
     question = _question(p, network, rounded_from, progress)
     wanted = _Wanted.of(question, max_error)
     failures: list[NoProof] = []
@@ -93,14 +102,13 @@ def certify(
 
 def _question(p: CPWL, network: Network, rounded_from: Network | None, progress: Progress | None) -> Question:
     """What is asked, its parts checked."""
-    for value, kind, name in ((p, CPWL, "function"), (network, Network, "network")):
-        if not isinstance(value, kind):
-            raise InputError(f"certify(p, network) needs a {name} there, not a {type(value).__name__}")
     for other in (network, rounded_from):
         if other is not None and (other.inputs, other.outputs) != (p.dim, p.outputs):
             raise InputError(
                 f"the network maps R^{other.inputs} to R^{other.outputs}, the function R^{p.dim} to R^{p.outputs}"
             )
+    if p.mesh is None and not any(inner_points(p, [i]) for i in range(p.num_pieces)):
+        raise InputError(f"no piece of the function has an interior, of {p.num_pieces}: there is nothing to prove")
     if p.mesh is not None and p.domain is not None:
         p = replace(p, mesh=None)  # it is saved as pieces
     if rounded_from is not None and _same(network, rounded_from):
@@ -186,7 +194,8 @@ def _no_certificate(question: Question, wanted: _Wanted, failures: list[NoProof]
 
 
 def _raise_difference(question: Question, tolerance: Fraction, points: list[Any]) -> None:
-    found = find_difference(question.p, question.network, tolerance, points)
+    unit = None if question.box is not None else Fraction(question.p.polyhedra.unit())
+    found = find_difference(question.p, question.network, tolerance, points, unit)
     if found is None:
         return
     x, theirs, ours = found

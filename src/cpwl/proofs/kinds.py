@@ -17,6 +17,7 @@ from cpwl.proofs.checkers import checker
 from cpwl.proofs.no_proof import NoProof
 from cpwl.proofs.provers.bends import propose_bends
 from cpwl.proofs.provers.clamped import propose_clamped
+from cpwl.proofs.provers.columns import propose_columns
 from cpwl.proofs.provers.expression import propose_expression
 from cpwl.proofs.provers.line import bend_direction, propose_line
 from cpwl.proofs.provers.maxmin import propose_max_min
@@ -53,6 +54,10 @@ def _bends_in_one_direction(question: Question) -> bool:
     return _all_as_meant(question) and bend_direction(question.p) is not None
 
 
+def _table(question: Question) -> bool:
+    return _all_as_meant(question) and question.p.mesh is not None
+
+
 def _two_inputs(question: Question) -> bool:
     return _all_as_meant(question) and question.p.dim == 2
 
@@ -78,7 +83,7 @@ def _inside(names: tuple[str, ...], question: Question) -> Iterator[Proposal]:
         raise NoProof(str(failures[-1]) if failures else "no kind of proof applies", points, settles=settled)
 
 
-_EQUAL = ("line", "clamped", "strip", "bends")
+_EQUAL = ("columns", "line", "clamped", "strip", "bends")
 
 
 def _rounded(question: Question) -> Iterator[Proposal]:
@@ -93,6 +98,7 @@ def _near(question: Question) -> Iterator[Proposal]:
 
 
 KINDS = (
+    Kind("columns", _table, propose_columns, "columns_checker.py"),
     Kind("max-min", lambda _: True, propose_max_min, "max_min_checker.py"),
     Kind("expression", _weights_as_meant, propose_expression, "expression_checker.py"),
     Kind("rounded", _rounded_weights, _rounded, "rounded_checker.py"),

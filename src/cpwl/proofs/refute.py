@@ -37,15 +37,18 @@ def far_out(p: CPWL, direction: list[int]) -> list[list[Fraction]]:
 
 
 def find_difference(
-    p: CPWL, network: Network, tolerance: Fraction, points: list[Any]
+    p: CPWL, network: Network, tolerance: Fraction, points: list[Any], unit: Fraction | None = None
 ) -> tuple[Point, Point, Point] | None:
     """The point, the network's value and the function's, where they differ by more than `tolerance`; or None.
+
+    Noise in slopes is seen far out: with a `unit` the tolerance at `x` is that of points of this size, ``max |x_i|``
+    over `unit` times larger where that is more than 1.
 
     First the given points, then points of the pieces: where floats differ most, and then all of them in rationals,
     since floats see no difference of 1e-30; then a point of each linear region of the network that is met.
     """
     for x in points:
-        found = _differ(p, network, tolerance, fraction_array(np.asarray(x, dtype=object))[None])
+        found = _differ(p, network, (tolerance, unit), fraction_array(np.asarray(x, dtype=object))[None])
         if found is not None:
             return found
     owner, places = _places(p)
@@ -58,7 +61,7 @@ def find_difference(
     count = max(_PIECES // 4, _WORK // (network.sizes.nonzeros + 1))
     for x in (fraction_array(at[first]), places[:count], fraction_array(regions[:count])):
         for block in np.array_split(x, len(x) // 32 + 1):
-            found = _differ(p, network, tolerance, block)
+            found = _differ(p, network, (tolerance, unit), block)
             if found is not None:
                 return found
     return None
@@ -91,7 +94,9 @@ def _one_each(network: Network, at: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.sort(np.unique(pattern, axis=1, return_index=True)[1]).astype(np.int64)
 
 
-def _differ(p: CPWL, network: Network, tolerance: Fraction, x: Point) -> tuple[Point, Point, Point] | None:
+def _differ(
+    p: CPWL, network: Network, allowed: tuple[Fraction, Fraction | None], x: Point
+) -> tuple[Point, Point, Point] | None:
     """The first of some points at which the difference is too large."""
     ours = p(x)
     inside = np.array([row[0] is not None for row in ours])
@@ -99,7 +104,11 @@ def _differ(p: CPWL, network: Network, tolerance: Fraction, x: Point) -> tuple[P
     if len(x) == 0:
         return None
     theirs = network(x)
-    far = np.flatnonzero((np.abs(theirs - ours) > tolerance).any(axis=1))
+    tolerance, unit = allowed
+    limit = np.full(len(x), tolerance, dtype=object)
+    if unit is not None and tolerance:
+        limit = limit * np.maximum(1, np.abs(x).max(axis=1) / unit)
+    far = np.flatnonzero((np.abs(theirs - ours) > limit[:, None]).any(axis=1))
     return (x[far[0]], theirs[far[0]], ours[far[0]]) if len(far) else None
 
 

@@ -10,10 +10,9 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from cpwl.errors import InputError
+from cpwl.doors import check_argument, check_call, check_choice, check_limit
 from cpwl.function.components import label_maps
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
-from cpwl.network.doors import check_limit, check_network
 from cpwl.network.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.cells import is_short
@@ -87,10 +86,11 @@ def count_regions(
     >>> count_regions(network, only="cells").activation_cells
     3
     """
-    check_network(network, "count_regions")
-    if only not in (None, "cells"):
-        raise InputError(f'`only` must be "cells" or None, not {only!r}')
+    check_argument(network, Network, "count_regions")
+    if only is not None:
+        check_choice(only, ("cells",), "only")
     check_limit(max_regions)
+    check_call(progress)
     polyhedron = as_domain(domain, network.inputs, box=box)
     if only == "cells":
         count, complete = _count_cells(network, polyhedron, max_regions, executor, progress)

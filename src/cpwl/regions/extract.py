@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.doors import check_argument, check_call, check_limit, check_switch
 from cpwl.errors import CpwlWarning, InputError
 from cpwl.function.cpwl import CPWL
 from cpwl.function.known import Known
 from cpwl.function.merge.merge import merge as merged
 from cpwl.function.sample import inner_points
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
-from cpwl.network.doors import check_limit, check_network
 from cpwl.network.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.cells import is_short
@@ -84,8 +84,12 @@ def extract(
     >>> p, p.complete
     (CPWL(R^1 -> R^1, 2 pieces, 2 components, exact), True)
     """
-    check_network(network, "extract")
+    check_argument(network, Network, "extract")
     check_limit(max_regions)
+    check_switch(merge, "merge")
+    if exact is not None:
+        check_switch(exact, "exact")
+    check_call(progress)
     if resume is not None and not isinstance(resume, CPWL):
         raise InputError(f"`resume` takes what an earlier `extract` returned, not a {type(resume).__name__}")
     polyhedron = as_domain(domain, network.inputs, box=box)

@@ -8,6 +8,7 @@ from typing import Any
 import onnx
 from onnx.external_data_helper import load_external_data_for_model, uses_external_data
 
+from cpwl.doors import check_path
 from cpwl.errors import InputError
 from cpwl.files import read_bytes
 from cpwl.formats.onnx.graph import compute
@@ -29,6 +30,7 @@ def from_onnx(path: str | os.PathLike[str]) -> Network:
     true of the file up to the rounding of the file's own operations; `Network.evaluated_in` says where that is
     the rounding of the layers of the network.
     """
+    check_path(path, "from_onnx")
     name = os.fspath(path)
     found = compute(_load(name), name)
     return run_in(network_of(found.tape, found.output), found.runs_in)

@@ -14,6 +14,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper
 
+from cpwl.doors import check_argument, check_path
 from cpwl.errors import InputError
 from cpwl.files import write_bytes
 from cpwl.formats.dense import Dtype, check_dense_size, dense_layers
@@ -45,9 +46,11 @@ def to_onnx(
     The same network gives the same bytes. The file appears whole or not at all. It records in its metadata
     that TF32 must be off.
     """
+    check_argument(network, Network, "to_onnx")
+    check_path(path, "to_onnx")
     check_dense_size(network, dtype, _LIMIT, "that an ONNX file can hold")
     if batch is not None and not (isinstance(batch, str) and batch):
-        raise InputError(f'`batch` must be None or the name of a dimension such as "N", not {batch!r}')
+        raise InputError(f'`batch` must be None or the name of a dimension such as "N", not {type(batch).__name__}')
     kind = onnx.TensorProto.FLOAT if dtype == "float32" else onnx.TensorProto.DOUBLE
     nodes, tensors, before = [], [], "X"
     for i, (weight, bias) in enumerate(dense_layers(network, dtype), start=1):

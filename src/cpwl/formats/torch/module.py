@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from cpwl.doors import check_argument
 from cpwl.errors import InputError, LimitError
 from cpwl.formats.dense import Dtype, check_dense_size, dense_layers
 from cpwl.formats.torch.layers import apply_layer, check_layer, layer_kinds
@@ -28,6 +29,7 @@ def to_torch(network: Network, *, dtype: Dtype = "float64") -> torch.nn.Sequenti
     factors to 10 bits.
     """
     torch = _torch()
+    check_argument(network, Network, "to_torch")
     check_dense_size(network, dtype, _LIMIT, "that we build")
     modules: list[Any] = []
     for weight, bias in dense_layers(network, dtype):
@@ -50,6 +52,7 @@ def from_torch(module: torch.nn.Module, *, shape: Sequence[int] | None = None) -
     it is needed where the first layer is a convolution. Weights are taken at their exact value. `Dropout` and
     `BatchNorm` must be in evaluation mode.
     """
+    _check_module(module)
     _check_global_hooks()
     layers = list(_layers(module, ""))
     sample = _sample_shape(layers) if shape is None else tuple(int(size) for size in shape)
@@ -93,6 +96,11 @@ def _layers(module: Any, name: str) -> Iterator[tuple[str, Any]]:
 def _is_foreign(kind: Any, method: str) -> bool:
     """Whether a method of a class was not written by PyTorch."""
     return not str(getattr(getattr(kind, method), "__module__", "")).startswith("torch.nn.")
+
+
+def _check_module(module: Any) -> None:
+    if not isinstance(module, _torch().nn.Module):
+        raise InputError(f"`from_torch` takes a torch.nn.Module, not a {type(module).__name__}")
 
 
 def _check_global_hooks() -> None:

@@ -39,7 +39,7 @@ def from_hidden_layer(weight: Any, bias: Any, output: Any, constant: Any = 0) ->
     outward = np.concatenate([hinges[:, :-1], -hinges[:, -1:]], axis=1)
     pieces = [[tuple(-s * outward[j]) for j, s in enumerate(cell)] for cell in cells]
     stack = polyhedra_from_integers(pieces, dim)
-    if np.linalg.matrix_rank(hinges[:, :-1].astype(np.float64)) < len(hinges):
+    if len(hinges) and np.linalg.matrix_rank(hinges[:, :-1].astype(np.float64)) < len(hinges):
         stack = trim(stack, 0.0)
     on = (np.array(cells, dtype=np.int64).reshape(len(cells), len(hinges)) > 0).astype(object)
     terms = hinges * jump[:, :1]

@@ -53,7 +53,7 @@ def parts_of_simplices(points: Any, simplices: Any, values: Any) -> Parts:
 def parts_of_grid(axes: Sequence[Any], values: Any, triangulation: str) -> Parts:
     """A table on a rectangular grid, each box cut into ``n!`` simplices along its diagonal (Kuhn)."""
     if triangulation != "kuhn":
-        raise InputError(f'`triangulation` must be "kuhn", not {triangulation!r}')
+        raise InputError(f'`triangulation` must be "kuhn", not {str(triangulation)[:50]}')
     n = len(axes)
     if n == 0:
         raise InputError("`axes` is empty: give one list of coordinates for each input")
@@ -101,7 +101,10 @@ def _values(values: Any, count: int) -> tuple[NDArray[np.float64], NDArray[np.ob
 
 
 def _indices(simplices: Any, count: int, dim: int) -> NDArray[np.int64]:
-    corners_of = np.asarray(simplices)
+    try:
+        corners_of = np.asarray(simplices)
+    except ValueError:
+        raise InputError(f"`simplices` is ragged: each must have {dim + 1} point numbers") from None
     if corners_of.ndim != 2 or corners_of.shape[1] != dim + 1 or corners_of.dtype.kind not in "iu":
         raise InputError(
             f"`simplices` must be integers (q, {dim + 1}) in dimension {dim}; "

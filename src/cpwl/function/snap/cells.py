@@ -1,8 +1,7 @@
 """Exact convex pieces for exact laws on a float complex: every facet is where two laws are equal.
 
 A region of one law is bounded by the hyperplanes where that law meets its neighbours, and by the domain. Where it is
-not convex it is cut along these hyperplanes, so that every row is exact; no bend is added. The domain is pushed out by
-a little more than the noise, so that it holds all of the data.
+not convex it is cut along these hyperplanes, so that every row is exact; no bend is added.
 """
 
 from __future__ import annotations
@@ -18,9 +17,10 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from cpwl.exact.integers import integer_rows, primitive
+from cpwl.exact.integers import primitive
 from cpwl.function.snap.complex import FloatComplex, Unfit
 from cpwl.function.snap.contacts import Contact, regions_of, spans
+from cpwl.function.snap.domain import Domain, whole_row
 from cpwl.function.snap.faces import Face
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 
@@ -29,7 +29,6 @@ __all__ = ["Cells", "cell_polyhedra", "exact_cells"]
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 _MOST = 20_000  # cells
-_PUSH = 5  # widths by which the domain is pushed out
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +50,7 @@ class Differences:
     def row(self, a: int, b: int) -> NDArray[np.object_]:
         """``f_a <= f_b`` as ``(a, b)``."""
         if (a, b) not in self._rows:
-            row = _whole([x - y for x, y in zip(self.laws[a], self.laws[b], strict=True)])
+            row = whole_row([x - y for x, y in zip(self.laws[a], self.laws[b], strict=True)])
             row[-1] = -row[-1]
             self._rows[a, b], self._rows[b, a] = row, -row
         return self._rows[a, b]
@@ -88,13 +87,13 @@ def exact_cells(
 ) -> Cells:
     """The exact pieces of all regions, within the domain that was `asserted` if there is one."""
     differences = Differences(laws)
-    domain = _Domain(complex_, differences, asserted)
+    domain = Domain(complex_, asserted)
     meets: list[dict[int, bool]] = [{} for _ in range(len(complex_))]
     for contact in contacts:
         if label[contact.piece] != label[contact.other]:
             meets[contact.piece][int(label[contact.other])] = True
     for face in faces:
-        if not face.closed and len(set(face.laws)) >= 3 and not domain.follows(face):
+        if not face.closed and len(set(face.laws)) >= 3 and not _follows(domain, differences, face):
             first, last = face.laws[0], face.laws[-1]
             for i in set.intersection(*(complex_.holders[v] for v in face.vertices)):
                 for own, other in ((first, last), (last, first)):
@@ -105,7 +104,7 @@ def exact_cells(
         bodies = [_Body(*complex_.rows(i), complex_.vertices[complex_.cells[i]], meets[i]) for i in region]
         law, parts = int(label[region[0]]), []
         for pairs, points in _convex(law, bodies, differences, complex_.width):
-            rows = [differences.row(*pair) for pair in pairs] + domain.rows(points)
+            rows = [differences.row(*pair) for pair in pairs] + [domain.row(k) for k in domain.touched(points)]
             parts.append([differences.view(*pair) for pair in pairs])
             found.rows.append(np.array(rows, dtype=object).reshape(len(rows), complex_.dim + 1))
             found.law.append(law)
@@ -128,72 +127,20 @@ def _check_covered(complex_: FloatComplex, region: list[int], parts: list[list[t
             raise Unfit(f"piece {i} would get another law")
 
 
-class _Domain:
-    """The exact rows of the domain, pushed out a little; those of the box that clipped it left out."""
-
-    def __init__(self, complex_: FloatComplex, differences: Differences, asserted: Polyhedron | None) -> None:
-        self.complex, self.differences = complex_, differences
-        self.A, self.b = complex_.A[complex_.boundary], complex_.b[complex_.boundary]
-        self.exact: dict[int, NDArray[np.object_]] = {} if asserted is None else self._given(asserted)
-        self.real = [k for k in range(len(self.b)) if not self._is_box(k)]
-
-    def _given(self, asserted: Polyhedron) -> dict[int, NDArray[np.object_]]:
-        """The rows of the domain that was asserted, by the float rows that they are near."""
-        length = np.linalg.norm(asserted.A, axis=1)
-        view = np.column_stack([asserted.A, asserted.b / self.complex.reach]) / length[:, None]
-        found = {}
-        for k, row in enumerate(np.column_stack([self.A, self.b / self.complex.reach])):
-            near = np.abs(view - row).max(axis=1)
-            if near.min(initial=np.inf) <= 1e3 * self.complex.tol:
-                found[k] = asserted.integer()[int(np.argmin(near))]
-        return found
-
-    def _is_box(self, k: int) -> bool:
-        box = self.complex.box
-        if box is None:
-            return False
-        j = int(np.argmax(np.abs(self.A[k])))
-        side = box[j if self.A[k, j] > 0 else self.complex.dim + j]
-        return bool(abs(abs(self.A[k, j]) - 1) < 1e-12 and abs(self.b[k] - side) < 1e-9 * abs(side))
-
-    def follows(self, face: Face) -> bool:
-        """Whether the first and the last law of a face agree all along the boundary there: its row is theirs then."""
-        first, last = face.laws[0], face.laws[-1]
-        if first == last:
-            return True
-        a, b = self.differences.view(first, last)
-        for k in np.flatnonzero(np.abs(self.A @ face.point - self.b) <= 3 * self.complex.width).tolist():
-            side = 1 if a @ self.A[k] > 0 else -1
-            off = np.abs(side * a - self.A[k]).max() * self.complex.reach + abs(side * b - self.b[k])
-            if off <= 1e3 * self.complex.width:
-                row = self.differences.row(first, last) * side
-                if (self.exact.setdefault(k, row) == row).all():
-                    return True
-        return False
-
-    def rows(self, points: _Floats) -> list[NDArray[np.object_]]:
-        """The rows that a part with these vertices touches."""
-        near = np.abs(points @ self.A.T - self.b).min(axis=0) <= 20 * self.complex.width
-        return [self._row(k) for k in self.real if near[k]]
-
-    def _row(self, k: int) -> NDArray[np.object_]:
-        if k not in self.exact:
-            numbers = [_simple(float(x)) for x in (*self.A[k], self.b[k])]
-            numbers[-1] += Fraction(_PUSH * self.complex.width)
-            self.exact[k] = _whole(numbers)
-        return self.exact[k]
-
-
-def _whole(numbers: list[Fraction]) -> NDArray[np.object_]:
-    """Integers positively proportional to some numbers."""
-    row = np.array([numbers], dtype=object)
-    return np.asarray(integer_rows(row.astype(np.float64), row)[0])
-
-
-def _simple(x: float) -> Fraction:
-    """A number with a small denominator if the float is next to it; else the float."""
-    near = Fraction(x).limit_denominator(64)
-    return near if abs(near - Fraction(x)) <= Fraction(1, 10**14) * max(Fraction(1), abs(near)) else Fraction(x)
+def _follows(domain: Domain, differences: Differences, face: Face) -> bool:
+    """Whether the first and the last law of a face agree all along the boundary there: its row is theirs then."""
+    first, last, complex_ = face.laws[0], face.laws[-1], domain.complex
+    if first == last:
+        return True
+    a, b = differences.view(first, last)
+    for k in np.flatnonzero(np.abs(domain.A @ face.point - domain.b) <= 3 * complex_.width).tolist():
+        side = 1 if a @ domain.A[k] > 0 else -1
+        off = np.abs(side * a - domain.A[k]).max() * complex_.reach + abs(side * b - domain.b[k])
+        if off <= 1e3 * complex_.width:
+            row = differences.row(first, last) * side
+            if (domain.exact.setdefault(k, row) == row).all():
+                return True
+    return False
 
 
 def _convex(

@@ -50,6 +50,8 @@ class FloatComplex:
     """What is nearer than that may be one point."""
     own: list[_Ints]
     """The corners of each piece."""
+    corners: _Floats
+    """All corners before they were welded."""
 
     @property
     def dim(self) -> int:
@@ -150,7 +152,7 @@ def float_complex(polyhedra: Polyhedra, tol: float) -> FloatComplex:
     number, leaders, width = _welded(found, A, b, reach, noise, tol)
     pairs = np.unique(np.stack([found.owner, number], axis=1), axis=0)
     own = np.split(pairs[:, 1], np.searchsorted(pairs[:, 0], np.arange(1, len(start) - 1)))
-    return FloatComplex(A, b, start, tol, box, reach, noise, found.points[leaders], width, own)
+    return FloatComplex(A, b, start, tol, box, reach, noise, found.points[leaders], width, own, found.points)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

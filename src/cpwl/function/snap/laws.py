@@ -55,7 +55,7 @@ def fix_laws(laws: _Floats, relations: Sequence[Relation], weight: _Floats, litt
 
     `laws` ``(k, n + 1)``, offset last; `weight` makes coefficients comparable, `little` is what values may be off.
     """
-    near = smoothed(laws, relations, weight)
+    near = smoothed(laws, relations, weight, little)
     whole = [_is_simple(law, 1e-3 * little / weight) for law in laws]
     best: Fixed | None = None
     for seed in range(_TRIES):

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.cells import cell_polyhedra, exact_cells
 from cpwl.function.snap.complex import FloatComplex, Unfit, float_complex
 from cpwl.function.snap.contacts import Contact, contacts_of, regions_of
+from cpwl.function.snap.domain import Domain
 from cpwl.function.snap.faces import faces_of, parallel_laws
 from cpwl.function.snap.laws import fix_laws
 from cpwl.function.snap.measure import Measured, measure
@@ -33,9 +34,10 @@ from cpwl.function.snap.simplices import pulled, simplices_of, table
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
-__all__ = ["WAYS", "Nearby", "Work"]
+__all__ = ["WAYS", "Nearby", "Work", "ways"]
 
 _Ints = NDArray[np.int64]
+_FEW = 50  # simplices of which the laws may be made to meet
 _MANY = 0.6  # laws a piece from which on simplices are what the data is made of
 
 
@@ -57,6 +59,8 @@ class Work:
     def __init__(self, p: CPWL) -> None:
         self.p = p
         self.complex: FloatComplex = float_complex(p.polyhedra, p.tol)
+        if not self.complex.solid:
+            raise Unfit("no piece is thicker than the noise")
         self.label = label_maps(p.component)
         first = np.unique(self.label, return_index=True)[1]
         # Each output of a class takes the law of the first piece of its component.
@@ -89,7 +93,8 @@ def by_simplices(work: Work) -> Nearby:
         groups = work.regions
         cells = np.array([_simplex(work, region) for region in groups])
         pieces = np.array([region[0] for region in groups])
-    parts = table(work.complex, work.p.laws, cells, pieces)
+    parts = table(Domain(work.complex, work.p.domain), work.p.laws, cells, pieces)
+    parts = replace(parts, domain=work.p.domain)
     whose = np.zeros(len(work.complex), dtype=np.int64)
     known = np.zeros(len(work.complex), dtype=bool)
     for k, group in enumerate(groups):
@@ -120,7 +125,7 @@ def _simplex(work: Work, region: list[int]) -> _Ints:
 def by_laws(work: Work) -> Nearby:
     """Laws as unknowns."""
     p, complex_, label = work.p, work.complex, work.label
-    if work.is_of_simplices and len(complex_.solid) > 50:
+    if work.is_of_simplices and len(complex_.solid) > _FEW:
         raise Unfit("around the corners of simplices more laws meet than rounding leaves free")
     weight = np.append(np.full(p.dim, complex_.reach), 1.0)
     share = combination(work.laws, weight)
@@ -150,7 +155,8 @@ def by_triangles(work: Work) -> Nearby:
     if work.is_of_simplices:
         raise Unfit("all pieces are simplices")
     cells, pieces = pulled(work.complex)
-    parts = table(work.complex, work.p.laws, cells, pieces)
+    parts = table(Domain(work.complex, work.p.domain), work.p.laws, cells, pieces)
+    parts = replace(parts, domain=work.p.domain)
     counts = np.bincount(pieces, minlength=len(work.complex))
     first = np.zeros(len(work.complex), dtype=np.int64)
     first[pieces[::-1]] = np.arange(len(pieces))[::-1]
@@ -159,6 +165,12 @@ def by_triangles(work: Work) -> Nearby:
 
 WAYS: dict[str, Callable[[Work], Nearby]] = {"simplices": by_simplices, "laws": by_laws, "triangles": by_triangles}
 """The ways, in the order in which they are tried."""
+
+
+def ways(work: Work) -> list[str]:
+    """The ways that are worth trying; laws that several pieces share are kept first of all, where there are few."""
+    shared = len(work.laws) < len(work.complex.solid) <= _FEW
+    return ["laws", "simplices", "triangles"] if shared else list(WAYS)
 
 
 def _measured(

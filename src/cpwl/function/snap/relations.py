@@ -19,7 +19,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 from scipy.sparse.linalg import lsqr
 
 from cpwl.function.snap.faces import Face
@@ -27,6 +27,7 @@ from cpwl.function.snap.faces import Face
 __all__ = ["Relation", "relations_of", "smoothed"]
 
 _Floats = NDArray[np.float64]
+_DENSE = 4_000_000  # entries of a system that is solved as a full matrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +98,11 @@ def _distinct(relations: list[Relation]) -> list[Relation]:
     return list({(r.kind, frozenset(r.laws)): r for r in reversed(relations)}.values())[::-1]
 
 
-def smoothed(laws: _Floats, relations: Sequence[Relation], weight: _Floats, rounds: int = 4) -> _Floats:
-    """The least change of the float laws that satisfies all relations to rounding, by least squares."""
+def smoothed(laws: _Floats, relations: Sequence[Relation], weight: _Floats, most: float, rounds: int = 4) -> _Floats:
+    """The least change of the float laws that satisfies all relations to rounding, by least squares.
+
+    No law may change by much more than `most`.
+    """
     laws, size = laws.copy(), np.abs(laws * weight).max(initial=0.0)
     for _ in range(rounds):
         rows = [row for relation in relations for row in _equations(laws, relation, weight)]
@@ -110,9 +114,19 @@ def smoothed(laws: _Floats, relations: Sequence[Relation], weight: _Floats, roun
         left = system @ laws
         if np.abs(left * weight).max() < 1e-15 * size:
             return laws
-        change = [lsqr(system, part, atol=1e-15, btol=1e-15, iter_lim=2000)[0] for part in left.T]
-        laws -= np.stack(change, axis=1)
+        change = _least_squares(system, left)
+        if np.abs(change * weight).max() > 100 * most:
+            break  # relations that hardly depend on the laws would move them anywhere
+        laws -= change
     return laws
+
+
+def _least_squares(system: csr_array, right: _Floats) -> _Floats:
+    """The smallest solution, directions that the system hardly sees left alone."""
+    if system.shape[0] * system.shape[1] <= _DENSE:
+        return np.asarray(np.linalg.lstsq(system.toarray(), right, rcond=1e-7)[0])
+    parts = [lsqr(system, part, atol=1e-15, btol=1e-15, conlim=1e7, iter_lim=2000)[0] for part in right.T]
+    return np.stack(parts, axis=1)
 
 
 def _equations(laws: _Floats, relation: Relation, weight: _Floats) -> list[list[tuple[int, float]]]:

@@ -6,7 +6,6 @@ exactly consistent whatever its numbers are: each corner takes the mean of what 
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from cpwl.function.make.simplices import parts_of_simplices
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.complex import FloatComplex, Unfit
+from cpwl.function.snap.domain import Domain
 
 __all__ = ["pulled", "simplices_of", "table"]
 
@@ -43,28 +43,17 @@ def simplices_of(complex_: FloatComplex) -> tuple[NDArray[np.int64], NDArray[np.
     return np.array(cells), np.array(pieces)
 
 
-def table(complex_: FloatComplex, laws: Laws, cells: NDArray[np.int64], pieces: NDArray[np.int64]) -> Parts:
+def table(domain: Domain, laws: Laws, cells: NDArray[np.int64], pieces: NDArray[np.int64]) -> Parts:
     """The table on the welded corners: at each the mean of what the laws of the pieces around say."""
-    vertices = complex_.vertices
+    exact = domain.vertices()
+    vertices = exact.astype(np.float64)
     owner, corner = np.repeat(pieces, cells.shape[1]), cells.ravel()
     values = np.einsum("kmn,kn->km", laws.gradient[owner], vertices[corner]) + laws.offset[owner]
     used, number = np.unique(corner, return_inverse=True)
     total = np.zeros((len(used), laws.outputs))
     np.add.at(total, number.ravel(), values)
     total /= np.bincount(number.ravel())[:, None]
-    return parts_of_simplices(_on_sides(complex_)[used], number.reshape(cells.shape), total)
-
-
-def _on_sides(complex_: FloatComplex) -> NDArray[np.float64]:
-    """The vertices, those on a side of the domain that is parallel to the axes exactly on it."""
-    points = complex_.vertices.copy()
-    for k, r in enumerate(complex_.boundary.tolist()):
-        row, j = complex_.A[r], int(np.argmax(np.abs(complex_.A[r])))
-        if abs(abs(row[j]) - 1) < 1e-9:
-            level = complex_.b[r] / row[j]
-            simple = float(Fraction(level).limit_denominator(10**6))
-            points[complex_.on_boundary[:, k], j] = simple if abs(simple - level) <= complex_.width else level
-    return points
+    return parts_of_simplices(exact[used], number.reshape(cells.shape), total)
 
 
 def pulled(complex_: FloatComplex) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

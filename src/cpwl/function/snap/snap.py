@@ -18,7 +18,7 @@ from cpwl.function.flags.consistency import consistency
 from cpwl.function.parts import Parts
 from cpwl.function.snap.complex import Unfit
 from cpwl.function.snap.measure import lost_law
-from cpwl.function.snap.nearby import WAYS, Nearby, Work
+from cpwl.function.snap.nearby import WAYS, Nearby, Work, ways
 from cpwl.function.snap.on_pieces import snap_pieces
 from cpwl.function.snap.report import Moved, Snapped
 
@@ -85,9 +85,9 @@ def _from_complex(p: CPWL) -> Snapped | str:
         work = Work(p)
     except Unfit as reason:
         return str(reason)
-    for name, way in WAYS.items():
+    for name in ways(work):
         try:
-            near = way(work)
+            near = WAYS[name](work)
             function = type(p).from_parts(near.parts)
             objection = _too_far(near, p.tol) or _objection(function) or lost_law(work.measured, function, p.tol)
         except (Unfit, InputError, LimitError) as reason:

@@ -1,9 +1,10 @@
 """Check a proof that a ReLU network computes a piecewise-linear function: checker.py law.json net.json law.proof.json
 
-Exit status 0: proved, 1: refused, 2: not decided (a limit was reached), 64: wrong usage, 65: unreadable file. Only the
-standard library, no code of the package, only integers and fractions. Here is what all kinds of proofs share: reading,
-pieces, geometry and the verdict. Each kind has a file beside this one, which begins with the theorem it relies on and
-its hypotheses, each with the name of the function that checks it. Why they hold is in docs/proof.md.
+Exit status 0: proved, 1: refused, 2: not decided (a limit was reached), 64: wrong usage, 65: unreadable file. A bound
+above --max-error, by default 1e-4 of the largest coefficient of the laws, is refused. Only the standard library, no
+code of the package, only integers and fractions. Here is what all kinds of proofs share: reading, pieces, geometry.
+Each kind has a file beside this one, which begins with the theorem it relies on and its hypotheses, each with the name
+of the function that checks it. Why they hold is in docs/proof.md.
 
 Common to all kinds are these hypotheses:
 
@@ -37,7 +38,8 @@ RATIONAL = re.compile(r"[+-]?[0-9]+(/0*[1-9][0-9]*|\.[0-9]+)?")
 COUNT = range(1, sys.maxsize)
 WEIGHTS = {str: Rational}
 NOT_READ = {"complete", "domain", "note", "tol"}  # what is proved is proved on every piece, whatever the domain
-KINDS = ("max-min", "expression", "bends", "line", "clamped", "strip", "rounded", "near")  # each in a file of its own
+# Each in a file of its own.
+KINDS = ("max-min", "expression", "bends", "line", "clamped", "columns", "strip", "rounded", "near")
 
 
 # --- Limits -----------------------------------------------------------------------------------------------------------

@@ -1,13 +1,12 @@
 """Check a proof for a network on a line, kind "line": line_checker.py law.json net.json law.proof.json
 
-**Theorem.** Let the walk along ``t = a . x`` know for every neuron which affine function it reads between neighbouring
-places. If
+**Theorem.** A walk along ``t = a . x`` knows for every neuron which affine function it reads between neighbouring
+places, and so where it crosses 0 next, `Walk`. If
 
 (1) the direction a is not 0, `line`
 (2) every neuron reads a multiple of a . x plus a constant, but for pairs that read r and -r and are read with opposite
     weights, `Walk.along`, `Walk.pairs`
-(3) the walk sees every place where a neuron that is read crosses 0, `Walk.plan`, `Walk.go`
-(4) on every stretch of t that a piece meets the network has the law of the piece at its generators, `check_piece`
+(3) on every stretch of t that a piece meets the network has the law of the piece at its generators, `check_piece`
 
 then the network is the function on every piece.
 

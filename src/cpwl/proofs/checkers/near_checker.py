@@ -2,14 +2,17 @@
 
 **Theorem.** Let q be the function inside the proof. If
 
-(1) the network is within E of q on every piece of q, by a proof of another kind; E does not grow with x, `near`
-(2) every piece of the data is cut into regions, each bounded, `farthest`, `corners`
-(3) a region with law f has a piece S of q with law s, and a point m of S; every corner v of the region is at most d
-    from S in the largest coordinate, on the way to m or at a corner of S, `distance`
-(4) ``E + d (L + |grad s|_1) + max |s(v) - f(v)|`` is at most the stated bound, with L a bound on the slope of the
-    network, `slopes`, `moved`, `near`
+(1) the network is within ``E + E' max|x_i|`` of q on every piece of q, by a proof of another kind, `near`
+(2) every piece of the data is cut into regions, spanned by corners v and rays r, `farthest`
+(3) a region with law f that lies in a piece of q with law s has a vector h such that for all rays ``h . r`` is at least
+    ``|(grad s - grad f) . r|``; let ``a >= |s(v) - f(v)| - h . v`` for all corners, and ``b = |h|_1``, `inside`
+(4) a bounded region with law f that does not has a piece S of q with law s, and a point m of S; every corner v of the
+    region is at most d from S in the largest coordinate, on the way to m or at a corner of S, `distance`; let
+    ``a = d (L + |grad s|_1) + max |s(v) - f(v)|``, with L a bound on the slope of the network, `slopes`, and ``b = 0``
+(5) the largest ``E + a`` and ``E' + b`` are at most the stated bound, `near`
 
-then ``|network - p|`` is at most the stated bound on every piece of the data.
+then ``|network - p|`` is at most the stated bound ``a + b max|x_i|`` on every piece of the data. For (3): every x of
+the region is a mean of corners plus a sum of multiples of rays, so that ``|s(x) - f(x)|`` is at most ``a + h . x``.
 
 It needs checker.py beside it, which proves the network for the consistent function inside, and hands proofs of this
 kind over to here. Only the standard library, only integers and fractions. Why this is a proof is in docs/proof.md.
@@ -24,59 +27,89 @@ from typing import Any
 Point = list[Fraction]
 
 
-def near(checker: Any, law: Any, layers: Any, proof: Any) -> Fraction:
+def near(checker: Any, law: Any, layers: Any, proof: Any) -> Any:
     """The proven bound: every piece is near one of a function for which the network has a proof of its own.
 
     `checker` has the functions of checker.py."""
-    head = {"format": "cpwl-proof", "version": 1, "kind": "near", "inputs": law.n, "error_bound": checker.Rational}
+    head = {"format": "cpwl-proof", "version": 1, "kind": "near", "inputs": law.n, "error_bound": Any}
     body = {"function": Any, "proof": {str: Any}, "pieces": [Any, len(law.pieces)]}
     *_, stated, function, inner, trees = checker.read(proof, head | body, "proof")
+    grows = type(stated) is list
+    level, slope = checker.read(stated if grows else [stated, 0], [checker.Rational, 2], "error_bound")
     checker.need(inner.get("kind") != "near", "proof.proof", "it must speak of the function inside")
     meant = checker.read_function(function)
     same = (meant.n, meant.outputs) == (law.n, law.outputs)
     checker.need(same, "function", "it does not have as many inputs and outputs")
     most = checker.decide(meant, layers, inner)
-    checker.need(not isinstance(most, tuple), "proof.proof", "its bound grows without end")
-    worst = most + farthest(checker, law, meant, layers, trees)
-    checker.need(worst <= stated < 10**300, "error_bound", f"it is less than {float(worst):.3g}, which is shown")
-    return Fraction(stated)
+    start = most if isinstance(most, tuple) else (most, 0)
+    shown = [u + v for u, v in zip(start, farthest(checker, law, meant, layers, trees), strict=True)]
+    for name, least, most in (("a", shown[0], level), ("b", shown[1], slope)):
+        checker.need(
+            least <= most < 10**300, "error_bound", f"its {name} is less than {float(least):.3g}, which is shown"
+        )
+    return (Fraction(level), Fraction(slope)) if grows else Fraction(level)
 
 
-def farthest(checker: Any, law: Any, meant: Any, layers: Any, trees: list[Any]) -> Fraction:
-    """How far the data is from the function inside, as an error of a network that is equal to that."""
-    n, others, slope, worst = law.n, meant.pieces, slopes(layers, law.n), Fraction(0)
+def farthest(checker: Any, law: Any, meant: Any, layers: Any, trees: list[Any]) -> tuple[Fraction, Fraction]:
+    """How far the data is from the function inside, ``a + b max|x_i|``, as an error of a network equal to that."""
+    n, others, slope, worst = law.n, meant.pieces, slopes(layers, law.n), (Fraction(0), Fraction(0))
     checker.need(all(p.corners is None for p in [*law.pieces, *others]), "function", "pieces must have rows")
-    places_of = [points(checker, [row for row, _ in other.rows.values()], n)[0] for other in others]
+    places_of: dict[int, list[Point]] = {}
     for j, (piece, tree) in enumerate(zip(law.pieces, trees, strict=True)):
-        todo = [(tree, piece)]  # no recursion, which a deep tree would exhaust
+        where = f"piece {j}"
+        todo = [(tree, checker.piece_cone(piece, n))]  # no recursion, which a deep tree would exhaust
         for node, part in todo:
-            ends = corners(checker, [row for row, _ in part.rows.values()], n, f"piece {j}")
-            if not ends:
+            ends = part.generators()
+            if not any(g[-1] for g in ends):
+                continue  # no point is in it
+            if type(node) is dict and "cut" in node:
+                cut, below, above = checker.read(
+                    node, {"cut": [checker.Rational, n + 1], "below": Any, "above": Any}, where
+                )
+                row = checker.half_space(cut)[0]
+                todo += [(below, part.cut(row)), (above, part.cut(checker.minus(row)))]
                 continue
-            if (parts := part.cut(node, n, f"piece {j}")) is not None:
-                todo += parts
-                continue
-            shape = {"piece": range(len(others)), "point": [checker.Rational, n]}
-            i, middle = checker.read(node, shape, f"piece {j}")
-            checker.spend(n * len(ends) * (2 * len(others[i].rows) + len(places_of[i])), f"piece {j}")
-            far = max(distance(checker, others[i].rows, x, middle, places_of[i], f"piece {j}") for x in ends)
-            for o in range(law.outputs):
-                worst = max(worst, moved(piece.laws[o], others[i].laws[o], ends, far, slope[o]))
+            shape = {"piece": range(len(others)), "slope": [checker.Rational, n], "point": Any}
+            i, h, middle = checker.read(
+                {"slope": [0] * n, "point": None} | node if type(node) is dict else node, shape, where
+            )
+            rows = [row for row, _ in others[i].rows.values()]
+            checker.spend(n * len(ends) * (2 + len(rows)), where)
+            laws = list(zip(piece.laws, others[i].laws, strict=True))
+            if all(checker.dot(row, g) >= 0 for row in rows for g in ends):
+                found = [inside(checker, *pair, ends, h, where) for pair in laws]
+            else:
+                checker.need(all(g[-1] for g in ends), where, "it is not inside the other piece, and not bounded")
+                if i not in places_of:
+                    places_of[i] = points(checker.region(n, rows).generators())
+                middle = checker.read(middle, [checker.Rational, n], where)
+                places = points(ends)
+                far = max(distance(checker, others[i].rows, x, middle, places_of[i], where) for x in places)
+                found = [(moved(*pair, places, far, slope[o]), Fraction(0)) for o, pair in enumerate(laws)]
+            for bound in found:
+                worst = max(worst[0], bound[0]), max(worst[1], bound[1])
     return worst
 
 
-def points(checker: Any, rows: list[list[int]], n: int) -> tuple[list[Point], bool]:
-    """The corners of a region, and whether it has no other generators."""
-    generators = checker.region(n, rows).generators()
-    found = [[Fraction(v, g[-1]) for v in g[:-1]] for g in generators if g[-1]]
-    return found, len(found) == len(generators)
+def inside(
+    checker: Any, law: Any, other: Any, ends: list[list[int]], h: list[Any], where: str
+) -> tuple[Fraction, Fraction]:
+    """How far two laws are apart on a region, ``a + b max|x_i|``: by ``a + h . x`` at corners and along rays."""
+    (one, d), (two, e) = law, other
+    step = [u * e - v * d for u, v in zip(one, two, strict=True)]
+    level = Fraction(0)
+    for g in ends:
+        off = Fraction(abs(checker.dot(step, g)), d * e) - sum(u * v for u, v in zip(h, g[:-1], strict=True))
+        if g[-1]:
+            level = max(level, off / g[-1])
+        else:
+            checker.need(off <= 0, where, "along a ray it goes away faster than its slope says")
+    return level, sum((abs(Fraction(x)) for x in h), Fraction(0))
 
 
-def corners(checker: Any, rows: list[list[int]], n: int, where: str) -> list[Point]:
-    """The corners of a bounded region; none if it is empty."""
-    found, bounded = points(checker, rows, n)
-    checker.need(bounded or not found, where, "it is not bounded")
-    return found
+def points(generators: list[list[int]]) -> list[Point]:
+    """The corners among some generators."""
+    return [[Fraction(v, g[-1]) for v in g[:-1]] for g in generators if g[-1]]
 
 
 def distance(checker: Any, rows: dict[str, Any], x: Point, middle: Point, others: list[Point], where: str) -> Fraction:

@@ -12,7 +12,7 @@ from typing import Any
 
 Rational = int | Fraction
 USAGE = "usage: python checker.py law.json net.json law.proof.json [--max-error NUMBER] [--json]"
-WORDS = {0: "proved", 1: "refused", 2: "not decided", 65: "unreadable"}
+WORDS = {0: "proved", 1: "refused", 2: "not decided", 65: "unreadable", 70: "failed"}
 
 
 def main(checker: Any, arguments: list[str]) -> int:
@@ -57,6 +57,8 @@ def decide(checker: Any, paths: list[str], most: Rational | None) -> tuple[int, 
         return 2, {"reason": str(reason) or "out of memory"}
     except (OSError, ValueError, RecursionError) as reason:
         return 65, {"reason": str(reason)}
+    except Exception as reason:  # a mistake of the checker is neither a proof nor a refusal
+        return 70, {"reason": f"{type(reason).__name__}: {reason}"}
     said = sentence(found, law)
     if sum(bound if isinstance(bound, tuple) else [bound]) > allowed:
         more = f"that is more than {upwards(allowed)}, which is allowed; --max-error allows more"

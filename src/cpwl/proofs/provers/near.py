@@ -1,8 +1,8 @@
 """Proofs of kind "near", for float data: an exactly consistent function near it, a proof for that, and how near it is.
 
-`CPWL.snap` proposes the function, the network is proved for it, and every piece of the data is matched with a piece of
-the function that contains it but for a little. The stand-alone checker measures how little, in rationals, and what that
-costs. See docs/proof.md.
+`CPWL.snap` proposes the function, the network is proved for it, and every piece of the data is cut into regions that
+lie in one piece of the function each. The stand-alone checker compares their laws there, in rationals, at corners and
+along the rays. See docs/proof.md.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linprog
 
 from cpwl.exact.rational import fraction_array, text
 from cpwl.function import CPWL
-from cpwl.function.evaluate import find_pieces
+from cpwl.geometry.generators import generators
 from cpwl.geometry.probe import Probe
 from cpwl.proofs.checkers import checker
 from cpwl.proofs.checkers.near_checker import farthest
@@ -26,10 +27,10 @@ from cpwl.proofs.document import proof_head
 from cpwl.proofs.no_proof import NoProof
 from cpwl.proofs.question import Proposal, Question
 
-__all__ = ["NotNear", "propose_near"]
+__all__ = ["NotNear", "propose_near", "regions"]
 
-_LITTLE = 0.01  # of the tolerance: what sticks out of a piece is measured, not cut off
-_DEEP = 12  # cuts of one piece
+_DEEP = 60  # cuts of one piece, one after the other
+_LINES = 6  # lines in a piece of the data, each of which doubles the regions
 
 
 class NotNear(NoProof):
@@ -43,19 +44,19 @@ def propose_near(question: Question, propose: Callable[[Question], Iterator[Prop
     if snapped.function is None:
         raise NotNear(f"there is no exact function near this data: {snapped.reason}")
     inner = replace(question, p=replace(snapped.function, mesh=None))
-    cost: Fraction | None = None
+    cost: tuple[Fraction, Fraction] | None = None
     for proof in propose(inner):
-        if isinstance(proof.bound, tuple):
-            continue  # it grows without end
         if cost is None:
-            trees = _places(p, inner.p)
+            trees = regions(p, inner.p)
             cost = _cost(question, inner, trees)
-        bound = proof.bound + cost
+        start = proof.bound if isinstance(proof.bound, tuple) else (proof.bound, Fraction(0))
+        level, slope = start[0] + cost[0], start[1] + cost[1]
+        bound = (level, slope) if slope else level
         fields = {"function": inner.function_document, "proof": proof.document, "pieces": trees}
         yield Proposal(bound, proof_head("near", p.dim, bound) | fields)
 
 
-def _cost(question: Question, inner: Question, trees: list[Any]) -> Fraction:
+def _cost(question: Question, inner: Question, trees: list[Any]) -> tuple[Fraction, Fraction]:
     """What the checker will find that the distance costs."""
     law, meant = (checker.read_function(q.function_document) for q in (question, inner))
     layers = checker.read_network(question.network_document, law.n, law.outputs)
@@ -65,61 +66,155 @@ def _cost(question: Question, inner: Question, trees: list[Any]) -> Fraction:
         raise NotNear(str(reason)) from None
 
 
+def regions(p: CPWL, meant: CPWL) -> list[dict[str, Any] | None]:
+    """For each piece of the data the tree of regions in which it lies in one piece of the function each."""
+    cover = _Cover(p, meant)
+    rows, start = p.polyhedra.integer(), p.polyhedra.start
+    found = []
+    for j, (a, b) in enumerate(pairwise(start.tolist())):
+        own = [checker.half_space([int(v) for v in row])[0] for row in rows[a:b]]
+        found.append(cover.tree(j, checker.region(p.dim, own)))
+    return found
+
+
 class _Cover:
-    """Regions of the data, each in a piece of the consistent function but for a little."""
+    """Regions of the data, each in a piece of the consistent function."""
 
     def __init__(self, p: CPWL, meant: CPWL) -> None:
-        self.p, self.meant = p, meant
-        self.rows = meant.polyhedra.integer()
-        self.probe = Probe(0.0)
-        self.size = float(np.abs(p.polyhedra.b).max(initial=1.0)) or 1.0
-        self.inside: dict[int, NDArray[np.object_]] = {}
+        self.p, self.meant, self.n = p, meant, p.dim
+        stack = meant.polyhedra
+        rows = stack.integer()
+        self.rows = [
+            [checker.half_space([int(v) for v in row])[0] for row in rows[a:b]]
+            for a, b in pairwise(stack.start.tolist())
+        ]
+        self.given = [[[int(v) for v in row] for row in rows[a:b]] for a, b in pairwise(stack.start.tolist())]
+        self.length = np.linalg.norm(stack.A, axis=1)
+        self.low, self.high, self.reach = _boxes(meant)
+        self.probe, self.inner = Probe(0.0), dict[int, list[Any]]()
+        self.laws = [fraction_array(q.laws.integer()[..., :-1]) / q.laws.integer()[..., -1:] for q in (p, meant)]
 
-    def tree(self, rows: list[list[int]], depth: int = 0) -> dict[str, Any] | None:
-        """The piece that holds the region, or a cut and a tree for either side; None if the region is flat."""
-        generators = checker.region(self.p.dim, rows).generators()
-        if not all(g[-1] for g in generators):
-            raise NotNear("a piece of the data is not bounded")
-        ends = np.array([[float(Fraction(v, g[-1])) for v in g[:-1]] for g in generators]).reshape(-1, self.p.dim)
-        if len(ends) == 0:
+    def tree(self, j: int, cone: Any, depth: int = 0) -> dict[str, Any] | None:
+        """The piece that holds the region, or a cut and a tree for either side; None if no point is in it."""
+        ends = cone.generators()
+        if not any(g[-1] for g in ends):
             return None
-        i = self.holder(ends.mean(axis=0))
-        own = self.rows[self.meant.polyhedra.start[i] : self.meant.polyhedra.start[i + 1]]
-        view = own.astype(np.float64)
-        length = np.linalg.norm(view[:, :-1], axis=1)
-        excess = ((ends @ view[:, :-1].T - view[:, -1]) / np.where(length > 0, length, 1.0)).max(axis=0, initial=0.0)
-        r = int(np.argmax(excess)) if len(excess) else -1
-        if r < 0 or excess[r] <= _LITTLE * self.p.tol * self.size or depth >= _DEEP:
-            return {"piece": i, "point": [text(Fraction(v)) for v in self.middle(i)]}
-        cut: list[int | Fraction] = [int(v) for v in own[r]]
-        below, above = (checker.half_space(row)[0] for row in (cut, [-v for v in cut]))
-        sides = {"below": self.tree([*rows, below], depth + 1), "above": self.tree([*rows, above], depth + 1)}
-        return {"cut": cut, **sides}
+        if cone.lines:
+            if len(cone.lines) > _LINES:
+                raise NotNear(f"piece {j} of the data contains {len(cone.lines)} lines, one independent of the other")
+            k = max(range(self.n), key=lambda t: abs(cone.lines[0][t]))
+            return self.cut(j, cone, [int(t == k) for t in range(self.n + 1)], depth)
+        i, held = self.holder(ends)
+        beyond = [r for r, row in enumerate(self.rows[i]) if any(checker.dot(row, g) < 0 for g in ends)]
+        if not held:  # outside the domain: what is inside is cut off first
+            beyond = [r for r in beyond if any(checker.dot(self.rows[i][r], g) > 0 for g in ends)]
+        if beyond and depth < _DEEP:
+            return self.cut(j, cone, self.given[i][beyond[0]], depth)
+        leaf: dict[str, Any] = {"piece": i}
+        if not held or beyond:
+            return leaf | {"point": self.middle(i)}
+        slope = self.slope(j, i, ends)
+        return leaf | {"slope": [text(v) for v in slope]} if slope is not None else leaf
 
-    def holder(self, x: NDArray[np.float64]) -> int:
-        """The piece that holds a point, or comes nearest to it."""
-        i = int(find_pieces(self.meant, x[None])[0])
-        if i >= 0:
-            return i
-        A, b = self.meant.polyhedra.A, self.meant.polyhedra.b
-        excess = (A @ x - b) / np.maximum(np.linalg.norm(A, axis=1), np.finfo(np.float64).tiny)
-        worst = np.full(self.meant.num_pieces, -np.inf)
-        np.maximum.at(worst, self.meant.polyhedra.owner, excess)
-        return int(np.argmin(worst))
+    def cut(self, j: int, cone: Any, row: list[int], depth: int) -> dict[str, Any]:
+        inner = checker.half_space(list(row))[0]
+        below, above = (self.tree(j, cone.cut(side), depth + 1) for side in (inner, checker.minus(inner)))
+        return {"cut": row, "below": below, "above": above}
 
-    def middle(self, i: int) -> NDArray[np.object_]:
+    def holder(self, ends: list[list[int]]) -> tuple[int, bool]:
+        """The piece that an inner point of the region is in; or that comes nearest to it, and False."""
+        total = [sum(values) for values in zip(*ends, strict=True)]
+        point = [Fraction(v, total[-1]) for v in total[:-1]]
+        x = np.array([float(v) for v in point])
+        slack = 1e-6 * (self.reach + np.abs(x).max())
+        near = np.flatnonzero(((self.low <= x + slack) & (x - slack <= self.high)).all(axis=1))
+        stack = self.meant.polyhedra
+        excess = np.full(len(near), -np.inf)
+        for k, i in enumerate(near.tolist()):
+            own = slice(stack.start[i], stack.start[i + 1])
+            excess[k] = ((stack.A[own] @ x - stack.b[own]) / self.length[own]).max(initial=-np.inf)
+        for k in np.argsort(excess, kind="stable").tolist():
+            if excess[k] > slack:
+                break
+            if all(checker.dot(row, total) >= 0 for row in self.rows[near[k]]):
+                return int(near[k]), True
+        if len(near) == 0:
+            raise NotNear("a piece of the data is far outside the function near it")
+        return int(near[np.argmin(excess)]), False
+
+    def middle(self, i: int) -> list[Any]:
         """A rational point inside a piece."""
-        if i not in self.inside:
+        if i not in self.inner:
             point = self.probe.interior(self.meant.polyhedra[i])
             if point is None:
                 raise NotNear(f"piece {i} of the function near the data is flat")
-            self.inside[i] = fraction_array(point)
-        return self.inside[i]
+            self.inner[i] = [text(v) for v in fraction_array(point)]
+        return self.inner[i]
+
+    def slope(self, j: int, i: int, ends: list[list[int]]) -> list[Fraction] | None:
+        """A vector `h` with ``h . r`` at least what the laws differ by along each ray; None if they do not."""
+        step = self.laws[1][i] - self.laws[0][j]
+        rays = [_unit(g) for g in ends if not g[-1]]
+        away = [max(abs(sum(c * v for c, v in zip(law, ray, strict=False))) for law in step) for ray in rays]
+        if not any(away):
+            return None
+        corners = [[Fraction(v, g[-1]) for v in g[:-1]] for g in ends if g[-1]]
+        off = [max(abs(sum((c * v for c, v in zip(law, [*x, 1], strict=True)))) for law in step) for x in corners]
+        return _least_slope(corners, off, rays, away, self.reach)
 
 
-def _places(p: CPWL, meant: CPWL) -> list[dict[str, Any] | None]:
-    """For each piece of the data the tree of those that hold it."""
-    cover = _Cover(p, meant)
-    rows, start = p.polyhedra.integer(), p.polyhedra.start
-    own = [[checker.half_space([int(v) for v in r])[0] for r in rows[a:b]] for a, b in pairwise(start.tolist())]
-    return [cover.tree(piece) for piece in own]
+def _boxes(meant: CPWL) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """A box around each piece, infinite where it is not known or not bounded; the largest coordinate of a corner."""
+    spanned = generators(meant.polyhedra, most=6000)
+    places, owner = spanned.places, np.repeat(np.arange(meant.num_pieces), np.diff(spanned.start))
+    far = np.asarray(places[:, -1] == 0, dtype=bool)
+    points = np.asarray(places[:, :-1] / np.where(far, 1, places[:, -1])[:, None], dtype=np.float64)
+    low, high = (np.full((meant.num_pieces, meant.dim), side * np.inf) for side in (1, -1))
+    member = spanned.member
+    with np.errstate(invalid="ignore"):
+        ends = np.where(far[member][:, None], np.sign(points[member]) * np.inf, points[member])
+        ends = np.where(np.isnan(ends), 0.0, ends)
+    skip = far[member][:, None] & (points[member] == 0)
+    np.minimum.at(low, owner, np.where(skip, np.inf, ends))
+    np.maximum.at(high, owner, np.where(skip, -np.inf, ends))
+    low[~spanned.known], high[~spanned.known] = -np.inf, np.inf
+    finite = np.abs(points[~far])
+    return low, high, float(finite.max(initial=0.0)) or 1.0
+
+
+def _unit(ray: list[int]) -> list[Fraction]:
+    size = max(abs(v) for v in ray)
+    return [Fraction(v, size) for v in ray[:-1]]
+
+
+def _least_slope(
+    corners: list[list[Fraction]], off: list[Fraction], rays: list[list[Fraction]], away: list[Fraction], reach: float
+) -> list[Fraction]:
+    """`h` with ``h . r >= away`` for all rays and small ``a + reach |h|_1``, where ``a + h . v >= off`` at corners.
+
+    Floats propose; what is missing is made up for along a direction that all rays rise in.
+    """
+    n = len(rays[0])
+    size = max(float(max(away)) * reach, float(max(off)), 1e-300)
+    V, R = np.array(corners, dtype=np.float64) / reach, np.array(rays, dtype=np.float64)
+    at_corners = np.column_stack([np.ones(len(V)), V, -V])
+    along = np.column_stack([np.zeros(len(R)), R, -R])
+    least = np.concatenate([np.array(off, dtype=np.float64) / size, np.array(away, dtype=np.float64) * reach / size])
+    cost = np.ones(2 * n + 1)
+    found = linprog(cost, A_ub=-np.concatenate([at_corners, along]), b_ub=-least, method="highs")
+    rising = linprog(cost[1:], A_ub=-along[:, 1:], b_ub=-np.ones(len(R)), method="highs")
+    if rising.x is None:
+        raise NotNear("a region of the data contains a line")
+    h = (
+        [Fraction(float(v) * size / reach) for v in (found.x[1 : n + 1] - found.x[n + 1 :])]
+        if found.x is not None
+        else [Fraction(0)] * n
+    )
+    up = [Fraction(float(v)) for v in rising.x[:n] - rising.x[n:]]
+    short = max(e - sum(u * v for u, v in zip(h, ray, strict=True)) for e, ray in zip(away, rays, strict=True))
+    if short > 0:
+        rise = min(sum(u * v for u, v in zip(up, ray, strict=True)) for ray in rays)
+        if rise <= 0:
+            raise NotNear("a region of the data is too wide to bound what its laws differ by")
+        h = [u + short / rise * v for u, v in zip(h, up, strict=True)]
+    return h

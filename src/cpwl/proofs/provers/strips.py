@@ -215,7 +215,7 @@ def _corners(p: CPWL) -> NDArray[np.object_]:
         return p.mesh.corners[np.unique(p.mesh.simplices)]
     found = [corners(body.integer()) for body in p.polyhedra]
     places = [extreme.places for extreme in found if extreme is not None]
-    every = np.concatenate(places)
-    if len(places) < len(found) or any(w == 0 for w in every[:, 2]):
+    if len(places) < len(found) or any((own[:, 2] == 0).any() for own in places):
         raise NotRecognised("strips are proved on bounded pieces")
+    every = np.concatenate(places)
     return every

@@ -1,0 +1,177 @@
+"""Is that the right kind of thing? Asked of every argument where it comes in, so that a mistake is one sentence.
+
+What is often given instead has a sentence of its own: a result in place of the network in it, a network in place of a
+function, arguments the other way round, the name of a file in place of what it holds.
+"""
+
+from __future__ import annotations
+
+import numbers
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from cpwl.errors import InputError, LimitError
+
+__all__ = [
+    "check_argument",
+    "check_call",
+    "check_choice",
+    "check_count",
+    "check_limit",
+    "check_list",
+    "check_number",
+    "check_path",
+    "check_switch",
+    "within_float64",
+]
+
+
+_LARGEST = sys.float_info.max
+
+
+def check_argument(value: Any, kinds: type | tuple[type, ...], verb: str) -> None:
+    """Refuse what is of another kind, in one sentence that says what to write.
+
+    >>> class Network: ...
+    >>> check_argument("model.onnx", Network, "extract")
+    Traceback (most recent call last):
+    cpwl.errors.InputError: `extract` takes a Network, not a str: `cpwl.from_onnx` and `cpwl.load` read one from a file
+    """
+    if isinstance(value, kinds):
+        return
+    wanted = [kind.__name__ for kind in (kinds if isinstance(kinds, tuple) else (kinds,))]
+    said = " or ".join(map(_article, wanted))
+    raise InputError(
+        f"`{verb}` takes {said}, not {_given(value)}: {_ADVICE[wanted[0]](value, verb)}", type=type(value).__name__
+    )
+
+
+def check_limit(most: Any, name: str = "max_regions") -> None:
+    """Refuse a limit that is no positive whole number; None is no limit."""
+    if most is not None and (isinstance(most, bool) or not isinstance(most, numbers.Integral) or int(most) < 1):
+        said = _given(most, True)
+        raise InputError(f"`{name}` must be a whole number of at least 1, or None for no limit; not {said}")
+
+
+def _for_network(value: Any, verb: str) -> str:
+    """What to write where a network belongs."""
+    if _is_network(getattr(value, "network", None)):
+        return f"write `{verb}(x.network)`, where x is what you passed"
+    if hasattr(value, "polyhedra") and hasattr(value, "laws"):
+        return f"`cpwl.compile(p).network` is a network for a function p; write `{verb}(cpwl.compile(p).network)`"
+    if isinstance(value, (str, os.PathLike)):
+        return "`cpwl.from_onnx` and `cpwl.load` read one from a file"
+    if isinstance(value, (list, tuple)):
+        return "`cpwl.Network([(W1, b1), ...])` makes one of weights and biases"
+    return "`cpwl.from_torch`, `cpwl.from_onnx` and `cpwl.from_sklearn` make one of a model"
+
+
+def _for_function(value: Any, verb: str) -> str:
+    """What to write where a function belongs."""
+    if _is_network(value):
+        return f"`cpwl.extract(network)` is the function of a network; write `{verb}(cpwl.extract(network))`"
+    if hasattr(value, "function"):
+        return f"write `{verb}(x.function)`, where x is what you passed"
+    if isinstance(value, (str, os.PathLike)):
+        return "`cpwl.load` reads one from a file"
+    return "`cpwl.CPWL.from_pieces`, `from_simplices`, `from_breakpoints` and others make one of data"
+
+
+def _is_network(value: Any) -> bool:
+    return hasattr(value, "layers") and hasattr(value, "evaluated_in") and not isinstance(value, type)
+
+
+_ADVICE: dict[str, Callable[[Any, str], str]] = {"CPWL": _for_function, "Network": _for_network}
+
+
+def check_number(value: Any, name: str, *, least: float | None = None, above: float | None = None) -> None:
+    """Refuse what is no finite real number, or one that is too small.
+
+    >>> check_number(float("nan"), "tol")
+    Traceback (most recent call last):
+    cpwl.errors.InputError: `tol` must be a finite number, not nan
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise InputError(f"`{name}` must be a number, not {_given(value)}", name=name)
+    number: Any = value
+    if not -_LARGEST <= number <= _LARGEST:
+        raise InputError(f"`{name}` must be a finite number, not {_given(value, True)}", name=name)
+    if (least is not None and number < least) or (above is not None and number <= above):
+        bound = f"at least {least:g}" if least is not None else f"more than {above:g}"
+        raise InputError(f"`{name}` must be {bound}, not {_given(value, True)}", name=name)
+
+
+def check_count(value: Any, name: str, *, least: int = 1, most: int | None = None) -> None:
+    """Refuse what is no whole number, or one out of range.
+
+    >>> check_count(7, "output", least=0, most=2)
+    Traceback (most recent call last):
+    cpwl.errors.InputError: `output` must be between 0 and 2, not 7
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise InputError(f"`{name}` must be a whole number, not {_given(value)}", name=name)
+    if int(value) < least or (most is not None and int(value) > most):
+        bound = f"at least {least}" if most is None else f"between {least} and {most}"
+        raise InputError(f"`{name}` must be {bound}, not {_given(value, True)}", name=name)
+
+
+def check_choice(value: Any, choices: tuple[str, ...], name: str) -> None:
+    """Refuse what is none of the choices."""
+    if not (isinstance(value, str) and value in choices):
+        known = ", ".join(f'"{choice}"' for choice in choices)
+        raise InputError(f"`{name}` must be one of {known}, not {_given(value, True)}", name=name)
+
+
+def check_path(path: Any, verb: str) -> None:
+    """Refuse what names no file."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(f"`{verb}` takes the name of a file, not {_given(path)}", name="path")
+
+
+def check_call(value: Any, name: str = "progress") -> None:
+    """Refuse what is neither None nor can be called."""
+    if value is not None and (not callable(value) or isinstance(value, type) or hasattr(value, "outputs")):
+        raise InputError(f"`{name}` must be a function to call, or None, not {_given(value)}", name=name)
+
+
+def check_list(value: Any, name: str) -> None:
+    """Refuse what is no list, tuple or array."""
+    if isinstance(value, (str, bytes, dict)) or not (hasattr(value, "__len__") and hasattr(value, "__getitem__")):
+        raise InputError(f"`{name}` must be a list or an array, not {_given(value)}", name=name)
+
+
+@contextmanager
+def within_float64() -> Iterator[None]:
+    """Refuse a number that float64 does not reach."""
+    try:
+        yield
+    except OverflowError:
+        raise LimitError("a number is too large for float64, which ends at 1.8e308") from None
+
+
+def check_switch(value: Any, name: str) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool):
+        raise InputError(f"`{name}` must be True or False, not {_given(value, True)}", name=name)
+
+
+def _article(kind: str) -> str:
+    return f"{'an' if kind[:1] in 'aeiouAEIOU' else 'a'} {kind}"
+
+
+def _given(value: Any, shown: bool = False) -> str:
+    """What was given, in words, or as it is written if that is short."""
+    if value is None:
+        return "None"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if shown and isinstance(value, (str, bool, float, int)) and len(text := _repr(value)) < 50:
+        return text
+    return _article(type(value).__name__)
+
+
+def _repr(value: Any) -> str:
+    return "a long number" if isinstance(value, int) and value.bit_length() > 100 else repr(value)

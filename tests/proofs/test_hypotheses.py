@@ -1,0 +1,333 @@
+"""Each checker names the hypotheses of its theorem: for each of them a proof that violates that one, and is refused."""
+
+import copy
+import json
+import re
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from cpwl import CPWL
+from cpwl.documents.write import function_document, network_document
+from cpwl.proofs.checkers import checker
+from cpwl.proofs.checkers.checker import Refused, check
+from support.constructions import clamped as clamped_gates
+from support.constructions import strips
+from support.planar import delaunay_on_box
+from support.proof_examples import (
+    absolute_value,
+    documents,
+    function,
+    inexact_law,
+    leaf,
+    network,
+    on,
+)
+from support.proofs import prove_clamped, prove_strips
+
+TINY = Fraction(1, 10**30)
+FOLDER = Path(checker.__file__).parent
+ONE = ([[1], [-1]], [1, 1])  # -1 <= x <= 1
+
+
+def changed(files, *changes):
+    """A copy of the documents; a change is (document, path, value), and a function of the value there is applied."""
+    files = json.loads(json.dumps(files))
+    for which, path, value in changes:
+        *holders, key = path
+        inner = files[which]
+        for name in holders:
+            inner = inner[name]
+        inner[key] = value(inner[key]) if callable(value) else value
+    return files
+
+
+def more(x):
+    return str(Fraction(x) + TINY)
+
+
+# --- All kinds --------------------------------------------------------------------------------------------------------
+
+
+def all_kinds():
+    return documents(absolute_value)
+
+
+COMMON = {
+    1: ([(1, ("layers", 0, "bias", 0), "zero")], "no number"),
+    2: ([(1, ("inputs",), 2)], "network.inputs"),
+    3: ([(0, ("pieces", 0, "b"), [0, 0]), (0, ("pieces", 0, "A"), [[1], [-1]]), (0, ("pieces", 1, "b"), [-1, 0]),
+         (0, ("pieces", 1, "A"), [[-1], [1]])], "no piece has an interior"),
+}  # fmt: skip
+
+
+# --- max-min ----------------------------------------------------------------------------------------------------------
+
+
+def max_min():
+    return documents(inexact_law)
+
+
+RIGHT = (0, ("pieces", 1, "offset"))
+MAX_MIN = {
+    1: ([(1, ("layers", 1, "bias", 0), str(TINY))], "layer 1, output 0: .* do not read"),
+    2: ([(1, ("layers", 0, "bias", 1), str(TINY))], "layer 0: groups .0. are off"),
+    3: ([(*RIGHT, "-1/50"), (2, ("outputs", 0, "below"), [[on(mu=0), on({"0": 2}, "-1/50", 0)],
+         [on({"0": 2}, mu=1), on(t="-1/50", mu=1)]]), (2, ("outputs", 0, "reach", 1), leaf(1, on(t="1/50")))],
+        "row 0 below piece 1: this falls short|row 1 below piece 1: this falls short"),
+    4: ([(*RIGHT, "1/50"), (2, ("outputs", 0, "below"), [[on(mu=0), on({"0": 2}, "1/50", 0)],
+         [on({"0": 2}, mu=1), on(t="1/50", mu=1)]]), (2, ("outputs", 0, "reach", 1), leaf(1, on(t="-1/50")))],
+        "reach on piece 1.*falls short"),
+    5: ([(2, ("error_bound",), str(Fraction(1, 100) - TINY))], "falls short by more than error_bound"),
+}  # fmt: skip
+
+
+# --- expression -------------------------------------------------------------------------------------------------------
+
+
+def expression(law=0):
+    """|x| = max(-x, x) on [-1, 0] and [0, 1], as relu(2x) - relu(x) + relu(-x); the right law may be off by `law`."""
+    p = function(1, [([[1], [-1]], [0, 1], [-1], 0), ([[-1], [1]], [0, 1], [1], str(Fraction(law)))])
+    net = network([[2, 0], [1, 0], [-1, 0]], [[1, -1, 1, 0]])
+    t, up, down = (str(Fraction(v)) for v in (0, law, -law))
+    below = [{"members": {"0": on(t=t), "1": on({"0": 2})}}, {"members": {"0": on({"0": 2}, up), "1": on(t=up)}}]
+    reach = [{"members": {"0": on()}}, {"members": {"1": on(t=down)}}]
+    inside = [[on({"0": 1}, 1), on({"1": 1})], [on({"1": 1}), on({"0": 1}, 1)]]
+    proof = {"format": "cpwl-proof", "version": 1, "kind": "expression", "inputs": 1, "error_bound": 0}
+    proof |= {"components": [[-1, 0], [1, 0]], "values": [["max", 0, 1]], "output": [2]}
+    proof |= {"box": {"low": [-1], "high": [1], "proof": inside}, "below": [below], "reach": [reach]}
+    return json.loads(json.dumps([p, net, proof]))
+
+
+EXPRESSION = {
+    1: ([(2, ("box", "high"), ["1/2"]), (2, ("box", "proof", 0, 0, "t"), "1/2"),
+         (2, ("box", "proof", 1, 0, "t"), "-1/2")], "box, piece 1, entry 0: the piece is not inside"),
+    2: ([(1, ("layers", 1, "entries", 1, 2), more)], "does not compute this expression"),
+    3: (lambda: expression(-TINY), "output 0, below, piece 1.*falls short"),
+    4: (lambda: expression(TINY), "output 0, reach, piece 1.*falls short"),
+    5: ([(2, ("error_bound",), str(-TINY))], "falls short by more than error_bound"),
+}  # fmt: skip
+
+
+# --- bends ------------------------------------------------------------------------------------------------------------
+
+
+def bends():
+    """s(x) + s(s(y) - s(x)) = max(s(x), s(y)): a gate on the plane y = x, on x, y >= 0; where y <= x, and y >= x."""
+    corner = [[-1, 0], [0, -1]]
+    p = function(2, [([*corner, [-1, 1]], [0, 0, 0], [1, 0], 0), ([*corner, [1, -1]], [0, 0, 0], [0, 1], 0)])
+    net = network([[1, 0, 0], [0, 1, 0]], [[-1, 1, 0], [1, 0, 0]], [[1, 1, 0]])
+    proof = {"format": "cpwl-proof", "version": 1, "kind": "bends", "inputs": 2, "error_bound": 0}
+    roles = [[{"gate": 1, "within": [0, 1]}, {"carry": True, "within": [0, 1]}]]
+    proof |= {"planes": [[-1, 1, 0]], "limits": [[-1, 0, 0], [0, -1, 0]], "roles": roles}
+    return json.loads(json.dumps([p, net, proof]))
+
+
+def bent_between_corners():
+    """s(x) on [-1, 1] for the law (x + 1) / 2, which is right at both ends."""
+    proof = {"format": "cpwl-proof", "version": 1, "kind": "bends", "inputs": 1, "error_bound": 0}
+    proof |= {"planes": [], "limits": [], "roles": []}
+    return [function(1, [(*ONE, ["1/2"], "1/2")]), network([[1, 0]], [[1, 0]]), proof]
+
+
+BENDS = {
+    1: ([(2, ("limits", 0), [-1, 0, str(-TINY)])], "limits: piece 0 is not inside"),
+    2: ([(1, ("layers", 1, "entries", 1, 2), more)], "layer 1, neuron 0: this has the wrong sign"),
+    3: ([(0, ("pieces", 1, "offset"), str(TINY))], "network and function differ"),
+    4: (bent_between_corners, "the network bends inside, on plane 0"),
+    5: ([(0, ("pieces", 0), {"A": [[0, 1], [0, -1], [1, 0], [-1, 0]], "b": [0, 0, 1, 1], "gradient": [1, 0],
+          "offset": 0}), (2, ("limits",), []), (2, ("roles", 0, 0, "within"), []), (2, ("roles", 0, 1, "within"), [])],
+        "it has no interior, and a plane cuts it"),
+}  # fmt: skip
+
+
+# --- line -------------------------------------------------------------------------------------------------------------
+
+
+def line():
+    """s(x) + s(y) - s(y) in the plane, along x."""
+    p = function(2, [([[1, 0]], [0], [0, 0], 0), ([[-1, 0]], [0], [1, 0], 0)])
+    proof = {"format": "cpwl-proof", "version": 1, "kind": "line", "inputs": 2, "error_bound": 0, "direction": [1, 0]}
+    return json.loads(json.dumps([p, network([[1, 0, 0]], [[1, 0]]), proof]))
+
+
+LINE = {
+    1: ([(2, ("direction",), [0, 0])], "direction: it is 0"),
+    2: ([(1, ("layers",), network([[1, 0, 0], [0, 1, 0], [0, 1, 0]], [[1, 1, -1, 0]])["layers"])], "direction alone"),
+    3: ([(0, ("pieces", 1, "gradient", 0), more)], "the network is not the law"),
+}
+
+
+# --- clamped ----------------------------------------------------------------------------------------------------------
+
+
+@cache
+def clamped():
+    """A small table."""
+    p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[0, 3, 1], [2, 5, 0], [1, 0, 4]])
+    made = clamped_gates(p).network
+    return json.loads(json.dumps([function_document(p), network_document(made), prove_clamped(p, made)]))
+
+
+def on_a_segment():
+    """Two bumps that share a taker meet on the segment x = 0, where neither is 0: function 2, network 1."""
+    flat = ([[1, 0], [-1, 0], [0, 1], [0, -1]], [0, 0, 1, 0], [0, 0], 2)
+    first = [[1, 0, 1], [-1, 0, 1]]  # s(x + 1), s(1 - x)
+    halves = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 0]]
+    net = network(first, halves, [[1, -1, 1, -1, 0], [0, 1, 0, 1, 0]], [[1, 1, 0]])
+    proof = {"format": "cpwl-proof", "version": 1, "kind": "clamped", "inputs": 2, "error_bound": 0}
+    proof |= {"limits": [[1, 0, 0], [-1, 0, 0], [0, 1, 1], [0, -1, 0]], "points": [[0, 0], [0, 1], [-1, 0], [1, 0]]}
+    bumps = [{"neuron": 0, "halves": [0, 1], "triangles": [[0, 1, 2]]}]
+    bumps.append({"neuron": 0, "halves": [2, 3], "triangles": [[0, 1, 3]]})
+    return json.loads(json.dumps([function(2, [flat]), net, proof | {"bumps": bumps}]))
+
+
+def first_triangle(bumps):
+    return [{**bumps[0], "triangles": bumps[0]["triangles"][1:]}, *bumps[1:]]
+
+
+def one_taker(files):
+    """All bumps in one neuron."""
+    last, neurons = files[1]["layers"][-2], {bump["neuron"] for bump in files[2]["bumps"]}
+    last["entries"] = [[min(neurons) if i in neurons else i, j, v] for i, j, v in last["entries"]]
+    for bump in files[2]["bumps"]:
+        bump["neuron"] = min(neurons)
+    return files
+
+
+CLAMPED = {
+    1: (on_a_segment, "limits: the region that they leave has no interior"),
+    2: ([(2, ("points", 4, 0), more)], "bump .*: (none of the halves|half .* is too large)"),
+    3: ([(2, ("bumps",), first_triangle)], "bump 0: half .* is too large"),
+    4: (lambda: one_taker(copy.deepcopy(clamped())), "two of its bumps overlap"),
+    5: ([(1, ("layers", -2, "entries", 0, 2), more)], "neuron .*: it does not read its first halves|may be negative"),
+    6: ([(1, ("layers", -1, "entries", 0, 2), more)], "halves of bumps are left|network and function differ"),
+    7: ([(2, ("limits", 0, 2), lambda b: str(Fraction(b) - TINY))], "limits: piece . is not inside"),
+    8: ([(0, ("values", 4, 0), more)], "network and function differ at"),
+}
+
+
+# --- strip ------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def strip():
+    p = delaunay_on_box(6, 11)
+    made = strips(p, count=2).network
+    return json.loads(json.dumps([function_document(p), network_document(made), prove_strips(p, made)]))
+
+
+STRIP = {
+    1: ([(2, ("breaks", 0), lambda x: str(Fraction(x) + 1))], "breaks: not all pieces"),
+    2: ([(2, ("right",), lambda right: [1] * len(right))], "sign|bends there"),
+    3: ([(2, ("breaks",), lambda x: [x[0], *x[2:]]), (2, ("right",), lambda x: x[1:])], "interval|knots|strip|sign"),
+    4: ([(0, ("values", 5, 0), more)], "it does not jump as the laws do"),
+    5: ([(1, ("layers", -1, "bias", 0), more)], "network and function differ on piece"),
+}
+
+
+# --- rounded ----------------------------------------------------------------------------------------------------------
+
+
+def rounded():
+    """s(x) for a network with a weight of 1 + 1/8, on [-1, 1]: off by 1/8 at most."""
+    p = function(1, [([[1], [-1]], [0, 1], [0], 0), ([[-1], [1]], [0, 1], [1], 0)])
+    exact, near = network([[1, 0]], [[1, 0]]), network([["9/8", 0]], [[1, 0]])
+    inner = {"format": "cpwl-proof", "version": 1, "kind": "line", "inputs": 1, "error_bound": 0, "direction": [1]}
+    inside = [[on({"0": 1}, 1), on({"1": 1})], [on({"1": 1}), on({"0": 1}, 1)]]
+    proof = {"format": "cpwl-proof", "version": 1, "kind": "rounded", "inputs": 1, "error_bound": "1/7"}
+    proof |= {"box": {"low": [-1], "high": [1], "proof": inside}, "network": exact, "proof": inner}
+    return json.loads(json.dumps([p, near, proof]))
+
+
+ROUNDED = {
+    1: ([(2, ("network", "layers", 0, "bias", 0), str(TINY))], "the network is not the law"),
+    2: ([(1, ("layers",), network([["9/8", 0], [0, 0]], [[1, 0, 0]])["layers"])], "its layers are not those"),
+    3: ([(2, ("box", "low"), ["-1/2"]), (2, ("box", "proof", 0, 1, "t"), "-1/2"),
+         (2, ("box", "proof", 1, 1, "t"), "1/2")], "box, piece 0, entry 1: the piece is not inside"),
+    4: ([(1, ("layers", 0, "entries", 0, 2), "5/4")], "its weights are off by more than error_bound"),
+    5: ([(2, ("error_bound",), str(Fraction(1, 8) - TINY))], "its weights are off by more than error_bound"),
+}  # fmt: skip
+
+
+# --- near -------------------------------------------------------------------------------------------------------------
+
+
+def near():
+    """s(x) on [-1, 1/10] and [1/10, 1] with a law that is too large by 1/10: it is near s(x) with its bend at 0."""
+    p = function(1, [([[1], [-1]], ["1/10", 1], [0], 0), ([[-1], [1]], ["-1/10", 1], [1], "1/10")])
+    meant = function(1, [([[1], [-1]], [0, 1], [0], 0), ([[-1], [1]], [0, 1], [1], 0)])
+    inner = {"format": "cpwl-proof", "version": 1, "kind": "line", "inputs": 1, "error_bound": 0, "direction": [1]}
+    pieces = [{"piece": 0, "point": ["-1/2"]}, {"piece": 1, "point": ["1/2"]}]
+    proof = {"format": "cpwl-proof", "version": 1, "kind": "near", "inputs": 1, "error_bound": "1/10"}
+    proof |= {"function": meant, "proof": inner, "pieces": pieces}
+    return json.loads(json.dumps([p, network([[1, 0]], [[1, 0]]), proof]))
+
+
+NEAR = {
+    1: ([(2, ("function", "pieces", 1, "offset"), str(TINY))], "the network is not the law"),
+    2: ([(0, ("pieces", 0, "A"), [[1]]), (0, ("pieces", 0, "b"), ["1/10"])], "piece 0: it is not bounded"),
+    3: ([(2, ("pieces", 0, "point"), ["1/2"])], "its point is not inside the other piece"),
+    4: ([(2, ("error_bound",), str(Fraction(1, 10) - TINY))], "error_bound: it is less than 0.1"),
+}
+
+
+KINDS = {
+    "checker": (all_kinds, COMMON),
+    "max_min_checker": (max_min, MAX_MIN),
+    "expression_checker": (expression, EXPRESSION),
+    "bends_checker": (bends, BENDS),
+    "line_checker": (line, LINE),
+    "clamped_checker": (clamped, CLAMPED),
+    "strip_checker": (strip, STRIP),
+    "rounded_checker": (rounded, ROUNDED),
+    "near_checker": (near, NEAR),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_each_hypothesis_names_a_function_and_has_a_test(name):
+    """The numbers in the header are those tested here, and what stands in backquotes is defined."""
+    text = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
+    header = text.split('"""')[1]
+    listed = re.findall(r"^\((\d+)\)(.*?)(?=^\(|^then|\Z)", header, flags=re.M | re.S)
+    assert [int(number) for number, _ in listed] == sorted(KINDS[name][1])
+    for number, said in listed:
+        names = re.findall(r"`(?:(\w+_checker|checker)\.)?(?:\w+\.)?(\w+)`", said)
+        assert names, number
+        for file, function_name in names:
+            source = (FOLDER / f"{file}.py").read_text(encoding="utf-8") if file else text
+            everywhere = source + (FOLDER / "checker.py").read_text(encoding="utf-8")
+            assert re.search(rf"(def|class) {function_name}\b", everywhere), function_name
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_proofs_that_are_changed_here_are_right(name):
+    """Without the change each is accepted."""
+    check(*KINDS[name][0]())
+
+
+@pytest.mark.parametrize(("name", "number"), [(name, k) for name, (_, cases) in KINDS.items() for k in cases])
+def test_a_proof_that_violates_one_hypothesis_is_refused(name, number):
+    """Down to 1e-30 where the hypothesis is about numbers."""
+    base, cases = KINDS[name]
+    violation, reason = cases[number]
+    files = violation() if callable(violation) else changed(base(), *violation)
+    # A flat region has flat pieces only, which are refused before: the checker of the kind must see it as well.
+    run = decide if (name, number) == ("clamped_checker", 1) else check
+    with pytest.raises(Refused, match=reason):
+        run(*files)
+
+
+def decide(law, weights, proof):
+    """What `check` does when it has read the files."""
+    read = checker.read_function(law)
+    return checker.decide(read, checker.read_network(weights, read.n, read.outputs), proof)
+
+
+def test_a_flat_region_of_clamped_gates_is_refused():
+    """The network is 1 and the function 2 on a segment where two bumps of one taker meet."""
+    with pytest.raises(Refused, match="no piece has an interior"):
+        check(*on_a_segment())

@@ -1,0 +1,197 @@
+"""The table of proof kinds, and that nothing is proved but what the stand-alone checker accepted, as it is saved."""
+
+import json
+import random
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cpwl import CPWL, ConstructionError, InputError, Network, ProofError, certify, compile, extract, save
+from cpwl.documents.write import function_document, network_document
+from cpwl.proofs.certificate import Certificate
+from cpwl.proofs.checkers import checker
+from cpwl.proofs.kinds import KINDS
+from support.catalogue import BY_NAME, compiled, function
+from support.proofs import documents, rounded
+
+HINGE = Network([([[1, 0]], [0]), ([[1]], [0])])
+HALVES = CPWL.from_pieces([[[1, 0]], [[-1, 0]]], [[0], [0]], [[0, 0], [1, 0]], [0, 0])
+
+
+def test_each_kind_of_the_table_has_a_checker():
+    """A file of its own beside checker.py, which knows the same kinds."""
+    assert {kind.name for kind in KINDS} == set(checker.KINDS)
+    for kind in KINDS:
+        assert kind.checker == f"{kind.name.replace('-', '_')}_checker.py"
+        assert Path(checker.__file__).with_name(kind.checker).is_file()
+
+
+def networks():
+    """A question for each kind: function, network, and the exact network where that is rounded."""
+    yield function("plane_hinge"), compiled("plane_hinge", "lattice").network, None
+    yield function("one_box"), compiled("one_box", "auto").network, None
+    yield function("sawtooth"), compiled("sawtooth", "auto").network, None
+    exact = compiled("wrong_for_algorithm_1", "gates").network
+    yield function("wrong_for_algorithm_1"), exact, None
+    yield function("delaunay_plane"), compiled("delaunay_plane", "clamped").network, None
+    yield function("delaunay_plane"), compiled("delaunay_plane", "strips").network, None
+    exact = compiled("thirds_and_sevenths", "auto").network
+    yield function("thirds_and_sevenths"), rounded(exact, np.float64), exact
+    yield function("rounded_thirds"), compiled("rounded_thirds", "gates").network, None
+
+
+@pytest.mark.parametrize("refused", [True, False])
+def test_the_checker_has_the_last_word(tmp_path, monkeypatch, refused):
+    """For every kind: what it accepts is proved, with the bound that it found; what it refuses is not."""
+    asked = []
+    check = checker.check
+
+    def decide(law, weights, proof):
+        asked.append((law, weights, proof))
+        if refused:
+            raise checker.Refused("no", [])
+        return check(law, weights, proof)
+
+    monkeypatch.setattr(checker, "check", decide)
+    seen = set()
+    for p, network, exact in networks():
+        asked.clear()
+        proof = certify(p, network, rounded_from=exact)
+        assert proof.proved is not refused
+        assert asked
+        if not refused:
+            seen.add(proof.document["kind"])
+            saved = documents(tmp_path, p, network, proof)
+            assert json.loads(json.dumps(asked[-1])) == json.loads(json.dumps(saved))
+            assert check(*saved) == proof.error_bound
+    assert refused or seen == {kind.name for kind in KINDS}
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_what_is_proved_is_what_is_saved(tmp_path, name):
+    """The document of a function and that of its network are the files that `save` writes."""
+    for value, document in ((function(name), function_document), (compiled(name, "auto").network, network_document)):
+        save(value, tmp_path / "file.json")
+        assert json.loads((tmp_path / "file.json").read_text("utf-8")) == document(value)
+
+
+# --- Functions with lines ---------------------------------------------------------------------------------------------
+
+
+def few_bends(seed, exactly):
+    """A function on R^4 to R^8 that bends in fewer directions than it has inputs."""
+    rng = random.Random(seed)
+    n, m = rng.randint(4, 8), rng.randint(1, 3)
+    row = [[Fraction(rng.randint(-4, 4), rng.choice([1, 1, 2])) for _ in range(n)] for _ in range(m)]
+    bias, factor = ([rng.randint(-4, 4) for _ in range(m)] for _ in range(2))
+    return extract(Network([(row, bias), ([factor], [0])]), exact=exactly)
+
+
+@pytest.mark.parametrize("exactly", [True, False])
+@pytest.mark.parametrize("seed", range(8))
+def test_functions_with_lines_are_proved_on_all_coordinates(tmp_path, seed, exactly):
+    """Multipliers are found on the coordinates that matter, and hold with the rows of the file on all of them."""
+    p = few_bends(seed, exactly)
+    for construction in ("hinge", "lattice"):
+        network = compile(p, construction=construction).network
+        proof = certify(p, network)
+        assert proof.proved, proof.reason
+        assert checker.check(*documents(tmp_path, p, network, proof)) == proof.error_bound
+
+
+def test_a_row_with_a_divisor_on_some_coordinates_only(tmp_path):
+    """2 x + y <= 2 is x <= 1 on the line y = 0; its multiplier is that of 2 x + y <= 2."""
+    A = [[[2.0, 1.0, 0.0, 0.0]], [[-2.0, -1.0, 0.0, 0.0]]]
+    p = CPWL.from_pieces(A, [[2.0], [-2.0]], [[0.0] * 4, [2.0, 1.0, 0.0, 0.0]], [0.0, -2.0])
+    network = compile(p, construction="lattice").network
+    proof = certify(p, network)
+    assert proof.proved
+    assert checker.check(*documents(tmp_path, p, network, proof)) == proof.error_bound
+
+
+# --- Noise far out ----------------------------------------------------------------------------------------------------
+
+
+def thirds(n, seed):
+    """A network whose weights are no doubles; as a function in floats its laws fit up to rounding."""
+    rng = random.Random(seed)
+    row = [[Fraction(rng.randint(-4, 4), 3) for _ in range(n)] for _ in range(3)]
+    return Network([(row, [rng.randint(-4, 4) for _ in range(3)]), ([[1, 2, -3]], [0])])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_noise_is_no_difference_however_far_out(seed):
+    """On R^n values of float data differ by as much as one likes if one goes far enough: that refutes nothing."""
+    p = extract(thirds(4, seed), exact=False)
+    for construction in ("hinge", "lattice"):
+        try:
+            network = compile(p, construction=construction).network
+        except ConstructionError:
+            continue
+        certify(p, network)  # no ProofError
+
+
+def test_a_wrong_slope_is_a_difference_far_out():
+    """Of float data on all of R^n, too: 1e-3 of the slope."""
+    A = [[[1.0, 0.0]], [[-1.0, 0.0]]]
+    p = CPWL.from_pieces(A, [[0.0], [0.0]], [[0.0, 0.0], [1.0 / 3, 0.0]], [0.0, 0.0])
+    with pytest.raises(ProofError, match="differ"):
+        certify(p, Network([([[1 / 3 + 1e-3, 0.0]], [0.0]), ([[1.0]], [0.0])]))
+
+
+# --- Doors ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("numbers", [int, float])
+def test_a_function_without_interior_is_refused(numbers):
+    """All pieces empty, or flat: there is nothing to prove."""
+    for b in ([-1, -1], [1, -1]):
+        rows = [[numbers(1), numbers(0)], [numbers(-1), numbers(0)]]
+        p = CPWL.from_pieces([rows], [[numbers(v) for v in b]], [[numbers(1), numbers(0)]], [numbers(0)])
+        with pytest.raises(InputError, match="no piece of the function has an interior"):
+            certify(p, HINGE)
+
+
+def test_an_empty_piece_beside_others_is_no_obstacle():
+    """Unbounded ones, for which a network of strips was looked for."""
+    A = [[[1, 0]], [[-1, 0]], [[1, 0], [-1, 0]]]
+    p = CPWL.from_pieces(A, [[0], [0], [-1, -1]], [[0, 0], [1, 0], [2, 2]], [0, 0, 0])
+    assert certify(p, HINGE).error_bound == 0
+    deep = Network([([[1, 1]] * 2, [0, 1]), ([[1, 1], [1, -1]], [0, 0]), ([[1, -1], [1, 1]], [0, 0]), ([[1, 1]], [0])])
+    with pytest.raises(ProofError, match="differ"):
+        certify(p, deep)
+
+
+def test_swapped_and_strange_arguments_are_named():
+    """One sentence each."""
+    for p, network in ((HINGE, HALVES), (HALVES, compile(HALVES)), (HALVES, None), ("p", HINGE)):
+        with pytest.raises(InputError, match=r"certify\(p, network\) needs a"):
+            certify(p, network)
+    with pytest.raises(InputError, match="maps"):
+        certify(HALVES, HINGE, rounded_from=Network([([[1]], [0])]))
+
+
+def test_a_certificate_is_one_short_line():
+    """In a notebook; the document may be long."""
+    proof = certify(HALVES, HINGE)
+    assert repr(proof) == "Certificate(network = function on every piece, in exact arithmetic)"
+    assert len(repr(Certificate(False, None, "not proved: " + "x" * 1000, None, None))) < 120
+    assert proof.kind == proof.document["kind"]
+
+
+def test_a_certificate_is_written_whole_or_not_at_all(tmp_path):
+    """As `save` writes: a missing folder is an InputError, a link is followed, and nothing else is left behind."""
+    proof = certify(HALVES, HINGE)
+    with pytest.raises(InputError, match="cannot write"):
+        proof.save(tmp_path / "missing" / "a.json")
+    target, link = tmp_path / "a.json", tmp_path / "link.json"
+    target.write_text("old")
+    link.symlink_to(target)
+    proof.save(link)
+    assert link.is_symlink()
+    assert json.loads(target.read_text("utf-8")) == proof.document
+    assert {path.name for path in tmp_path.iterdir()} == {"a.json", "link.json"}
+    with pytest.raises(ProofError, match="no proof to save"):
+        Certificate(False, None, "why", None, None).save(target)

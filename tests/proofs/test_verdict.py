@@ -1,0 +1,233 @@
+"""The verdict of the stand-alone checker: its limits, what it counts, the kinds it names, the bounds it takes."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cpwl.cli.check import _answer
+from cpwl.proofs.checkers import checker
+from support.proof_attacks import ATTACKS
+from support.proof_examples import absolute_value, documents, function, inexact_law, network, table
+
+CHECKER = Path(checker.__file__)
+HALVES = ([[1, 0]], [0]), ([[-1, 0]], [0])  # x <= 0 and x >= 0 in the plane
+
+
+@pytest.fixture(autouse=True)
+def _digits():
+    """`main` lifts a limit of the whole process."""
+    limit = sys.get_int_max_str_digits()
+    yield
+    sys.set_int_max_str_digits(limit)
+
+
+def write(folder, files):
+    paths = [folder / name for name in ("law.json", "net.json", "law.proof.json")]
+    for path, document in zip(paths, files, strict=True):
+        path.write_text(json.dumps(document), encoding="utf-8")
+    return [str(path) for path in paths]
+
+
+def verdict(capsys, folder, files, *options):
+    code = checker.main([*write(folder, files), *options, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def bends(n=1):
+    proof = {"format": "cpwl-proof", "version": 1, "kind": "bends", "inputs": n, "error_bound": 0}
+    return proof | {"planes": [], "limits": [], "roles": []}
+
+
+def hinge(*pieces, domain=None):
+    """s(x) in the plane on some pieces."""
+    p = function(2, pieces) | ({} if domain is None else {"domain": domain})
+    return [p, network([[1, 0, 0]], [[1, 0]]), bends(2)]
+
+
+# --- Limits -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_small_files_do_not_keep_the_checker_busy(capsys, tmp_path, attack):
+    """A few kilobytes that would take hours, or all memory, end within seconds, and not in a proof."""
+    files = attack()
+    assert sum(len(json.dumps(document)) for document in files) < 8000
+    began = time.process_time()
+    code, _ = verdict(capsys, tmp_path, files)
+    assert time.process_time() - began < 20
+    assert code in (1, 2)
+
+
+def test_running_out_is_no_refusal(capsys, tmp_path):
+    """The sawtooth has too many places, and a limit of steps says nothing about the network."""
+    code, found = verdict(capsys, tmp_path, ATTACKS[2]())
+    assert (code, found["verdict"]) == (2, "not decided")
+    assert "steps" in found["reason"]
+
+
+@pytest.mark.parametrize("error", [MemoryError, RecursionError])
+def test_a_lack_of_memory_is_no_refusal(capsys, tmp_path, monkeypatch, error):
+    """Nor is a stack that is too deep."""
+
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(checker, "read_function", fail)
+    assert verdict(capsys, tmp_path, documents(absolute_value))[0] == 2
+
+
+def test_a_mistake_of_the_checker_is_no_refusal(capsys, tmp_path, monkeypatch):
+    """It has a status of its own."""
+    monkeypatch.setattr(checker, "need_substance", lambda law: law.nothing)
+    code, found = verdict(capsys, tmp_path, documents(absolute_value))
+    assert (code, found["verdict"]) == (70, "failed")
+
+
+def test_the_budget_is_for_the_whole_run_and_grows_with_the_files():
+    """Steps add up over questions, and what is left when one run ends is not there for the next."""
+    token = checker.RUN.set([10, 0])
+    try:
+        checker.numbers([1] * 10, "here")
+        assert checker.RUN.get() == [10 + 100 // 4, 10]
+        checker.spend(30, "here")
+        with pytest.raises(checker.Undecided):
+            checker.spend(6, "there")
+    finally:
+        checker.RUN.reset(token)
+    assert checker.RUN.get() is None
+    checker.check(*documents(absolute_value))
+    assert checker.RUN.get() is None
+
+
+# --- Counts -----------------------------------------------------------------------------------------------------------
+
+
+def test_pieces_that_are_empty_or_flat_are_counted(capsys, tmp_path):
+    """Half-planes, a piece that is empty and one on a line; a piece is open if it has too many corners to tell."""
+    left, right = (*HALVES[0], [0, 0], 0), (*HALVES[1], [1, 0], 0)
+    nothing = ([[1, 0], [-1, 0]], [0, -1], [7, 7], 7)
+    segment = ([[1, 0], [-1, 0]], [1, -1], [1, 0], 0)
+    code, found = verdict(capsys, tmp_path, hinge(left, right, nothing, segment))
+    assert code == 0
+    assert [found[name] for name in ("pieces", "empty", "flat", "open")] == [4, 1, 1, 0]
+    assert "4 pieces, 1 empty, 1 flat" in found["reason"]
+
+
+def test_a_simplex_without_interior_is_counted(capsys, tmp_path):
+    """Its values may contradict the others: it is left out, and the verdict says so."""
+    p = table([[0], [1], [1]], [[0, 1], [1, 2]], [0, 1, 7])
+    code, found = verdict(capsys, tmp_path, [p, network([[1, 0]]), bends()])
+    assert (code, found["pieces"], found["flat"]) == (0, 2, 1)
+
+
+def test_nothing_left_is_refused(capsys, tmp_path):
+    """Of pieces that are all empty, or flat, almost everything is true."""
+    nothing = ([[1, 0], [-1, 0]], [0, -1], [7, 7], 7)
+    segment = ([[1, 0], [-1, 0]], [1, -1], [1, 0], 0)
+    code, found = verdict(capsys, tmp_path, hinge(nothing, segment))
+    assert code == 1
+    assert "no piece has an interior, of 2" in found["reason"]
+
+
+@pytest.mark.parametrize(
+    ("high", "covers", "said"), [(1, True, "they cover the domain"), (10, False, "they do not cover the domain")]
+)
+def test_the_verdict_says_whether_the_pieces_cover_the_domain(capsys, tmp_path, high, covers, said):
+    """[0, 1]^2, cut in two, is all of [0, 1]^2 and a tenth of [0, 1] x [0, 10]."""
+    square = [[1, 0], [-1, 0], [0, 1], [0, -1]]
+    pieces = [([*square, a], [1, 0, 1, 0, 0], [1, 0], 0) for a in ([1, -1], [-1, 1])]
+    code, found = verdict(capsys, tmp_path, hinge(*pieces, domain={"A": square, "b": [1, 0, high, 0]}))
+    assert (code, found["covers_domain"]) == (0, covers)
+    assert said in found["reason"]
+
+
+def test_without_a_domain_nothing_is_said_about_its_cover(capsys, tmp_path):
+    """The statement is about the pieces."""
+    _, found = verdict(capsys, tmp_path, hinge((*HALVES[1], [1, 0], 0)))
+    assert found["covers_domain"] is None
+    assert "no domain is stated" in found["reason"]
+
+
+# --- Bounds and kinds -------------------------------------------------------------------------------------------------
+
+
+def far_off():
+    """Function 0, network 1,000,000, bound 1,000,000."""
+    p = function(1, [([], [], [0], 0)])
+    claim = {"rows": [[0]], "below": [[{"lambda": {}, "t": -1000000, "mu": {"0": 1}}]]}
+    claim["reach"] = [{"row": 0, "members": [{"lambda": {}, "t": 1000000}]}]
+    proof = {"format": "cpwl-proof", "version": 1, "kind": "max-min", "inputs": 1, "components": [[0, 1000000]]}
+    proof |= {"outputs": [claim], "wiring": [], "output": [1], "error_bound": 1000000, "box": None}
+    return [p, network([[0, 1000000]]), proof]
+
+
+def test_a_bound_must_be_small_enough(capsys, tmp_path):
+    """By default 1e-4 of the largest coefficient of the laws; 0 asks for equality."""
+    code, found = verdict(capsys, tmp_path, far_off())
+    assert (code, found["error_bound"]) == (1, 1000000.0)
+    assert "--max-error" in found["reason"]
+    assert verdict(capsys, tmp_path, far_off(), "--max-error", "1e6")[0] == 0
+    files = documents(inexact_law)
+    assert verdict(capsys, tmp_path, files, "--max-error", "1/100")[0] == 0
+    assert verdict(capsys, tmp_path, files, "--max-error", "0.00999")[0] == 1
+    assert verdict(capsys, tmp_path, documents(absolute_value), "--max-error", "0")[0] == 0
+
+
+@pytest.mark.parametrize("wrong", [["--max-error"], ["--max-error", "x"], ["--max-error", "-1"], ["--other"]])
+def test_wrong_options_are_wrong_usage(capsys, tmp_path, wrong):
+    """With a line that says what is right."""
+    assert checker.main([*write(tmp_path, documents(absolute_value)), *wrong]) == 64
+    assert "usage" in capsys.readouterr().err
+
+
+def test_the_kind_is_named(capsys, tmp_path):
+    """And those inside it."""
+    from test_hypotheses import KINDS
+
+    names = {
+        "max_min_checker": "max-min",
+        "expression_checker": "expression",
+        "bends_checker": "bends",
+        "line_checker": "line",
+        "clamped_checker": "clamped",
+        "strip_checker": "strip",
+        "rounded_checker": "rounded of line",
+        "near_checker": "near of line",
+    }
+    for name, kind in names.items():
+        code, found = verdict(capsys, tmp_path, KINDS[name][0](), "--max-error", "1")
+        assert (code, found["kind"]) == (0, kind)
+        assert f"(kind {kind};" in found["reason"]
+
+
+# --- cpwl check -------------------------------------------------------------------------------------------------------
+
+
+def cpwl(*arguments):
+    command = [sys.executable, "-m", "cpwl", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_command_has_the_same_verdict(tmp_path):
+    """With numbers for machines."""
+    paths = write(tmp_path, far_off())
+    code, said, _ = cpwl("check", *paths)
+    assert code == 1
+    assert said.startswith("refused: only |network - function| <= 1000000.0")
+    code, said, _ = cpwl("check", *paths, "--max-error", "1e6", "--json")
+    found = json.loads(said)
+    assert (code, found["proved"], found["kind"]) == (0, True, "max-min")
+    assert (found["error_bound"], found["pieces"], found["empty"], found["flat"]) == (1000000.0, 1, 0, 0)
+    assert cpwl("check", *paths, "--max-error", "-1")[0] == 64
+
+
+def test_a_checker_that_was_ended_has_decided_nothing():
+    """A signal, or a status without a verdict."""
+    assert _answer(-9, "")[0] == 2
+    assert "signal 9" in _answer(-9, "")[1]["reason"]
+    assert _answer(1, "")[0] == 2

@@ -1,0 +1,187 @@
+"""Every public function with wrong arguments: one sentence, whatever is given."""
+
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import cpwl
+from cpwl import CPWL, Network, bounds
+
+ABSOLUTE = CPWL.from_pieces([[[1], [-1]], [[-1], [1]]], [[0, 1], [0, 1]], [[-1], [1]], [0, 0])
+NETWORK = Network([([["1"], ["-1"]], [0, 0]), ([["1", "1"]], [0])])
+COMPILED = cpwl.compile(ABSOLUTE)
+PIECES = {"A": [[[1]], [[-1]]], "b": [[0], [0]], "gradient": [[-1], [1]], "offset": [0, 0]}
+TABLE = {"points": [[0], [1]], "simplices": [[0, 1]], "values": [0, 1]}
+BOX = ([0], [1])
+
+
+class Fitted:
+    """What `from_sklearn` reads."""
+
+    activation, out_activation_ = "relu", "identity"
+    coefs_, intercepts_ = [[[1.0]], [[1.0]]], [[0.0], [0.0]]
+
+
+def calls(folder):
+    """Every public function, with arguments that are right."""
+    law, onnx = str(folder / "law.json"), str(folder / "net.onnx")
+    cpwl.save(ABSOLUTE, law)
+    cpwl.to_onnx(NETWORK, onnx)
+    oracle = {"f": lambda x: abs(x[:, 0]), "A": PIECES["A"], "b": PIECES["b"], "centers": [[-2], [2]], "radii": [1, 1]}
+    certificate = cpwl.certify(ABSOLUTE, NETWORK)
+    return {
+        "compile": (cpwl.compile, {"p": ABSOLUTE, "construction": "auto", "minimize": "neurons", "max_error": 1e-3}),
+        "compile, options": (
+            cpwl.compile,
+            {"p": ABSOLUTE, "precision": "float64", "weights": "exact", "progress": None},
+        ),
+        "certify": (cpwl.certify, {"p": ABSOLUTE, "network": NETWORK, "max_error": 0.5, "rounded_from": NETWORK}),
+        "certify, progress": (cpwl.certify, {"p": ABSOLUTE, "network": NETWORK, "progress": None}),
+        "compress": (cpwl.compress, {"network": NETWORK, "domain": ([[1]], [1]), "max_regions": 5, "progress": None}),
+        "count_regions": (cpwl.count_regions, {"network": NETWORK, "domain": ([[1]], [1]), "max_regions": 5}),
+        "count_regions, box": (cpwl.count_regions, {"network": NETWORK, "box": BOX, "progress": None, "only": "cells"}),
+        "equal": (cpwl.equal, {"a": NETWORK, "b": ABSOLUTE, "domain": BOX_ROWS, "max_regions": 5, "progress": None}),
+        "extract": (cpwl.extract, {"network": NETWORK, "domain": ([[1]], [1]), "merge": True, "max_regions": 9}),
+        "extract, options": (cpwl.extract, {"network": NETWORK, "box": BOX, "exact": True, "resume": None}),
+        "simplify": (cpwl.simplify, {"network": NETWORK, "domain": ([[1]], [1])}),
+        "from_onnx": (cpwl.from_onnx, {"path": onnx}),
+        "from_sklearn": (cpwl.from_sklearn, {"model": Fitted()}),
+        "load": (cpwl.load, {"path": law}),
+        "save": (cpwl.save, {"p_or_network": ABSOLUTE, "path": law, "note": "a note"}),
+        "to_onnx": (cpwl.to_onnx, {"network": NETWORK, "path": onnx, "dtype": "float32", "batch": "N"}),
+        "Certificate.save": (certificate.save, {"path": law}),
+        "CPWL.from_pieces": (CPWL.from_pieces, {**PIECES, "domain": ([[1]], [5]), "tol": 1e-9}),
+        "CPWL.from_simplices": (CPWL.from_simplices, TABLE),
+        "CPWL.from_breakpoints": (CPWL.from_breakpoints, {"x": [0, 1], "y": [0, 1], "left_slope": 1, "right_slope": 2}),
+        "CPWL.from_grid": (CPWL.from_grid, {"axes": [[0, 1]], "values": [0, 1], "triangulation": "kuhn"}),
+        "CPWL.from_maxmin": (CPWL.from_maxmin, {"components": [[1, 0], [-1, 0]], "rows": [[0], [1]]}),
+        "CPWL.from_oracle": (CPWL.from_oracle, oracle),
+        "CPWL.snap": (ABSOLUTE.snap, {"tol": 1e-9}),
+        "CPWL.components": (ABSOLUTE.components, {"output": 0}),
+        "CPWL.representatives": (ABSOLUTE.representatives, {"output": 0}),
+        "CPWL()": (ABSOLUTE, {"x": [[0.5]]}),
+        "Network": (Network, {"layers": [([[1]], [0])]}),
+        "Network()": (NETWORK, {"x": [[0.5]]}),
+        "bounds.theorem1": (bounds.theorem1, {"q": 3}),
+        "bounds.theorem2": (bounds.theorem2, {"k": 3, "q": 3}),
+        "bounds.theorem3": (bounds.theorem3, {"n": 3, "k": 3}),
+        "bounds.he2020": (bounds.he2020, {"n": 2, "k": 3, "q": 3}),
+        "bounds.hertrich2021": (bounds.hertrich2021, {"n": 2, "k": 3}),
+        "bounds.arora2018_hidden_layers": (bounds.arora2018_hidden_layers, {"n": 2}),
+        "bounds.algorithm1": (bounds.algorithm1, {"sizes": [2, 2]}),
+    }
+
+
+BOX_ROWS = ([[1], [-1]], [1, 1])
+WRONG = {
+    "None": None,
+    "a string": "text",
+    "a number": 3,
+    "a fraction": Fraction(1, 3),
+    "nan": float("nan"),
+    "negative": -7,
+    "huge": 10**400,
+    "a truth": True,
+    "an empty list": [],
+    "a ragged list": [[1], [1, 2]],
+    "strings": ["a", "b"],
+    "a set": {1, 2},
+    "an object": object(),
+    "a class": Network,
+    "a network": NETWORK,
+    "a function": ABSOLUTE,
+    "a result": COMPILED,
+    "complex": np.array([1j]),
+    "a cube": np.zeros((2, 2, 2)),
+    "a pair of nothing": (None, None),
+    "bytes": b"bytes",
+}
+
+
+def attempt(call, arguments):
+    """What a call says: None if it is content, its error if that is one of ours; any other is raised."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            call(**arguments)
+        except cpwl.CpwlError as error:
+            return error
+    return None
+
+
+def tries(folder):
+    """Each argument of each function with each wrong value in its place."""
+    for name, (call, right) in calls(folder).items():
+        for argument in right:
+            for what, value in WRONG.items():
+                if argument == "path" and what in ("a string", "bytes"):
+                    continue  # the name of a file
+                yield f"{name}: {argument} is {what}", call, {**right, argument: value}
+
+
+def test_right_arguments_are_right(tmp_path):
+    """The table starts from calls that work."""
+    for name, (call, right) in calls(tmp_path).items():
+        assert attempt(call, right) is None, name
+
+
+def test_wrong_arguments_are_one_sentence(tmp_path):
+    """No call ends in anything but an error of ours, of a line or two."""
+    raw = []
+    count = 0
+    for what, call, arguments in tries(tmp_path):
+        count += 1
+        try:
+            error = attempt(call, arguments)
+        except Exception as other:
+            raw.append(f"{what}: {type(other).__name__}: {str(other)[:100]}")
+            continue
+        if error is not None and not (isinstance(error, (cpwl.InputError, cpwl.LimitError)) and len(str(error)) < 600):
+            raw.append(f"{what}: {type(error).__name__}: {error}")
+    assert count > 1500
+    assert not raw, f"{len(raw)} of {count}:\n" + "\n".join(raw)
+
+
+def test_other_operands_are_refused(tmp_path):
+    """What is no network is never taken for one, nor what is no function for a function."""
+    kinds = {"p": CPWL, "network": Network, "a": (CPWL, Network), "b": (CPWL, Network), "p_or_network": (CPWL, Network)}
+    for name, (call, right) in calls(tmp_path).items():
+        if name.startswith(("CPWL", "bounds")):
+            continue
+        for argument in right.keys() & kinds.keys():
+            for what, value in WRONG.items():
+                if isinstance(value, kinds[argument]):
+                    continue
+                error = attempt(call, {**right, argument: value})
+                assert isinstance(error, cpwl.InputError), f"{name}: {argument} is {what}"
+
+
+SENTENCES = {
+    "a result for a network": (
+        lambda f: cpwl.to_onnx(COMPILED, f),
+        r"`to_onnx` takes a Network, not a Compiled: write `to_onnx\(x\.network\)`",
+    ),
+    "a function for a network": (
+        lambda f: cpwl.to_onnx(ABSOLUTE, f),
+        r"`cpwl\.compile\(p\)\.network` is a network for a function",
+    ),
+    "a network for a function": (
+        lambda _: cpwl.compile(NETWORK),
+        r"`compile` takes a CPWL, not a Network: .* write `compile\(cpwl\.extract\(network\)\)`",
+    ),
+    "swapped": (lambda _: cpwl.certify(NETWORK, ABSOLUTE), r"certify"),
+    "a result to be proved": (lambda _: cpwl.certify(ABSOLUTE, COMPILED), r"not a Compiled"),
+    "swapped names": (lambda f: cpwl.to_onnx(f, NETWORK), r"`to_onnx` takes a Network, not a PosixPath"),
+    "a file name": (lambda f: cpwl.compile(str(f)), r"`cpwl\.load` reads one from a file"),
+    "no output 1": (lambda _: ABSOLUTE.components(1), r"`output` must be between 0 and 0, not 1"),
+}
+
+
+@pytest.mark.parametrize("case", SENTENCES)
+def test_sentences_say_what_to_write(tmp_path, case):
+    """The usual mistakes have their own advice."""
+    call, message = SENTENCES[case]
+    with pytest.raises(cpwl.InputError, match=message):
+        call(tmp_path / "net.onnx")
