@@ -83,7 +83,8 @@ class CPWL:
         """
         for name, value in (("A", A), ("b", b), ("gradient", gradient)):
             check_list(value, name)
-        check_number(tol, "tol", least=0.0)
+        if tol is not None:
+            check_number(tol, "tol", least=0.0)
         with within_float64():
             return cls.from_parts(parts_of_pieces(A, b, gradient, offset, domain, tol))
 
