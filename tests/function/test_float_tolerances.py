@@ -159,6 +159,19 @@ def test_a_gap_that_is_one_has_a_size():
     assert max(f.size for f in errors) == pytest.approx(0.1, rel=1e-6)
 
 
+def test_a_strip_between_rows_that_are_parallel_up_to_noise():
+    """The strip is wider far out, which does not make it flat."""
+    rng = np.random.default_rng(0)
+    rows = np.array([[1.0, -2.0, 1 / 7], [-1.0, 2.0, -1 / 7]])
+    rows *= 1 + 1e-9 * rng.standard_normal(rows.shape)
+    A = [rows[:1], rows, -rows[:1]]
+    b = [[0.0], [1.0, 0.0], [-1.0]]
+    A[0], A[1] = -rows[1:], np.array([rows[0], rows[1]])
+    p = CPWL.from_pieces(A, b, np.array([[0, 0, 0], rows[0], [0, 0, 0]]), [0.0, 0.0, 1.0], tol=3.2e-8)
+    assert not [f for f in p.doctor() if f.kind == "flat piece"]
+    assert p.doctor().healthy
+
+
 def thirds(**options):
     """Two pieces that meet at 1/3, where one of them was rounded; all numbers are rationals."""
     return CPWL.from_pieces([[[1]], [[-1]]], [["1/3"], ["-1/3"]], [[0], [3]], [0, "-0.999999"], **options)

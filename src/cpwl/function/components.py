@@ -24,7 +24,7 @@ def label_components(laws: Laws, polyhedra: Polyhedra, tol: float) -> NDArray[np
     if tol == 0:
         rows, view = laws.integer(), laws.coefficients()
         return np.stack([_label_equal(rows[:, j], view[:, j]) for j in range(laws.outputs)], axis=1)
-    scale = scale_of(polyhedra, laws)
+    scale = scale_of(polyhedra, laws, tol)
     return np.stack([_label_near(laws, j, tol, scale) for j in range(laws.outputs)], axis=1)
 
 

@@ -37,18 +37,17 @@ class Scale:
         return np.asarray(np.maximum(tol * self.values, _ROUNDING * self.terms))
 
 
-def scale_of(polyhedra: Polyhedra, laws: Laws) -> Scale:
+def scale_of(polyhedra: Polyhedra, laws: Laws, tol: float) -> Scale:
     """The scale of float pieces with their laws.
 
     >>> from cpwl.function import CPWL
     >>> p = CPWL.from_pieces([[[1.0], [-1.0], [1.0]], [[-1.0], [1.0]]], [[1, 0, 1e9], [-1, 2]], [[3.0], [-3.0]], [0, 6])
-    >>> scale_of(p.polyhedra, p.laws).unit, scale_of(p.polyhedra, p.laws).values
+    >>> scale_of(p.polyhedra, p.laws, p.tol).unit, scale_of(p.polyhedra, p.laws, p.tol).values
     (2.0, array([3., 3.]))
     """
     found = extents(polyhedra.A, polyhedra.b, polyhedra.start)
-    reach = found.reach()
-    unit = reach if 1e-13 < reach < np.inf else 1.0
     count = len(polyhedra)
+    unit = found.unit(count, tol)
     with np.errstate(all="ignore"):
         at = np.einsum("kmn,kn->km", laws.gradient[found.owner], found.points) + laws.offset[found.owner]
         size = np.einsum("kmn,kn->km", np.abs(laws.gradient[found.owner]), np.abs(found.points))
@@ -58,7 +57,7 @@ def scale_of(polyhedra: Polyhedra, laws: Laws) -> Scale:
         alone = np.bincount(found.owner, minlength=count) == 0
         values[alone] = terms[alone] = np.abs(laws.offset[alone]).max(axis=1, initial=0.0)
         length = _largest(np.abs(found.points), found.owner, count)
-        length = np.where(length > 1e-13 * unit, length, unit)
+        length = np.where(length > max(1e-13, 1e3 * tol) * unit, length, unit)
         change = np.abs(np.einsum("kmn,kn->km", laws.gradient[found.ray_owner], found.rays))
         values = np.maximum(values, _largest(change, found.ray_owner, count) * length)
         steep = np.einsum("kmn,kn->km", np.abs(laws.gradient[found.ray_owner]), np.abs(found.rays))

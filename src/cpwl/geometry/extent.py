@@ -42,6 +42,18 @@ class Extents:
         """The largest coordinate of a corner; 0 if there is none."""
         return float(np.abs(self.points).max(initial=0.0))
 
+    def unit(self, count: int, tol: float) -> float:
+        """The size of the coordinates of `count` polyhedra: how far away from the origin a corner may be.
+
+        Hyperplanes all through the origin have no size, nor have those that rounding has moved away from it: then 1. So
+        it is if all polyhedra are unbounded and no corner is farther away than noise of a few hundred `tol`.
+        """
+        reach = self.reach()
+        if not 1e-13 < reach < np.inf:
+            return 1.0
+        unbounded = reach <= 1e3 * tol and len(np.unique(self.ray_owner)) == count
+        return 1.0 if unbounded else reach
+
 
 def extents(A: Floats, b: Floats, start: NDArray[np.int64], *, rays: bool = True) -> Extents:
     """The corners, and unless they are not wanted the rays, of polyhedra given by stacked rows.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cpwl.errors import SolverError
 from cpwl.exact.integers import integer_rows
-from cpwl.geometry.linear_program import LinearProgram
+from cpwl.geometry.linear_program import FloatOptimum, LinearProgram
 from cpwl.geometry.polyhedra import Polyhedron
 
 __all__ = ["Probe"]
@@ -52,10 +52,7 @@ class Probe:
         objective = np.zeros(polyhedron.dim + 1)
         objective[-1] = 1.0
         if self.tol:
-            found = lp.maximize(objective)
-            point, radius = found.point[:-1], found.point[-1]
-            size = self.unit + np.abs(point).max(initial=0.0)
-            return point if found.status == "optimal" and radius > self.tol * size else None
+            return self._wide_enough(lp.maximize(objective), wide, objective)
         exact = self._proposed(lp, objective, polyhedron, on)
         if exact is not None:
             return exact
@@ -64,6 +61,24 @@ class Probe:
             return None
         assert best.point is not None
         return np.array(best.point[:-1], dtype=object)
+
+    def _wide_enough(
+        self, found: FloatOptimum, wide: Polyhedron, objective: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """The centre of a largest ball, if that is larger than `tol` where it is.
+
+        Rows that are parallel up to noise may leave more room far out, where `tol` is less: then one looks near by.
+        """
+        far = 16 * self.unit
+        if found.status == "optimal" and np.abs(found.point[:-1]).max(initial=0.0) > far:
+            if found.point[-1] > self.tol * (self.unit + np.abs(found.point[:-1]).max()):
+                return found.point[:-1]
+            n = wide.dim - 1
+            box = np.column_stack([np.concatenate([np.eye(n), -np.eye(n)]), np.zeros(2 * n)])
+            near = self._load(np.concatenate([wide.A, box]), np.append(wide.b, np.full(2 * n, far)))
+            found = near.maximize(objective)
+        size = self.unit + np.abs(found.point[:-1]).max(initial=0.0)
+        return found.point[:-1] if found.status == "optimal" and found.point[-1] > self.tol * size else None
 
     def maximum(self, polyhedron: Polyhedron, objective: Any) -> tuple[Any, NDArray[Any]]:
         """The largest value of ``objective . x`` (``inf`` if unbounded) and a point, or a ray if unbounded.

@@ -28,7 +28,7 @@ class Agreement:
         self.exact = p.tol == 0
         self._laws = p.laws.integer() if self.exact else p.laws.coefficients()
         if not self.exact:
-            scale = scale_of(polyhedra, p.laws)
+            scale = scale_of(polyhedra, p.laws, p.tol)
             self._slack, self._reach = 10 * scale.slack(p.tol), scale.reach
 
     def slack(self, i: int, j: int) -> float:

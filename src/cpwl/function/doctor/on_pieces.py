@@ -53,7 +53,7 @@ class PieceDoctor:
         self.p = p
         self.exact = p.tol == 0
         self.polyhedra = replace(p.polyhedra, exact=p.polyhedra.integer()) if self.exact else p.polyhedra
-        self.probe = Probe(p.tol, p.polyhedra.unit())
+        self.probe = Probe(p.tol, p.polyhedra.unit(p.tol))
         self.planes = hyperplanes(self.polyhedra, p.tol)
         self.cover = FacetCover(self.polyhedra, self.planes, self.probe)
         self.found: list[Finding] = []
@@ -241,7 +241,7 @@ class PieceDoctor:
             bridges.append(beyond.rows)
             if widest is None or beyond.distance > widest.size:
                 message = (
-                    f"pieces {facet.piece} and {beyond.piece} are {beyond.distance:.2g} apart at "
+                    f"pieces {facet.piece} and {beyond.piece} are {abs(beyond.distance):.2g} apart at "
                     f"x = {point_text(point)}, which is within the tolerance."
                 )
                 pieces = (facet.piece, beyond.piece)

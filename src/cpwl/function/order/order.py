@@ -43,7 +43,7 @@ def value_tolerance(p: CPWL) -> float:
     """
     if p.tol == 0:
         return 0
-    return float(scale_of(p.polyhedra, p.laws).slack(p.tol).max(initial=0.0))
+    return float(scale_of(p.polyhedra, p.laws, p.tol).slack(p.tol).max(initial=0.0))
 
 
 def order_components(
