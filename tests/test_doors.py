@@ -45,6 +45,9 @@ def calls(folder):
         "equal": (cpwl.equal, {"a": NETWORK, "b": ABSOLUTE, "domain": BOX_ROWS, "max_regions": 5, "progress": None}),
         "extract": (cpwl.extract, {"network": NETWORK, "domain": ([[1]], [1]), "merge": True, "max_regions": 9}),
         "extract, options": (cpwl.extract, {"network": NETWORK, "box": BOX, "exact": True, "resume": None}),
+        "simplify, box": (cpwl.simplify, {"network": NETWORK, "box": BOX}),
+        "equal, box": (cpwl.equal, {"a": NETWORK, "b": ABSOLUTE, "box": BOX}),
+        "compress, box": (cpwl.compress, {"network": NETWORK, "box": BOX}),
         "simplify": (cpwl.simplify, {"network": NETWORK, "domain": ([[1]], [1])}),
         "from_onnx": (cpwl.from_onnx, {"path": onnx}),
         "from_sklearn": (cpwl.from_sklearn, {"model": Fitted()}),
@@ -185,3 +188,13 @@ def test_sentences_say_what_to_write(tmp_path, case):
     call, message = SENTENCES[case]
     with pytest.raises(cpwl.InputError, match=message):
         call(tmp_path / "net.onnx")
+
+
+def test_a_box_is_a_domain():
+    """`box=(low, high)` says what rows say."""
+    rows = ([[1], [-1]], [1, 0])
+    identity = Network([([["1"]], [0])])
+    assert cpwl.equal(NETWORK, identity, box=(0, 1)).equal
+    assert not cpwl.equal(NETWORK, identity, box=(-1, 1)).equal
+    assert cpwl.simplify(NETWORK, box=(0, 1)).sizes == cpwl.simplify(NETWORK, rows).sizes
+    assert cpwl.compress(NETWORK, box=(0, 1)).after == cpwl.compress(NETWORK, domain=rows).after

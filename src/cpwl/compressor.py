@@ -50,10 +50,13 @@ def compress(
     network: Network,
     *,
     domain: Any = None,
+    box: tuple[Any, Any] | None = None,
     max_regions: int = _REGIONS,
     progress: Progress | None = None,
 ) -> Compressed:
     """A smaller network that equals `network` on the domain, with a proof; itself if none is found.
+
+    The domain is ``(A, b)`` for ``A x <= b`` in `domain`, or ``(low, high)`` in `box`, by default all of R^n.
 
     Three ways are tried: passes that drop, merge and fold neurons (`simplify`); and, if there are at most `max_regions`
     linear regions, folding neurons that bend in none of them, and compiling the function that the regions make
@@ -68,7 +71,7 @@ def compress(
     check_argument(network, Network, "compress")
     check_limit(max_regions)
     check_call(progress)
-    body = as_domain(domain, network.inputs)
+    body = as_domain(domain, network.inputs, box=box)
     before = network.sizes
     found = [(method, other) for method, other in _candidates(network, body, max_regions, progress)]
     for method, other in sorted(found, key=lambda pair: _cost(pair[1])):

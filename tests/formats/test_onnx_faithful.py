@@ -142,6 +142,15 @@ def test_tiny_files_that_ask_for_much(tmp_path, case):
         from_onnx(saved(model, tmp_path))
 
 
+@pytest.mark.parametrize("op", ["MatMul", "Gemm"])
+def test_wide_layers_are_read(tmp_path, op):
+    """A layer of many weights has few entries."""
+    weights = np.zeros((1500, 1500))
+    weights[0] = 1.0
+    path = saved(make([node(op, ["X", "W"], "Y")], {"W": weights}, shape=(1, 1500), outputs=1500), tmp_path)
+    assert from_onnx(path).sizes.nonzeros == 1500
+
+
 def test_large_inputs_are_refused(tmp_path):
     """An input of 10^7 entries is a line of text in the file."""
     with pytest.raises(LimitError, match="the input `X` has 10,000,000 entries"):

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, helper
 
-__all__ = ["damaged_bytes", "damaged_json", "damaged_model"]
+__all__ = ["damaged_bytes", "damaged_json", "damaged_model", "damaged_numbers"]
 
 _INTEGERS = (-(2**63), -(2**31), -2, -1, 0, 1, 2, 3, 7, 2**20, 2**31, 2**62)
 _NUMBERS = (float("nan"), math.inf, -math.inf, -1.0, 0.0, 1e300, 5e-324, 0.1)
@@ -163,4 +163,25 @@ def damaged_json(document: object, rng: np.random.Generator) -> str:
                 case _:
                     place["another"] = 1
             break
+    return json.dumps(changed)
+
+
+def damaged_numbers(document: object, rng: np.random.Generator) -> str:
+    """A document with some of its numbers replaced by other numbers: often a valid document, and rarely a function."""
+    changed = copy.deepcopy(document)
+    places: list[tuple[list, int]] = []
+
+    def collect(part):
+        members = part.values() if isinstance(part, dict) else part
+        for i, member in enumerate(members):
+            if isinstance(member, (dict, list)):
+                collect(member)
+            elif isinstance(part, list):
+                places.append((part, i))
+
+    collect(changed)
+    others = (0, 1, -1, 2, "1/3", 0.1, 1e-300, 1e300, 10**30, "-7/2", 5e-324, 1e16, 3)
+    for _ in range(int(rng.integers(1, 4))):
+        part, i = _pick(rng, places)
+        part[i] = _pick(rng, others)
     return json.dumps(changed)

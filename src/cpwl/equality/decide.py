@@ -41,15 +41,21 @@ _CELLS = 8  # cells a piece up to which all of them are laid over the pieces
 
 
 def equal(
-    a: Operand, b: Operand, *, domain: Any = None, max_regions: int | None = None, progress: Progress | None = None
+    a: Operand,
+    b: Operand,
+    *,
+    domain: Any = None,
+    box: tuple[Any, Any] | None = None,
+    max_regions: int | None = None,
+    progress: Progress | None = None,
 ) -> Verdict:
     """Whether two networks or functions are equal on a domain: a proof, or a rational point where they differ.
 
-    `domain` is ``(A, b)`` for ``A x <= b``, and by default where both are defined: R^n for networks, the union of its
-    pieces for a function; two functions with different domains are different. On every linear region of both the
-    difference is affine, and it is zero on the region or largest at a corner of it; all of it is decided in
-    rationals. `max_regions` ends a search that grows too long, and then `equal` is None. Weights and data are taken
-    at their exact value: networks that differ by rounding are different, and `gap` says by how much.
+    `domain` is ``(A, b)`` for ``A x <= b``, or `box` is ``(low, high)``; by default it is where both are defined: R^n
+    for networks, the union of its pieces for a function; two functions with different domains are different. On every
+    linear region of both the difference is affine, and it is zero on the region or largest at a corner of it; all of
+    it is decided in rationals. `max_regions` ends a search that grows too long, and then `equal` is None. Weights and
+    data are taken at their exact value: networks that differ by rounding are different, and `gap` says by how much.
 
     >>> absolute = Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])])
     >>> verdict = equal(absolute, CPWL.from_breakpoints([-1, 0, 1], [1, 0, 1]))
@@ -61,12 +67,12 @@ def equal(
     """
     check_limit(max_regions)
     check_call(progress)
-    body, inside = _domain(a, b, domain)
+    body, inside = _domain(a, b, domain, box)
     work = _Work(a, b, body, inside, max_regions, progress)
     return work.verdict()
 
 
-def _domain(a: Operand, b: Operand, domain: Any) -> tuple[Polyhedron | None, NDArray[Any] | None]:
+def _domain(a: Operand, b: Operand, domain: Any, box: Any) -> tuple[Polyhedron | None, NDArray[Any] | None]:
     for f in (a, b):
         check_argument(f, (Network, CPWL), "equal")
         if isinstance(f, CPWL) and f.complete is False:
@@ -75,7 +81,7 @@ def _domain(a: Operand, b: Operand, domain: Any) -> tuple[Polyhedron | None, NDA
     if shapes[0] != shapes[1]:
         (n, m), (k, l) = shapes
         raise InputError(f"the first maps R^{n} to R^{m}, the second R^{k} to R^{l}", shapes=shapes)
-    body = as_domain(domain, shapes[0][0])
+    body = as_domain(domain, shapes[0][0], box=box)
     if body is None:
         return None, None
     inside = Probe(0.0).interior(body)

@@ -17,6 +17,7 @@ from cpwl.exact.integers import integer_rows, primitive
 from cpwl.exact.rational import fraction_array, to_float
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
+from cpwl.limits import check_memory
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 from cpwl.progress import Progress
@@ -251,6 +252,8 @@ def _lines(network: Network, domain: Polyhedron | None) -> list[NDArray[np.objec
         weight = exact_layers(network)[0][0].toarray()
         blocks.append(integer_rows(to_float(weight), weight))
     rows = np.concatenate([np.zeros((1, n), dtype=np.int64).astype(object), *blocks])
+    # FLINT ends the process where memory ends.
+    check_memory(32.0 * rows.shape[1] ** 2, f"the lines of a function of {rows.shape[1]:,} inputs", "Use fewer inputs.")
     basis, rank = fmpz_mat([[int(v) for v in row] for row in rows]).nullspace()
     return [np.array([int(basis[i, j]) for i in range(n)], dtype=object) for j in range(rank)]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from cpwl.doors import check_argument
-from cpwl.geometry.polyhedra import Domain
+from cpwl.geometry.polyhedra import Domain, as_domain
 from cpwl.network import Network
 from cpwl.network.network import assemble, exact_layers
 from cpwl.passes.dependent import remove_dependent
@@ -16,11 +18,12 @@ from cpwl.passes.stable import fold_stable
 __all__ = ["simplify"]
 
 
-def simplify(network: Network, domain: Domain = None) -> Network:
+def simplify(network: Network, domain: Domain = None, *, box: tuple[Any, Any] | None = None) -> Network:
     """The same function on the domain, with as few neurons as the passes leave; its input if they find nothing.
 
-    `domain` is all of R^n (None), a `Polyhedron`, or a pair ``(A, b)`` for ``A x <= b``. The function is kept exactly:
-    a float network stays one if all its new weights are doubles, else it comes back with its rational weights beside.
+    `domain` is all of R^n (None), a `Polyhedron`, or a pair ``(A, b)`` for ``A x <= b``; or `box` is ``(low, high)``.
+    The function is kept exactly: a float network stays one if all its new weights are doubles, else it comes back with
+    its rational weights beside.
     Every pass that changes something takes neurons away, so this ends.
 
     >>> network = Network([([[1], [2], [-1]], [0, 0, 0]), ([[1, 1, -3]], [0])])
@@ -28,6 +31,7 @@ def simplify(network: Network, domain: Domain = None) -> Network:
     Network(1 -> 1)
     """
     check_argument(network, Network, "simplify")
+    domain = as_domain(domain, network.inputs, box=box)
     work = assemble(network.layers, exact_layers(network))  # a float network is made rational once, not by every pass
     first = work
     while True:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cpwl.function.parts import Laws
 from cpwl.geometry.polyhedra import Polyhedra, as_domain
+from cpwl.limits import check_memory
 from cpwl.network.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.pieces import Pieces, pieces_of_subdivision
@@ -137,6 +138,8 @@ def _lines(made: Subdivision) -> NDArray[np.float64]:
     none = np.zeros(1, dtype=np.int64)
     levels = (0, 1) if len(made.forms.network.layers) > 1 else (0,)
     rows = np.concatenate([made.forms.exact_level(l, none)[:, 0, :-1] for l in levels])
+    # FLINT ends the process where memory ends.
+    check_memory(32.0 * rows.shape[1] ** 2, f"the lines of a function of {rows.shape[1]:,} inputs", "Use fewer inputs.")
     basis, rank = fmpz_mat([[int(v) for v in row] for row in rows]).nullspace()
     columns = [[int(basis[i, j]) for i in range(n)] for j in range(rank)]
     return np.array([[v / max(map(abs, column)) for v in column] for column in columns], dtype=np.float64)

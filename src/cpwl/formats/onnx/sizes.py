@@ -30,13 +30,13 @@ def check_entries(count: int | float, what: str) -> None:
 
 
 def check_result(op: str, operands: Sequence[Value | None], attributes: dict[str, Any]) -> None:
-    """Refuse a node whose result would have too many entries."""
+    """Refuse a node whose result would have too many entries; most have no more than they read, or their weights."""
     given = [value for value in operands if value is not None]
     estimate = _ESTIMATES.get(op)
-    if not given:
+    if not given or estimate is None:
         return
     try:
-        count = _largest(given) if estimate is None else estimate(given, attributes)
+        count = estimate(given, attributes)
     except (IndexError, TypeError, ValueError, OverflowError):
         raise NodeError(f"does not fit operands of shapes {', '.join(str(v.shape) for v in given)}") from None
     check_entries(count, f"the result of {op}")
@@ -46,12 +46,15 @@ def _size(value: Value) -> int:
     return math.prod(value.shape)
 
 
-def _largest(given: list[Value]) -> int:
-    """Entries that are moved about, or combined one by one."""
-    try:
-        return math.prod(np.broadcast_shapes(*(value.shape for value in given)))
-    except ValueError:
-        return max(map(_size, given))
+def _broadcast(given: list[Value], _: dict[str, Any]) -> int:
+    return math.prod(np.broadcast_shapes(*(value.shape for value in given)))
+
+
+def _product(given: list[Value], _: dict[str, Any]) -> int:
+    """At most all rows of the one times all columns of the other, stacks of matrices included."""
+    shape: tuple[int, ...] = (1, *given[1].shape)
+    rows: int = _size(given[0]) // max(1, given[0].shape[-1])
+    return rows * math.prod(shape[:-2]) * shape[-1]
 
 
 def _integers(value: Value) -> list[int]:
@@ -95,6 +98,10 @@ def _pad(given: list[Value], attributes: dict[str, Any]) -> int:
 
 
 _ESTIMATES = {
+    **dict.fromkeys(
+        ("Add", "Div", "Equal", "Max", "Mean", "Min", "Mul", "PRelu", "Pow", "Sub", "Sum", "Where"), _broadcast
+    ),
+    "MatMul": _product,
     "Concat": _concat,
     "ConstantOfShape": _constant_of_shape,
     "Expand": _expand,
