@@ -18,7 +18,7 @@ from cpwl.construct.options import PRECISIONS, Minimize, Options, Precision, def
 from cpwl.construct.select import Candidate, Choice, select
 from cpwl.construct.table import TABLE
 from cpwl.construct.upper_bounds import upper_bounds
-from cpwl.doors import check_argument, check_call, check_choice, check_number
+from cpwl.doors import check_argument, check_call, check_choice, check_number, within_float64
 from cpwl.errors import ConstructionError, CpwlWarning, LimitError
 from cpwl.function import CPWL
 from cpwl.function.doctor.examine import examine
@@ -98,6 +98,7 @@ class Compiled:
         return self.lower_bounds[0]
 
 
+@within_float64()
 def compile(
     p: CPWL,
     *,
