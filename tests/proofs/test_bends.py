@@ -18,6 +18,7 @@ from cpwl.geometry.probe import Probe
 from cpwl.proofs.checkers import checker
 from cpwl.proofs.checkers.checker import Refused, Undecided, check
 from cpwl.proofs.no_proof import NoProof
+from cpwl.proofs.provers.guess import points_in
 from support.constructions import hinge, plane_gates, space_gates
 from support.proofs import prove_bends
 
@@ -428,3 +429,14 @@ def test_too_many_regions_are_not_decided(monkeypatch):
     monkeypatch.setitem(checker.beside("bends_checker.py")["bends"].__globals__, "LIMIT", 1)
     with pytest.raises(Undecided, match="regions"):
         check(*documents)
+
+
+def test_roles_are_guessed_from_points_of_all_pieces():
+    """However many there are: 2,000 squares in a row, 10,000 corners and middles."""
+    square = [[1, 0], [-1, 0], [0, 1], [0, -1]]
+    count = 2000
+    bounds = [[k + 1, -k, 1, 0] for k in range(count)]
+    p = CPWL.from_pieces([square] * count, bounds, [[0, 0]] * count, [0] * count)
+    x = points_in(p)[:, 0]
+    assert len(x) == 6000
+    assert np.histogram(x, bins=10, range=(0, count))[0].min() > 500

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.network.network import Network, exact_layers
+from cpwl.regions.balance import balanced
 
 __all__ = ["EPS", "Forms", "Level"]
 
@@ -51,6 +52,7 @@ class Forms:
     """
 
     def __init__(self, network: Network, domain: Polyhedron | None) -> None:
+        network = balanced(network)
         self.network, self.dim = network, network.inputs
         self.levels: list[Level] = []
         self.offset: list[int] = [0]

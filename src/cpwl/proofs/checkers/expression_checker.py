@@ -153,8 +153,12 @@ def holds(values: list[Value], members: set[int], side: int, output: int) -> boo
     whether it is false if these components are, and no others."""
     truth: list[bool] = []
     for k, (kind, parts, _, _) in enumerate(values[: output + 1]):
-        one, two = (truth[i] for i in parts) if parts else [(k in members) is (side > 0)] * 2
-        truth.append((one or two) if kind == "max" else (one and two))
+        if not parts:
+            truth.append((k in members) is (side > 0))
+        elif kind == "max":
+            truth.append(truth[parts[0]] or truth[parts[1]])
+        else:
+            truth.append(truth[parts[0]] and truth[parts[1]])
     return truth[output] is (side > 0)
 
 
@@ -162,7 +166,7 @@ class Claim(NamedTuple):
     """That output `o` of the function is at most (side -1) or at least (side 1) its expression, up to an error."""
 
     checker: Any
-    components: list[list[Rational]]
+    components: dict[str, tuple[int, Any]]  # by name: its number, and its coefficients over one denominator
     values: list[Value]
     output: int  # the number of the value
     o: int
@@ -173,18 +177,17 @@ class Claim(NamedTuple):
         are on that side of the law, and the whole expression with them."""
         read, need = self.checker.read, self.checker.need
         law, e, todo = piece.laws[self.o], (Fraction(0), where), [(tree, piece)]
-        names = {str(m): m for m in range(len(self.components))}
         for node, region in todo:
             if (parts := region.cut(node, len(law[0]) - 1, where)) is not None:
                 todo += parts
                 continue
             self.checker.spend(len(self.values) // 4, where)
             (members,) = read(node, {"members": {str: Any}}, where)
-            need(members.keys() <= names.keys(), where, "there is no such component")
-            settled = holds(self.values, {names[m] for m in members}, self.side, self.output)
+            need(members.keys() <= self.components.keys(), where, "there is no such component")
+            settled = holds(self.values, {self.components[m][0] for m in members}, self.side, self.output)
             need(settled, where, "these members do not settle the expression")
             for m, entry in members.items():
-                f = piece.vector(self.checker.over_one(self.components[names[m]]))
+                f = piece.vector(self.components[m][1])
                 e = max(e, region.shortfall(entry, [(self.side, f), (-self.side, law)], f"{where}, member {m}"))
         return e
 
@@ -208,10 +211,11 @@ def expression(checker: Any, law: Any, layers: Any, proof: Any) -> Fraction:
     for o, form in enumerate(trace(layers, circuit)):
         same = not plus(form, -1, values[meant[o]].form)
         checker.need(same, f"output {o}", "the network does not compute this expression")
+    named = {str(m): (m, checker.over_one(law)) for m, law in enumerate(components)}
     e = (Fraction(0), "")
     for o, (k, *sides) in enumerate(zip(meant, below, reach, strict=True)):
         for side, kind, trees in ((-1, "below", sides[0]), (1, "reach", sides[1])):
-            claim = Claim(checker, components, values, k, o, side)
+            claim = Claim(checker, named, values, k, o, side)
             for j, piece in enumerate(pieces):
                 e = max(e, claim.settle(piece, trees[j], f"output {o}, {kind}, piece {j}"))
     checker.need(e[0] <= stated < 10**300, e[1], "this falls short by more than error_bound")

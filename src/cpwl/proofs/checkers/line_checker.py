@@ -187,7 +187,7 @@ def check_piece(checker: Any, walk: Walk, piece: Any, generators: list[list[int]
                     value /= piece.scale
                 if value != meant:
                     begin, end = stretch(walk, i, low, high)
-                    said = f"the network is not the law where a.x is between {begin} and {end}"
+                    said = f"the network is not the law where a.x is between {brief(begin)} and {brief(end)}"
                     raise checker.Refused(f"output {o}, piece {j}: {said}", witnesses(checker, walk.n, begin, end))
 
 
@@ -196,6 +196,12 @@ def stretch(walk: Walk, i: int, low: Fraction | None, high: Fraction | None) -> 
     begin = max([v for v in (walk.places[i - 1] if i else None, low) if v is not None], default=None)
     end = min([v for v in (walk.places[i] if i < len(walk.places) else None, high) if v is not None], default=None)
     return begin, end
+
+
+def brief(x: Fraction | None) -> str:
+    """A place in a message, which must stay short."""
+    long = x is not None and max(abs(x.numerator), x.denominator) >= 10**50
+    return "a long number" if long else str(x)
 
 
 def witnesses(checker: Any, n: int, begin: Fraction | None, end: Fraction | None) -> list[list[int]]:

@@ -48,7 +48,7 @@ def points_in(p: CPWL) -> Floats:
         uneven = np.arange(2.0, k + 2.0) / np.arange(2.0, k + 2.0).sum()
         weights = np.concatenate([uneven[None], 0.9 * corner + 0.1 / k, 0.5 * corner + 0.5 * uneven])
         inner = np.einsum("wi,qij->wqj", weights, p.mesh.points[p.mesh.simplices]).reshape(-1, p.dim)
-        return np.concatenate([p.mesh.points[np.unique(p.mesh.simplices)], inner])[:_MOST]
+        return _thinned(np.concatenate([p.mesh.points[np.unique(p.mesh.simplices)], inner]))
     probe, found = Probe(1e-9), []
     for body in p.polyhedra:
         extreme = corners(body.integer())
@@ -61,7 +61,15 @@ def points_in(p: CPWL) -> Floats:
             found += [finite.mean(axis=0) + s * (rays + rays.mean(axis=0)) for s in (1.0, 30.0) if len(rays)]
         elif (x := probe.interior(body)) is not None:
             found.append(np.asarray(x, dtype=np.float64)[None])
-    return np.concatenate(found)[:_MOST] if found else np.zeros((0, p.dim))
+    return _thinned(np.concatenate(found)) if found else np.zeros((0, p.dim))
+
+
+def _thinned(points: Floats) -> Floats:
+    """Not too many of the points, from all over the domain."""
+    if len(points) <= _MOST:
+        return points
+    chosen = np.random.default_rng(0).choice(len(points), _MOST, replace=False)
+    return points[np.sort(chosen)]
 
 
 def guess_roles(
