@@ -179,7 +179,7 @@ def _report_thin(pieces: Pieces) -> bool:
             f"{count} thinner than {_TOL:g}, relative: region {thin[0]} at x = ({where}), for one. They are there, but "
             "floats can hardly tell; `exact=True` gives their rows as rationals.",
             CpwlWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     return len(thin) > 0
 
