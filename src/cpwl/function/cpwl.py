@@ -224,6 +224,7 @@ class CPWL:
             result = evaluate_exactly(self, points) if exactly else evaluate(self, points)
         return result[0] if single else result
 
+    @within_float64()
     def doctor(self) -> Report:
         """Everything wrong or noteworthy with this function, each with a witness, a size and what to do.
 
@@ -238,6 +239,7 @@ class CPWL:
         """
         return examine(self)
 
+    @within_float64()
     def merge(self) -> CPWL:
         """The same function with pieces of one law merged where their union is convex; itself if there are none.
 
@@ -247,6 +249,7 @@ class CPWL:
         """
         return merge(self)
 
+    @within_float64()
     def snap(self, tol: float = 1e-9, *, even: bool = False) -> Snapped:
         """Proposes an exactly consistent function near float data, or says why there is none to offer.
 
