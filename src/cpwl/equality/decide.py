@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import check_argument, check_call, check_limit
+from cpwl.doors import check_argument, check_call, check_limit, within_float64
 from cpwl.equality.cover import hole, is_whole, joined
 from cpwl.equality.difference import difference
 from cpwl.equality.overlay import Overlay, overlay
@@ -40,6 +40,7 @@ _GAP_PIECES = 40  # and pieces, where they are looked at one by one
 _CELLS = 8  # cells a piece up to which all of them are laid over the pieces
 
 
+@within_float64()
 def equal(
     a: Operand,
     b: Operand,
@@ -51,12 +52,31 @@ def equal(
 ) -> Verdict:
     """Whether two networks or functions are equal on a domain: a proof, or a rational point where they differ.
 
-    `domain` is ``(A, b)`` for ``A x <= b``, or `box` is ``(low, high)``; by default it is where both are defined: R^n
-    for networks, the union of its pieces for a function; two functions with different domains are different. On every
-    linear region of both the difference is affine, and it is zero on the region or largest at a corner of it; all of
-    it is decided in rationals. `max_regions` ends a search that grows too long, and then `equal` is None. Weights and
-    data are taken at their exact value: networks that differ by rounding are different, and `gap` says by how much.
+    On every linear region of both the difference is affine, and it is zero on the region or largest at a corner of it;
+    all of it is decided in rationals. Weights and data are taken at their exact value: networks that differ by rounding
+    are different, and `gap` says by how much. A difference that random points show is reported at once; then `gap` is
+    None if there are too many regions to look for the largest one.
 
+    Parameters
+    ----------
+    a, b
+        Networks or functions, in any mixture, with equal numbers of inputs and outputs.
+    domain, box
+        Where to compare: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box. By default where both are defined:
+        R^n for networks, the union of its pieces for a function; two functions are equal only if each covers the other,
+        and a hole between pieces is a difference.
+    max_regions
+        Ends a search that grows too long; then `equal` is None, unless a difference was seen.
+    progress
+        Called as ``progress(done, total, step)``.
+
+    Returns
+    -------
+    Verdict
+        True in a condition only if equality was proved.
+
+    Examples
+    --------
     >>> absolute = Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])])
     >>> verdict = equal(absolute, CPWL.from_breakpoints([-1, 0, 1], [1, 0, 1]))
     >>> verdict.equal, verdict.gap
