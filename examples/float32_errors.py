@@ -1,7 +1,7 @@
 """What float32 does to gates and to clamped gates: errors at 20,000 random points, relative to the range.
 
 Random interpolants on a square, weights rounded once, the whole network evaluated in the format.
-`python examples/float32_errors.py 1000` takes a thousand triangles and a minute or two; without a number, a hundred.
+`python examples/float32_errors.py 1000` takes a thousand triangles and a minute or two; without a number, forty.
 """
 
 import sys
@@ -29,7 +29,7 @@ def error(network: cpwl.Network, p: cpwl.CPWL, kind: type) -> float:
     return float(np.abs(value[:, 0] - wanted).max() / np.ptp(wanted))
 
 
-count = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+count = int(sys.argv[1]) if len(sys.argv) > 1 else 40
 print("construction  neurons per triangle  float32   float64")
 for seed in range(2):
     p = interpolant(count, seed)

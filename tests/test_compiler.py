@@ -1,16 +1,31 @@
 """How "auto" chooses: by size among plans that are accurate enough; and plans are what is built."""
 
+from dataclasses import replace
 from itertools import pairwise
+from typing import get_args
 
 import numpy as np
 import pytest
 
-from cpwl import CPWL, CpwlWarning, InputError, Network, compile, extract
+import cpwl
+from cpwl import (
+    CPWL,
+    Certificate,
+    ConstructionError,
+    CpwlWarning,
+    InputError,
+    Network,
+    certify,
+    compile,
+    compiler,
+    extract,
+)
 from cpwl.compiler import CONSTRUCTIONS
+from cpwl.construct.options import PRECISIONS
 from cpwl.construct.table import TABLE
 from support.catalogue import function, names
 from support.constructions import planned
-from support.functions import delaunay
+from support.functions import abs_sum, delaunay
 from support.pinned import applicable
 
 MINIMIZE = ("neurons", "depth", "width", "nonzeros")
@@ -91,3 +106,134 @@ def test_lattices_of_nearly_dependent_laws_stay_accurate():
     x = rng.uniform(-3, 3, (2000, 2))
     made = compile(p, construction="lattice").network
     np.testing.assert_allclose(made(x), network(x), rtol=0, atol=1e-9)
+
+
+# --- proofs, distances from the data, and how a result looks ----------------------------------------------------------
+
+
+def unproved(*_):
+    """A proof that was not found."""
+    return Certificate(False, None, "no", None, None)
+
+
+def test_every_construction_is_tried_before_a_proof_is_given_up(monkeypatch):
+    """Also those that "auto" need not have planned, the smallest first; and which were tried is said."""
+    tried = []
+    monkeypatch.setattr(compiler, "certify", lambda _, network: tried.append(network) or unproved())
+    made = compile(abs_sum(), certificate=True)
+    assert made.construction == "hinge"
+    assert not made.certificate.proved
+    names = made.reason.split("(tried ")[1].rstrip(")").split(", ")
+    assert names[0] == "hinge"
+    assert set(names) == {"hinge", "gates", "lattice", "paper"}  # an unbounded function of the plane
+    assert len(tried) == len(names)
+
+
+def test_the_first_that_is_proved_is_taken(monkeypatch):
+    """A construction that was not planned at first is taken if it is the one with a proof."""
+    last = planned("paper", abs_sum()).sizes
+    only_paper = {True: certify, False: unproved}
+    monkeypatch.setattr(compiler, "certify", lambda p, network: only_paper[network.sizes == last](p, network))
+    made = compile(abs_sum(), certificate=True)
+    assert (made.construction, made.certificate.proved) == ("paper", True)
+    assert made.reason.endswith("among those with a proof")
+
+
+def nearly_straight():
+    """Laws -x, x and x + 1e-6 (x - 1) on [-1, 0], [0, 1] and [1, 2], with a tolerance that makes two of them one."""
+    laws = [[-1.0], [1.0], [1.0 + 1e-6]], [0.0, 0.0, -1e-6]
+    ends = [[0.0, 1.0], [1.0, 0.0], [2.0, -1.0]]
+    return CPWL.from_pieces([[[1.0], [-1.0]]] * 3, ends, *laws, tol=1e-4)
+
+
+def test_a_network_that_is_not_near_the_data_is_told_with_its_distance():
+    """What a tolerance hides is in the warning, with the size that a reader can measure; with a limit above it not."""
+    p = nearly_straight()
+    with pytest.warns(CpwlWarning, match="was seen to be off the data by .*, which is more than 1e-09"):
+        made = compile(p)
+    x = np.linspace(-1, 2, 100)[:, None]
+    assert 1e-9 < made.measured <= np.abs(made.network(x) - p(x)).max()  # the range is more than 1
+    assert compile(p, max_error=1e-3).measured == pytest.approx(made.measured)
+
+
+def test_what_is_returned_is_near_the_data(monkeypatch):
+    """A network that is seen to be off, although no rounding would do that, is not taken where another one is not."""
+    p, row = abs_sum(), TABLE["hinge"]
+
+    def off(analysis):
+        plan = row.plan(analysis)
+        layers = list(plan.build().layers)
+        layers[-1] = layers[-1][0] * (1 + 1e-6), layers[-1][1]
+        return replace(plan, build=lambda: Network(layers))
+
+    monkeypatch.setitem(TABLE, "hinge", replace(row, plan=off))
+    made = compile(p)
+    assert made.construction != "hinge"
+    assert made.measured < 1e-15
+    assert made.reason.endswith("among those near enough to the data")
+    with pytest.warns(CpwlWarning, match=r"hinge was seen to be off the data by \d"):
+        assert compile(p, construction="hinge").measured > 1e-7
+
+
+def test_what_float32_does_is_measured_in_float32():
+    """In float32 a network of a table is off by about what is predicted for it; in float64 by far less."""
+    p = delaunay(2, 30, 1)
+    one, two = (compile(p, precision=kind, max_error=1.0, construction="gates") for kind in ("float32", "float64"))
+    assert one.error / 30 <= one.measured <= 3 * one.error
+    assert two.measured < 1e-6 * one.measured
+    assert compile(p, precision="exact").measured is None
+
+
+def test_where_nothing_applies_all_reasons_are_given(monkeypatch):
+    """One error with a line for each construction."""
+
+    def refuse(_):
+        raise ConstructionError("not for this one")
+
+    for name, row in TABLE.items():
+        monkeypatch.setitem(TABLE, name, replace(row, plan=refuse))
+    with pytest.raises(ConstructionError, match="no construction applies") as caught:
+        compile(abs_sum())
+    assert all(f"{name}: " in str(caught.value) for name in ("hinge", "lattice", "paper"))
+
+
+def test_a_result_is_one_line():
+    """In a session a result is one short line, with the proof if there is one; in a notebook a table."""
+    p = delaunay(2, 12, 3)
+    made = compile(p, certificate=True)
+    assert (
+        repr(made) == f"Compiled({made.construction}: {made.sizes.neurons} neurons, {made.sizes.depth} layers, proved)"
+    )
+    assert all(f"<td>{name}</td>" in made._repr_html_() for name in TABLE)
+
+
+def test_options_are_known_to_editors():
+    """The literals are what is accepted."""
+    assert get_args(cpwl.ConstructionName) == CONSTRUCTIONS == ("auto", *TABLE)
+    assert get_args(cpwl.Minimize) == MINIMIZE
+    assert set(get_args(cpwl.Precision)) == set(PRECISIONS) == set(get_args(cpwl.Weights))
+
+
+def test_a_network_is_not_a_function():
+    """What to write instead is said."""
+    with pytest.raises(InputError, match="extract"):
+        compile(compile(abs_sum()).network)
+
+
+@pytest.mark.parametrize("table", [False, True], ids=["pieces", "table"])
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_arrays_may_be_column_major(dim, table):
+    """What `scipy.io.loadmat` returns is column-major: the function and the network are those of row-major arrays."""
+    p = delaunay(dim, 8, 1) if dim > 1 else CPWL.from_simplices([[0], [1], [3]], [[0, 1], [1, 2]], [0, 2, 1])
+    turned = np.asfortranarray
+    if table:
+        q = CPWL.from_simplices(turned(p.mesh.points), turned(p.mesh.simplices), turned(p.mesh.values))
+    else:
+        bodies, laws = list(p.polyhedra), p.laws
+        rows = [turned(np.asarray(body.integer()[:, :-1], dtype=np.float64)) for body in bodies]
+        right = [np.asarray(body.integer()[:, -1], dtype=np.float64) for body in bodies]
+        q = CPWL.from_pieces(rows, right, turned(laws.gradient), turned(laws.offset), tol=1e-9)
+    x = turned(p.mesh.points[p.mesh.simplices].mean(axis=1))
+    np.testing.assert_allclose(q(x), p(np.ascontiguousarray(x)), rtol=0, atol=1e-12)
+    for construction in ("auto", "lattice"):
+        np.testing.assert_allclose(compile(q, construction=construction).network(x), p(x), rtol=0, atol=1e-9)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -14,46 +16,73 @@ import cpwl
 from cpwl.show.row import check_proof
 
 SCRIPTS = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
+Ran = tuple[str, Path]
+
+pytestmark = pytest.mark.xdist_group("examples")  # one worker: each script runs once
 
 
-def _run(script: Path, folder: Path) -> str:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONWARNINGS": "error"}
-    done = subprocess.run([sys.executable, script], cwd=folder, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert not done.stderr
-    return done.stdout
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Ran]:
+    """Runs a script in a folder of its own, once: what it printed, and the folder."""
+
+    @cache
+    def once(name: str) -> Ran:
+        folder = tmp_path_factory.mktemp(name)
+        script = next(script for script in SCRIPTS if script.stem == name)
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONWARNINGS": "error"}
+        done = subprocess.run([sys.executable, script], cwd=folder, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert not done.stderr
+        return done.stdout, folder
+
+    return once
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-def test_script_runs(script: Path, tmp_path: Path) -> None:
+def test_script_runs(script: Path, run: Callable[[str], Ran]) -> None:
     """Each script ends well, prints something, and nothing to stderr."""
-    assert _run(script, tmp_path)
+    assert run(script.stem)[0]
 
 
-def test_counterexample_shows_the_failure(tmp_path: Path) -> None:
+def test_counterexample_shows_the_failure(run: Callable[[str], Ran]) -> None:
     """The script shows both values at (0, 1) and the refusal with its witness."""
-    said = _run(next(s for s in SCRIPTS if s.stem == "counterexample"), tmp_path)
+    said, _ = run("counterexample")
     assert "the function is -2.0 and Algorithm 1's network gives 0.0" in said
     assert "Algorithm 1 does not compute this function" in said
     assert "neurons gives -2.0" in said
     assert "proved: network = function on every piece" in said
 
 
-def test_exports_are_written_and_proved(tmp_path: Path) -> None:
+def test_failures_are_the_rule(run: Callable[[str], Ran]) -> None:
+    """Of the two functions of 87 triangles, Algorithm 1 is wrong on both, and the error is seen."""
+    said, _ = run("failures")
+    n, pieces, wrong, _, count, error = said.splitlines()[3].split()
+    assert (n, pieces, wrong, count) == ("2", "87", "2", "2")
+    assert float(error) > 0.01
+
+
+def test_errors_are_those_of_the_formats(run: Callable[[str], Ran]) -> None:
+    """Small tables: far below 1e-4 of the range in float32, and below 1e-12 in float64, for both constructions."""
+    lines = [line.split() for line in run("float32_errors")[0].splitlines()[1:]]
+    assert [line[0] for line in lines] == ["gates", "clamped"] * 2
+    assert all(1e-9 < float(line[2]) < 1e-4 and float(line[3]) < 1e-12 for line in lines)
+
+
+def test_exports_are_written_and_proved(run: Callable[[str], Ran]) -> None:
     """The pyramid's files are what they are said to be: the network computes it, and its proof holds for it."""
-    _run(next(s for s in SCRIPTS if s.stem == "ten_lines"), tmp_path)
-    network = cpwl.from_onnx(tmp_path / "pyramid.onnx")
+    _, folder = run("ten_lines")
+    network = cpwl.from_onnx(folder / "pyramid.onnx")
     assert network([[1.0, 1.0]])[0, 0] == 1
     points, triangles = [[0, 0], [2, 0], [2, 2], [0, 2], [1, 1]], [[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]]
-    cpwl.save(cpwl.CPWL.from_simplices(points, triangles, [0, 0, 0, 0, 1]), tmp_path / "pyramid.json")
-    _check(tmp_path, "pyramid.json", "pyramid.onnx", "pyramid.proof.json")
+    cpwl.save(cpwl.CPWL.from_simplices(points, triangles, [0, 0, 0, 0, 1]), folder / "pyramid.json")
+    _check(folder, "pyramid.json", "pyramid.onnx", "pyramid.proof.json")
 
 
-def test_control_law_is_proved_as_exported(tmp_path: Path) -> None:
+def test_control_law_is_proved_as_exported(run: Callable[[str], Ran]) -> None:
     """The proof beside ``law.onnx`` is accepted for the weights in that file and for the bundled law."""
-    _run(next(s for s in SCRIPTS if s.stem == "control_law"), tmp_path)
+    _, folder = run("control_law")
     with as_file(files("cpwl.show").joinpath("examples", "mpc_double_integrator_27.json")) as law:
-        _check(tmp_path, str(law), "law.onnx", "law.proof.json")
+        _check(folder, str(law), "law.onnx", "law.proof.json")
 
 
 def _check(folder: Path, law: str, network: str, proof: str) -> None:

@@ -4,6 +4,7 @@ import importlib
 import pkgutil
 import subprocess
 import sys
+from typing import Literal, get_args, get_origin
 
 import pytest
 
@@ -32,8 +33,12 @@ def test_compiling_needs_no_optional_library():
 
 @pytest.mark.parametrize("name", cpwl.__all__)
 def test_every_public_name_is_there(name):
-    """What `__all__` lists can be had."""
-    assert getattr(cpwl, name).__name__.split(".")[-1] == name
+    """What `__all__` lists can be had: functions, classes and modules by their names, and the values of options."""
+    found = getattr(cpwl, name)
+    if get_origin(found) is Literal:
+        assert all(isinstance(value, str) for value in get_args(found))
+    else:
+        assert found.__name__.split(".")[-1] == name
     assert name in dir(cpwl)
 
 

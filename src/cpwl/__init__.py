@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cpwl import bounds
     from cpwl.compiler import Alternative, Compiled, compile
     from cpwl.compressor import Compressed, compress
+    from cpwl.construct.options import ConstructionName, Minimize, Precision, Weights
     from cpwl.equality import Verdict, equal
     from cpwl.formats.json import load, save
     from cpwl.formats.onnx.read import from_onnx
@@ -43,17 +44,21 @@ __all__ = [
     "Compiled",
     "Compressed",
     "ConstructionError",
+    "ConstructionName",
     "CpwlError",
     "CpwlWarning",
     "InputError",
     "InternalError",
     "LimitError",
+    "Minimize",
     "Network",
+    "Precision",
     "ProofError",
     "Report",
     "Sizes",
     "SolverError",
     "Verdict",
+    "Weights",
     "bounds",
     "certify",
     "compile",
@@ -79,6 +84,10 @@ _HOME = {
     "Certificate": "cpwl.proofs.certificate",
     "Compiled": "cpwl.compiler",
     "Compressed": "cpwl.compressor",
+    "ConstructionName": "cpwl.construct.options",
+    "Minimize": "cpwl.construct.options",
+    "Precision": "cpwl.construct.options",
+    "Weights": "cpwl.construct.options",
     "Network": "cpwl.network",
     "Report": "cpwl.function.doctor.report",
     "Sizes": "cpwl.network",

@@ -56,13 +56,30 @@ def compress(
 ) -> Compressed:
     """A smaller network that equals `network` on the domain, with a proof; itself if none is found.
 
-    The domain is ``(A, b)`` for ``A x <= b`` in `domain`, or ``(low, high)`` in `box`, by default all of R^n.
-
     Three ways are tried: passes that drop, merge and fold neurons (`simplify`); and, if there are at most `max_regions`
     linear regions, folding neurons that bend in none of them, and compiling the function that the regions make
     (`extract`, `compile`). The smallest result, by neurons and then nonzero weights, whose equality is proved (`equal`)
     is kept. Its weights may be rationals that no float holds.
 
+    Parameters
+    ----------
+    network
+        The network to be made smaller.
+    domain, box
+        Where the function is to be kept: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box; all of R^n if
+        neither is given.
+    max_regions
+        Regions up to which the network is taken apart and built anew.
+    progress
+        Called as ``progress(done, total, step)``.
+
+    Returns
+    -------
+    Compressed
+        The network, the proof that it equals `network`, and the sizes of both.
+
+    Examples
+    --------
     >>> wasteful = Network([([[1], [2], [-1], [0]], [0, 0, 0, 1]), ([[1, 1, -1, 5]], [0])])
     >>> found = compress(wasteful)
     >>> found.before.neurons, found.after.neurons, found.verdict.equal

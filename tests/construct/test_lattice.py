@@ -389,3 +389,11 @@ def test_shared_lattices_on_an_l(heights):
         assert leaves_the_domain(p, witness["point"], witness["other"])
     else:
         assert certify(p, made.network).error_bound == 0
+
+
+def test_a_piece_without_interior_is_named():
+    """Without the doctor a flat piece of float data, with a law that nothing explains, is an error of the input."""
+    ends, laws = [[0.0], [0.0], [2.0, -2.0]], ([[-1.0], [1.0], [0.0]], [0.0, 0.0, -7.0])
+    p = CPWL.from_pieces([[[1.0]], [[-1.0]], [[1.0], [-1.0]]], ends, *laws, tol=1e-9)
+    with pytest.raises(InputError, match="no interior"):
+        compile(p, construction="lattice", check=False)

@@ -48,3 +48,11 @@ def test_first_layer_lines_pass_through_vertices():
 def test_an_affine_function_needs_nothing():
     """No neurons, and the reason says so."""
     assert [b.neurons for b in lower_bounds(Analysis(CPWL.from_maxmin([[1, 2, 3]], [[0]])))] == [0]
+
+
+def test_an_affine_network_of_nearly_affine_data():
+    """Two laws that differ by less than a constant within the tolerance: no hidden layer, and still a bound."""
+    assert [b.hidden_layers for b in lower_bounds(Analysis(CPWL.from_maxmin([[1, 0], [-1, 0]], [[0], [1]])), 0)] == [
+        None,
+        None,
+    ]

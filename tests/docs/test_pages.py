@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from cpwl.construct.table import TABLE
+
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCES = [path for folder in ("src", "tests", "docs", "examples") for path in sorted((ROOT / folder).rglob("*.py"))]
-CONSTRUCTIONS = ("auto", "clamped", "columns", "gates", "hinge", "lattice", "paper", "strips", "univariate")
 
 
 def anchors(page: Path) -> set[str]:
@@ -53,7 +54,7 @@ def test_the_index_lists_every_page_of_the_theory():
     assert [name for name in pages if f"]({name})" not in index] == []
 
 
-@pytest.mark.parametrize("name", CONSTRUCTIONS)
+@pytest.mark.parametrize("name", ["auto", *TABLE])
 def test_pages_of_constructions_have_the_same_parts(name):
     """How to use it, why it is right, what was measured."""
     text = (ROOT / "docs" / f"{name}.md").read_text()

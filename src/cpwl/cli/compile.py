@@ -6,7 +6,7 @@ from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -16,6 +16,7 @@ from cpwl.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from cpwl.compiler import Compiled
+    from cpwl.construct.options import ConstructionName
     from cpwl.function import CPWL
 
 __all__ = ["compile"]
@@ -97,7 +98,7 @@ def compile(
     with progress_bar() as progress:
         compiled = compile_function(
             p,
-            construction=construction,
+            construction=cast("ConstructionName", construction),  # `_known` has looked
             minimize=minimize.value,
             precision=(precision or Precision(dtype or "float64")).value,
             max_error=max_error,

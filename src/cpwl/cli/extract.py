@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpwl.cli.box import box_domain
 from cpwl.cli.output import Code, check_output, print_json
 from cpwl.cli.progress import progress_bar
 
@@ -58,7 +57,7 @@ def extract(
     with progress_bar() as progress, _ended_by_sigterm():
         p = extract_pieces(
             network,
-            domain=box_domain(box, network.inputs),
+            box=box,
             merge=merge,
             max_regions=max_regions,
             exact=exact,

@@ -46,7 +46,7 @@ def lower_bounds(analysis: Analysis, hidden_layers: int | None = None) -> list[L
     if len(laws) == 1:
         return [LowerBound(0, "the function is affine")]
     found = [_rank(p, laws), LowerBound(_patterns(p.dim, len(laws), None), f"{len(laws)} laws")]
-    if hidden_layers is not None:
+    if hidden_layers:  # an affine network of data with a tolerance has none, and says nothing about those that have
         count = _patterns(p.dim, len(laws), hidden_layers)
         found.append(LowerBound(count, f"{len(laws)} laws", hidden_layers))
         found += _bent(analysis, hidden_layers)

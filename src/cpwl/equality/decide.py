@@ -51,12 +51,31 @@ def equal(
 ) -> Verdict:
     """Whether two networks or functions are equal on a domain: a proof, or a rational point where they differ.
 
-    `domain` is ``(A, b)`` for ``A x <= b``, or `box` is ``(low, high)``; by default it is where both are defined: R^n
-    for networks, the union of its pieces for a function; two functions with different domains are different. On every
-    linear region of both the difference is affine, and it is zero on the region or largest at a corner of it; all of
-    it is decided in rationals. `max_regions` ends a search that grows too long, and then `equal` is None. Weights and
-    data are taken at their exact value: networks that differ by rounding are different, and `gap` says by how much.
+    On every linear region of both the difference is affine, and it is zero on the region or largest at a corner of it;
+    all of it is decided in rationals. Weights and data are taken at their exact value: networks that differ by rounding
+    are different, and `gap` says by how much. A difference that random points show is reported at once; then `gap` is
+    None if there are too many regions to look for the largest one.
 
+    Parameters
+    ----------
+    a, b
+        Networks or functions, in any mixture, with equal numbers of inputs and outputs.
+    domain, box
+        Where to compare: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box. By default where both are defined:
+        R^n for networks, the union of its pieces for a function; two functions are equal only if each covers the other,
+        and a hole between pieces is a difference.
+    max_regions
+        Ends a search that grows too long; then `equal` is None, unless a difference was seen.
+    progress
+        Called as ``progress(done, total, step)``.
+
+    Returns
+    -------
+    Verdict
+        True in a condition only if equality was proved.
+
+    Examples
+    --------
     >>> absolute = Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])])
     >>> verdict = equal(absolute, CPWL.from_breakpoints([-1, 0, 1], [1, 0, 1]))
     >>> verdict.equal, verdict.gap

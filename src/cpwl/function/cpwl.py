@@ -245,18 +245,19 @@ class CPWL:
         """
         return merge(self)
 
-    def snap(self, tol: float = 1e-9) -> Snapped:
+    def snap(self, tol: float = 1e-9, *, even: bool = False) -> Snapped:
         """Proposes an exactly consistent function near float data, or says why there is none to offer.
 
-        Laws that agree within `tol` become one law, and facets are re-derived from ``f_i = f_j``; nothing moves by more
-        than `tol`, relative.
+        Laws that agree within `tol` become one law, and facets are re-derived from ``f_i = f_j``; no value and no facet
+        moves by more than `tol`, relative. With `even` the points of a table that are on an even lattice but for
+        rounding, such as those of ``linspace``, are moved onto it. See docs/floats.md.
 
         >>> p = CPWL.from_pieces([[[3.0]], [[-3.0]]], [[1.0], [-1.0]], [[0.0], [0.3]], [0.0, -0.1])
         >>> p.snap().function
         CPWL(R^1 -> R^1, 2 pieces, 2 components, exact)
         """
         check_number(tol, "tol", least=0.0)
-        return snap(self, tol)
+        return snap(self, tol, even)
 
     def __repr__(self) -> str:
         exact = "exact" if self.tol == 0 else f"tol={self.tol:g}"

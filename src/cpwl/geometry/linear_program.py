@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import highspy
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import SolverError
+from cpwl.exact.integers import integer_rows
 from cpwl.exact.simplex import Optimum, Status, maximize
 
 __all__ = ["FloatOptimum", "LinearProgram"]
@@ -55,7 +57,7 @@ class LinearProgram:
     4.0
     """
 
-    __slots__ = ("_columns", "_highs", "_refused", "_unit", "count", "dim", "solves")
+    __slots__ = ("_columns", "_highs", "_loaded", "_refused", "_unit", "count", "dim", "solves")
 
     def __init__(self, A: NDArray[np.float64], b: NDArray[np.float64]) -> None:
         self._highs = highspy.Highs()
@@ -67,6 +69,7 @@ class LinearProgram:
     def load(self, A: NDArray[np.float64], b: NDArray[np.float64]) -> None:
         """Go on with another polyhedron."""
         self.count, self.dim = A.shape
+        self._loaded = A, b
         # Rows of any size are welcome, but a solver's tolerances are absolute.
         scale = np.abs(A).max(axis=1, initial=0.0)
         scale[scale == 0] = 1.0
@@ -92,7 +95,22 @@ class LinearProgram:
         self._refused = self._highs.passModel(lp) == highspy.HighsStatus.kError
 
     def maximize(self, objective: Sequence[float] | NDArray[np.float64]) -> FloatOptimum:
-        """The largest value of ``objective . x``; unbounded and infeasible are told apart."""
+        """The largest value of ``objective . x``; unbounded and infeasible are told apart.
+
+        Every float is a rational: what HiGHS cannot solve in any way is solved exactly, and rounded.
+        """
+        try:
+            return self.propose(objective)
+        except SolverError:
+            best = maximize(integer_rows(np.column_stack(self._loaded)), [Fraction(float(v)) for v in objective])
+        if best.status == "infeasible":
+            return FloatOptimum("infeasible", -math.inf, np.zeros(self.dim))
+        at = best.point if best.status == "optimal" else best.ray
+        value = math.inf if best.value is None or best.status == "unbounded" else float(best.value)
+        return FloatOptimum(best.status, value, np.array([float(v) for v in at or ()]))
+
+    def propose(self, objective: Sequence[float] | NDArray[np.float64]) -> FloatOptimum:
+        """The same by HiGHS alone: `SolverError` where it does not know."""
         self.solves += 1
         if self._refused:
             raise SolverError("HiGHS refused a linear program: its numbers are too large for it")
@@ -117,7 +135,7 @@ class LinearProgram:
         """The exact optimum for the integer `rows` whose float view this program holds."""
         largest = max((abs(v) for v in objective), default=0) or 1  # integers may exceed any float
         try:
-            self.maximize(np.array([float(v / largest) for v in objective]))
+            self.propose(np.array([float(v / largest) for v in objective]))
         except SolverError:
             return maximize(rows, objective)
         basis = self._highs.getBasis()

@@ -83,6 +83,7 @@ class _Planes:
         if polyhedra.dim > 2 and count:
             sense = np.sign(A[np.arange(count), np.argmax(A != 0, axis=1)])
             rows = np.column_stack([A, b]) * sense[:, None] + 0.0
+            rows = np.ascontiguousarray(rows)  # equal rows are equal bytes only if they lie one after the other
             keys = rows.view(f"V{rows.shape[1] * rows.itemsize}").ravel()
             _, first, number = np.unique(keys, return_index=True, return_inverse=True)
             if 4 * len(first) < count:

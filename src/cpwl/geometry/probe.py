@@ -162,7 +162,7 @@ class Probe:
     ) -> NDArray[np.object_] | None:
         """What floats propose, if it is right; a solver that fails proposes nothing."""
         try:
-            found = lp.maximize(objective)
+            found = lp.propose(objective)
         except SolverError:
             return None
         if found.status != "optimal" or found.point[-1] <= 0:

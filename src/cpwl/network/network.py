@@ -15,7 +15,18 @@ from cpwl.exact.rational import as_reals, fraction_array, to_float
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network.evaluate import evaluate, evaluate_exact
 
-__all__ = ["ExactLayer", "Layer", "Network", "Sizes", "assemble", "exact_layers", "float_layer", "rounded", "run_in"]
+__all__ = [
+    "ExactLayer",
+    "Layer",
+    "Network",
+    "Sizes",
+    "assemble",
+    "exact_layer",
+    "exact_layers",
+    "float_layer",
+    "rounded",
+    "run_in",
+]
 
 Layer: TypeAlias = "tuple[csr_array[Any, tuple[int, int]], NDArray[np.float64]]"
 ExactLayer: TypeAlias = "tuple[RationalMatrix, NDArray[np.object_]]"
@@ -161,6 +172,11 @@ def run_in(network: Network, types: Sequence[str]) -> Network:
 def exact_layers(network: Network) -> tuple[ExactLayer, ...]:
     """The layers as rationals; the float weights of a float network are the rationals that they are."""
     return tuple(map(_exact_layer, network.layers)) if network.exact is None else network.exact
+
+
+def exact_layer(network: Network, number: int) -> ExactLayer:
+    """Layer `number`, from 0, as rationals."""
+    return _exact_layer(network.layers[number]) if network.exact is None else network.exact[number]
 
 
 def float_layer(layer: ExactLayer) -> Layer:

@@ -21,11 +21,24 @@ __all__ = ["simplify"]
 def simplify(network: Network, domain: Domain = None, *, box: tuple[Any, Any] | None = None) -> Network:
     """The same function on the domain, with as few neurons as the passes leave; its input if they find nothing.
 
-    `domain` is all of R^n (None), a `Polyhedron`, or a pair ``(A, b)`` for ``A x <= b``; or `box` is ``(low, high)``.
     The function is kept exactly: a float network stays one if all its new weights are doubles, else it comes back with
-    its rational weights beside.
-    Every pass that changes something takes neurons away, so this ends.
+    its rational weights beside. Every pass that changes something takes neurons away, so this ends.
 
+    Parameters
+    ----------
+    network
+        The network, also an imported one.
+    domain, box
+        Where the function is to be kept: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box; all of R^n if
+        neither is given.
+
+    Returns
+    -------
+    Network
+        The smaller network, or `network` itself.
+
+    Examples
+    --------
     >>> network = Network([([[1], [2], [-1]], [0, 0, 0]), ([[1, 1, -3]], [0])])
     >>> simplify(network)
     Network(1 -> 1)

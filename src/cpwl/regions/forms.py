@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.geometry.polyhedra import Polyhedron
-from cpwl.network.network import Network, exact_layers
+from cpwl.network.network import Network, exact_layer
+from cpwl.regions.balance import balanced
 
 __all__ = ["EPS", "Forms", "Level"]
 
@@ -51,13 +52,14 @@ class Forms:
     """
 
     def __init__(self, network: Network, domain: Polyhedron | None) -> None:
+        network = balanced(network)
         self.network, self.dim = network, network.inputs
         self.levels: list[Level] = []
         self.offset: list[int] = [0]
-        self.table = np.zeros((0, self.dim + 1))
-        self.table_error = np.zeros((0, self.dim + 1))
+        self._rows = self._errors = np.zeros((0, self.dim + 1))
         self._integer: list[tuple[Any, NDArray[np.object_]] | None] = [None] * len(network.layers)
         self._factor = [0] * len(network.layers)
+        self._scale: list[int] = []  # of each layer: the product of the factors up to it
         self._rounded = network.exact is not None
         self._reliable = network.exact is None or _survives(network)
         self._start(domain)
@@ -67,8 +69,19 @@ class Forms:
         other = object.__new__(Forms)
         other.__dict__.update(self.__dict__)
         other.levels, other.offset = self.levels[:2], self.offset[:3]
-        other.table, other.table_error = self.table[: self.offset[2]], self.table_error[: self.offset[2]]
+        # Full to the end: what comes next goes into arrays of its own.
+        other._rows, other._errors = self.table[: self.offset[2]], self.table_error[: self.offset[2]]
         return other
+
+    @property
+    def table(self) -> NDArray[np.float64]:
+        """The forms of all levels, one after the other."""
+        return self._rows[: self.offset[-1]]
+
+    @property
+    def table_error(self) -> NDArray[np.float64]:
+        """What may be wrong with each number of `table`."""
+        return self._errors[: self.offset[-1]]
 
     def _start(self, domain: Polyhedron | None) -> None:
         n = self.dim
@@ -100,9 +113,10 @@ class Forms:
     def _append(self, level: Level) -> None:
         self.levels.append(level)
         size = self.dim + 1
-        self.table = np.concatenate([self.table, level.rows.reshape(-1, size)])
-        self.table_error = np.concatenate([self.table_error, level.error.reshape(-1, size)])
-        self.offset.append(len(self.table))
+        first = self.offset[-1]
+        self.offset.append(first + level.rows.size // size)
+        self._rows = _extended(self._rows, level.rows.reshape(-1, size), first)
+        self._errors = _extended(self._errors, level.error.reshape(-1, size), first)
 
     def advance(self, parent: NDArray[np.int64], active: NDArray[np.bool_]) -> Level:
         """The next layer's forms on new cells, which lie in cells `parent` of the last level."""
@@ -192,11 +206,10 @@ class Forms:
 
     def scale(self, layer: int) -> int:
         """The integer that the forms of a layer were multiplied with."""
-        factor = 1
-        for l in range(layer + 1):
+        for l in range(len(self._scale), layer + 1):
             self._layer(l)
-            factor *= self._factor[l]
-        return factor
+            self._scale.append(self._factor[l] * (self._scale[-1] if l else 1))
+        return self._scale[layer]
 
     def _entries(self, layer: int) -> int:
         weight, _ = self._layer(layer)
@@ -206,13 +219,24 @@ class Forms:
         """The layer in integers: times the least common denominator of all its weights and biases."""
         found = self._integer[layer]
         if found is None:
-            weight, bias = exact_layers(self.network)[layer]
+            weight, bias = exact_layer(self.network, layer)
             factor = math.lcm(*(v.denominator for v in weight.data), *(v.denominator for v in bias))
             data = np.array([int(v * factor) for v in weight.data], dtype=object)
             whole = type(weight)(weight.shape, weight.indptr, weight.indices, data)
             found = whole, np.array([int(v * factor) for v in bias], dtype=object)
             self._integer[layer], self._factor[layer] = found, factor
         return found
+
+
+def _extended(held: NDArray[np.float64], rows: NDArray[np.float64], first: int) -> NDArray[np.float64]:
+    """The array with `rows` from place `first` on; twice as long when it is full, so that no level copies them all."""
+    end = first + len(rows)
+    if end > len(held):
+        wider = np.empty((max(end, 2 * len(held)), held.shape[1]))
+        wider[:first] = held[:first]
+        held = wider
+    held[first:end] = rows
+    return held
 
 
 def _survives(network: Network) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.errors import LimitError
 from cpwl.exact.integers import integer_rows, primitive, ratio_view
 from cpwl.function.parts import Laws
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
@@ -265,6 +266,8 @@ def _laws(
     else:
         rows, error = forms.compose(last, base, _active(forms, signs))
     rows = rows.transpose(1, 0, 2)
+    if not np.isfinite(rows).all():
+        raise LimitError("a slope or an offset of a region is larger than any float64: scale the weights")
     return Laws(rows[..., :-1].copy(), rows[..., -1].copy()), error.transpose(1, 0, 2)
 
 

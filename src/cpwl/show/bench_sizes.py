@@ -16,6 +16,7 @@ from typing import Any
 
 from cpwl import bounds
 from cpwl.compiler import CONSTRUCTIONS, compile
+from cpwl.construct.options import ConstructionName
 from cpwl.errors import ConstructionError, InputError, LimitError
 from cpwl.function import CPWL
 from cpwl.function.lineality import divided
@@ -144,7 +145,7 @@ def size_table(rows: Sequence[Measured]) -> BenchTable:
     return BenchTable("sizes", title, columns, tuple(cells), tuple(row.to_dict() for row in rows))
 
 
-def _applicable(p: CPWL, most: dict[str, int]) -> list[str]:
+def _applicable(p: CPWL, most: dict[str, int]) -> list[ConstructionName]:
     return [
         name for name in CONSTRUCTIONS if name not in ("auto", "paper") and p.num_pieces <= most.get(name, p.num_pieces)
     ]

@@ -11,7 +11,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cpwl.construct.options import ConstructionName
 
 __all__ = ["WORK", "run_apart"]
 
@@ -41,7 +44,9 @@ def _paper(size: int) -> Callable[[], dict[str, Any]]:
     return work
 
 
-def _compile(construction: str, make: Callable[[int], Any]) -> Callable[[int], Callable[[], dict[str, Any]]]:
+def _compile(
+    construction: ConstructionName, make: Callable[[int], Any]
+) -> Callable[[int], Callable[[], dict[str, Any]]]:
     def prepared(size: int) -> Callable[[], dict[str, Any]]:
         from cpwl.compiler import compile
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.construct.lattice.repair import cut
+from cpwl.errors import InputError
 from cpwl.exact.integers import primitive, sign, unit_view
 from cpwl.function import CPWL
 from cpwl.function.order.on_pieces import PieceOrder
@@ -141,7 +142,8 @@ class Held:
 
     def point(self) -> NDArray[Any]:
         inside = self.probe.interior(self.body)
-        assert inside is not None
+        if inside is None:
+            raise InputError("a piece has no interior: leave it out, as `compile` does unless `check` is False")
         return np.append(inside, 1)
 
     def halves(self, law: NDArray[Any]) -> tuple[Held, Held]:

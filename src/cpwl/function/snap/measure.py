@@ -28,7 +28,8 @@ class Measured:
         reach = complex_.reach
         self.slope = slopes.max(axis=(0, 2))
         self.level = np.maximum(offsets.max(axis=0), self.slope * reach)
-        self.scale = slopes.sum(axis=2).max(axis=0) * reach + offsets.max(axis=0)
+        scale = slopes.sum(axis=2).max(axis=0) * reach + offsets.max(axis=0)
+        self.scale = np.maximum(scale, 1e-6 * scale.max())  # an output that is nothing but noise has no size of its own
         self.owner = np.repeat(np.arange(len(complex_)), [len(own) for own in complex_.own])
         self.corner = np.concatenate(complex_.own)
 

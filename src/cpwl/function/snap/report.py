@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
@@ -44,7 +41,7 @@ class Snapped:
     reason: str
     """Empty, or what stands in the way."""
     way: str = ""
-    """How the function was made: "exact" (as it was), "simplices", "laws", "triangles", or on the given pieces."""
+    """How the function was made: "exact" (as it was), "even", "simplices", "laws", "triangles" or "pieces"."""
     laws: int = 0
     """How many laws of pieces changed at all."""
     facets: int = 0
@@ -53,6 +50,8 @@ class Snapped:
     """How many pieces had to be cut into simplices, because their laws cannot be kept."""
     where: tuple[float, ...] | None = None
     """A point where a law changed most."""
+    flat: tuple[int, ...] | None = None
+    """The pieces of the data that have no interior, or none thicker than the noise; None: nobody has looked."""
 
     def __str__(self) -> str:
         """What was done, in a few lines."""
@@ -67,8 +66,3 @@ class Snapped:
             f"{self.patches} pieces were cut into simplices",
         ]
         return "\n".join(lines)
-
-
-def largest_at(change: NDArray[np.float64], points: NDArray[np.float64]) -> tuple[float, ...] | None:
-    """The point of the largest change."""
-    return tuple(points[int(np.argmax(change))].tolist()) if len(change) else None

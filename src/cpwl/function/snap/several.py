@@ -49,15 +49,33 @@ def split_laws(
     edges = {pair: k for k, pair in enumerate(dict.fromkeys((min(p), max(p)) for p in pairs))}
     steps = [[x - y for x, y in zip(whole[a], whole[b], strict=True)] for a, b in edges]
     equations = _equations(edges, steps, faces)
-    outputs = []
-    for j in range(laws.shape[1] - 1):
-        change = _changes(laws[:, j], edges, steps, equations, weight, little)
-        outputs.append(_walked(laws[:, j], edges, steps, change))
+    outputs = [_one_output(laws[:, j], edges, steps, equations, weight, little) for j in range(laws.shape[1] - 1)]
     last = []
     for k, law in enumerate(whole):
         rest = [x - sum(s * f[k][t] for s, f in zip(share, outputs, strict=False)) for t, x in enumerate(law)]
         last.append([x / share[-1] for x in rest])
     return [list(laws_of_one) for laws_of_one in zip(*outputs, last, strict=True)]
+
+
+def _one_output(
+    laws: _Floats,
+    edges: dict[_Pair, int],
+    steps: list[_Law],
+    equations: list[dict[int, Fraction]],
+    weight: _Floats,
+    little: float,
+) -> list[_Law]:
+    """The laws of one output: nearly equal numbers taken as one, or each edge for itself, whichever fits."""
+    for together in (1e-7, 0.0):
+        change = _changes(laws, edges, steps, equations, weight, little if together else 0.0, together)
+        found = _walked(laws, edges, steps, change)
+        away = max(np.abs((np.array(f, dtype=np.float64) - g) * weight).max() for f, g in zip(found, laws, strict=True))
+        if away <= 1e3 * little and all(
+            all(x - y == change[e] * z for x, y, z in zip(found[a], found[b], steps[e], strict=True))
+            for (a, b), e in edges.items()
+        ):
+            return found
+    raise Unfit("several outputs bend in the same places only within rounding")
 
 
 def _equations(edges: dict[_Pair, int], steps: list[_Law], faces: Sequence[Face]) -> list[dict[int, Fraction]]:
@@ -97,30 +115,50 @@ def _changes(
     equations: list[dict[int, Fraction]],
     weight: _Floats,
     little: float,
+    together: float,
 ) -> list[Fraction]:
-    """For each edge by how much one output changes, exactly such that all equations hold."""
+    """For each edge by how much one output changes, exactly such that all equations hold; nearly equal ones are one."""
+    if not edges:
+        return []
     view = np.array(steps, dtype=np.float64) * weight
     ends = np.array(list(edges), dtype=np.int64).reshape(-1, 2)
     wanted = (laws[ends[:, 0]] - laws[ends[:, 1]]) * weight
     near = np.einsum("ij,ij->i", view, wanted) / np.einsum("ij,ij->i", view, view)
-    slack = 10 * little / np.abs(view).max(axis=1)
-    values = [Fraction(0) if abs(x) <= s else Fraction(x) for x, s in zip(near.tolist(), slack.tolist(), strict=True)]
-    if not equations:
-        return values
+    group = _clusters(near, max(10 * little / np.abs(view).max(axis=1).min(), together * float(np.abs(near).max())))
+    values = [Fraction(0)] * (int(group.max()) + 1)
+    for k in range(len(values)):
+        mean = float(near[group == k].mean())
+        values[k] = Fraction(0) if abs(mean) <= 1e-6 * np.abs(near).max() else Fraction(mean)
+    rows = _grouped(equations, group)
     # The largest values last, so that they are free, and small ones follow from them.
-    order = np.argsort(np.abs(near), kind="stable").tolist()
-    place = {e: k for k, e in enumerate(order)}
-    flat = [Fraction(0)] * (len(equations) * len(order))
-    for i, row in enumerate(equations):
-        for e, x in row.items():
-            flat[i * len(order) + place[e]] = x
-    reduced, rank = fmpq_mat(len(equations), len(order), [to_flint(x) for x in flat]).rref()
+    order = sorted(range(len(values)), key=lambda k: abs(values[k]))
+    flat = [to_flint(row.get(k, Fraction(0))) for row in rows for k in order]
+    reduced, rank = fmpq_mat(len(rows), len(order), flat).rref()
     for i in range(rank):
         entries = [(j, reduced[i, j]) for j in range(len(order)) if reduced[i, j] != 0]
-        pivot = entries[0][0]
         terms = ((from_flint(x), order[j]) for j, x in entries[1:])
-        values[order[pivot]] = -sum((x * values[e] for x, e in terms), Fraction(0))
-    return values
+        values[order[entries[0][0]]] = -sum((x * values[k] for x, k in terms), Fraction(0))
+    return [values[k] for k in group.tolist()]
+
+
+def _clusters(values: _Floats, little: float) -> NDArray[np.int64]:
+    """Numbers for values, equal where steps of a little lead from one to the other."""
+    order = np.argsort(values, kind="stable")
+    steps = np.diff(values[order]) > little
+    number = np.empty(len(values), dtype=np.int64)
+    number[order] = np.concatenate([[0], np.cumsum(steps)])
+    return number
+
+
+def _grouped(equations: list[dict[int, Fraction]], group: NDArray[np.int64]) -> list[dict[int, Fraction]]:
+    """The equations for groups of edges that have one number each."""
+    found: dict[tuple[tuple[int, Fraction], ...], None] = {}
+    for equation in equations:
+        row: dict[int, Fraction] = {}
+        for e, x in equation.items():
+            row[int(group[e])] = row.get(int(group[e]), Fraction(0)) + x
+        found[tuple(sorted((k, x) for k, x in row.items() if x))] = None
+    return [dict(row) for row in found if row]
 
 
 def _walked(laws: _Floats, edges: dict[_Pair, int], steps: list[_Law], change: list[Fraction]) -> list[_Law]:

@@ -12,11 +12,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from cpwl.errors import InputError, LimitError
 from cpwl.function.doctor.examine import first_error
 from cpwl.function.flags.consistency import consistency
 from cpwl.function.parts import Parts
 from cpwl.function.snap.complex import Unfit
+from cpwl.function.snap.even import even_table
 from cpwl.function.snap.measure import lost_law
 from cpwl.function.snap.nearby import WAYS, Nearby, Work, ways
 from cpwl.function.snap.on_pieces import snap_pieces
@@ -32,12 +35,13 @@ _INPUTS = 5  # more have too many corners
 
 
 @lru_cache(maxsize=4)  # compiling and proving ask for the same one, and it takes a while
-def snap(p: CPWL, tol: float) -> Snapped:
+def snap(p: CPWL, tol: float, even: bool = False) -> Snapped:
     """Proposes an exactly consistent function of which nothing is farther than `tol` from `p`.
 
     Farther means relative, as `CPWL.tol` does: values against the size of the terms of ``g.x + o``, distances of facets
     against the largest coordinate of a corner. The function has ``tol == 0`` and is exactly consistent; pieces of one
     law may have been merged or cut otherwise, and where no domain was asserted its domain may be larger by rounding.
+    With `even` the points of a table that are on an even lattice but for rounding are moved onto it first.
 
     >>> from cpwl import CPWL
     >>> p = CPWL.from_pieces([[[3.0]], [[-1.0]]], [[1.0], [-0.3333333333333333]], [[0.0], [3.0]], [0.0, -1.0])
@@ -50,11 +54,14 @@ def snap(p: CPWL, tol: float) -> Snapped:
     """
     if not 0 < tol < 1:
         raise InputError(f"`tol` must be more than 0 and less than 1, not {tol}")
+    moved = _evened(p, tol) if even else None
+    if moved is not None:
+        return moved
     make = type(p).from_parts
     exactly = p if p.tol == 0 else make(Parts(p.polyhedra, p.laws, p.domain, 0.0, p.mesh))
-    reason = _objection(exactly)
+    reason, flat = _examined(exactly)
     if not reason:
-        return Snapped(exactly, Moved(), "", "exact")
+        return Snapped(exactly, Moved(), "", "exact", flat=flat)
     rough = make(Parts(p.polyhedra, p.laws, p.domain, tol))
     if 2 <= p.dim <= _INPUTS:
         found = _from_complex(rough)
@@ -66,16 +73,34 @@ def snap(p: CPWL, tol: float) -> Snapped:
     return Snapped(None, Moved(), reason)
 
 
-def _objection(p: CPWL) -> str:
-    """What is wrong with exact data; empty if nothing is."""
+def _evened(p: CPWL, tol: float) -> Snapped | None:
+    """The table on an even lattice, if it is exactly consistent and nothing moves by more than `tol`, relative."""
+    found = even_table(p)
+    if found is None or p.mesh is None:
+        return None
+    parts, far = found
+    reach, slopes = np.abs(p.mesh.points).max(), np.abs(p.laws.gradient)
+    scale = slopes.sum(axis=2).max(axis=0) * reach + np.abs(p.laws.offset).max(axis=0)
+    change = np.abs(parts.laws.gradient - p.laws.gradient).max(axis=(0, 2)) / slopes.max(axis=(0, 2), initial=1e-300)
+    value = (slopes.sum(axis=2).max(axis=0) * far / np.where(scale > 0, scale, 1.0)).max()
+    moved = Moved(float(change.max()), float(value), far / float(reach))
+    function = type(p).from_parts(parts)
+    if max(moved.value, moved.facet) > tol or first_error(function) is not None:
+        return None
+    laws = int((parts.laws.gradient != p.laws.gradient).any(axis=(1, 2)).sum())
+    return Snapped(function, moved, "", "even", laws, len(p.polyhedra.b))
+
+
+def _examined(p: CPWL) -> tuple[str, tuple[int, ...] | None]:
+    """What is wrong with exact data, empty if nothing is; and the pieces without interior, if somebody has looked."""
     if p.mesh is None and 2 <= p.dim <= _INPUTS:
         found = consistency(p)
         if found.consistent is not None:
-            return found.reason
-    error = first_error(p) if p.mesh is not None or p.num_pieces <= _FEW or p.dim == 1 else None
-    if p.num_pieces > _FEW and p.mesh is None and p.dim > 1:
-        return f"{p.num_pieces} pieces in {p.dim} dimensions are too many to decide by linear programs"
-    return "" if error is None else error.message
+            return found.reason, found.flat
+    if p.mesh is None and p.dim > 1 and p.num_pieces > _FEW:
+        return f"{p.num_pieces} pieces in {p.dim} dimensions are too many to decide by linear programs", None
+    error = first_error(p)
+    return "" if error is None else error.message, None
 
 
 def _from_complex(p: CPWL) -> Snapped | str:
@@ -89,11 +114,12 @@ def _from_complex(p: CPWL) -> Snapped | str:
         try:
             near = WAYS[name](work)
             function = type(p).from_parts(near.parts)
-            objection = _too_far(near, p.tol) or _objection(function) or lost_law(work.measured, function, p.tol)
+            objection = _too_far(near, p.tol) or _examined(function)[0] or lost_law(work.measured, function, p.tol)
         except (Unfit, InputError, LimitError) as reason:
             objection = str(reason)
         if not objection:
-            return Snapped(function, near.moved, "", name, near.laws, near.facets, near.patches, near.where)
+            flat = tuple(np.flatnonzero(work.complex.flat).tolist())
+            return Snapped(function, near.moved, "", name, near.laws, near.facets, near.patches, near.where, flat)
         reasons.append(f"{name}: {objection}")
     return "; ".join(reasons)
 

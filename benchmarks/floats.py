@@ -1,0 +1,170 @@
+"""Float data against the same function exact: pieces, neurons, seconds, and the bound that was proved.
+
+    python benchmarks/floats.py [rows ..] [--full] [--cases FOLDER]
+
+Rows: delaunay, hinges, networks, grids, integers, cases. Noise is 1e-13, relative, on all rows and laws. A proof is
+tried up to a few hundred pieces, or with `--full`. Times depend on the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+from scipy.spatial import Delaunay
+
+import cpwl
+from cpwl import CPWL
+from cpwl.function.make.shallow import random_shallow
+
+NOISE = 1e-13
+HEAD = f"{'data':<34}{'pieces':>7}{'exact':>7}{'float':>7}{'snap s':>8}{'compile s':>10}{'proof s':>8}  bound"
+
+
+def noisy(p: CPWL, noise: float = NOISE, seed: int = 0) -> CPWL:
+    """The pieces of a function as half-spaces of length 1 and laws, every number off by some noise."""
+    rng = np.random.default_rng(seed)
+
+    def off(a: np.ndarray) -> np.ndarray:
+        return a * (1 + noise * rng.standard_normal(a.shape))
+
+    lengths = [np.linalg.norm(body.A, axis=1) for body in p.polyhedra]
+    return CPWL.from_pieces(
+        [off(body.A / length[:, None]) for body, length in zip(p.polyhedra, lengths, strict=True)],
+        [off(body.b / length) for body, length in zip(p.polyhedra, lengths, strict=True)],
+        off(p.laws.gradient),
+        off(p.laws.offset),
+    )
+
+
+def row(name: str, data: CPWL, exact: CPWL | None, construction: str, prove: bool) -> None:
+    """Measures and prints one row."""
+    known = "-" if exact is None else str(cpwl.compile(exact, construction=construction, check=False).sizes.neurons)
+    start = time.perf_counter()
+    snapped = data.snap(data.tol) if data.tol else None
+    snap = time.perf_counter() - start
+    if snapped is not None and snapped.function is None:
+        print(f"{name:<34}{data.num_pieces:>7}{known:>7}{'-':>7}{snap:>8.1f}  {snapped.reason[:90]}", flush=True)
+        return
+    start = time.perf_counter()
+    made = cpwl.compile(data, construction=construction)
+    compiled, start = time.perf_counter() - start, time.perf_counter()
+    statement = "not tried"
+    if prove:
+        certificate = cpwl.certify(data, made.network)
+        statement = certificate.statement
+    proof = time.perf_counter() - start
+    neurons = made.sizes.neurons
+    print(
+        f"{name:<34}{data.num_pieces:>7}{known:>7}{neurons:>7}{snap:>8.1f}{compiled:>10.1f}{proof:>8.1f}  {statement}",
+        flush=True,
+    )
+
+
+def delaunay(n: int, points: int, seed: int = 1) -> CPWL:
+    """A table on the Delaunay triangulation of random points of a cube, with its corners."""
+    rng, grid = np.random.default_rng(seed), 10**6
+    corners = np.array(np.meshgrid(*[[0, grid]] * n)).reshape(n, -1).T
+    places = np.unique(np.vstack([corners, rng.integers(0, grid, (points, n))]), axis=0)
+    cells = Delaunay(places).simplices
+    solid = np.abs(np.linalg.det((places[cells][:, 1:] - places[cells][:, :1]) / grid)) > 1e-15
+    values = [Fraction(int(v), 1000) for v in rng.integers(-1000, 1000, len(places))]
+    return CPWL.from_simplices([[Fraction(int(v), grid) for v in x] for x in places], cells[solid], values)
+
+
+def delaunay_rows(full: bool, _: Path | None) -> Iterator[None]:
+    sizes = [(2, 150, True), (2, 500, full), (3, 55, full)] + ([(2, 5000, False), (3, 160, False)] if full else [])
+    for n, points, prove in sizes:
+        p = delaunay(n, points)
+        yield row(f"Delaunay as half-spaces, n = {n}", noisy(p), p, "gates", prove)
+
+
+def hinge_rows(full: bool, _: Path | None) -> Iterator[None]:
+    for n, count in ((2, 6), (3, 5), (10, 5)):
+        p = random_shallow(n, count, 0)
+        yield row(f"one hidden layer on R^{n}", noisy(p), p, "hinge", n < 5 or full)
+
+
+def network_rows(full: bool, _: Path | None) -> Iterator[None]:
+    for n, widths in ((2, (6, 4)), (2, (10, 8)), (3, (5, 4))):
+        rng, size, layers = np.random.default_rng(1), n, []
+        for width in widths:
+            layers.append((rng.integers(-8, 9, (width, size)) / 4, rng.integers(-8, 9, width) / 8))
+            size = width
+        layers.append((rng.integers(-8, 9, (1, size)) / 4, np.zeros(1)))
+        box = (np.vstack([np.eye(n), -np.eye(n)]), np.ones(2 * n))
+        p = cpwl.extract(cpwl.Network(layers), domain=box, exact=True)
+        yield row(
+            f"network {n}-{'-'.join(map(str, widths))}-1 on a box", noisy(p), p, "gates", full or p.num_pieces < 60
+        )
+
+
+def grid_rows(full: bool, _: Path | None) -> Iterator[None]:
+    for size in (25, 101) if full else (25,):
+        values = np.random.default_rng(0).standard_normal((size, size))
+        p = CPWL.from_grid([np.linspace(0, 1, size)] * 2, values)
+        even = CPWL.from_grid([range(size)] * 2, values)
+        found = p.snap(even=True)
+        assert found.function is not None
+        yield row(f"linspace {size - 1} x {size - 1}, evened", found.function, even, "gates", False)
+
+
+def integer_rows(_: bool, __: Path | None) -> Iterator[None]:
+    A = [
+        [[1.0, 0]],
+        [[-1.0, 0], [1, -1], [0, -1]],
+        [[-1.0, 0], [1, 1], [0, 1]],
+        [[-1.0, 1], [0, -1]],
+        [[-1.0, -1], [0, 1]],
+    ]
+    b = [[0.0], [0.0, 1, 0], [0.0, 1, 0], [-1.0, 0], [-1.0, 0]]
+    p = CPWL.from_pieces(A, b, [[0.0, 0], [0, 0], [0, 0], [-1, 1], [-1, -1]], [0.0, 0, 0, 1, 1])
+    yield row("integers in floats, on R^2", p, p.snap().function, "gates", True)
+
+
+def case_rows(full: bool, folder: Path | None) -> Iterator[None]:
+    """Explicit control laws in JSON: the project's own format, or a list of `pieces` with A, b, F, g."""
+    for path in sorted(folder.rglob("*.json")) if folder is not None else []:
+        document = json.loads(path.read_text("utf-8"))
+        if document.get("format") == "cpwl":
+            p = cpwl.load(path)
+        else:
+            pieces = document["pieces"]
+            p = CPWL.from_pieces(*([np.array(piece[key]) for piece in pieces] for key in "AbFg"))
+        yield row(path.stem, p, None, "gates", full or p.num_pieces < 120)
+
+
+ROWS: dict[str, Callable[[bool, Path | None], Iterator[None]]] = {
+    "delaunay": delaunay_rows,
+    "hinges": hinge_rows,
+    "networks": network_rows,
+    "grids": grid_rows,
+    "integers": integer_rows,
+    "cases": case_rows,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rows", nargs="*", choices=[[], *ROWS], default=[])
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--cases", type=Path)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", cpwl.CpwlWarning)
+    print(HEAD)
+    for name in options.rows or ROWS:
+        try:
+            for _ in ROWS[name](options.full, options.cases):
+                pass
+        except cpwl.CpwlError as error:
+            print(f"{name}: {error}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Tables whose points are meant to lie on an even lattice: coordinates such as those of ``linspace``, made even.
+
+The floats of ``linspace(0, 1, 25)`` are not ``i/24``, so that bends of a table on them that should be on one line are
+on many. A coordinate whose values are within a few units in the last place of ``x_0 + k h`` is moved to that lattice.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.function.make.simplices import parts_of_simplices
+from cpwl.function.parts import Parts
+
+if TYPE_CHECKING:
+    from cpwl.function.cpwl import CPWL
+
+__all__ = ["even_coordinates", "even_table"]
+
+_ULPS = 8  # units in the last place of the largest coordinate
+_STEPS = 60  # of the algorithm for the greatest common divisor, in floats
+
+
+def even_table(p: CPWL) -> tuple[Parts, float] | None:
+    """The table on points moved to an even lattice, and how far they move; None if there is none, or nothing to move.
+
+    >>> import numpy as np
+    >>> from cpwl import CPWL
+    >>> p = CPWL.from_grid([np.linspace(0, 1, 4), [0, 1]], np.arange(8).reshape(4, 2))
+    >>> parts, far = even_table(p)
+    >>> parts.mesh.corners[2].tolist(), far < 1e-15
+    ([1, 0, 3], True)
+    """
+    if p.mesh is None:
+        return None
+    corners = p.mesh.corners
+    exact = np.array([[Fraction(v, row[-1]) for v in row[:-1]] for row in corners.tolist()], dtype=object)
+    columns, far = [], Fraction(0)
+    for column in exact.T:
+        even = even_coordinates(column)
+        columns.append(column if even is None else even)
+        far = max(far, max(abs(x - y) for x, y in zip(columns[-1], column, strict=True)))
+    if far == 0:
+        return None
+    values = p.mesh.values if p.mesh.exact_values is None else p.mesh.exact_values
+    return parts_of_simplices(np.stack(columns, axis=1), p.mesh.simplices, values), float(far)
+
+
+def even_coordinates(column: NDArray[np.object_]) -> NDArray[np.object_] | None:
+    """Rationals moved to one lattice ``x_0 + k h``, each by a few units in the last place of the largest; None if none.
+
+    >>> even_coordinates(np.array([Fraction(x) for x in np.linspace(0, 1, 4).tolist()])).tolist()
+    [Fraction(0, 1), Fraction(1, 3), Fraction(2, 3), Fraction(1, 1)]
+    """
+    view = column.astype(np.float64)
+    little = _ULPS * float(np.spacing(np.abs(view).max(initial=0.0)))
+    places = np.unique(view)
+    places = places[np.concatenate([[True], np.diff(places) > 4 * little])]
+    if len(places) < 3:
+        return None
+    step = _common_divisor(np.diff(places), little)
+    if step is None:
+        return None
+    first, last = (column[int(np.argmin(np.abs(view - end)))] for end in (places[0], places[-1]))
+    width = (last - first) / round(float((last - first) / Fraction(step)))
+    number = np.round((view - float(first)) / float(width)).astype(np.int64)
+    even = np.array([first + int(k) * width for k in number], dtype=object)
+    near = all(abs(x - y) <= Fraction(little) for x, y in zip(even, column, strict=True))
+    return even if near else None
+
+
+def _common_divisor(steps: NDArray[np.float64], little: float) -> float | None:
+    """A number of which all steps are multiples, but for a little: Euclid's algorithm in floats."""
+    divisor = float(steps.min())
+    for _ in range(_STEPS):
+        rest = np.abs(steps - np.round(steps / divisor) * divisor)
+        if rest.max() <= 16 * little or rest.max() <= 1e-6 * divisor:
+            return divisor
+        divisor = float(rest[rest > 16 * little].min())
+        if divisor < 1e3 * little:
+            return None
+    return None

@@ -1,0 +1,50 @@
+"""Tables on axes that are even but for rounding: moved onto the lattice, by hardly anything, and smaller networks."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from cpwl import CPWL, compile
+from cpwl.function.snap.even import even_coordinates
+
+
+def table(axis, size, seed=0):
+    values = np.random.default_rng(seed).integers(-9, 10, (size, size))
+    return CPWL.from_grid([axis, axis], values)
+
+
+@pytest.mark.parametrize("count", [7, 13, 25])
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-0.3, 0.4), (1e3, 1e3 + 1)])
+def test_linspace_becomes_even(count, low, high):
+    """All steps are equal as rationals, and nothing moves by more than a few units in the last place."""
+    given = np.array([Fraction(x) for x in np.linspace(low, high, count).tolist()], dtype=object)
+    even = even_coordinates(given)
+    assert even is not None
+    assert len(set(np.diff(even))) == 1
+    assert max(abs(x - y) for x, y in zip(even, given, strict=True)) <= 8 * np.spacing(max(abs(low), abs(high)))
+
+
+def test_uneven_coordinates_stay():
+    """Random numbers are on no lattice, and two places are no lattice."""
+    rng = np.random.default_rng(0)
+    assert even_coordinates(np.array([Fraction(x) for x in rng.random(9).tolist()], dtype=object)) is None
+    assert even_coordinates(np.array([Fraction(0), Fraction(1)], dtype=object)) is None
+
+
+def test_a_float_grid_compiles_to_what_the_even_grid_does():
+    """As many neurons as the same values on integers, where the floats themselves take more."""
+    size = 8
+    floats, whole = table(np.linspace(0, 1, size), size), table(range(size), size)
+    found = floats.snap(even=True)
+    assert found.way == "even"
+    assert 0 < found.moved.largest < 1e-13
+    assert found.function.doctor().healthy
+    neurons = [compile(p, construction="gates").sizes.neurons for p in (floats, found.function, whole)]
+    assert neurons[1] == neurons[2] < neurons[0]
+
+
+def test_even_is_only_done_when_asked_for():
+    """Data that is exactly consistent stays as it is by default."""
+    p = table(np.linspace(0, 1, 7), 7)
+    assert p.snap().function is p

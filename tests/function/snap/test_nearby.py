@@ -1,0 +1,157 @@
+"""Exact functions near float twins of exact ones: sound by another decision, near, and no larger than the truth."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cpwl import CPWL
+from cpwl.function.doctor.on_pieces import PieceDoctor
+from cpwl.function.make.shallow import random_shallow
+from cpwl.function.snap.complex import float_complex
+from cpwl.function.snap.faces import Face
+from cpwl.function.snap.laws import fix_laws
+from cpwl.function.snap.relations import Relation, relations_of
+from support.catalogue import function, names
+from support.functions import delaunay, five_pieces
+from support.rational_pieces import cut_up, cuts, from_data, piece_data, points_in_pieces, random_maxmin
+from support.twins import twin, with_outputs
+
+TWINS = {
+    "triangles": lambda: delaunay(2, 40, 3),
+    "tetrahedra": lambda: delaunay(3, 10, 3),
+    "four inputs": lambda: delaunay(4, 8, 3),
+    "triangles cut up": lambda: cut_up(delaunay(2, 12, 4), cuts(2, 20, 3)),
+    "five pieces cut up": lambda: cut_up(five_pieces(), cuts(2, 12, 1)),
+    "crossing lines": lambda: random_shallow(2, 6, 1),
+    "crossing planes": lambda: random_shallow(3, 4, 1),
+    "maxmin": lambda: random_maxmin(2, 5, 3, 3, 4),
+    "nested squares": lambda: function("nested_squares_in_a_box"),
+    "a table cut up": lambda: function("table_cut_up"),
+}
+
+
+def as_pieces(p):
+    return from_data(piece_data(p))
+
+
+@pytest.mark.parametrize("noise", [1e-15, 1e-13, 1e-12])
+@pytest.mark.parametrize("name", sorted(TWINS))
+def test_twins_come_back_exact_near_and_as_small(name, noise):
+    """Sound by linear programs in rationals; within 1e-9 of the truth; no more laws than it."""
+    p = as_pieces(TWINS[name]())
+    found = twin(p, noise, 0).function().snap(1e-9)
+    q = found.function
+    assert q is not None, found.reason
+    assert found.way in ("laws", "simplices")
+    assert found.patches == 0
+    assert q.num_components <= p.num_components
+    assert not any(f.severity == "error" for f in PieceDoctor(replace(q, mesh=None)).findings())
+    x = np.array([[float(v) for v in point] for _, point in points_in_pieces(p, 2, 0)])
+    x = x[np.abs(x).max(axis=1) < 100]
+    both = ~np.isnan(q(x)) & ~np.isnan(p(x))
+    assert both.any()
+    scale = np.abs(p.laws.gradient).sum(axis=2).max() * 100 + np.abs(p.laws.offset).max()
+    assert np.abs(q(x) - p(x))[both].max() <= 1e-9 * scale
+
+
+@pytest.mark.parametrize(
+    ("name", "outputs"),
+    [("triangles", 2), ("triangles", 3), ("crossing lines", 2), ("maxmin", 2), ("nested squares", 2)],
+)
+def test_several_outputs_bend_in_the_same_places(name, outputs):
+    """Outputs that bend alike, and for triangles one that is 0 but for rounding: one exact complex for all."""
+    p = as_pieces(TWINS[name]())
+    found = twin(with_outputs(p, outputs), 1e-13, 0).function().snap(1e-9)
+    assert found.function is not None, found.reason
+    assert found.function.outputs == outputs
+    assert not any(f.severity == "error" for f in PieceDoctor(replace(found.function, mesh=None)).findings())
+
+
+@pytest.mark.parametrize("name", [n for n in names(without="float") if 2 <= function(n).dim <= 3][::3])
+def test_whatever_comes_back_is_exactly_consistent(name):
+    """Every kind of function with shuffled, repeated and redundant rows: a reason, or a sound function."""
+    p = function(name)
+    found = twin(p, 1e-12, 0, shuffle=True, repeat=True, far=1e6).function().snap(1e-9)
+    if found.function is None:
+        assert found.reason
+    else:
+        assert not any(f.severity == "error" for f in PieceDoctor(replace(found.function, mesh=None)).findings())
+
+
+def test_what_was_done_is_told():
+    """How many laws and facets moved, how far, where; nothing moved where nothing was off."""
+    found = twin(as_pieces(delaunay(2, 12, 0)), 1e-13, 0).function().snap(1e-9)
+    assert found.way == "simplices"
+    assert found.laws > 0
+    assert found.facets > 0
+    assert 0 < found.moved.value < 1e-11
+    assert found.where is not None
+    assert "laws of pieces moved" in str(found)
+    assert "nothing was moved" in str(five_pieces().snap())
+
+
+def test_a_domain_that_was_asserted_is_kept():
+    """Noise in all rows, but the square that was given is exactly the domain of the result."""
+    p = as_pieces(delaunay(2, 8, 0))
+    square = from_data(piece_data(function("table_cut_up")))
+    data = twin(square, 1e-13, 0).function()
+    corners = float_complex(data.polyhedra, 1e-9).vertices
+    low, high = np.round(corners.min(axis=0), 6), np.round(corners.max(axis=0), 6)
+    domain = (np.vstack([np.eye(2), -np.eye(2)]), np.concatenate([high, -low]))
+    bodies = list(data.polyhedra)
+    asserted = CPWL.from_pieces(
+        [body.A for body in bodies], [body.b for body in bodies], data.laws.gradient, data.laws.offset, domain=domain
+    )
+    found = asserted.snap(1e-9)
+    assert found.function is not None, found.reason
+    assert found.function.domain is asserted.domain
+    assert p.num_pieces > 0
+
+
+def test_the_domain_holds_the_data():
+    """Every corner of every noisy piece is a point of the exact function."""
+    data = twin(as_pieces(delaunay(2, 30, 1)), 1e-13, 3).function()
+    complex_ = float_complex(data.polyhedra, 1e-9)
+    assert not np.isnan(data.snap(1e-9).function(complex_.corners)).any()
+
+
+def face(*laws):
+    return Face(np.zeros(2), (0,), laws, True)
+
+
+def test_relations_are_read_off_the_laws_around_a_face():
+    """Two hinges that cross; a hinge whose slope changes where another one is; four laws in one pencil."""
+    cross = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])
+    straight = np.array([[0.0, 0, 0], [1, 0, 0], [3, 1, 0], [0, 1, 0]])
+    pencil = np.array([[0.0, 0, 0], [1, 0, 0], [2, 1, 0], [-1, 3, 0]])
+    kinds = [
+        [r.kind for r in relations_of(laws, [face(0, 1, 2, 3)], [], np.ones(3), 1e-9)]
+        for laws in (cross, straight, pencil)
+    ]
+    assert kinds == [["cross"], ["straight"], ["pencil"]]
+    assert relations_of(cross, [face(0, 1, 2)], [], np.ones(3), 1e-9) == []
+
+
+@pytest.mark.parametrize("noise", [1e-13, 1e-11])
+def test_laws_are_fixed_so_that_relations_hold_exactly(noise):
+    """A grid of crossing hinges: every crossing is an integer relation, and all of them hold in rationals."""
+    rng = np.random.default_rng(0)
+    size = 6
+    h, v = rng.standard_normal((size, 3)), rng.standard_normal((size, 3))
+    laws = np.array([h[:i].sum(axis=0) + v[:j].sum(axis=0) for i in range(size) for j in range(size)])
+    laws = laws + noise * rng.standard_normal(laws.shape)
+    corners = [(i * size + j, i * size + j + 1) for i in range(size - 1) for j in range(size - 1)]
+    relations = [Relation("cross", (a, b, b + size, a + size)) for a, b in corners]
+    fixed = fix_laws(laws, relations, np.ones(3), 1e-9)
+    assert not fixed.broken
+    for relation in relations:
+        f1, f2, f3, f4 = (fixed.laws[k] for k in relation.laws)
+        assert all(a - b + c - d == 0 for a, b, c, d in zip(f1, f2, f3, f4, strict=True))
+    assert np.abs(np.array(fixed.laws, dtype=np.float64) - laws).max() < 100 * noise
+
+
+def test_relations_that_cannot_hold_are_broken_not_forced():
+    """Four laws that do not cross are told apart from four that do."""
+    laws = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1.5, 0]])
+    assert fix_laws(laws, [Relation("cross", (0, 1, 2, 3))], np.ones(3), 1e-9).broken
