@@ -20,7 +20,7 @@ from cpwl.construct.options import ConstructionName, Minimize, Options, Precisio
 from cpwl.construct.select import Candidate, Choice, select
 from cpwl.construct.table import TABLE
 from cpwl.construct.upper_bounds import upper_bounds
-from cpwl.doors import check_argument, check_call, check_choice, check_number
+from cpwl.doors import check_argument, check_call, check_choice, check_number, within_float64
 from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError
 from cpwl.function import CPWL
 from cpwl.function.doctor.examine import examine
@@ -213,12 +213,12 @@ def compile(
     check_call(progress)
     limit = _check_options(construction, minimize, precision, max_error, weights)
     prove = partial(_proof, p, weights) if certificate else None
-    if check:
-        if progress is not None:
-            progress(0, 1, "checking the pieces")
-        p = _healthy(p)
-    options = Options(minimize, precision, limit, check, executor, progress)
-    with rare_collection():
+    with rare_collection(), within_float64():
+        if check:
+            if progress is not None:
+                progress(0, 1, "checking the pieces")
+            p = _healthy(p)
+        options = Options(minimize, precision, limit, check, executor, progress)
         return _Compilation(Analysis(p, options), construction, told=max_error is not None).result(prove)
 
 

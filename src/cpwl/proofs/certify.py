@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cpwl.doors import check_argument, check_call, check_number
+from cpwl.doors import check_argument, check_call, check_number, within_float64
 from cpwl.errors import InputError, ProofError
 from cpwl.exact.rounding import doubles_around
 from cpwl.function import CPWL
@@ -28,6 +28,7 @@ from cpwl.proofs.rounding import Bound, evaluation_bound
 __all__ = ["Certificate", "certify"]
 
 
+@within_float64()
 def certify(
     p: CPWL,
     network: Network,
