@@ -214,12 +214,12 @@ def compile(
     check_call(progress)
     limit = _check_options(construction, minimize, precision, max_error, weights)
     prove = partial(_proof, p, weights) if certificate else None
-    if check:
-        if progress is not None:
-            progress(0, 1, "checking the pieces")
-        p = _healthy(p)
-    options = Options(minimize, precision, limit, check, executor, progress)
-    with rare_collection():
+    with rare_collection(), within_float64():
+        if check:
+            if progress is not None:
+                progress(0, 1, "checking the pieces")
+            p = _healthy(p)
+        options = Options(minimize, precision, limit, check, executor, progress)
         return _Compilation(Analysis(p, options), construction, told=max_error is not None).result(prove)
 
 

@@ -170,9 +170,10 @@ def _keys(p: CPWL, stack: Pointed) -> tuple[NDArray[np.int64], NDArray[np.int64]
 
 def _orientation(chain: NDArray[np.int64], places: NDArray[np.object_], view: NDArray[np.float64]) -> NDArray[np.int64]:
     """The signs of the determinants of chains of places."""
-    value = np.linalg.det(view[chain])
-    signs = np.sign(value).astype(np.int64)
-    unsure = np.abs(value) <= _SURE
+    with np.errstate(all="ignore"):  # what is too small for floats is decided in integers
+        value = np.linalg.det(view[chain])
+    unsure = ~((np.abs(value) > _SURE) & np.isfinite(value))
+    signs = np.where(unsure, 0, np.sign(value)).astype(np.int64)
     if unsure.any():
         signs[unsure] = sign(determinant(places[chain[unsure]]))
     return np.asarray(signs, dtype=np.int64)
