@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.compiler import compile
-from cpwl.doors import check_argument, check_call, check_limit
+from cpwl.doors import check_argument, check_call, check_limit, within_float64
 from cpwl.equality import Verdict, equal
 from cpwl.errors import CpwlWarning, LimitError
 from cpwl.geometry.box import bounding_box
@@ -46,6 +46,7 @@ class Compressed:
     """How it was made: "simplify", "fold neurons that never bend", "extract and compile", or "unchanged"."""
 
 
+@within_float64()
 def compress(
     network: Network,
     *,

@@ -145,11 +145,11 @@ def check_list(value: Any, name: str) -> None:
 
 @contextmanager
 def within_float64() -> Iterator[None]:
-    """Refuse a number that float64 does not reach."""
+    """Refuse numbers that float64 does not reach, or whose quotients it does not; also a decorator."""
     try:
         yield
     except OverflowError:
-        raise LimitError("a number is too large for float64, which ends at 1.8e308") from None
+        raise LimitError("a number, or a quotient of two, is too large for float64, which ends at 1.8e308") from None
 
 
 def check_switch(value: Any, name: str) -> None:

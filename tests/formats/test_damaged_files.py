@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from test_onnx_operators import OPERATORS, operators
 
+from cpwl.cli import main
 from cpwl.errors import InputError, LimitError
 from cpwl.formats.json import load
 from cpwl.formats.onnx.read import from_onnx
-from support.json_examples import EXAMPLES
-from support.mutations import damaged_bytes, damaged_json, damaged_model
+from support.json_examples import EXAMPLES, NETWORK, PIECES, TABLE
+from support.mutations import damaged_bytes, damaged_json, damaged_model, damaged_numbers
 
 
 def damaged_onnx(seed):
@@ -64,6 +65,46 @@ def test_damaged_onnx(tmp_path):
 def test_damaged_json(tmp_path):
     """A few hundred documents."""
     run_json(range(400), tmp_path)
+
+
+LAW = {
+    **PIECES,
+    "pieces": [
+        {"A": [[1, 0]], "b": [0], "gradient": [[0, 0], [1, 2]], "offset": [0, 1]},
+        {"A": [[-1, 0]], "b": [0], "gradient": [["1/3", 0], [1, 2]], "offset": [0, 1]},
+    ],
+}
+COMMANDS = {
+    "doctor": (LAW, ["doctor", "in.json"]),
+    "compile": (LAW, ["compile", "in.json", "-o", "out.onnx"]),
+    "certify": (TABLE, ["compile", "in.json", "-o", "out.json", "--certify"]),
+    "extract": (NETWORK, ["extract", "in.json", "-o", "out.json"]),
+    "compress": (NETWORK, ["compress", "in.json", "-o", "out.json"]),
+    "equal": (NETWORK, ["equal", "in.json", "in.json"]),
+}
+
+
+def run_commands(seeds, folder, monkeypatch, command):
+    monkeypatch.chdir(folder)
+    document, words = COMMANDS[command]
+    for seed in seeds:
+        (folder / "in.json").write_text(damaged_numbers(document, np.random.default_rng(seed)))
+        assert main(words) in (0, 1, 2, 65), f"seed {seed}"
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # overflow in a proposal of floats that integers then decide
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_on_damaged_numbers(tmp_path, monkeypatch, command):
+    """No command ends in a bug, whatever the numbers are."""
+    run_commands(range(25), tmp_path, monkeypatch, command)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # overflow in a proposal of floats that integers then decide
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_on_many_damaged_numbers(tmp_path, monkeypatch, command):
+    """The same, 500 times."""
+    run_commands(range(25, 525), tmp_path, monkeypatch, command)
 
 
 @pytest.mark.slow

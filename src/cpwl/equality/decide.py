@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import check_argument, check_call, check_limit
+from cpwl.doors import check_argument, check_call, check_limit, within_float64
 from cpwl.equality.cover import hole, is_whole, joined
 from cpwl.equality.difference import difference
 from cpwl.equality.overlay import Overlay, overlay
@@ -40,6 +40,7 @@ _GAP_PIECES = 40  # and pieces, where they are looked at one by one
 _CELLS = 8  # cells a piece up to which all of them are laid over the pieces
 
 
+@within_float64()
 def equal(
     a: Operand,
     b: Operand,

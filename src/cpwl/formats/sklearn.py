@@ -20,6 +20,18 @@ def from_sklearn(model: Any) -> Network:
     Only the attributes `coefs_`, `intercepts_`, `activation` and `out_activation_` are looked at. Weights are
     taken at their exact value; layers without an activation between them become one, in rationals.
 
+    Parameters
+    ----------
+    model : MLPRegressor
+        The fitted model.
+
+    Returns
+    -------
+    Network
+        A plain chain of affine maps with ReLU between.
+
+    Examples
+    --------
     >>> class Fitted:
     ...     activation, out_activation_ = "relu", "identity"
     ...     coefs_ = [[[1.0, -1.0]], [[1.0], [1.0]]]

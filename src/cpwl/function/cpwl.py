@@ -69,12 +69,13 @@ class CPWL:
         offset: Any,
         *,
         domain: tuple[Any, Any] | None = None,
-        tol: float = 1e-9,
+        tol: float | None = None,
     ) -> CPWL:
         """Pieces ``A[i] x <= b[i]`` with laws ``gradient[i] . x + offset[i]``.
 
-        Numbers may be ints, floats, `Fraction` or "p/q". Data without a float in it is meant exactly; float
-        data may be inconsistent by `tol`, relative. `domain` ``(A, b)`` asserts what the pieces cover.
+        Numbers may be ints, floats, `Fraction` or "p/q". Data without a float in it is meant exactly, unless `tol` is
+        given; float data may be inconsistent by `tol`, relative, 1e-9 if it is not given. `domain` ``(A, b)`` asserts
+        what the pieces cover.
 
         >>> p = CPWL.from_pieces([[[1]], [[-1]]], [[0], [0]], [["-1/3"], [2]], [0, 0])
         >>> p([[-1.0], [1.0]]).ravel()
@@ -82,7 +83,8 @@ class CPWL:
         """
         for name, value in (("A", A), ("b", b), ("gradient", gradient)):
             check_list(value, name)
-        check_number(tol, "tol", least=0.0)
+        if tol is not None:
+            check_number(tol, "tol", least=0.0)
         with within_float64():
             return cls.from_parts(parts_of_pieces(A, b, gradient, offset, domain, tol))
 
@@ -222,6 +224,7 @@ class CPWL:
             result = evaluate_exactly(self, points) if exactly else evaluate(self, points)
         return result[0] if single else result
 
+    @within_float64()
     def doctor(self) -> Report:
         """Everything wrong or noteworthy with this function, each with a witness, a size and what to do.
 
@@ -236,6 +239,7 @@ class CPWL:
         """
         return examine(self)
 
+    @within_float64()
     def merge(self) -> CPWL:
         """The same function with pieces of one law merged where their union is convex; itself if there are none.
 
@@ -245,6 +249,7 @@ class CPWL:
         """
         return merge(self)
 
+    @within_float64()
     def snap(self, tol: float = 1e-9, *, even: bool = False) -> Snapped:
         """Proposes an exactly consistent function near float data, or says why there is none to offer.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cpwl.doors import check_argument
+from cpwl.doors import check_argument, within_float64
 from cpwl.geometry.polyhedra import Domain, as_domain
 from cpwl.network import Network
 from cpwl.network.network import assemble, exact_layers
@@ -18,6 +18,7 @@ from cpwl.passes.stable import fold_stable
 __all__ = ["simplify"]
 
 
+@within_float64()
 def simplify(network: Network, domain: Domain = None, *, box: tuple[Any, Any] | None = None) -> Network:
     """The same function on the domain, with as few neurons as the passes leave; its input if they find nothing.
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from cpwl.doors import check_argument, check_call, check_choice, check_limit
+from cpwl.doors import check_argument, check_call, check_choice, check_limit, within_float64
 from cpwl.function.components import label_maps
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.network.network import Network
@@ -44,6 +44,7 @@ class Regions:
     """Whether these are the numbers of the whole function, and not only of what was found within the limits."""
 
 
+@within_float64()
 def count_regions(
     network: Network,
     *,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import check_argument, check_call, check_limit, check_switch
+from cpwl.doors import check_argument, check_call, check_limit, check_switch, within_float64
 from cpwl.errors import CpwlWarning, InputError
 from cpwl.function.cpwl import CPWL
 from cpwl.function.known import Known
@@ -32,6 +32,7 @@ _TOL = 1e-9
 _AFTER_INTERRUPTION = 256  # regions to find when the whole complex was given up
 
 
+@within_float64()
 def extract(
     network: Network,
     *,
@@ -178,7 +179,7 @@ def _report_thin(pieces: Pieces) -> bool:
             f"{count} thinner than {_TOL:g}, relative: region {thin[0]} at x = ({where}), for one. They are there, but "
             "floats can hardly tell; `exact=True` gives their rows as rationals.",
             CpwlWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     return len(thin) > 0
 

@@ -29,6 +29,23 @@ def from_onnx(path: str | os.PathLike[str]) -> Network:
     exact value: the network is the function that the file writes down, in exact arithmetic. What is proved of it is
     true of the file up to the rounding of the file's own operations; `Network.evaluated_in` says where that is
     the rounding of the layers of the network.
+
+    Parameters
+    ----------
+    path : path-like
+        The file. Weights in files of their own are read from beside it.
+
+    Returns
+    -------
+    Network
+        A plain chain of affine maps with ReLU between.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged, or has an operation that we do not read; with the name and operator of the node.
+    LimitError
+        If a tensor is too large for us.
     """
     check_path(path, "from_onnx")
     name = os.fspath(path)

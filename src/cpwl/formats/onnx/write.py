@@ -37,14 +37,25 @@ def to_onnx(
 
     Parameters
     ----------
-    dtype
+    network : Network
+        The network.
+    path : path-like
+        The file; what is there is replaced when the new file is complete.
+    dtype : {"float64", "float32"}
         The type of the weights, `X` and `Y`: "float64", or "float32", with every weight rounded once more.
-    batch
+    batch : str, optional
         A name such as "N" makes the first dimension of `X` and `Y` a free one of that name. The default, 1,
         is what verifiers and MILP tools expect.
 
     The same network gives the same bytes. The file appears whole or not at all. It records in its metadata
     that TF32 must be off.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    LimitError
+        If the dense weights would not fit into an ONNX file, or a weight is beyond the type.
     """
     check_argument(network, Network, "to_onnx")
     check_path(path, "to_onnx")

@@ -27,6 +27,18 @@ def to_torch(network: Network, *, dtype: Dtype = "float64") -> torch.nn.Sequenti
 
     On a GPU keep TF32 off (``torch.backends.cuda.matmul.allow_tf32 = False``, the default), which rounds
     factors to 10 bits.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    dtype : {"float64", "float32"}
+        The type of the weights, each rounded to nearest.
+
+    Returns
+    -------
+    torch.nn.Sequential
+        The module.
     """
     torch = _torch()
     check_argument(network, Network, "to_torch")
@@ -51,6 +63,18 @@ def from_torch(module: torch.nn.Module, *, shape: Sequence[int] | None = None) -
     `AvgPool2d`, `MaxPool2d`, `Identity`, `Flatten` and `Dropout`. `shape` is that of one sample, without the batch;
     it is needed where the first layer is a convolution. Weights are taken at their exact value. `Dropout` and
     `BatchNorm` must be in evaluation mode.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        The module. One with a `forward` of its own, or with hooks, may compute anything and is refused.
+    shape : sequence of int, optional
+        The shape of one sample, without the batch.
+
+    Returns
+    -------
+    Network
+        A plain chain of affine maps with ReLU between.
     """
     _check_module(module)
     _check_global_hooks()
