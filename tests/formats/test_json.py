@@ -37,7 +37,7 @@ def rows(draw, numbers, n, most=3):
 
 
 @st.composite
-def functions(draw, numbers, tol=1e-9):
+def functions(draw, numbers, tol=None):
     """Pieces and laws of those numbers; nothing is continuous, but nothing here asks for it."""
     n, m, q = draw(st.integers(1, 3)), draw(st.integers(1, 2)), draw(st.integers(1, 3))
     stacks = [draw(rows(numbers, n)) for _ in range(q)]

@@ -38,10 +38,8 @@ def function_from_pieces(data: dict[str, Any]) -> CPWL:
         _check_rows(domain, dim, "domain", None)
         domain = domain["A"], domain["b"]
     rows = [piece["A"] for piece in pieces], [piece["b"] for piece in pieces]
-    tol = data.get("tol")
     with _within_float64(data):
-        parts = parts_of_pieces(*rows, gradient, offset, domain, 1e-9 if tol is None else tol)
-    p = CPWL.from_parts(parts if tol is None else replace(parts, tol=float(tol)))
+        p = CPWL.from_parts(parts_of_pieces(*rows, gradient, offset, domain, data.get("tol")))
     return replace(p, complete=False) if data.get("complete") is False else p
 
 

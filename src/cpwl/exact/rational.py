@@ -96,7 +96,7 @@ def as_reals(x: Any, name: str) -> tuple[NDArray[np.float64], NDArray[np.object_
     if array.dtype.kind == "f" and not isinstance(x, np.ndarray) and 2**53 < np.abs(array).max(initial=0.0) < np.inf:
         array = np.asarray(x, dtype=object)  # NumPy has rounded integers that it could not hold
     if array.dtype.kind in "fiu":
-        view = np.array(array, dtype=np.float64)
+        view = np.array(array, dtype=np.float64, order="C")
         if not np.isfinite(view).all():
             where = tuple(int(i) for i in np.argwhere(~np.isfinite(view))[0])
             message = f"`{name}` must be finite, but `{name}{list(where)}` is {view[where]}"

@@ -69,12 +69,13 @@ class CPWL:
         offset: Any,
         *,
         domain: tuple[Any, Any] | None = None,
-        tol: float = 1e-9,
+        tol: float | None = None,
     ) -> CPWL:
         """Pieces ``A[i] x <= b[i]`` with laws ``gradient[i] . x + offset[i]``.
 
-        Numbers may be ints, floats, `Fraction` or "p/q". Data without a float in it is meant exactly; float
-        data may be inconsistent by `tol`, relative. `domain` ``(A, b)`` asserts what the pieces cover.
+        Numbers may be ints, floats, `Fraction` or "p/q". Data without a float in it is meant exactly, unless `tol` is
+        given; float data may be inconsistent by `tol`, relative, 1e-9 if it is not given. `domain` ``(A, b)`` asserts
+        what the pieces cover.
 
         >>> p = CPWL.from_pieces([[[1]], [[-1]]], [[0], [0]], [["-1/3"], [2]], [0, 0])
         >>> p([[-1.0], [1.0]]).ravel()
@@ -82,7 +83,8 @@ class CPWL:
         """
         for name, value in (("A", A), ("b", b), ("gradient", gradient)):
             check_list(value, name)
-        check_number(tol, "tol", least=0.0)
+        if tol is not None:
+            check_number(tol, "tol", least=0.0)
         with within_float64():
             return cls.from_parts(parts_of_pieces(A, b, gradient, offset, domain, tol))
 

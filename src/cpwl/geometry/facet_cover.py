@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,20 +34,24 @@ class FacetCover:
         """The same with row 0 as an equation."""
         return _join(body, _negative(_row(body, 0)))
 
-    def uncovered(self, facet: Facet, candidates: list[int]) -> NDArray[Any] | None:
-        """A point inside the facet that no candidate reaches, or None if they cover it.
+    def uncovered(
+        self, facet: Facet, candidates: list[int], more: Sequence[list[int]] = ()
+    ) -> tuple[NDArray[Any], Polyhedron] | None:
+        """A point inside the facet that no candidate reaches, with the part of the facet around it; None if covered.
 
         The facet is cut along the rows of a candidate; what is outside one of them goes on to the next candidate.
+        `more` are further candidates, each by its rows.
         """
         plane = int(self.planes.number[facet.row])
-        waiting = [(self.body(facet, []), facet.point, candidates)]
+        every = [*(self._rows_off(j, plane) for j in candidates), *more]
+        waiting = [(self.body(facet, []), facet.point, list(range(len(every))))]
         while waiting:
             body, point, left = waiting.pop()
             if not left:
-                return point
-            j = next((k for k in left if self._holds(k, point, plane)), left[0])
+                return point, body
+            j = next((k for k in left if self._holds(every[k], point)), left[0])
             rest = [k for k in left if k != j]
-            for r in self._rows_off(j, plane):
+            for r in every[j]:
                 row = self._rows([r])
                 outside = _join(body, _negative(row))
                 beyond = self.probe.interior(outside, on=[0])
@@ -66,9 +71,8 @@ class FacetCover:
         exact = None if self.polyhedra.exact is None else self.polyhedra.exact[rows]
         return Polyhedron(self.polyhedra.A[rows], self.polyhedra.b[rows], exact)
 
-    def _holds(self, j: int, x: NDArray[Any], plane: int) -> bool:
-        """Roughly whether `x` is in polyhedron `j`: only for choosing which one to try first."""
-        rows = self._rows_off(j, plane)
+    def _holds(self, rows: list[int], x: NDArray[Any]) -> bool:
+        """Roughly whether the rows hold at `x`: only for choosing which candidate to try first."""
         return bool((self.polyhedra.A[rows] @ np.asarray(x, dtype=np.float64) <= self.polyhedra.b[rows]).all())
 
 

@@ -53,7 +53,7 @@ def hyperplanes(polyhedra: Polyhedra, tol: float) -> Hyperplanes:
         return Hyperplanes(np.array([numbers.setdefault(k, len(numbers)) for k in keys], dtype=np.int64), side)
     length = np.linalg.norm(polyhedra.A, axis=1)
     view = np.column_stack([polyhedra.A, polyhedra.b]) / length[:, None]
-    view[:, -1] /= polyhedra.unit()
+    view[:, -1] /= polyhedra.unit(tol)
     # A fixed generic direction gives each hyperplane a sign that rounding does not flip.
     generic = np.cos(1.0 + np.arange(polyhedra.dim) * 2.3)
     side = np.where(view[:, :-1] @ generic < 0, -1, 1).astype(np.int64)

@@ -44,10 +44,11 @@ class Generators:
         return np.diff(self.start) > 0
 
 
-def generators(polyhedra: Polyhedra, planes: Hyperplanes | None = None, most: int = _MOST) -> Generators:
+def generators(polyhedra: Polyhedra, planes: Hyperplanes | None = None, most: int | None = None) -> Generators:
     """The corners and rays of each polyhedron that has few rows, an interior or not, and contains no line.
 
-    Few: at most `most` sets of as many planes as dimensions. `planes` are its hyperplanes, for those who know them.
+    Few: at most `most` sets of as many planes as dimensions, 400 if not said. `planes` are its hyperplanes, for those
+    who know them.
 
     >>> quadrants = Polyhedra.from_lists([[[-1, 0], [0, -1]], [[1, 0], [0, -1]], [[1, 0]]], [[0, 0], [0, 0], [0]])
     >>> found = generators(quadrants)
@@ -61,7 +62,7 @@ def generators(polyhedra: Polyhedra, planes: Hyperplanes | None = None, most: in
     table = np.concatenate([plane_rows(polyhedra, planes), infinity])
     places: dict[tuple[int, ...], int] = {}
     owner, member = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-    for pieces, numbers, sides in _by_size(polyhedra, planes, most):
+    for pieces, numbers, sides in _by_size(polyhedra, planes, _MOST if most is None else most):
         step = max(1, _BLOCK // (numbers.shape[1] * math.comb(numbers.shape[1] + 1, polyhedra.dim)))
         for first in range(0, len(pieces), step):
             part = slice(first, first + step)

@@ -26,6 +26,7 @@ _STATUS: dict[Any, Status] = {
     highspy.HighsModelStatus.kUnbounded: "unbounded",
     highspy.HighsModelStatus.kInfeasible: "infeasible",
 }
+_INFINITY = 1e15  # in units: a row this far away bounds nothing that floats can see
 _OPTIONS: dict[str, Any] = {
     "output_flag": False,
     "presolve": "off",  # It costs more than it saves here, and blurs unbounded with infeasible.
@@ -57,26 +58,28 @@ class LinearProgram:
     4.0
     """
 
-    __slots__ = ("_columns", "_highs", "_loaded", "_refused", "_unit", "count", "dim", "solves")
+    __slots__ = ("_columns", "_empty", "_highs", "_loaded", "_refused", "_unit", "count", "dim", "solves")
 
-    def __init__(self, A: NDArray[np.float64], b: NDArray[np.float64]) -> None:
+    def __init__(self, A: NDArray[np.float64], b: NDArray[np.float64], unit: float | None = None) -> None:
         self._highs = highspy.Highs()
         for name, value in _OPTIONS.items():
             self._highs.setOptionValue(name, value)
         self.solves = 0
-        self.load(A, b)
+        self.load(A, b, unit)
 
-    def load(self, A: NDArray[np.float64], b: NDArray[np.float64]) -> None:
-        """Go on with another polyhedron."""
+    def load(self, A: NDArray[np.float64], b: NDArray[np.float64], unit: float | None = None) -> None:
+        """Go on with another polyhedron; `unit` is the size of its coordinates, if that is known."""
         self.count, self.dim = A.shape
         self._loaded = A, b
         # Rows of any size are welcome, but a solver's tolerances are absolute.
         scale = np.abs(A).max(axis=1, initial=0.0)
         scale[scale == 0] = 1.0
         A, b = A / scale[:, None], b / scale
-        # So are coordinates: their unit is that of the right-hand sides.
-        self._unit = _power_of_two(b)
+        # So are coordinates: unless it is known, their unit is that of the right-hand sides.
+        self._unit = _power_of_two(b if unit is None else np.array([unit]))
         b = b / self._unit
+        b = np.where(b > _INFINITY, highspy.kHighsInf, b)
+        self._empty = unit is not None and bool((b < -_INFINITY).any())
         self._columns = np.arange(self.dim, dtype=np.int32)
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = self.dim, self.count
@@ -112,6 +115,8 @@ class LinearProgram:
     def propose(self, objective: Sequence[float] | NDArray[np.float64]) -> FloatOptimum:
         """The same by HiGHS alone: `SolverError` where it does not know."""
         self.solves += 1
+        if self._empty:
+            return FloatOptimum("infeasible", -math.inf, np.zeros(self.dim))
         if self._refused:
             raise SolverError("HiGHS refused a linear program: its numbers are too large for it")
         cost = np.asarray(objective, dtype=np.float64)

@@ -20,8 +20,8 @@ _PAD = 1e-9  # how much wider than it is a cell is taken, in cells
 def locate(polyhedra: Polyhedra, x: NDArray[np.float64], tol: float = 0.0) -> NDArray[np.int64]:
     """The number of a polyhedron that holds each point, or -1 where none does.
 
-    A point within rounding of a boundary (or within `tol`, relative) belongs to the polyhedron that it
-    violates least.
+    A point within rounding of a boundary (or within `tol`, relative to the size of the coordinates) belongs to the
+    polyhedron that it violates least.
     """
     if polyhedra.dim == 1:
         on_line = _locate_on_line(polyhedra, x[:, 0], tol)
@@ -54,7 +54,7 @@ def _locate_on_line(polyhedra: Polyhedra, x: NDArray[np.float64], tol: float) ->
         return None
     if (low[1:] < high[:-1] - slack * np.abs(high[:-1])).any():
         return None
-    last = len(order) - 1
+    last, unit = len(order) - 1, np.abs(np.concatenate([low[1:], high[:-1]])).max(initial=0.0)
     best, gap = np.full(len(x), -1, dtype=np.int64), np.full(len(x), np.inf)
     # The interval that begins at or before the point, or within rounding the one before or after it.
     at = np.searchsorted(low, x, side="right") - 1
@@ -62,7 +62,8 @@ def _locate_on_line(polyhedra: Polyhedra, x: NDArray[np.float64], tol: float) ->
         k = np.clip(near, 0, last)
         off = np.maximum(low[k] - x, x - high[k])
         end = np.where(low[k] > x, low[k], high[k])
-        nearer = (off <= slack * np.abs(np.where(np.isinf(end), 0.0, end))) & (np.maximum(off, 0) < gap)
+        room = slack * np.abs(np.where(np.isinf(end), 0.0, end)) + tol * unit
+        nearer = (off <= room) & (np.maximum(off, 0) < gap)
         best[nearer], gap[nearer] = order[k[nearer]], np.maximum(off[nearer], 0)
     return best
 
@@ -169,6 +170,8 @@ def _locate_block(polyhedra: Polyhedra, planes: _Planes, x: NDArray[np.float64],
     near = np.flatnonzero(found < 0)
     if len(near):
         size = planes.size(x[near])
+        if tol:  # Noise does not vanish where the coordinates do.
+            size += polyhedra.unit(tol) * np.abs(polyhedra.A).sum(axis=1)
         size[size == 0] = 1.0
         found[near] = _least(polyhedra, gap[near] / size, 2 * (polyhedra.dim + 3) * _ULP + tol)
     return found

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cpwl.errors import InputError
 from cpwl.exact.integers import integer_rows
 from cpwl.exact.rational import as_reals, fraction, fraction_array
+from cpwl.geometry.extent import extents
 
 __all__ = ["Domain", "Polyhedra", "Polyhedron", "as_domain", "box_polyhedron"]
 
@@ -105,17 +106,16 @@ class Polyhedra:
         """All rows ``(a, b)`` as integers, each up to a positive factor."""
         return self.exact if self.exact is not None else integer_rows(np.column_stack([self.A, self.b]))
 
-    def unit(self) -> float:
-        """The size of the coordinates: how far away from the origin the hyperplane of a row may be.
+    def unit(self, tol: float = 0.0) -> float:
+        """The size of the coordinates: how far away from the origin a corner may be; `tol` as in `Extents.unit`.
 
-        Hyperplanes all through the origin have no size, nor have those that rounding has moved away from it: then 1.
-
-        >>> Polyhedra.from_lists([[[2]], [[-1]]], [[6], [-2]]).unit()
+        >>> Polyhedra.from_lists([[[2], [1]], [[-1]]], [[6, 10**9], [-2]]).unit()
         3.0
         """
-        with np.errstate(over="ignore"):
-            reach = np.abs(self.b / np.abs(self.A).max(axis=1)).max(initial=0.0)
-        return float(reach) if 1e-13 < reach < np.inf else 1.0
+        found = extents(self.A, self.b, self.start, rays=False)
+        if found.reach() <= 1e3 * tol:
+            found = extents(self.A, self.b, self.start)
+        return found.unit(len(self), tol)
 
     def take(self, which: NDArray[np.int64]) -> Polyhedra:
         """The polyhedra with the given numbers, in that order."""

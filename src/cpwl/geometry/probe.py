@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cpwl.errors import SolverError
 from cpwl.exact.integers import integer_rows
-from cpwl.geometry.linear_program import LinearProgram
+from cpwl.geometry.linear_program import FloatOptimum, LinearProgram
 from cpwl.geometry.polyhedra import Polyhedron
 
 __all__ = ["Probe"]
@@ -29,8 +29,9 @@ class Probe:
     array([Fraction(1, 2), Fraction(1, 2)], dtype=object)
     """
 
-    def __init__(self, tol: float, unit: float = 1.0) -> None:
-        self.tol, self.unit = tol, unit
+    def __init__(self, tol: float, unit: float | None = None) -> None:
+        self.tol, self.unit = tol, 1.0 if unit is None else unit
+        self._known = unit
         self._lp: LinearProgram | None = None
         self._rough: Probe | None = self if tol else None
 
@@ -51,10 +52,7 @@ class Probe:
         objective = np.zeros(polyhedron.dim + 1)
         objective[-1] = 1.0
         if self.tol:
-            found = lp.maximize(objective)
-            point, radius = found.point[:-1], found.point[-1]
-            size = self.unit + np.abs(point).max(initial=0.0)
-            return point if found.status == "optimal" and radius > self.tol * size else None
+            return self._wide_enough(lp.maximize(objective), wide, objective)
         exact = self._proposed(lp, objective, polyhedron, on)
         if exact is not None:
             return exact
@@ -63,6 +61,24 @@ class Probe:
             return None
         assert best.point is not None
         return np.array(best.point[:-1], dtype=object)
+
+    def _wide_enough(
+        self, found: FloatOptimum, wide: Polyhedron, objective: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """The centre of a largest ball, if that is larger than `tol` where it is.
+
+        Rows that are parallel up to noise may leave more room far out, where `tol` is less: then one looks near by.
+        """
+        far = 16 * self.unit
+        if found.status == "optimal" and np.abs(found.point[:-1]).max(initial=0.0) > far:
+            if found.point[-1] > self.tol * (self.unit + np.abs(found.point[:-1]).max()):
+                return found.point[:-1]
+            n = wide.dim - 1
+            box = np.column_stack([np.concatenate([np.eye(n), -np.eye(n)]), np.zeros(2 * n)])
+            near = self._load(np.concatenate([wide.A, box]), np.append(wide.b, np.full(2 * n, far)))
+            found = near.maximize(objective)
+        size = self.unit + np.abs(found.point[:-1]).max(initial=0.0)
+        return found.point[:-1] if found.status == "optimal" and found.point[-1] > self.tol * size else None
 
     def maximum(self, polyhedron: Polyhedron, objective: Any) -> tuple[Any, NDArray[Any]]:
         """The largest value of ``objective . x`` (``inf`` if unbounded) and a point, or a ray if unbounded.
@@ -88,7 +104,7 @@ class Probe:
         """The corners of a bounding box, in floats and a little wide; infinite where there is no bound."""
         unit = np.eye(polyhedron.dim)
         if self._rough is None:
-            self._rough = Probe(1e-9, self.unit)
+            self._rough = Probe(1e-9, self._known)
         best = np.array([value for value, _ in self._rough.maxima(polyhedron, [*unit, *-unit])])
         best += 1e-6 * (self.unit + np.where(np.isfinite(best), np.abs(best), 0.0))
         return -best[polyhedron.dim :], best[: polyhedron.dim]
@@ -103,6 +119,22 @@ class Probe:
         wide = np.column_stack([polyhedron.A, np.abs(polyhedron.A).sum(axis=1)])
         found = self._load(np.vstack([wide, upwards]), np.append(polyhedron.b, most)).maximize(upwards)
         return found.point[:-1], float(found.point[-1]) if found.status == "optimal" else 0.0
+
+    def width(self, polyhedron: Polyhedron, on: Sequence[int] = ()) -> float:
+        """Twice the radius of a largest ball inside, as `ball`, but on the rows that are held; at most 2 units.
+
+        >>> round(Probe(1e-9).width(Polyhedron.from_rows([[1, 0], [0, 1], [0, -1]], [0, 0.25, 0]), on=[0]), 6)
+        0.25
+        """
+        if self._rough is None:
+            self._rough = Probe(1e-9, self._known)
+        wide = self._rough._inflated(Polyhedron(polyhedron.A, polyhedron.b), on)
+        upwards = np.append(np.zeros(polyhedron.dim), 1.0)
+        try:
+            found = self._rough._load(wide.A, wide.b).maximize(upwards)
+        except SolverError:
+            return 0.0
+        return 2 * max(float(found.point[-1]), 0.0) if found.status == "optimal" else 0.0
 
     def bounds(self, polyhedron: Polyhedron, rows: Polyhedron) -> bool:
         """Whether every one of the rows holds on the polyhedron, exactly or within `tol`.
@@ -134,10 +166,11 @@ class Probe:
         return best.value if best.status == "optimal" else np.inf, np.array(where, dtype=object)
 
     def _load(self, A: NDArray[np.float64], b: NDArray[np.float64]) -> LinearProgram:
+        unit = self._known if self.tol else None
         if self._lp is None:
-            self._lp = LinearProgram(A, b)
+            self._lp = LinearProgram(A, b, unit)
         else:
-            self._lp.load(A, b)
+            self._lp.load(A, b, unit)
         return self._lp
 
     def _inflated(self, polyhedron: Polyhedron, on: Sequence[int]) -> Polyhedron:

@@ -42,7 +42,7 @@ def plain_lattice(analysis: Analysis, output: int = 0) -> PlainLattice:
     (((0,), (1, 2)), 0)
     """
     small, order = analysis.essential.function, analysis.orders[output]
-    work = PieceOrder.of(small, output, value_tolerance(small, output))
+    work = PieceOrder.of(small, output, value_tolerance(small))
     regions, splits = repair(small, output, order, work, analysis.options.progress)
     test = RowTest(small, output, order)
     short = {_shorten(test, order, region.above) for region in regions}

@@ -73,7 +73,7 @@ class _Cutting:
 
     def __init__(self, p: CPWL, output: int, order: Order) -> None:
         self.probe = Probe(p.tol)
-        work = PieceOrder.of(p, output, value_tolerance(p, output))
+        work = PieceOrder.of(p, output, value_tolerance(p))
         turned = work.laws.copy()
         turned[:, : p.dim + 1] *= -1
         self.orders = (work, replace(work, laws=turned))  # a component below is above for the negative function

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cpwl.exact.rational import fraction_array
 from cpwl.function.doctor.report import point_text
+from cpwl.function.scale import scale_of
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
 
@@ -20,16 +21,19 @@ __all__ = ["Agreement"]
 
 
 class Agreement:
-    """Compares the laws of pieces; `reach` is how far out the pieces' interior points lie."""
+    """Compares the laws of pieces; what two pieces may differ by follows from their own values."""
 
-    def __init__(self, p: CPWL, polyhedra: Polyhedra, reach: float) -> None:
-        self.p, self.polyhedra, self.reach = p, polyhedra, reach
+    def __init__(self, p: CPWL, polyhedra: Polyhedra) -> None:
+        self.p, self.polyhedra = p, polyhedra
         self.exact = p.tol == 0
         self._laws = p.laws.integer() if self.exact else p.laws.coefficients()
-        self.slack: float = 0
         if not self.exact:
-            terms = np.abs(p.laws.gradient).sum(axis=2).max() * reach + np.abs(p.laws.offset).max()
-            self.slack = float(10 * p.tol * terms)
+            scale = scale_of(polyhedra, p.laws, p.tol)
+            self._slack, self._reach = 10 * scale.slack(p.tol), scale.reach
+
+    def slack(self, i: int, j: int) -> float:
+        """What values of two pieces may differ by: 0 for exact data."""
+        return 0 if self.exact else float(max(self._slack[i], self._slack[j]))
 
     def difference(self, i: int, j: int) -> NDArray[Any]:
         """``f_i - f_j`` for each output, as rows ``(g, o)``, for exact data up to a positive factor."""
@@ -41,7 +45,8 @@ class Agreement:
     def on_plane(self, i: int, j: int, row: int) -> bool:
         """Whether ``f_i = f_j`` on the whole hyperplane of that row: the difference is a multiple of it."""
         d = self.difference(i, j)
-        if self.polyhedra.exact is not None:
+        if self.exact:
+            assert self.polyhedra.exact is not None
             a = self.polyhedra.exact[row]
             h = np.append(a[:-1], -a[-1])
             k = int(np.argmax(h[:-1] != 0))
@@ -49,7 +54,8 @@ class Agreement:
         h = np.append(self.polyhedra.A[row], -self.polyhedra.b[row])
         k = int(np.argmax(np.abs(h[:-1])))
         rest = d - d[:, k : k + 1] / h[k] * h
-        return bool((np.abs(rest) @ np.append(np.full(self.p.dim, self.reach), 1.0) <= self.slack).all())
+        reach = max(self._reach[i], self._reach[j])
+        return bool((np.abs(rest) @ np.append(np.full(self.p.dim, reach), 1.0) <= self.slack(i, j)).all())
 
     def largest(self, i: int, j: int, where: Polyhedron, seen: NDArray[Any], probe: Probe) -> tuple[Any, NDArray[Any]]:
         """How far the two laws are apart on a set, and where; if that has no bound, at the point `seen`.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpwl.function.doctor.notes import note_on_laws, note_on_planes, notes_on_scale
+from cpwl.function.doctor.notes import note_on_half_line, note_on_laws, note_on_planes, notes_on_scale
 from cpwl.function.doctor.on_line import is_sound_on_line
 from cpwl.function.doctor.on_mesh import examine_mesh, mesh_notes
 from cpwl.function.doctor.on_pieces import PieceDoctor
@@ -50,15 +50,15 @@ def examine(p: CPWL, *, notes: bool = True) -> Report:
         return Report.of([])
     doctor = PieceDoctor(small.function)
     findings = doctor.look_only() if complete else doctor.findings()
-    if notes and doctor.solid:
+    if notes and doctor.facets:
         findings = findings + piece_notes(doctor)
     if not small.is_whole:
         findings = [_lifted(f, small) for f in findings]
-    if notes and doctor.solid:
+    if notes and doctor.facets:
         rows = np.array([f.row for facets in doctor.facets.values() for f in facets], dtype=np.int64)
         findings += note_on_laws(p, np.array(doctor.solid, dtype=np.int64))
         findings += note_on_planes(p, rows, doctor.planes.number[rows])
-        findings += notes_on_scale(p)
+        findings += notes_on_scale(p) + note_on_half_line(p)
     return Report.of(findings)
 
 

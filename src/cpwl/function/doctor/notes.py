@@ -15,7 +15,7 @@ from cpwl.function.doctor.report import Finding, Kind, point_text
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
-__all__ = ["note", "note_on_laws", "note_on_planes", "note_on_slivers", "notes_on_scale", "some"]
+__all__ = ["note", "note_on_half_line", "note_on_laws", "note_on_planes", "note_on_slivers", "notes_on_scale", "some"]
 
 _NEAR = 1e-6  # hyperplanes closer than this, relative, but not equal, are worth a look
 _THIN = 1e-6  # pieces this many times longer than wide, too
@@ -54,6 +54,25 @@ def note_on_laws(p: CPWL, solid: NDArray[np.int64]) -> list[Finding]:
     if p.mesh is not None:
         message += " `p.merge()` merges those that have a convex union."
     return [note("repeated laws", message, tuple(most.tolist()), None, len(solid) - len(distinct))]
+
+
+def note_on_half_line(p: CPWL) -> list[Finding]:
+    """Where the pieces of a function of one input end, if they do so on one side only and no domain was asserted."""
+    if p.dim != 1 or p.domain is not None:
+        return []
+    a, at = p.polyhedra.A[:, 0], p.polyhedra.b / p.polyhedra.A[:, 0]
+    low, high = np.full(p.num_pieces, -np.inf), np.full(p.num_pieces, np.inf)
+    np.minimum.at(high, p.polyhedra.owner[a > 0], at[a > 0])
+    np.maximum.at(low, p.polyhedra.owner[a < 0], at[a < 0])
+    first, last = low.argmin(), high.argmax()
+    if np.isinf(low[first]) == np.isinf(high[last]):
+        return []
+    piece, end, sense = (last, high[last], "<=") if np.isinf(low[first]) else (first, low[first], ">=")
+    message = (
+        f"the domain is x {sense} {end:.6g}, where piece {piece} ends: beyond it the function is not defined. If a "
+        f"piece is missing there, add it; if not, `domain=` says so."
+    )
+    return [note("half-line", message, (int(piece),), np.array([end]), abs(float(end)))]
 
 
 def note_on_slivers(

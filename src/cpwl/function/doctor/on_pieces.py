@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.function.doctor.agreement import Agreement
+from cpwl.function.doctor.beyond import Beyond, Next
 from cpwl.function.doctor.report import Finding, Kind, point_text
 from cpwl.geometry.facet_cover import FacetCover
 from cpwl.geometry.facets import Facet, facets_of, hyperplanes
@@ -26,6 +28,24 @@ class _Enough(Exception):
     """One error is known, and no more were asked for."""
 
 
+def _round_up(size: float) -> float:
+    """The power of ten above ten times a size, at most 0.1."""
+    return min(0.1, 10.0 ** (math.ceil(math.log10(max(size, 1e-300))) + 1))
+
+
+_OVERLAPS = 64  # pairs of overlapping pieces that are measured
+_BRIDGES = 64  # gaps within rounding that one facet may have
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Outer:
+    """A facet with a point that nothing covers, the part of it around that point, and what comes next beyond it."""
+
+    facet: Facet
+    part: Polyhedron
+    beyond: Next | None
+
+
 class PieceDoctor:
     """One examination: holds the probe, the hyperplanes and what was found so far."""
 
@@ -33,11 +53,13 @@ class PieceDoctor:
         self.p = p
         self.exact = p.tol == 0
         self.polyhedra = replace(p.polyhedra, exact=p.polyhedra.integer()) if self.exact else p.polyhedra
-        self.probe = Probe(p.tol, p.polyhedra.unit())
+        self.probe = Probe(p.tol, p.polyhedra.unit(p.tol))
         self.planes = hyperplanes(self.polyhedra, p.tol)
         self.cover = FacetCover(self.polyhedra, self.planes, self.probe)
         self.found: list[Finding] = []
         self.facets: dict[int, list[Facet]] = {}
+        self.overlapping: set[tuple[int, int]] = set()
+        self.many = ""
         self._one_is_enough = False
         # Per piece: the hyperplanes it has rows on, with the side. Pieces on two sides of one do not overlap.
         self.sides: list[set[tuple[int, int]]] = [set() for _ in range(p.num_pieces)]
@@ -55,13 +77,16 @@ class PieceDoctor:
             return self.found
         centers = self._centers()
         self._boxes()
-        self._overlaps_at_centers(centers)
+        thick = np.isin(np.arange(self.p.num_pieces), self.solid)
+        self.beyond = Beyond(self.polyhedra, thick, self.probe.unit)
+        if self._overlaps_at_centers(centers):
+            return self.found
         on_plane: dict[int, list[Facet]] = defaultdict(list)
         self._find_facets()
         for facets in self.facets.values():
             for facet in facets:
                 on_plane[int(self.planes.number[facet.row])].append(facet)
-        outer = [facet for group in on_plane.values() for facet in self._examine_plane(group)]
+        outer = [place for group in on_plane.values() for place in self._examine_plane(group)]
         self._examine_boundary(outer)
         return self.found
 
@@ -82,7 +107,8 @@ class PieceDoctor:
 
     def _centers(self) -> NDArray[np.float64]:
         centers = np.array([np.asarray(x, dtype=np.float64) for x in self.inside if x is not None])
-        self.agreement = Agreement(self.p, self.polyhedra, float(np.abs(centers).max(initial=0.0)) + self.probe.unit)
+        self.agreement = Agreement(self.p, self.polyhedra)
+        self.reach = float(np.abs(centers).max(initial=0.0)) + self.probe.unit
         return centers
 
     def _find_facets(self) -> None:
@@ -129,11 +155,22 @@ class PieceDoctor:
             return True
         return any((h, -s) in self.sides[j] for h, s in self.sides[i] if h != plane)
 
-    def _overlaps_at_centers(self, centers: NDArray[np.float64]) -> None:
+    def _overlaps_at_centers(self, centers: NDArray[np.float64]) -> bool:
+        """Overlaps that inner points show; True if they are so many that nothing else is worth a look.
+
+        Then those with the largest differences are reported.
+        """
+        pairs: dict[tuple[int, int], NDArray[np.float64]] = {}
         for i, x in zip(self.solid, centers, strict=True):
             for j in self._holding(x, -1e-9):
                 if j != i:
-                    self._overlap(min(i, j), max(i, j), x)
+                    pairs.setdefault((min(i, j), max(i, j)), x)
+        worst = sorted(pairs, key=lambda pair: -float(self.agreement.gap(pair[0], pair[1], pairs[pair])))
+        if len(pairs) > _OVERLAPS:
+            self.many = f" There are {len(pairs)} pairs of pieces that overlap; nothing else was looked for."
+        for pair in worst[:_OVERLAPS]:
+            self._overlap(*pair, pairs[pair])
+        return len(pairs) > _OVERLAPS
 
     def _holding(self, x: NDArray[np.float64], slack: float) -> list[int]:
         """The pieces with interior that hold a point, each row given a relative slack."""
@@ -144,15 +181,18 @@ class PieceDoctor:
         return [int(j) for j in np.flatnonzero(~out) if self.inside[j] is not None]
 
     def _overlap(self, i: int, j: int, x: NDArray[Any]) -> None:
-        if any(f.kind == "overlap" and f.pieces == (i, j) for f in self.found):
+        if (i, j) in self.overlapping:
             return
+        self.overlapping.add((i, j))
         size, place = self.agreement.largest(i, j, self._common(i, j), x, self.probe)
         text = f"pieces {i} and {j} overlap"
-        if size <= self.agreement.slack:
-            message = f"{text} around x = {point_text(x)}, where their laws agree."
+        if size <= self.agreement.slack(i, j):
+            message = f"{text} around x = {point_text(x)}, where their laws agree: values are clear, but counted twice."
+            if self.sides[i] == self.sides[j]:
+                message = f"piece {j} repeats piece {i}, law and all: the domain is the same without it. Leave it out."
             self.found.append(Finding("overlap", "note", message, (i, j), x, float(size)))
             return
-        message = f"{text}: at x = {point_text(place)} {self.agreement.text(i, j, place)}."
+        message = f"{text}: at x = {point_text(place)} {self.agreement.text(i, j, place)}.{self.many}"
         self._add("overlap", message, (i, j), place, float(size))
 
     def _common(self, i: int, j: int) -> Polyhedron:
@@ -161,7 +201,7 @@ class PieceDoctor:
 
     # --- one hyperplane ---------------------------------------------------------------------------------------
 
-    def _examine_plane(self, group: list[Facet]) -> list[Facet]:
+    def _examine_plane(self, group: list[Facet]) -> list[_Outer]:
         """Compares the two sides of one hyperplane; returns facets with a point that nothing covers."""
         plane = int(self.planes.number[group[0].row])
         sides = {s: [f for f in group if self.planes.side[f.row] == s] for s in (1, -1)}
@@ -175,14 +215,60 @@ class PieceDoctor:
                 agree = self.agreement.on_plane(a.piece, b.piece, a.row)
                 if not agree and not self._apart(a.piece, b.piece, plane):
                     self._opposite(a, b)
-        outer = []
+        outer: list[_Outer] = []
         for s, side in sides.items():
             for facet in side:
                 near = [f.piece for f in sides[-s] if not self._apart(facet.piece, f.piece, plane)]
-                point = self.cover.uncovered(facet, near)
-                if point is not None:
-                    outer.append(Facet(facet.piece, facet.row, point))
+                outer += self._uncovered(facet, near)
         return outer
+
+    def _uncovered(self, facet: Facet, near: list[int]) -> list[_Outer]:
+        """A part of the facet that nothing covers, if there is one; gaps as narrow as rounding are bridged, and noted.
+
+        A piece that begins a little beyond the facet covers it where its other rows hold.
+        """
+        bridges: list[list[int]] = []
+        widest: Finding | None = None
+        while True:
+            found = self.cover.uncovered(facet, near, bridges)
+            if found is None:
+                self.found += [] if widest is None else [widest]
+                return []
+            point, part = found
+            beyond = self.beyond.next(facet.piece, facet.row, point)
+            if beyond is None or len(bridges) > _BRIDGES or not self._is_bridged(facet.piece, beyond, point):
+                return [_Outer(Facet(facet.piece, facet.row, point), part, beyond)]
+            bridges.append(beyond.rows)
+            if widest is None or beyond.distance > widest.size:
+                message = (
+                    f"pieces {facet.piece} and {beyond.piece} are {abs(beyond.distance):.2g} apart at "
+                    f"x = {point_text(point)}, which is within the tolerance."
+                )
+                pieces = (facet.piece, beyond.piece)
+                widest = Finding("gap", "note", message, pieces, point, beyond.distance)
+            self._agree_across(facet.piece, beyond, point)
+
+    def _is_bridged(self, i: int, beyond: Next, x: NDArray[Any]) -> bool:
+        """Whether what comes next is within rounding, and does not overlap with the piece."""
+        if self.exact or beyond.distance > self._small(x):
+            return False
+        return self._apart(i, beyond.piece) or self.probe.interior(self._common(i, beyond.piece)) is None
+
+    def _small(self, x: NDArray[Any]) -> float:
+        """What is no distance: 0 for exact data. Pieces that hold no ball of `tol` are flat, and may be this wide."""
+        size = self.probe.unit + float(np.abs(np.asarray(x, dtype=np.float64)).max(initial=0.0))
+        return 0.0 if self.exact else 4 * (self.p.dim + 1) * self.p.tol * size
+
+    def _agree_across(self, i: int, beyond: Next, x: NDArray[Any]) -> None:
+        """Whether two pieces agree across a gap that is no wider than rounding, as if it were not there."""
+        size, j = self.agreement.gap(i, beyond.piece, x), beyond.piece
+        steep = float(np.abs(self.p.laws.gradient[[i, j]]).sum(axis=2).max())
+        if size > self.agreement.slack(i, j) + steep * beyond.distance:
+            message = (
+                f"pieces {i} and {j} disagree across a gap of {beyond.distance:.2g}: at x = {point_text(x)} "
+                f"{self.agreement.text(i, j, x)}.\n  The function is not continuous there."
+            )
+            self._add("jump", message, (min(i, j), max(i, j)), x, float(size))
 
     def _same_side(self, i: int, j: int) -> None:
         point = self.probe.interior(self._common(i, j))
@@ -196,9 +282,14 @@ class PieceDoctor:
         if point is None:
             return
         size, place = self.agreement.largest(i, j, self.cover.closed(contact), point, self.probe)
-        if size <= self.agreement.slack:
+        if size <= self.agreement.slack(i, j):
             return
-        advice = "" if self.exact else f" If your data is rounded, pass a larger `tol` than {self.p.tol:g}."
+        advice = f" If your data is rounded, pass a larger `tol` than {self.p.tol:g}."
+        if self.exact:
+            advice = (
+                " These numbers are taken exactly. If they are rounded, as 0.333333 for 1/3, pass "
+                f"`tol={_round_up(float(size)):g}`; then `p.snap()` looks for an exact function near them."
+            )
         message = (
             f"pieces {i} and {j} disagree on their common facet: at x = {point_text(place)} "
             f"{self.agreement.text(i, j, place)}.\n  The function is not continuous there.{advice}"
@@ -207,26 +298,46 @@ class PieceDoctor:
 
     # --- the boundary -----------------------------------------------------------------------------------------
 
-    def _examine_boundary(self, outer: list[Facet]) -> None:
+    def _examine_boundary(self, outer: list[_Outer]) -> None:
         """Facets with nothing beyond must lie in the boundary of a convex domain."""
         domain = self.p.domain
-        seen: set[tuple[int, int]] = set()
-        keys = self._keys()
-        for facet in outer:
+        keys, convex = self._keys(), set[tuple[int, int]]()
+        for place in outer:
+            facet = place.facet
             if self._inside_another(facet):
                 continue
             if domain is not None:
                 if not self._on_boundary(domain, facet.point):
                     message = (
-                        f"there is a gap beyond piece {facet.piece}: nothing covers the other side of its facet at "
-                        f"x = {point_text(facet.point)}, which is not on the boundary of the domain."
+                        f"nothing covers the other side of piece {facet.piece} at x = {point_text(facet.point)}, "
+                        f"which is inside the domain: a piece is missing there."
                     )
-                    self._add("gap", message, (facet.piece,), facet.point, 0.0)
-            elif keys[facet.row] not in seen:
-                seen.add(keys[facet.row])
-                self._check_convex(facet, keys[facet.row])
+                    self._by_size("gap", message, (facet.piece,), facet.point, self._width(place))
+            elif place.beyond is not None:
+                message = (
+                    f"the domain is not convex, or has a gap: nothing covers the other side of piece {facet.piece} at "
+                    f"x = {point_text(facet.point)}, and the next piece there, {place.beyond.piece}, begins "
+                    f"{place.beyond.distance:.3g} farther on."
+                )
+                pieces = (facet.piece, place.beyond.piece)
+                self._by_size("domain not convex", message, pieces, facet.point, self._width(place))
+            elif keys[facet.row] not in convex and self._check_convex(place, keys[facet.row]):
+                convex.add(keys[facet.row])
         if domain is not None and len(domain.b):
             self._check_inside(domain)
+
+    def _width(self, place: _Outer) -> float:
+        """How wide a gap is: along the normal, or along the facet where it is narrower."""
+        along = self.probe.width(place.part, on=[0])
+        return along if place.beyond is None else min(along, place.beyond.distance)
+
+    def _by_size(self, kind: Kind, message: str, pieces: tuple[int, ...], x: NDArray[Any], size: float) -> None:
+        """An error, or a note where the size is within the tolerance of float data."""
+        if not self.exact and size <= self._small(x):
+            text = f"{message} It is {size:.2g} wide, which is within the tolerance."
+            self.found.append(Finding(kind, "note", text, pieces, x, size))
+        else:
+            self._add(kind, message, pieces, x, size)
 
     def _inside_another(self, facet: Facet) -> bool:
         """Whether the uncovered point lies inside some other piece: then the pieces overlap."""
@@ -245,26 +356,29 @@ class PieceDoctor:
             rows = domain.integer()
             return bool(((rows[:, :-1] * x).sum(axis=1) == rows[:, -1]).any())
         gap = np.abs(domain.A @ x - domain.b)
-        return bool((gap <= 1e3 * self.p.tol * (np.abs(domain.A) @ np.abs(x) + np.abs(domain.b))).any())
+        return bool((gap <= 10 * self._small(x) * np.abs(domain.A).sum(axis=1)).any())
 
-    def _check_convex(self, facet: Facet, key: tuple[int, int]) -> None:
-        """No piece may reach beyond the hyperplane of a boundary facet."""
-        rows = self.polyhedra
-        row = np.append(rows.A[facet.row], rows.b[facet.row]) if rows.exact is None else rows.exact[facet.row]
+    def _check_convex(self, place: _Outer, key: tuple[int, int]) -> bool:
+        """No piece may reach beyond the hyperplane of a boundary facet; True if none does."""
+        rows, facet = self.polyhedra, place.facet
+        row = np.append(rows.A[facet.row], rows.b[facet.row]) if not self.exact else rows.integer()[facet.row]
+        length = float(np.linalg.norm(np.asarray(row[:-1], dtype=np.float64)))
         for j in self.solid:
             if key in self.sides[j]:
                 continue
             value, point = self.probe.maximum(rows[j], row[:-1])
-            slack = 0 if self.exact else 1e3 * self.p.tol * (np.abs(row[:-1]) @ np.abs(point) + abs(row[-1]))
-            if value > row[-1] + slack:
-                far = np.asarray(self.inside[j]) if np.isinf(float(value)) else point
-                message = (
-                    f"the domain is not convex, or has a gap: nothing covers the other side of piece "
-                    f"{facet.piece} at x = {point_text(facet.point)}, but piece {j} reaches beyond that facet, "
-                    f"as far as {point_text(far)}."
-                )
-                self._add("domain not convex", message, (facet.piece, j), facet.point, 0.0)
-                return
+            if value <= row[-1] or float(value - row[-1]) / length <= self._small(point):
+                continue
+            far = np.asarray(self.inside[j]) if np.isinf(float(value)) else point
+            message = (
+                f"the domain is not convex, or has a gap: nothing covers the other side of piece "
+                f"{facet.piece} at x = {point_text(facet.point)}, but piece {j} reaches beyond that facet, "
+                f"as far as {point_text(far)}."
+            )
+            size = min(self._width(place), float(value - row[-1]) / length)
+            self._by_size("domain not convex", message, (facet.piece, j), facet.point, size)
+            return False
+        return True
 
     def _check_inside(self, domain: Polyhedron) -> None:
         """No piece may stick out of the domain that was asserted."""
@@ -272,14 +386,15 @@ class PieceDoctor:
         for i in self.solid:
             answers = self.probe.maxima(self.polyhedra[i], [row[:-1] for row in rows])
             for row, (value, point) in zip(rows, answers, strict=True):
-                slack = 0
-                if not self.exact:
-                    slack = 1e3 * self.p.tol * (np.abs(row[:-1]).max() * self.probe.unit + abs(row[-1]))
-                if value > row[-1] + slack:
-                    where = np.asarray(self.inside[i]) if np.isinf(float(value)) else point
-                    message = (
-                        f"piece {i} sticks out of the domain, at x = {point_text(where)}: "
-                        f"leave `domain` out, or cut the piece."
-                    )
-                    self._add("outside domain", message, (i,), where, 0.0)
-                    break
+                if value <= row[-1]:
+                    continue
+                where = np.asarray(self.inside[i]) if np.isinf(float(value)) else point
+                size = float(value - row[-1]) / float(np.linalg.norm(np.asarray(row[:-1], dtype=np.float64)))
+                if not self.exact and size <= 10 * self._small(point):
+                    continue
+                message = (
+                    f"piece {i} sticks out of the domain, at x = {point_text(where)}: "
+                    f"leave `domain` out, or cut the piece."
+                )
+                self._add("outside domain", message, (i,), where, size)
+                break

@@ -28,7 +28,7 @@ def _slivers(doctor: PieceDoctor) -> list[Finding]:
     pieces = np.array(doctor.solid, dtype=np.int64)
     low, high = np.array([doctor.probe.box(doctor.polyhedra[i]) for i in doctor.solid]).transpose(1, 0, 2)
     extent = (high - low).max(axis=1)
-    extent = np.where(np.isfinite(extent), extent, 2 * doctor.agreement.reach)
+    extent = np.where(np.isfinite(extent), extent, 2 * doctor.reach)
     balls = [doctor.probe.ball(doctor.polyhedra[i], size) for i, size in zip(doctor.solid, extent, strict=True)]
     width = 2 * np.array([radius for _, radius in balls])
     return note_on_slivers(pieces, extent, width, np.array([point for point, _ in balls]))

@@ -27,6 +27,7 @@ Kind = Literal[
     "mergeable pieces",
     "nearly parallel facets",
     "scale",
+    "half-line",
 ]
 _ORDER: tuple[Kind, ...] = get_args(Kind)
 

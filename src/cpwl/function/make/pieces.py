@@ -14,6 +14,8 @@ from cpwl.geometry.polyhedra import Polyhedra, as_domain
 
 __all__ = ["parts_of_pieces"]
 
+_TOL = 1e-9  # of floats, relative
+
 
 def parts_of_pieces(
     A: Sequence[Any],
@@ -21,10 +23,14 @@ def parts_of_pieces(
     gradient: Any,
     offset: Any,
     domain: tuple[Any, Any] | None,
-    tol: float,
+    tol: float | None,
 ) -> Parts:
-    """Pieces ``A[i] x <= b[i]`` with their laws, shapes checked; nothing that costs an LP."""
-    if not 0 <= tol < 1:
+    """Pieces ``A[i] x <= b[i]`` with their laws, shapes checked; nothing that costs an LP.
+
+    Without `tol` rationals are meant exactly and floats within 1e-9. A positive `tol` says that the data is rounded,
+    however it is written.
+    """
+    if tol is not None and not 0 <= tol < 1:
         raise InputError(f"`tol` must be at least 0 and less than 1, not {tol}")
     if len(A) == 0:
         raise InputError("there are no pieces: `A` is empty")
@@ -34,5 +40,6 @@ def parts_of_pieces(
     polyhedra = Polyhedra.from_lists(A, b, dim=dim)
     laws = Laws.from_lists(gradient, offset, len(polyhedra), dim)
     asserted = as_domain(domain, dim)
-    floats = any(has_floats(v) for v in (A, b, gradient, offset, domain))
-    return Parts(polyhedra, laws, asserted, tol if floats else 0.0)
+    if tol is None:
+        tol = _TOL if any(has_floats(v) for v in (A, b, gradient, offset, domain)) else 0.0
+    return Parts(polyhedra, laws, asserted, float(tol))

@@ -39,7 +39,7 @@ def merge(p: CPWL, spans: Spans | None = None) -> CPWL:
     """
     small = p if spans is not None else divided(p).function
     polyhedra = replace(small.polyhedra, exact=small.polyhedra.integer()) if p.tol == 0 else small.polyhedra
-    planes, probe, label = hyperplanes(polyhedra, p.tol), Probe(p.tol, polyhedra.unit()), label_maps(p.component)
+    planes, probe, label = hyperplanes(polyhedra, p.tol), Probe(p.tol, polyhedra.unit(p.tol)), label_maps(p.component)
     known = _known_contacts(small)
     near = _with_neighbours(polyhedra.owner, planes.number, planes.side, label)
     if known is not None:

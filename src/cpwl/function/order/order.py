@@ -16,6 +16,7 @@ from cpwl.function.order.at_generators import order_at_generators
 from cpwl.function.order.on_mesh import mesh_signs
 from cpwl.function.order.on_pieces import PieceOrder
 from cpwl.function.parts import Mesh
+from cpwl.function.scale import scale_of
 from cpwl.geometry.generators import generators
 from cpwl.limits import check_memory
 from cpwl.progress import Progress
@@ -34,16 +35,15 @@ class Order:
     solves: int
 
 
-def value_tolerance(p: CPWL, output: int) -> float:
-    """What counts as equal values for float data: `tol` times the size of the terms of ``g.x + o``.
+def value_tolerance(p: CPWL) -> float:
+    """What counts as equal values for float data: `tol` of the largest values, and not less than rounding (`Scale`).
 
-    For exact data it is the integer 0, which rounds nothing that it is added to.
+    All outputs count together, so that one that is 0 up to rounding is 0. For exact data it is the integer 0, which
+    rounds nothing that it is added to.
     """
     if p.tol == 0:
         return 0
-    slopes = np.abs(p.laws.gradient[:, output]).max(axis=0, initial=0.0)
-    reach = np.abs(p.polyhedra.b / np.abs(p.polyhedra.A).max(axis=1)).max(initial=0.0)
-    return float(p.tol * (slopes.sum() * reach + np.abs(p.laws.offset[:, output]).max(initial=0.0)))
+    return float(scale_of(p.polyhedra, p.laws, p.tol).slack(p.tol).max(initial=0.0))
 
 
 def order_components(
@@ -63,7 +63,7 @@ def order_components(
     )
     if p.mesh is not None:
         return _order_on_mesh(p, p.mesh, output, count, progress)
-    work = PieceOrder.of(p, output, value_tolerance(p, output))
+    work = PieceOrder.of(p, output, value_tolerance(p))
     if p.tol:
         left = np.arange(p.num_pieces)
         above = np.zeros((p.num_pieces, len(work.laws)), dtype=bool)

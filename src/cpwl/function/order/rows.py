@@ -45,7 +45,7 @@ class RowTest:
         self.component = p.component[:, output]
         laws = p.components(output)
         self.laws = laws.integer()[:, 0] if p.tol == 0 else laws.coefficients()[:, 0]
-        self.slack = value_tolerance(p, output)
+        self.slack = value_tolerance(p)
         self.probe = Probe(p.tol)
 
     def find_excess(self, row: NDArray[np.int64], number: int = 0) -> Excess | None:

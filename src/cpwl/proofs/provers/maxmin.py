@@ -105,7 +105,7 @@ class OutputProof:
         self.components = self.p.components(o).integer()[:, 0]
         self.own = self.p.laws.integer()[:, o]
         self.full = whole.full.components(o).integer()[:, 0], whole.full.laws.integer()[:, o]
-        self.slack = value_tolerance(self.p, o)
+        self.slack = value_tolerance(self.p)
         self.members = np.zeros((len(rows), len(self.components)), dtype=bool)
         for i, row in enumerate(rows):
             self.members[i, row] = True
