@@ -173,20 +173,19 @@ def _dividing(
     law: int, part: list[_Body], points: _Floats, differences: Differences, width: float
 ) -> tuple[int | None, list[tuple[int, int]]]:
     """A law whose hyperplane has parts of the region on both sides, one that cuts the fewest bodies; or all rows."""
-    rows, choices = [], []
-    for other in dict.fromkeys(other for body in part for other in body.meets):
-        plane = differences.view(law, other)
-        height = _height(points, plane)
-        if height.max() > 20 * width and height.min() < -20 * width:
-            through = sum(np.ptp(np.sign(_rounded(_height(body.points, plane), 20 * width))) == 2 for body in part)
-            choices.append((through, abs(int(np.sign(height).sum())), other))
-        else:
-            rows.append((law, other) if height.min() < -20 * width else (other, law))
+    others = list(dict.fromkeys(other for body in part for other in body.meets))
+    if not others:
+        return None, []
+    planes = [differences.view(law, other) for other in others]
+    height = points @ np.array([a for a, _ in planes]).T - np.array([b for _, b in planes])
+    first = np.cumsum([0] + [len(body.points) for body in part[:-1]])
+    high, low = np.maximum.reduceat(height, first), np.minimum.reduceat(height, first)
+    through = ((high > 20 * width) & (low < -20 * width)).sum(axis=0)
+    above, below = high.max(axis=0) > 20 * width, low.min(axis=0) < -20 * width
+    balance = np.abs(np.sign(height).sum(axis=0))
+    choices = [(int(through[k]), int(balance[k]), other) for k, other in enumerate(others) if above[k] and below[k]]
+    rows = [(law, other) if below[k] else (other, law) for k, other in enumerate(others) if not (above[k] and below[k])]
     return (min(choices)[2] if choices else None), rows
-
-
-def _rounded(values: _Floats, little: float) -> _Floats:
-    return np.where(np.abs(values) <= little, 0.0, values)
 
 
 def _half(
