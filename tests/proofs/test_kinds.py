@@ -195,3 +195,29 @@ def test_a_certificate_is_written_whole_or_not_at_all(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"a.json", "link.json"}
     with pytest.raises(ProofError, match="no proof to save"):
         Certificate(False, None, "why", None, None).save(target)
+
+
+def test_a_large_bound_refutes_nothing_unless_it_was_limited():
+    """Two large weights that cancel: the bound for their rounding is large, and the values are right."""
+    A = [[[1.0], [-1.0]], [[-1.0], [1.0]]]
+    p = CPWL.from_pieces(A, [[0.0, 1.0], [0.0, 1.0]], [[0.0], [1.0]], [0.0, 0.0])
+    large = Network(
+        [
+            (
+                [
+                    [
+                        1,
+                    ],
+                    [1],
+                ],
+                [0, 0],
+            ),
+            ([[10**6 + 1, -(10**6)]], [0]),
+        ]
+    )
+    near = Network([([[1.0 + 1e-9], [1.0 + 1e-9]], [0.0, 0.0]), ([[1e6 + 1, -1e6]], [0.0])])
+    proof = certify(p, near, rounded_from=large)
+    assert not proof.proved
+    assert "which is more than" in proof.reason
+    with pytest.raises(ProofError, match="which is more than"):
+        certify(p, near, rounded_from=large, max_error=1e-4)

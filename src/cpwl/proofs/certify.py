@@ -53,8 +53,8 @@ def certify(
         The exact network that `network` is a rounding of. Rounding moves where hinges and gates bend: the proof is of
         the exact network, and of how far the rounded one is off.
     max_error : float, optional
-        A bound above this counts as a failure. Default: 0 for an exact network of exact data, else 1e-4 of the largest
-        coefficient of the laws.
+        A bound above this is refused. Default: a bound above 0 for an exact network of exact data, or else above 1e-4
+        of the largest coefficient of the laws, counts as not proved.
     progress : callable, optional
         Called with how much is done, how much there is, and what is being done.
 
@@ -66,7 +66,8 @@ def certify(
     Raises
     ------
     ProofError
-        If network and function differ, with a rational point and both values; or if the bound is above `max_error`.
+        If network and function differ, with a rational point and both values; or if the bound is above a `max_error`
+        that was given.
     InputError
         If `p` is no function, `network` no network, or their inputs and outputs do not fit.
 
@@ -132,17 +133,18 @@ def _same(a: Network, b: Network) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What a proof must show: equality, or an error that is small enough."""
+    """What a proof must show: equality, or an error that is small enough, and whether that was `asked` for."""
 
     error: float
     equal: bool
+    asked: bool
 
     @classmethod
     def of(cls, question: Question, max_error: float | None) -> _Wanted:
         exactly = question.network.exact is not None and question.p.tol == 0
         if max_error is not None:
-            return cls(max_error, False)
-        return cls(0.0 if exactly else 1e-4 * _size(question), exactly)
+            return cls(max_error, equal=False, asked=True)
+        return cls(0.0 if exactly else 1e-4 * _size(question), equal=exactly, asked=False)
 
     def allows(self, bound: Bound) -> bool:
         return _largest(bound) <= Fraction(self.error)
@@ -188,7 +190,7 @@ def _no_certificate(question: Question, wanted: _Wanted, failures: list[NoProof]
     close = Fraction(0) if exactly else Fraction(1e-4 * _size(question))
     _raise_difference(question, close, [x for failure in failures for x in failure.points])
     large = next((failure for failure in failures if isinstance(failure, _TooLarge)), None)
-    if large is not None and not wanted.equal:
+    if large is not None and wanted.asked:  # otherwise a large bound refutes nothing
         raise ProofError(str(large), bound=large.bound)
     reason = large or (failures[-1] if failures else "no kind of proof applies")
     return Certificate(False, None, f"not proved: {reason}", None, None)
