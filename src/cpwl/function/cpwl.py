@@ -88,8 +88,8 @@ class CPWL:
         domain
             The pair ``(A, b)`` of a polyhedron that the pieces are to cover; what they cover, if it is not given.
         tol
-            0 for data that is meant exactly; else by how much it may be off, relative to the size of the coordinates and
-            to the values on a piece and its neighbours, all outputs together.
+            0 for data that is meant exactly; else by how much it may be off, relative to the size of the coordinates
+            and to the values on a piece and its neighbours, all outputs together.
 
         Returns
         -------
@@ -101,8 +101,6 @@ class CPWL:
         InputError
             Where shapes do not fit, or a number is none.
 
-        Examples
-        --------
         >>> p = CPWL.from_pieces([[[1]], [[-1]]], [[0], [0]], [["-1/3"], [2]], [0, 0])
         >>> p([[-1.0], [1.0]]).ravel()
         array([0.33333333, 2.        ])
@@ -140,8 +138,6 @@ class CPWL:
         InputError
             Where a simplex is flat, or names a point that is not there.
 
-        Examples
-        --------
         >>> p = CPWL.from_simplices([[0, 0], [1, 0], [0, 1]], [[0, 1, 2]], [1, 2, 3])
         >>> float(p([[0.25, 0.5]])[0, 0])
         2.25
@@ -165,8 +161,6 @@ class CPWL:
         CPWL
             The function, on all of R.
 
-        Examples
-        --------
         >>> CPWL.from_breakpoints([0, 1, 2], [0, 1, 0])([[3.0]])
         array([[-1.]])
         """
@@ -191,8 +185,6 @@ class CPWL:
         CPWL
             The function, with its table.
 
-        Examples
-        --------
         >>> p = CPWL.from_grid([[0, 1], [0, 1, 2]], [[0, 0, 0], [0, 1, 2]])
         >>> p.num_pieces, float(p([[0.5, 1.0]])[0, 0])
         (4, 0.5)
@@ -220,8 +212,6 @@ class CPWL:
         CPWL
             The function, on all of R^n.
 
-        Examples
-        --------
         >>> p = CPWL.from_maxmin([[1, 0], [-1, 2], [0, 0]], [[0, 1], [2]])
         >>> p([[-1.0], [0.5], [1.5], [4.0]]).ravel()
         array([0. , 0.5, 0.5, 0. ])
@@ -252,8 +242,6 @@ class CPWL:
         CPWL
             The function that was observed.
 
-        Examples
-        --------
         >>> p = CPWL.from_oracle(lambda x: abs(x[:, 0]), [[[1]], [[-1]]], [[0], [0]], [[-2], [2]], [1, 1])
         >>> float(p([[-5.0]])[0, 0])
         5.0
@@ -332,8 +320,6 @@ class CPWL:
         ndarray
             Values ``(N, m)``, or ``(m,)``.
 
-        Examples
-        --------
         >>> CPWL.from_breakpoints([0, 3], [0, 1])([["1/2"]])
         array([[Fraction(1, 6)]], dtype=object)
         """
@@ -355,8 +341,6 @@ class CPWL:
         Report
             The findings, errors first; `Report.check` raises the first of them.
 
-        Examples
-        --------
         >>> p = CPWL.from_pieces([[[1]], [[-1], [1]], [[-1]]], [[0], [0, 2], [-2]], [[0], [1], [1]], [0, 0, 0])
         >>> print(p.doctor())
         note: 3 pieces but 2 laws: pieces 1 and 2 follow one law.
@@ -374,8 +358,6 @@ class CPWL:
         CPWL
             The function in fewer pieces.
 
-        Examples
-        --------
         >>> p = CPWL.from_grid([[0, 1, 2], [0, 1]], [[0, 0], [1, 1], [3, 3]])
         >>> p.num_pieces, p.merge().num_pieces
         (4, 2)
@@ -400,8 +382,6 @@ class CPWL:
         Snapped
             The function that is proposed, and how far it is from the data; or why there is none.
 
-        Examples
-        --------
         >>> p = CPWL.from_pieces([[[3.0]], [[-3.0]]], [[1.0], [-1.0]], [[0.0], [0.3]], [0.0, -0.1])
         >>> p.snap().function
         CPWL(R^1 -> R^1, 2 pieces, 2 components, exact)
