@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from cpwl import CPWL, InputError, Network, count_regions, extract
+from cpwl import CPWL, InputError, Network, compile, count_regions, extract
 from cpwl.geometry.probe import Probe
 from cpwl.regions.labels import label_laws
 
@@ -177,3 +177,16 @@ def test_merging_next_to_slivers_loses_nothing(seed):
     assert len(x) > 100
     assert np.abs(q(x) - network(x)).max() < 1e-9
     assert replace(q, known=None, complete=None).doctor().healthy
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_compiling_regions_asks_for_no_inner_points(seed, monkeypatch):
+    """The network is as large as for the same pieces without what is known about them."""
+    p = extract(random_network([2, 4, 3, 1], seed, whole=True))
+    plain = compile(replace(p, known=None, complete=None))
+    asked = []
+    interior = Probe.interior
+    monkeypatch.setattr(Probe, "interior", lambda *a, **k: asked.append(a) or interior(*a, **k))
+    made = compile(p)
+    assert made.sizes == plain.sizes
+    assert not asked

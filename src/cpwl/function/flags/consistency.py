@@ -116,9 +116,9 @@ def _is_hopeless(polyhedra: Polyhedra, planes: Hyperplanes) -> bool:
 def is_sound_by_flags(p: CPWL) -> bool:
     """Whether flags prove that the pieces of an exact function have interiors, cover its domain once, and agree.
 
-    False says nothing: only that this proof does not apply.
+    False says nothing: only that this proof does not apply. In five dimensions linear programs are faster.
     """
-    if p.tol:
+    if p.tol or p.dim >= _DIMENSIONS:
         return False
     found = consistency(p)
     return bool(found.consistent) and not found.flat
