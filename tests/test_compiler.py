@@ -1,6 +1,7 @@
 """How "auto" chooses: by size among plans that are accurate enough; and plans are what is built."""
 
 from dataclasses import replace
+from fractions import Fraction
 from itertools import pairwise
 from typing import get_args
 
@@ -14,6 +15,7 @@ from cpwl import (
     ConstructionError,
     CpwlWarning,
     InputError,
+    LimitError,
     Network,
     certify,
     compile,
@@ -23,6 +25,7 @@ from cpwl import (
 from cpwl.compiler import CONSTRUCTIONS
 from cpwl.construct.options import PRECISIONS
 from cpwl.construct.table import TABLE
+from cpwl.exact.rational import fraction_array
 from support.catalogue import function, names
 from support.constructions import planned
 from support.functions import abs_sum, delaunay
@@ -218,6 +221,25 @@ def test_a_network_is_not_a_function():
     """What to write instead is said."""
     with pytest.raises(InputError, match="extract"):
         compile(compile(abs_sum()).network)
+
+
+@pytest.mark.parametrize("exponent", [200, -200])
+@pytest.mark.parametrize("dim", [2, 3])
+def test_numbers_beyond_float64_are_a_limit(dim, exponent):
+    """Coordinates of very different sizes: each construction is exact, or says that float64 does not reach it."""
+    far = Fraction(10) ** exponent
+    values = np.arange(3 ** (dim - 1) * 2).reshape(2, *[3] * (dim - 1)) % 5
+    p = CPWL.from_grid([[0, far], *[[0, 1, 2]] * (dim - 1)], values)
+    x = fraction_array([[far / 3, *[Fraction(1, 2)] * (dim - 1)]])
+    reached = 0
+    for construction in CONSTRUCTIONS:
+        try:
+            network = compile(p, construction=construction, precision="exact").network
+        except LimitError:
+            continue
+        assert network(x)[0, 0] == p(x)[0, 0]
+        reached += 1
+    assert reached
 
 
 @pytest.mark.parametrize("table", [False, True], ids=["pieces", "table"])

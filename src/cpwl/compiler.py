@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from html import escape
@@ -274,7 +275,8 @@ class _Compilation:
     def _plan(self, name: str) -> None:
         """Plans one construction; that it does not apply is an answer, unless nothing else was asked for."""
         try:
-            self.planned[name] = Candidate.of(TABLE[name].plan(self.analysis), self.analysis)
+            with _in_range():
+                self.planned[name] = Candidate.of(TABLE[name].plan(self.analysis), self.analysis)
             self.others.pop(name, None)
         except (LimitError, InputError) as error:
             # What the doctor let pass within its tolerance may be too rough for a construction all the same.
@@ -292,7 +294,8 @@ class _Compilation:
         """Networks in the order of the choice up to the first that is as it should be; at worst all there can be."""
         tried: list[_Built] = []
         for candidate in self._candidates(choice):
-            network = candidate.plan.build()
+            with _in_range():
+                network = candidate.plan.build()
             measured = measured_error(network, self.analysis)
             tried.append(_Built(candidate, network, measured, None if prove is None else prove(network)))
             unproved, off = self._failures(tried[-1])
@@ -374,6 +377,16 @@ class _Compilation:
 
 
 _UNTRIED = Alternative(None, None, None)
+
+
+@contextmanager
+def _in_range() -> Iterator[None]:
+    """Refuse numbers with which floats, which propose every choice, overflow on the way."""
+    try:
+        with within_float64(), np.errstate(over="raise"):
+            yield
+    except FloatingPointError:
+        raise LimitError("numbers of this function are so far apart in size that float64 overflows") from None
 
 
 def _check_options(construction: str, minimize: str, precision: str, max_error: float | None, weights: str) -> float:

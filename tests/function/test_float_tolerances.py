@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from cpwl import CPWL
+from cpwl import CPWL, certify, compile
 
 FAR = [1e6, 1e8, 1e9, 1e30]
 
@@ -53,6 +53,23 @@ def test_a_far_row_does_not_hide_a_discontinuity(far):
     (error,) = broken.doctor().errors
     assert error.kind == "jump"
     assert error.size == pytest.approx(1e-4, rel=1e-6)
+
+
+def test_a_far_row_of_exact_data_does_not_hinder_a_proof():
+    """1e30 is an integer, too."""
+    box = [[1, 0], [-1, 0], [0, 1], [0, -1], [1, 0]]
+    b = [[0, 1, 1, 1, 10**30], [1, 0, 1, 1, 10**30]]
+    p = CPWL.from_pieces([box, box], b, [[-1, 0], [1, 0]], [0, 0])
+    assert p.doctor().healthy
+    assert certify(p, compile(p, construction="lattice").network).proved
+
+
+@pytest.mark.parametrize("far", FAR)
+def test_a_far_row_does_not_change_the_network(far):
+    """The same values, to the last digits."""
+    for p in (three_laws(far), absolute_value(far)):
+        x = np.random.default_rng(0).uniform(-1, 1, (500, p.dim))
+        assert np.abs(compile(p).network(x) - p(x)).max() <= 1e-12
 
 
 def intervals(ends, values):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from cpwl import CPWL, InputError, Network, count_regions, extract
+from cpwl import CPWL, InputError, Network, compile, count_regions, extract
 from cpwl.geometry.probe import Probe
 from cpwl.regions.labels import label_laws
 
@@ -149,3 +149,44 @@ def test_what_is_no_network_is_refused_in_one_sentence(verb, wrong):
         verb(wrong)
     assert "takes a Network" in str(error.value)
     assert "`cpwl." in str(error.value)
+
+
+def sliver_network(seed, inputs=8):
+    """A neuron that is 1.7 times another one but for rounding, on a cone: regions of width 1e-16 between them."""
+    rng = np.random.default_rng(seed)
+    weight, bias = rng.normal(size=(3, inputs)), rng.normal(size=3)
+    first = np.vstack([weight, 1.7 * weight[:1]]), np.append(bias, 1.7 * bias[0])
+    layers = [
+        first,
+        (rng.normal(size=(2, 4)), rng.normal(size=2)),
+        (rng.normal(size=(1, 2)), [0.0]),
+        (np.eye(1), [0.0]),
+    ]
+    rows = rng.normal(size=(int(rng.integers(1, 4)), inputs))
+    return Network(layers), (rows, np.zeros(len(rows)))
+
+
+@pytest.mark.filterwarnings("ignore:.*thinner than")
+@pytest.mark.parametrize("seed", range(6))
+def test_merging_next_to_slivers_loses_nothing(seed):
+    """Points of the cone are in the merged pieces, where the value is that of the network."""
+    network, cone = sliver_network(seed)
+    q = extract(network, domain=cone, merge=True)
+    x = np.random.default_rng(seed).normal(size=(20_000, network.inputs))
+    x = x[(x @ cone[0].T <= 0).all(axis=1)]
+    assert len(x) > 100
+    assert np.abs(q(x) - network(x)).max() < 1e-9
+    assert replace(q, known=None, complete=None).doctor().healthy
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_compiling_regions_asks_for_no_inner_points(seed, monkeypatch):
+    """The network is as large as for the same pieces without what is known about them."""
+    p = extract(random_network([2, 4, 3, 1], seed, whole=True))
+    plain = compile(replace(p, known=None, complete=None))
+    asked = []
+    interior = Probe.interior
+    monkeypatch.setattr(Probe, "interior", lambda *a, **k: asked.append(a) or interior(*a, **k))
+    made = compile(p)
+    assert made.sizes == plain.sizes
+    assert not asked

@@ -93,6 +93,13 @@ def test_unknown_format_is_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("path", [None, 3, []])
+def test_a_figure_needs_the_name_of_a_file(path: object) -> None:
+    """Anything else is refused in a sentence."""
+    with pytest.raises(InputError, match="a figure` takes the name of a file"):
+        figure1(path)  # type: ignore[arg-type]
+
+
 def test_figures_are_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When writing fails the figure of before is still there, and nothing beside it."""
     target = tmp_path / "figure.png"

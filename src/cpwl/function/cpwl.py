@@ -77,6 +77,30 @@ class CPWL:
         given; float data may be inconsistent by `tol`, relative, 1e-9 if it is not given. `domain` ``(A, b)`` asserts
         what the pieces cover.
 
+        Parameters
+        ----------
+        A, b
+            For each piece its rows and right-hand sides.
+        gradient
+            For each piece the slopes, ``(n,)``, or ``(m, n)`` for several outputs.
+        offset
+            For each piece the constant, a number or ``(m,)``.
+        domain
+            The pair ``(A, b)`` of a polyhedron that the pieces are to cover; what they cover, if it is not given.
+        tol
+            0 for data that is meant exactly; else by how much it may be off, relative to the size of the coordinates
+            and to the values on a piece and its neighbours, all outputs together.
+
+        Returns
+        -------
+        CPWL
+            The function, not examined yet: see `doctor`.
+
+        Raises
+        ------
+        InputError
+            Where shapes do not fit, or a number is none.
+
         >>> p = CPWL.from_pieces([[[1]], [[-1]]], [[0], [0]], [["-1/3"], [2]], [0, 0])
         >>> p([[-1.0], [1.0]]).ravel()
         array([0.33333333, 2.        ])
@@ -95,6 +119,25 @@ class CPWL:
         The domain is the union of the simplices, which must be convex. Coordinates and values are taken
         exactly, floats included.
 
+        Parameters
+        ----------
+        points
+            Coordinates ``(V, n)``.
+        simplices
+            Point numbers ``(q, n + 1)``.
+        values
+            One number, or `m` of them, for each point.
+
+        Returns
+        -------
+        CPWL
+            The function, with its table.
+
+        Raises
+        ------
+        InputError
+            Where a simplex is flat, or names a point that is not there.
+
         >>> p = CPWL.from_simplices([[0, 0], [1, 0], [0, 1]], [[0, 1, 2]], [1, 2, 3])
         >>> float(p([[0.25, 0.5]])[0, 0])
         2.25
@@ -106,6 +149,18 @@ class CPWL:
     def from_breakpoints(cls, x: Any, y: Any, *, left_slope: Any = None, right_slope: Any = None) -> CPWL:
         """A function of one variable through ``(x[i], y[i])``; without a slope the outer segment goes on.
 
+        Parameters
+        ----------
+        x, y
+            Breakpoints in increasing order, and the values there.
+        left_slope, right_slope
+            The slopes before the first and after the last breakpoint.
+
+        Returns
+        -------
+        CPWL
+            The function, on all of R.
+
         >>> CPWL.from_breakpoints([0, 1, 2], [0, 1, 0])([[3.0]])
         array([[-1.]])
         """
@@ -115,6 +170,20 @@ class CPWL:
     @classmethod
     def from_grid(cls, axes: Sequence[Any], values: Any, *, triangulation: str = "kuhn") -> CPWL:
         """A table on a rectangular grid, ``values[i, j, ...]`` at ``(axes[0][i], axes[1][j], ...)``.
+
+        Parameters
+        ----------
+        axes
+            For each input the coordinates of the grid, increasing.
+        values
+            An array with one axis for each input, and one more for several outputs.
+        triangulation
+            How cells become simplices: "kuhn", along the diagonals in order of the inputs.
+
+        Returns
+        -------
+        CPWL
+            The function, with its table.
 
         >>> p = CPWL.from_grid([[0, 1], [0, 1, 2]], [[0, 0, 0], [0, 1, 2]])
         >>> p.num_pieces, float(p([[0.5, 1.0]])[0, 0])
@@ -131,6 +200,18 @@ class CPWL:
 
         `components` is ``(k, n + 1)``, offset last; each row is a list of component numbers.
 
+        Parameters
+        ----------
+        components
+            Slopes and constant of each affine function.
+        rows
+            For each minimum the numbers of its members.
+
+        Returns
+        -------
+        CPWL
+            The function, on all of R^n.
+
         >>> p = CPWL.from_maxmin([[1, 0], [-1, 2], [0, 0]], [[0, 1], [2]])
         >>> p([[-1.0], [0.5], [1.5], [4.0]]).ravel()
         array([0. , 0.5, 0.5, 0. ])
@@ -146,6 +227,20 @@ class CPWL:
     @classmethod
     def from_oracle(cls, f: Callable[[Any], Any], A: Sequence[Any], b: Sequence[Any], centers: Any, radii: Any) -> CPWL:
         """Algorithm 6 of the paper: `f` is only ever observed, inside one ball in each piece.
+
+        Parameters
+        ----------
+        f
+            Values ``(N, m)``, or ``(N,)``, at points ``(N, n)``.
+        A, b
+            For each piece its rows and right-hand sides.
+        centers, radii
+            For each piece a ball inside it, in which `f` is observed.
+
+        Returns
+        -------
+        CPWL
+            The function that was observed.
 
         >>> p = CPWL.from_oracle(lambda x: abs(x[:, 0]), [[[1]], [[-1]]], [[0], [0]], [[-2], [2]], [1, 1])
         >>> float(p([[-5.0]])[0, 0])
@@ -215,6 +310,16 @@ class CPWL:
 
         Points of `Fraction` (an object array) are evaluated exactly, and None stands for outside.
 
+        Parameters
+        ----------
+        x
+            Points ``(N, n)``, or one point ``(n,)``.
+
+        Returns
+        -------
+        ndarray
+            Values ``(N, m)``, or ``(m,)``.
+
         >>> CPWL.from_breakpoints([0, 3], [0, 1])([["1/2"]])
         array([[Fraction(1, 6)]], dtype=object)
         """
@@ -231,6 +336,11 @@ class CPWL:
         Errors: jumps, overlaps, gaps, a domain that is not convex. Notes: pieces without interior, slivers, redundant
         rows, repeated laws, pieces that could be merged, nearly parallel facets, scales that are far apart.
 
+        Returns
+        -------
+        Report
+            The findings, errors first; `Report.check` raises the first of them.
+
         >>> p = CPWL.from_pieces([[[1]], [[-1], [1]], [[-1]]], [[0], [0, 2], [-2]], [[0], [1], [1]], [0, 0, 0])
         >>> print(p.doctor())
         note: 3 pieces but 2 laws: pieces 1 and 2 follow one law.
@@ -242,6 +352,11 @@ class CPWL:
     @within_float64()
     def merge(self) -> CPWL:
         """The same function with pieces of one law merged where their union is convex; itself if there are none.
+
+        Returns
+        -------
+        CPWL
+            The function in fewer pieces.
 
         >>> p = CPWL.from_grid([[0, 1, 2], [0, 1]], [[0, 0], [1, 1], [3, 3]])
         >>> p.num_pieces, p.merge().num_pieces
@@ -256,6 +371,16 @@ class CPWL:
         Laws that agree within `tol` become one law, and facets are re-derived from ``f_i = f_j``; no value and no facet
         moves by more than `tol`, relative. With `even` the points of a table that are on an even lattice but for
         rounding, such as those of ``linspace``, are moved onto it. See docs/floats.md.
+
+        Parameters
+        ----------
+        tol
+            How far anything may move, relative.
+
+        Returns
+        -------
+        Snapped
+            The function that is proposed, and how far it is from the data; or why there is none.
 
         >>> p = CPWL.from_pieces([[[3.0]], [[-3.0]]], [[1.0], [-1.0]], [[0.0], [0.3]], [0.0, -0.1])
         >>> p.snap().function

@@ -184,7 +184,7 @@ def _by_programs(own: NDArray[np.int64], A: Floats, b: Floats, rays: bool) -> _F
         lp = LinearProgram(left, right, unit=float(known[(len(known) - 1) // 2]) if len(known) else 1.0)
         for direction in (*np.eye(n), *-np.eye(n)) if rays else np.eye(n):
             try:
-                found = lp.maximize(direction)
+                found = lp.propose(direction)
             except SolverError:
                 continue
             if found.status == "optimal":

@@ -131,7 +131,7 @@ class Probe:
         wide = self._rough._inflated(Polyhedron(polyhedron.A, polyhedron.b), on)
         upwards = np.append(np.zeros(polyhedron.dim), 1.0)
         try:
-            found = self._rough._load(wide.A, wide.b).maximize(upwards)
+            found = self._rough._load(wide.A, wide.b).propose(upwards)
         except SolverError:
             return 0.0
         return 2 * max(float(found.point[-1]), 0.0) if found.status == "optimal" else 0.0

@@ -33,8 +33,9 @@ def noise(layers: Layers, points: ArrayLike) -> float:
     work = sum(weight.nnz + weight.shape[0] for weight, _ in layers)
     x = x[:: max(1, -(-len(x) * work // _WORK))]
     step = max(1, _BLOCK // max(weight.shape[0] for weight, _ in layers))
-    squares = [_squares(weight, bias) for weight, bias in layers]
-    blocks = [_variance(layers, squares, x[i : i + step]) for i in range(0, len(x), step)]
+    with np.errstate(over="ignore", invalid="ignore"):  # squares beyond float64: nothing can be predicted
+        squares = [_squares(weight, bias) for weight, bias in layers]
+        blocks = [_variance(layers, squares, x[i : i + step]) for i in range(0, len(x), step)]
     return float(np.sqrt(max(blocks, default=0.0)))
 
 
@@ -54,7 +55,7 @@ def _variance(layers: Layers, squares: Layers, x: NDArray[np.float64]) -> float:
         for k in range(len(layers) - 2, -1, -1):
             slope = (layers[k + 1][0].T @ slope) * on[k]
             total = total + (slope**2 * local[k]).sum(axis=0)
-        most = max(most, float(total.max(initial=0.0)))
+        most = max(most, float(np.nan_to_num(total, nan=np.inf, posinf=np.inf).max(initial=0.0)))
     return most
 
 

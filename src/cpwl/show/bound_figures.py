@@ -20,10 +20,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
 from cpwl import bounds
+from cpwl.doors import check_path
 from cpwl.errors import InputError
 from cpwl.files import write_bytes
 
-__all__ = ["figure1", "figure2"]
+__all__ = ["check_suffix", "figure1", "figure2"]
 
 INK, GRID = "#333333", "#e4e4e4"
 # One hue a bound, lighter with growing n: blue for the paper, orange and purple for those before it.
@@ -164,12 +165,18 @@ def _points(curve: Curve, panel: Panel) -> tuple[list[int], list[float]]:
     return x, y
 
 
-def _draw(title: str, footnote: str, panels: tuple[Panel, ...], path: str | Path) -> Figure:
-    path = Path(path)
-    suffix = path.suffix.lower()
+def check_suffix(path: str | Path) -> str:
+    """The ending of the file's name, which says in what format to draw."""
+    check_path(path, "a figure")
+    suffix = Path(path).suffix.lower()
     if suffix not in METADATA:
-        message = f"cannot draw `{path.name}`; its name must end in .pdf, .png or .svg"
+        message = f"cannot draw `{Path(path).name}`; its name must end in .pdf, .png or .svg"
         raise InputError(message, path=str(path))
+    return suffix
+
+
+def _draw(title: str, footnote: str, panels: tuple[Panel, ...], path: str | Path) -> Figure:
+    suffix = check_suffix(path)
     with style.context(["default", STYLE]):
         figure = Figure(figsize=(4.2 + 3.0 * len(panels), 4.8), layout="constrained")
         FigureCanvasAgg(figure)

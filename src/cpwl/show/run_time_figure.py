@@ -12,12 +12,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from cpwl.errors import InputError
 from cpwl.files import write_bytes
-from cpwl.show.bound_figures import GRID, METADATA, SHADES, STYLE
+from cpwl.show.bound_figures import GRID, METADATA, SHADES, STYLE, check_suffix
 from cpwl.show.run_times import RunTime
 
-__all__ = ["check_suffix", "draw_run_times"]
+__all__ = ["draw_run_times"]
 
 TITLE = "Figure 5.  Seconds that Algorithm 1 takes for a random function of $n$ inputs and $q$ pieces"
 FOOTNOTE = (
@@ -30,15 +29,6 @@ CURVES = {
     "paper": ("as printed in the paper", SHADES["he"][2], "D", (0, (4, 2))),
     "ours": ("cpwl", SHADES["ours"][1], "o", "-"),
 }
-
-
-def check_suffix(path: str | Path) -> str:
-    """The ending of the file's name, which says in what format to draw."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in METADATA:
-        message = f"cannot draw `{Path(path).name}`; its name must end in .pdf, .png or .svg"
-        raise InputError(message, path=str(path))
-    return suffix
 
 
 def draw_run_times(rows: Sequence[RunTime], path: str | Path) -> Figure:

@@ -87,7 +87,8 @@ def measure_run_times(
 
 def figure5(path: str | Path, *, trials: int = 5, progress: Progress | None = None) -> list[RunTime]:
     """Measure, and draw Figure 5 into `path` (.png, .svg or .pdf); returns what was measured."""
-    from cpwl.show.run_time_figure import check_suffix, draw_run_times  # needs matplotlib, an extra
+    from cpwl.show.bound_figures import check_suffix  # these need matplotlib, an extra
+    from cpwl.show.run_time_figure import draw_run_times
 
     check_suffix(path)
     rows = measure_run_times(trials=trials, progress=progress)

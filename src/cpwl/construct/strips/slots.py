@@ -16,6 +16,7 @@ On ``X <= 0`` what is inside is at most 0, as ``c <= sum_i D_i``.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -25,7 +26,7 @@ from flint import fmpq
 from cpwl.construct.blocks.rational import Rational
 from cpwl.construct.strips.cuts import Cuts
 from cpwl.construct.strips.sweep import Floats, Ints, Objects, Sweep
-from cpwl.errors import ConstructionError
+from cpwl.errors import ConstructionError, LimitError
 from cpwl.function import CPWL
 from cpwl.function.evaluate import find_pieces
 
@@ -81,6 +82,8 @@ def short(x: float, room: float) -> Fraction:
     >>> short(0.3, 0.1)
     Fraction(5, 16)
     """
+    if not (math.isfinite(x) and 0 < room < math.inf):
+        raise LimitError("lines and points of this function are too far apart in size for strips: float64 loses them")
     unit = Fraction(2) ** int(np.frexp(room)[1] - 1)
     return round(Fraction(x) / unit) * unit
 

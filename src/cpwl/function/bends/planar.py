@@ -65,7 +65,7 @@ class PlanarBends:
 
 def with_edges_only(p: CPWL) -> CPWL:
     """The pieces that have an interior, without rows that touch their piece in a corner only: such a row is no edge."""
-    if p.mesh is not None:
+    if p.mesh is not None or p.complete:  # regions of a network have an interior, and their rows are their facets
         return p
     probe = Probe(0.0)
     thick = [i for i, body in enumerate(p.polyhedra) if probe.interior(body) is not None]

@@ -101,7 +101,7 @@ def _triangulated(p: CPWL) -> tuple[Integers, NDArray[np.int64], NDArray[np.obje
     p = p if len(thick) == p.num_pieces else p.take(np.array(thick, dtype=np.int64))
     if (np.diff(p.polyhedra.start) < 3).any():
         raise ConstructionError("a table of triangles needs a bounded domain, and a piece is unbounded")
-    complex_, piece = complex_of(trim(p.polyhedra, 0.0))
+    complex_, piece = complex_of(p.polyhedra if p.complete else trim(p.polyhedra, 0.0))
     if not complex_.is_bounded:
         raise ConstructionError("a table of triangles needs a bounded domain, and a piece is unbounded")
     places = complex_.generators

@@ -24,6 +24,7 @@ few integers: the time is that of sorting them.
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,7 @@ __all__ = ["Consistency", "consistency", "is_sound_by_flags"]
 
 _FEW = 12  # pieces that are looked at first
 _DIMENSIONS = 5  # a simplex has (n + 1)! flags
+_FLAGS = 200_000  # of all types of pieces, about; beyond that linear programs are faster
 _SURE = 1e-9  # determinants of entries up to 1 in floats are nearer than that, up to six by six
 
 
@@ -63,7 +65,7 @@ def consistency(p: CPWL) -> Consistency:
     """Whether the data of `p`, every number taken as the rational that it is, is an exactly consistent function.
 
     Pieces without interior do not count. Not decided where there is one input, where there are more than five, and
-    where a piece has very many rows.
+    where a piece has very many rows or pieces have very many flags.
 
     >>> from cpwl import CPWL
     >>> p = CPWL.from_pieces([[[1.0, 0.0]], [[-1.0, 0.0]]], [[0.5], [-0.5]], [[0.0, 0.0], [2.0, 0.0]], [0.0, -1.0])
@@ -80,6 +82,8 @@ def consistency(p: CPWL) -> Consistency:
         return Consistency(None, stack)
     if len(stack.polyhedra) == 0:
         return Consistency(False, "no piece has an interior")
+    if sum(count for _, _, count in types_of(stack)) * math.factorial(p.dim) > _FLAGS and p.dim > 3:
+        return Consistency(None, "pieces with too many flags")
     reason = _uncancelled(p, stack) or _covered_twice(stack) or ""
     flat = np.setdiff1d(np.arange(p.num_pieces), stack.piece).tolist()
     return Consistency(not reason, reason, tuple(flat))
@@ -112,9 +116,9 @@ def _is_hopeless(polyhedra: Polyhedra, planes: Hyperplanes) -> bool:
 def is_sound_by_flags(p: CPWL) -> bool:
     """Whether flags prove that the pieces of an exact function have interiors, cover its domain once, and agree.
 
-    False says nothing: only that this proof does not apply.
+    False says nothing: only that this proof does not apply. In five dimensions linear programs are faster.
     """
-    if p.tol:
+    if p.tol or p.dim >= _DIMENSIONS:
         return False
     found = consistency(p)
     return bool(found.consistent) and not found.flat

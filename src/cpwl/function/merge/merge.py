@@ -15,7 +15,7 @@ from cpwl.function.merge.convex_union import Body, Group, Merger
 from cpwl.function.parts import Mesh, Parts
 from cpwl.geometry.facets import Facet, Hyperplanes, facets_of, hyperplanes, redundant_rows
 from cpwl.geometry.generators import generators
-from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
 from cpwl.geometry.spans import Spans
 
@@ -37,6 +37,8 @@ def merge(p: CPWL, spans: Spans | None = None) -> CPWL:
     >>> merge(p).num_pieces
     2
     """
+    if p.known is None or p.known.inner is None or p.known.neighbours is None:
+        spans = None  # corners far away say nothing about what floats cannot see
     small = p if spans is not None else divided(p).function
     polyhedra = replace(small.polyhedra, exact=small.polyhedra.integer()) if p.tol == 0 else small.polyhedra
     planes, probe, label = hyperplanes(polyhedra, p.tol), Probe(p.tol, polyhedra.unit(p.tol)), label_maps(p.component)
@@ -44,6 +46,7 @@ def merge(p: CPWL, spans: Spans | None = None) -> CPWL:
     near = _with_neighbours(polyhedra.owner, planes.number, planes.side, label)
     if known is not None:
         near = _one_row_a_plane(polyhedra, planes, near)
+        near = [i for i in near if not p.tol or _is_thick(polyhedra[i], known[0][i], p.tol)]
         spans = _spans_of(polyhedra, near) if spans is None else spans
     facets: dict[int, list[Facet]] = {}
     # A loop over pieces: each takes linear programs of its own, unless it is a simplex.
@@ -100,6 +103,13 @@ def _one_row_a_plane(polyhedra: Polyhedra, planes: Hyperplanes, which: list[int]
     """The pieces whose rows are all on different hyperplanes: float data may have facets too close to be told apart."""
     keys, count = np.unique(np.stack([polyhedra.owner, planes.number]), axis=1, return_counts=True)
     return [int(i) for i in np.setdiff1d(which, keys[0, count > 1])]
+
+
+def _is_thick(body: Polyhedron, inner: NDArray[Any], tol: float) -> bool:
+    """Whether a ball around the point that is large enough to be seen in float data is inside."""
+    x = np.asarray(inner, dtype=np.float64)
+    slack = (body.b - body.A @ x) / np.abs(body.A).sum(axis=1)
+    return bool((slack > 2 * tol * (1 + np.abs(x).max(initial=0.0))).all())
 
 
 def _spans_of(polyhedra: Polyhedra, which: list[int]) -> Spans:
