@@ -268,9 +268,10 @@ def near():
 
 NEAR = {
     1: ([(2, ("function", "pieces", 1, "offset"), str(TINY))], "the network is not the law"),
-    2: ([(2, ("pieces", 0), None)], "piece 0: this is no object"),
-    3: ([(0, ("pieces", 1), {"A": [[-1]], "b": ["-1/10"], "gradient": [2], "offset": 0}),
-         (2, ("function", "pieces", 1), {"A": [[-1]], "b": [0], "gradient": [1], "offset": 0})], "piece 1"),
+    2: ([(2, ("pieces", 0), None)], "piece 0"),
+    3: ([(0, ("pieces", 1, "A"), [[-1]]), (0, ("pieces", 1, "b"), ["-1/10"]),
+         (0, ("pieces", 1, "gradient"), [str(1 + TINY)]), (2, ("function", "pieces", 1, "A"), [[-1]]),
+         (2, ("function", "pieces", 1, "b"), [0])], "piece 1: along a ray it goes away faster"),
     4: ([(2, ("pieces", 0, "point"), ["1/2"])], "its point is not inside the other piece"),
     5: ([(2, ("error_bound",), str(Fraction(1, 10) - TINY))], "error_bound: its a is less than 0.1"),
 }  # fmt: skip
