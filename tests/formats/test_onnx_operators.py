@@ -259,7 +259,7 @@ REFUSED = {
     "product from the left": ([node("MatMul", ["W", "X"], "Y")], r"shapes \(2, 2\) and \(1, 2\), which do not fit"),
     "transposed input": ([node("Gemm", ["X", "W"], "Y", transA=1)], r"shapes \(2, 1\) and \(2, 2\)"),
     "flat gemm": ([node("Gemm", ["X", "b"], "Y")], r"must multiply matrices, not a tensor of shape \(2,\)"),
-    "wrong constant": ([node("Add", ["X", "V3"], "Y")], r"combines shapes \(1, 2\), \(3, 3\), which do not fit"),
+    "wrong constant": ([node("Add", ["X", "V3"], "Y")], r"\(Add\) does not fit operands of shapes \(1, 2\), \(3, 3\)"),
     "wrong reshape": ([constant("s", [7]), node("Reshape", ["X", "s"], "Y")], r"\(Reshape\) does not fit operands"),
     "bounds the wrong way": ([node("Clip", ["X", "p", "z1"], "Y")], "min = 1.0 above max = 0.0"),
     "cast to integers": ([node("Cast", ["X"], "Y", to=TensorProto.INT64)], "casts to a type that is not floating"),

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cpwl.errors import InputError
+from cpwl.errors import InputError, LimitError
 
 __all__ = ["as_reals", "fraction", "fraction_array", "has_floats", "is_exact_float", "text", "to_float"]
 
@@ -131,4 +131,7 @@ def text(x: Fraction) -> int | str:
     >>> text(Fraction(4, 2)), text(Fraction(1, 3))
     (2, '1/3')
     """
-    return x.numerator if x.denominator == 1 else f"{x.numerator}/{x.denominator}"
+    try:
+        return x.numerator if x.denominator == 1 else f"{x.numerator}/{x.denominator}"
+    except ValueError as error:  # Python writes no integers of more than 4300 digits
+        raise LimitError(f"cannot save this: {error}") from None

@@ -132,7 +132,7 @@ def decide(question: Question, proposal: Proposal) -> Bound:
     """
     try:
         bound: Bound = checker.check(question.function_document, question.network_document, proposal.document)
-    except checker.Undecided as reason:
+    except (checker.Undecided, LimitError) as reason:
         raise NoProof(str(reason)) from None
     except checker.Refused as reason:
         points: list[Any] = [[Fraction(v, x[-1]) for v in x[:-1]] for x in reason.places if x[-1]]

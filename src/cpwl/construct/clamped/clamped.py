@@ -63,7 +63,7 @@ def clamped(analysis: Analysis, *, tiles: int | None = None, target: float = _TA
     each coordinate is cut; otherwise few neurons decide among networks whose predicted error in float32, relative to
     the range, is at most `target`. Raises `ConstructionError` for other functions.
 
-    >>>     >>> from cpwl.function import CPWL
+    >>> from cpwl.function import CPWL
     >>> p = CPWL.from_grid([range(4), range(4)], [[0, 0, 0, 0], [0, 3, 1, 0], [0, 2, 5, 0], [0, 0, 0, 0]])
     >>> made = clamped(Analysis(p))
     >>> made.triangles, made.clusters, made.network.sizes.neurons

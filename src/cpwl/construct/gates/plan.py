@@ -5,6 +5,8 @@ The common lineality space is divided out first: a function of many inputs that 
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
@@ -31,7 +33,7 @@ def plan(analysis: Analysis) -> Plan:
 
     >>> made = plan(Analysis(CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [0, 1, 0], [0, 0, 0]])))
     >>> made.construction, made.sizes.depth, made.sizes == made.build().sizes
-    ('gates', 3, True)
+    ('gates', 2, True)
     """
     exact, points = analysis.exact, analysis.sample.points
     small = exact.essential
@@ -77,7 +79,8 @@ def _projection(p: CPWL, coordinates: NDArray[np.int64]) -> NDArray[np.object_]:
     rows |= {tuple(int(v) for v in row) for row in slopes.reshape(-1, p.dim) if any(row)}
     matrix = fmpq_mat(len(rows), p.dim, [fmpq(v) for row in sorted(rows) for v in row])
     reduced, rank = matrix.rref()
-    assert rank == len(coordinates)
+    if rank < len(coordinates):  # affine: no row and no bend, and any coordinate will do
+        return np.array([[Fraction(int(j == c)) for j in range(p.dim)] for c in coordinates], dtype=object)
     basis = fmpq_mat(rank, p.dim, [reduced[i, j] for i in range(rank) for j in range(p.dim)])
     square = fmpq_mat(rank, rank, [basis[i, int(j)] for i in range(rank) for j in coordinates])
     solved = square.inv() * basis

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.construct.lattice.part import Part, laws_less_own, parts_of
-from cpwl.errors import InputError
+from cpwl.errors import ConstructionError, InputError
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.function.doctor.report import point_text
@@ -107,6 +107,13 @@ class _Cutting:
                 self._replace(side, pair[side], halves)
                 return
         x, y = (fraction_array(point[:-1]) / point[-1] for point in inside)
+        if self.probe.tol:
+            raise ConstructionError(
+                f"no component explains the values between x = {point_text(y)} and x = {point_text(x)}: the domain is "
+                "not convex, or the data too noisy to tell its components apart",
+                point=y,
+                other=x,
+            )
         raise InputError(
             f"the domain is not convex: no component explains the values between x = {point_text(y)} and "
             f"x = {point_text(x)}; `p.doctor()` says where it is not",

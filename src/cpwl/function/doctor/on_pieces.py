@@ -313,7 +313,7 @@ class PieceDoctor:
                         f"which is inside the domain: a piece is missing there."
                     )
                     self._by_size("gap", message, (facet.piece,), facet.point, self._width(place))
-            elif place.beyond is not None:
+            elif place.beyond is not None and not self.exact:  # floats say what comes next: no decision for exact data
                 message = (
                     f"the domain is not convex, or has a gap: nothing covers the other side of piece {facet.piece} at "
                     f"x = {point_text(facet.point)}, and the next piece there, {place.beyond.piece}, begins "
@@ -362,12 +362,11 @@ class PieceDoctor:
         """No piece may reach beyond the hyperplane of a boundary facet; True if none does."""
         rows, facet = self.polyhedra, place.facet
         row = np.append(rows.A[facet.row], rows.b[facet.row]) if not self.exact else rows.integer()[facet.row]
-        length = float(np.linalg.norm(np.asarray(row[:-1], dtype=np.float64)))
         for j in self.solid:
             if key in self.sides[j]:
                 continue
             value, point = self.probe.maximum(rows[j], row[:-1])
-            if value <= row[-1] or float(value - row[-1]) / length <= self._small(point):
+            if value <= row[-1] or _distance(value - row[-1], row) <= self._small(point):
                 continue
             far = np.asarray(self.inside[j]) if np.isinf(float(value)) else point
             message = (
@@ -375,7 +374,7 @@ class PieceDoctor:
                 f"{facet.piece} at x = {point_text(facet.point)}, but piece {j} reaches beyond that facet, "
                 f"as far as {point_text(far)}."
             )
-            size = min(self._width(place), float(value - row[-1]) / length)
+            size = min(self._width(place), _distance(value - row[-1], row))
             self._by_size("domain not convex", message, (facet.piece, j), facet.point, size)
             return False
         return True
@@ -389,7 +388,7 @@ class PieceDoctor:
                 if value <= row[-1]:
                     continue
                 where = np.asarray(self.inside[i]) if np.isinf(float(value)) else point
-                size = float(value - row[-1]) / float(np.linalg.norm(np.asarray(row[:-1], dtype=np.float64)))
+                size = _distance(value - row[-1], row)
                 if not self.exact and size <= 10 * self._small(point):
                     continue
                 message = (
@@ -398,3 +397,10 @@ class PieceDoctor:
                 )
                 self._add("outside domain", message, (i,), where, size)
                 break
+
+
+def _distance(excess: Any, row: NDArray[Any]) -> float:
+    """How far beyond a row ``a.x <= b`` a point is with ``a.x - b = excess``; the integers of a row may be long."""
+    largest = max(abs(v) for v in row[:-1])
+    length = float(np.linalg.norm([float(v / largest) for v in row[:-1]]))
+    return float(excess / largest) / length

@@ -106,7 +106,12 @@ class LocalFunctions:
 
     def _bend(self, i: int) -> Bend:
         n = self.complex.dim
-        a, b = self.complex.above(n - 1, n)[i]
+        sides = self.complex.above(n - 1, n)[i]
+        if len(sides) != 2:
+            raise ConstructionError(
+                f"{len(sides)} pieces have one facet in common: pieces overlap, or one is repeated", cells=tuple(sides)
+            )
+        a, b = sides
         difference = [x - y for x, y in zip(self.laws[a], self.laws[b], strict=True)]
         if not any(difference):
             return Bend(a, None, fmpq(0))
