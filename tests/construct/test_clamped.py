@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.spatial import Delaunay
 
-from cpwl import CPWL, ConstructionError, InputError, Network, ProofError, certify
+from cpwl import CPWL, ConstructionError, InputError, Network, ProofError, certify, compile
 from cpwl.construct.clamped.clusters import Stars, propose
 from cpwl.construct.clamped.colours import colours
 from cpwl.construct.clamped.exact import exact_bump
@@ -483,3 +483,12 @@ def test_the_checker_runs_alone(tmp_path):
         )
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.startswith("proved: network = function on every piece")
+
+
+def test_triangles_that_are_flat_in_floats_are_refused():
+    """A table may be exact and have no float picture: that is said, and nothing else is raised."""
+    middle = [Fraction(1, 2), Fraction(1, 10**40)]
+    points = [[0, 0], [1, 0], [1, 1], [0, 1], middle]
+    p = CPWL.from_simplices(points, [[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]], [0, 1, 0, 2, 5])
+    with pytest.raises(ConstructionError, match="flat in floats"):
+        compile(p, construction="clamped")

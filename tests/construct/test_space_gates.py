@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy.spatial import Delaunay
 
-from cpwl import CPWL, certify
+from cpwl import CPWL, certify, compile
 from cpwl.construct.gates.space import bounds as gate_bounds
 from cpwl.construct.gates.space.peel import peel
 from cpwl.errors import ConstructionError
+from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.neighbours import neighbours
 from cpwl.function.make.shallow import from_hidden_layer
 from cpwl.search.family_cover import family_cover
@@ -446,3 +447,11 @@ def test_linear_size(count, bound):
     """A Delaunay interpolant in space takes fewer than 2.9 neurons a cell."""
     p = interpolant(3, count, 1)
     assert space_gates(p).network.sizes.neurons < bound * p.num_pieces
+
+
+def test_an_affine_function_of_many_inputs():
+    """No row and no bend: one coordinate is kept, and what is left is affine."""
+    p = CPWL.from_maxmin([[1, 2, 0, -1, 3, 1]], [[0]])
+    network = compile(p, construction="gates").network
+    x = fraction_array([[1, 2, 3, 4, 5], ["1/3", 0, -7, 2, "-1/2"]])
+    assert (network(x) == p(x)).all()

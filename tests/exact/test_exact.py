@@ -4,11 +4,13 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cpwl.errors import LimitError
 from cpwl.exact.integers import adjugate, determinant, integer_rows
-from cpwl.exact.rational import fraction_array
+from cpwl.exact.rational import fraction_array, text
 from cpwl.exact.simplex import maximize
 
 small = st.integers(-4, 4)
@@ -80,3 +82,9 @@ def test_an_exact_optimum_proves_itself(case):
     else:
         assert (y.dot(a) == 0).all()
         assert y.dot(b) < 0
+
+
+def test_numbers_too_long_to_write_are_refused():
+    """Python writes no integers of more than 4300 digits; that is a limit, and no crash."""
+    with pytest.raises(LimitError, match="cannot save this"):
+        text(Fraction(1, 10**5000))

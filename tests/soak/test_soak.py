@@ -9,7 +9,6 @@ from soak.__main__ import Case, keep, run, smallest
 from soak.families import FAMILIES
 from soak.questions import QUESTIONS
 
-
 PAIRS = [(kind, family) for kind in QUESTIONS for family in FAMILIES if kind != "network" or family == "extracted"]
 
 

@@ -158,8 +158,17 @@ def _table(places: Integers, triangles: NDArray[np.int64], values: NDArray[np.ob
         size,
         points,
         forms,
-        np.linalg.inv(np.concatenate([points[triangles], np.ones((len(triangles), 3, 1))], axis=2)).transpose(0, 2, 1),
+        _shares(points[triangles]),
     )
+
+
+def _shares(corners: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each triangle the affine functions that are 1 at one corner and 0 at the others, in floats."""
+    try:
+        inverse = np.linalg.inv(np.concatenate([corners, np.ones((len(corners), 3, 1))], axis=2))
+    except np.linalg.LinAlgError:
+        raise ConstructionError("a triangle of this table is so thin that it is flat in floats") from None
+    return inverse.transpose(0, 2, 1)
 
 
 def _lines(places: Integers, edges: NDArray[np.int64]) -> tuple[Integers, NDArray[np.int64]]:
