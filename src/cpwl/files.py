@@ -7,6 +7,7 @@ import os
 import secrets
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 from cpwl.errors import InputError, LimitError
 
@@ -14,6 +15,7 @@ __all__ = ["read_bytes", "write_bytes", "write_text"]
 
 _LARGEST = 2**31  # bytes of a file that we read; a protobuf message ends there
 _ENDLESS = 2**28  # bytes from a pipe or a device, which does not say how many there are
+_CHUNK = 2**20
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
@@ -28,7 +30,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         with open(name, "rb") as file:
             state = os.fstat(file.fileno())
             limit = _LARGEST if stat.S_ISREG(state.st_mode) else _ENDLESS
-            data = file.read(limit + 1) if state.st_size <= limit else b""
+            data = _all_of(file, limit) if state.st_size <= limit else b""
     except OSError as error:
         raise InputError(f"cannot read `{name}`: {error.strerror or error}", path=name) from error
     except ValueError as error:  # a null character in the name
@@ -36,6 +38,15 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     if max(state.st_size, len(data)) > limit:
         raise LimitError(f"cannot read `{name}`: it has more than {limit // 2**20} MiB", path=name)
     return data
+
+
+def _all_of(file: BinaryIO, limit: int) -> bytes:
+    """What is in a file, or one byte more than `limit`; in chunks, so that Ctrl-C is heard between them."""
+    chunks, left = [], limit + 1
+    while left and (chunk := file.read(min(left, _CHUNK))):
+        chunks.append(chunk)
+        left -= len(chunk)
+    return b"".join(chunks)
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
