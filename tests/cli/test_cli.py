@@ -298,7 +298,7 @@ def test_interrupt_exits_130_at_once(tmp_path):
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
         with pipe.open("w"):  # opens when the other side does
             process.send_signal(signal.SIGINT)
-            # Python looks for signals between instructions: one that comes just before a read blocks is heard at the next.
+            # Signals are looked for between instructions: one just before a read blocks is heard at the next signal.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=5)
             if process.poll() is None:
