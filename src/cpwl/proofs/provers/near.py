@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
+from cpwl.errors import SolverError
 from cpwl.exact.rational import fraction_array, text
 from cpwl.function import CPWL
 from cpwl.geometry.generators import generators
+from cpwl.geometry.linear_program import LinearProgram
 from cpwl.geometry.probe import Probe
 from cpwl.proofs.checkers import checker
 from cpwl.proofs.checkers.near_checker import farthest
@@ -200,17 +201,13 @@ def _least_slope(
     at_corners = np.column_stack([np.ones(len(V)), V, -V])
     along = np.column_stack([np.zeros(len(R)), R, -R])
     least = np.concatenate([np.array(off, dtype=np.float64) / size, np.array(away, dtype=np.float64) * reach / size])
-    cost = np.ones(2 * n + 1)
-    found = linprog(cost, A_ub=-np.concatenate([at_corners, along]), b_ub=-least, method="highs")
-    rising = linprog(cost[1:], A_ub=-along[:, 1:], b_ub=-np.ones(len(R)), method="highs")
-    if rising.x is None:
+    found = _smallest(np.concatenate([at_corners, along]), least)
+    rising = _smallest(along[:, 1:], np.ones(len(R)))
+    if rising is None:
         raise NotNear("a region of the data contains a line")
-    h = (
-        [Fraction(float(v) * size / reach) for v in (found.x[1 : n + 1] - found.x[n + 1 :])]
-        if found.x is not None
-        else [Fraction(0)] * n
-    )
-    up = [Fraction(float(v)) for v in rising.x[:n] - rising.x[n:]]
+    slope = np.zeros(n) if found is None else found[1 : n + 1] - found[n + 1 :]
+    h = [Fraction(float(v) * size / reach) for v in slope]
+    up = [Fraction(float(v)) for v in rising[:n] - rising[n:]]
     short = max(e - sum(u * v for u, v in zip(h, ray, strict=True)) for e, ray in zip(away, rays, strict=True))
     if short > 0:
         rise = min(sum(u * v for u, v in zip(up, ray, strict=True)) for ray in rays)
@@ -218,3 +215,14 @@ def _least_slope(
             raise NotNear("a region of the data is too wide to bound what its laws differ by")
         h = [u + short / rise * v for u, v in zip(h, up, strict=True)]
     return h
+
+
+def _smallest(rows: NDArray[np.float64], least: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """The ``x >= 0`` with ``rows x >= least`` and the smallest sum, in floats; None if there is none."""
+    count = rows.shape[1]
+    program = LinearProgram(np.concatenate([-rows, -np.eye(count)]), np.append(-least, np.zeros(count)))
+    try:
+        found = program.propose(-np.ones(count))
+    except SolverError:
+        return None
+    return found.point if found.status == "optimal" else None
