@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.errors import InternalError
+from cpwl.errors import ConstructionError, InternalError
 from cpwl.function import CPWL
 from cpwl.function.order.order import Order, value_tolerance
 from cpwl.geometry.polyhedra import Polyhedron
@@ -67,8 +67,9 @@ class RowTest:
         value, where = self.probe.maximum(program, [0] * self.p.dim + [1])
         if value == np.inf:
             seen = self.probe.interior(_at_least_one(program))
-            if seen is None and self.p.tol:  # nowhere 1 as far as noise can tell: slopes that differ by noise alone
-                return where[:-1], 0.0
+            if seen is None and self.p.tol:
+                message = f"whether a row stays below the function on piece {j} cannot be told from noise, far out"
+                raise ConstructionError(message, row=row, piece=j)
             if seen is None:
                 raise InternalError("an unbounded excess is nowhere 1", row=row, piece=j)
             return seen[:-1], value
