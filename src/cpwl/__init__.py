@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cpwl.compiler import Alternative, Compiled, compile
     from cpwl.compressor import Compressed, compress
     from cpwl.construct.options import ConstructionName, Minimize, Precision, Weights
+    from cpwl.endings import read
     from cpwl.equality import Verdict, equal
     from cpwl.formats.json import load, save
     from cpwl.formats.onnx.read import from_onnx
@@ -70,6 +71,7 @@ __all__ = [
     "from_sklearn",
     "from_torch",
     "load",
+    "read",
     "save",
     "simplify",
     "to_onnx",
@@ -102,6 +104,7 @@ _HOME = {
     "from_sklearn": "cpwl.formats.sklearn",
     "from_torch": "cpwl.formats.torch.module",
     "load": "cpwl.formats.json",
+    "read": "cpwl.endings",
     "save": "cpwl.formats.json",
     "simplify": "cpwl.passes.simplify",
     "to_onnx": "cpwl.formats.onnx.write",
