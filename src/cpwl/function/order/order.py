@@ -15,6 +15,7 @@ from cpwl.function import CPWL
 from cpwl.function.order.at_generators import order_at_generators
 from cpwl.function.order.on_mesh import mesh_signs
 from cpwl.function.order.on_pieces import PieceOrder
+from cpwl.function.order.within_tolerance import order_within
 from cpwl.function.parts import Mesh
 from cpwl.function.scale import scale_of
 from cpwl.geometry.generators import generators
@@ -24,6 +25,7 @@ from cpwl.progress import Progress
 __all__ = ["Order", "order_components", "value_tolerance"]
 
 _BLOCK = 1 << 22  # signs in one temporary array
+_MANY = 3000  # sets of planes to try for one float piece, before linear programs are asked
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +54,7 @@ def order_components(
     """Decides both relations for every piece and component of one output (step 5 of Algorithm 1).
 
     The corners of a simplex decide everything on it, so a triangulated table needs no linear program; nor do exact
-    pieces with few rows, which are decided at their corners and rays. Other pieces are decided one at a time; an
+    pieces with few rows, which are decided at their corners and rays, and bounded float pieces. Other pieces are decided one at a time; an
     `executor` shares them out, and the result does not depend on it.
     """
     count = int(p.component[:, output].max()) + 1
@@ -65,13 +67,14 @@ def order_components(
         return _order_on_mesh(p, p.mesh, output, count, progress)
     work = PieceOrder.of(p, output, value_tolerance(p))
     if p.tol:
-        left = np.arange(p.num_pieces)
-        above = np.zeros((p.num_pieces, len(work.laws)), dtype=bool)
-        below = np.zeros_like(above)
+        spanned = generators(p.polyhedra, most=_MANY)
+        unit = scale_of(p.polyhedra, p.laws, p.tol).unit
+        above, below, known = order_within(work.laws, work.component, spanned, unit, work.slack)
     else:
         spanned = generators(p.polyhedra)
         above, below = order_at_generators(work.laws, work.component, spanned)
-        left = np.flatnonzero(~spanned.known)
+        known = spanned.known
+    left = np.flatnonzero(~known)
     done, solves = p.num_pieces - len(left), 0
     blocks = np.array_split(left, min(len(left), 64)) if len(left) else []
     answers = map(work, blocks) if executor is None else executor.map(work, blocks)
