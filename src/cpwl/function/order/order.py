@@ -25,7 +25,6 @@ from cpwl.progress import Progress
 __all__ = ["Order", "order_components", "value_tolerance"]
 
 _BLOCK = 1 << 22  # signs in one temporary array
-_MANY = 3000  # sets of planes to try for one float piece, before linear programs are asked
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,9 +66,7 @@ def order_components(
         return _order_on_mesh(p, p.mesh, output, count, progress)
     work = PieceOrder.of(p, output, value_tolerance(p))
     if p.tol:
-        spanned = generators(p.polyhedra, most=_MANY)
-        unit = scale_of(p.polyhedra, p.laws, p.tol).unit
-        above, below, known = order_within(work.laws, work.component, spanned, unit, work.slack)
+        above, below, known = order_within(p.polyhedra, work.laws, work.component, work.unit, work.slack)
     else:
         spanned = generators(p.polyhedra)
         above, below = order_at_generators(work.laws, work.component, spanned)

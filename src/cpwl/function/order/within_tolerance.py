@@ -11,9 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.integers import ratio_view
-from cpwl.geometry.generators import Generators
+from cpwl.geometry.generators import Generators, generators
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 
-__all__ = ["order_within"]
+__all__ = ["corners_within", "order_within"]
+
+_MOST = 3000  # sets of planes to try for one piece, before linear programs are asked
 
 _FAR = 16  # units, as far as `Probe` looks
 _BLOCK = 1 << 24  # numbers in one temporary array
@@ -22,9 +25,10 @@ Relation = NDArray[np.bool_]
 
 
 def order_within(
-    laws: NDArray[np.float64], component: NDArray[np.int64], spanned: Generators, unit: float, slack: float
+    polyhedra: Polyhedra, laws: NDArray[np.float64], component: NDArray[np.int64], unit: float, slack: float
 ) -> tuple[Relation, Relation, Relation]:
     """``above[i, m]``: ``f_m >= f_c`` on piece `i` with component `c`, ``below``, and for which pieces it is decided."""
+    spanned = generators(polyhedra, most=_MOST)
     corners, bounded = _corners(spanned, unit)
     above = np.zeros((len(component), len(laws)), dtype=bool)
     below = np.zeros_like(above)
@@ -41,6 +45,18 @@ def order_within(
             above[some] = np.minimum.reduceat(values, begins, axis=0) >= -slack
             below[some] = np.maximum.reduceat(values, begins, axis=0) <= slack
     return above, below, bounded
+
+
+def corners_within(body: Polyhedron, unit: float) -> NDArray[np.float64] | None:
+    """The corners ``(x, 1)`` of one polyhedron, if it is bounded and none of them is far away; else None.
+
+    >>> corners_within(Polyhedron.from_rows([[1.0, 1.0], [-1.0, 0.0], [0.0, -1.0]], [0.5, 0.0, 0.0]), 1.0).tolist()
+    [[0.0, 0.0, 1.0], [0.0, 0.5, 1.0], [0.5, 0.0, 1.0]]
+    """
+    alone = Polyhedra(body.A, body.b, np.array([0, len(body.b)]))
+    spanned = generators(alone, most=_MOST)
+    corners, bounded = _corners(spanned, unit)
+    return corners[spanned.member] if bounded[0] else None
 
 
 def _corners(spanned: Generators, unit: float) -> tuple[NDArray[np.float64], Relation]:
