@@ -17,6 +17,7 @@ from cpwl.errors import (
 
 if TYPE_CHECKING:
     from cpwl import bounds
+    from cpwl.combine import maximum, minimum, stack
     from cpwl.compiler import Alternative, Compiled, compile
     from cpwl.compressor import Compressed, compress
     from cpwl.construct.options import ConstructionName, Minimize, Precision, Weights
@@ -70,8 +71,11 @@ __all__ = [
     "from_sklearn",
     "from_torch",
     "load",
+    "maximum",
+    "minimum",
     "save",
     "simplify",
+    "stack",
     "to_onnx",
     "to_torch",
 ]
@@ -102,6 +106,9 @@ _HOME = {
     "from_sklearn": "cpwl.formats.sklearn",
     "from_torch": "cpwl.formats.torch.module",
     "load": "cpwl.formats.json",
+    "maximum": "cpwl.combine",
+    "minimum": "cpwl.combine",
+    "stack": "cpwl.combine",
     "save": "cpwl.formats.json",
     "simplify": "cpwl.passes.simplify",
     "to_onnx": "cpwl.formats.onnx.write",
