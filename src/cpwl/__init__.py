@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cpwl.compiler import Alternative, Compiled, compile
     from cpwl.compressor import Compressed, compress
     from cpwl.construct.options import ConstructionName, Minimize, Precision, Weights
+    from cpwl.endings import read
     from cpwl.equality import Verdict, equal
     from cpwl.formats.json import load, save
     from cpwl.formats.onnx.read import from_onnx
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from cpwl.proofs.certify import certify
     from cpwl.regions.count import count_regions
     from cpwl.regions.extract import extract
+    from cpwl.sources.mpqp.active_sets import from_active_sets
+    from cpwl.sources.ppopt import from_ppopt
 
     __version__: str
 
@@ -67,12 +70,15 @@ __all__ = [
     "count_regions",
     "equal",
     "extract",
+    "from_active_sets",
     "from_onnx",
+    "from_ppopt",
     "from_sklearn",
     "from_torch",
     "load",
     "maximum",
     "minimum",
+    "read",
     "save",
     "simplify",
     "stack",
@@ -102,6 +108,8 @@ _HOME = {
     "equal": "cpwl.equality",
     "count_regions": "cpwl.regions.count",
     "extract": "cpwl.regions.extract",
+    "from_active_sets": "cpwl.sources.mpqp.active_sets",
+    "from_ppopt": "cpwl.sources.ppopt",
     "from_onnx": "cpwl.formats.onnx.read",
     "from_sklearn": "cpwl.formats.sklearn",
     "from_torch": "cpwl.formats.torch.module",
@@ -109,6 +117,7 @@ _HOME = {
     "maximum": "cpwl.combine",
     "minimum": "cpwl.combine",
     "stack": "cpwl.combine",
+    "read": "cpwl.endings",
     "save": "cpwl.formats.json",
     "simplify": "cpwl.passes.simplify",
     "to_onnx": "cpwl.formats.onnx.write",

@@ -13,6 +13,7 @@ import typer
 from cpwl.cli.explain import explain_choice
 from cpwl.cli.output import check_output, plain_integer, print_json, print_table, readable_integer
 from cpwl.cli.progress import progress_bar
+from cpwl.cli.source import load_function
 
 if TYPE_CHECKING:
     from cpwl.compiler import Compiled
@@ -55,7 +56,7 @@ def _known(construction: str) -> str:
 
 
 def compile(
-    source: Annotated[Path, typer.Argument(metavar="IN.json", readable=False, help="The function.")],
+    source: Annotated[Path, typer.Argument(metavar="IN", readable=False, help="The function.")],
     output: Annotated[
         Path,
         typer.Option(
@@ -93,7 +94,7 @@ def compile(
     _check_paths(source, output, proof, dtype)
     from cpwl.compiler import compile as compile_function
 
-    p = _load(source)
+    p = load_function(source, "there is nothing to compile")
     began = perf_counter()
     with progress_bar() as progress:
         compiled = compile_function(
@@ -137,17 +138,6 @@ def _check_paths(source: Path, output: Path, proof: Path | None, dtype: Dtype | 
         check_output(path)
 
 
-def _load(source: Path) -> CPWL:
-    from cpwl.errors import InputError
-    from cpwl.formats.json import load
-    from cpwl.function import CPWL
-
-    p = load(source)
-    if not isinstance(p, CPWL):
-        raise InputError(f"{source} holds a network; there is nothing to compile", path=str(source))
-    return p
-
-
 def _write(compiled: Compiled, output: Path, dtype: Dtype | None) -> None:
     if output.suffix.lower() == ".json":
         from cpwl.formats.json import save
@@ -178,7 +168,7 @@ def _check_proof(p: CPWL, compiled: Compiled, max_error: float | None) -> None:
 
 def _save_proof(compiled: Compiled, output: Path, proof: Path, dtype: Dtype | None) -> dict[str, Any]:
     """The proof is of the network as it was written, not as it was meant: its weights are read back."""
-    from cpwl.cli.network_file import load_network
+    from cpwl.cli.source import load_network
     from cpwl.documents.write import network_document
     from cpwl.errors import InternalError
     from cpwl.network.network import rounded
