@@ -17,6 +17,7 @@ from cpwl.errors import (
 
 if TYPE_CHECKING:
     from cpwl import bounds
+    from cpwl.combine import maximum, minimum, stack
     from cpwl.compiler import Alternative, Compiled, compile
     from cpwl.compressor import Compressed, compress
     from cpwl.construct.options import ConstructionName, Minimize, Precision, Weights
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from cpwl.proofs.certify import certify
     from cpwl.regions.count import count_regions
     from cpwl.regions.extract import extract
+    from cpwl.sources.mpqp.active_sets import from_active_sets
+    from cpwl.sources.ppopt import from_ppopt
 
     __version__: str
 
@@ -67,13 +70,18 @@ __all__ = [
     "count_regions",
     "equal",
     "extract",
+    "from_active_sets",
     "from_onnx",
+    "from_ppopt",
     "from_sklearn",
     "from_torch",
     "load",
+    "maximum",
+    "minimum",
     "read",
     "save",
     "simplify",
+    "stack",
     "to_onnx",
     "to_torch",
 ]
@@ -100,10 +108,15 @@ _HOME = {
     "equal": "cpwl.equality",
     "count_regions": "cpwl.regions.count",
     "extract": "cpwl.regions.extract",
+    "from_active_sets": "cpwl.sources.mpqp.active_sets",
+    "from_ppopt": "cpwl.sources.ppopt",
     "from_onnx": "cpwl.formats.onnx.read",
     "from_sklearn": "cpwl.formats.sklearn",
     "from_torch": "cpwl.formats.torch.module",
     "load": "cpwl.formats.json",
+    "maximum": "cpwl.combine",
+    "minimum": "cpwl.combine",
+    "stack": "cpwl.combine",
     "read": "cpwl.endings",
     "save": "cpwl.formats.json",
     "simplify": "cpwl.passes.simplify",

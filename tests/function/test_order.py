@@ -1,4 +1,4 @@
-"""The order of components on float pieces: as for the exact function, without linear programs where pieces are bounded."""
+"""The order of components on float pieces: that of the exact function, without linear programs on bounded pieces."""
 
 import numpy as np
 import pytest

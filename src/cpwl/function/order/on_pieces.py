@@ -80,7 +80,7 @@ class PieceOrder:
             if extreme is not None:
                 return np.asarray((extreme.signs(difference) >= 0).all(axis=1))
         elif (near := corners_within(body, self.unit)) is not None:
-            return known | np.asarray((near @ difference.T >= -self.slack).all(axis=0))
+            return np.asarray(known | (near @ difference.T >= -self.slack).all(axis=0))
         places = self._first_places(probe, body)
         for m in np.flatnonzero(~known):
             above[m] = self._holds(probe, body, difference[m], places)

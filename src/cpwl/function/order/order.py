@@ -53,8 +53,8 @@ def order_components(
     """Decides both relations for every piece and component of one output (step 5 of Algorithm 1).
 
     The corners of a simplex decide everything on it, so a triangulated table needs no linear program; nor do exact
-    pieces with few rows, which are decided at their corners and rays, and bounded float pieces. Other pieces are decided one at a time; an
-    `executor` shares them out, and the result does not depend on it.
+    pieces with few rows, which are decided at their corners and rays, and bounded float pieces. Other pieces are
+    decided one at a time; an `executor` shares them out, and the result does not depend on it.
     """
     count = int(p.component[:, output].max()) + 1
     check_memory(

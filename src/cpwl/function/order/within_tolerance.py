@@ -1,8 +1,8 @@
 """The order of components on bounded float pieces: their values at the corners, within the tolerance.
 
-Every float is a rational, so the corners of float pieces are known exactly (`generators`); components are compared there
-in floats, and may be off by what values may be off by. Pieces with a ray are left to linear programs, and so are those
-with a corner far beyond all others: noise makes parallel rows meet there, and how far is an accident.
+Every float is a rational, so the corners of float pieces are known exactly (`generators`); components are compared
+there in floats, and may be off by what values may be off by. Pieces with a ray are left to linear programs, and so are
+those with a corner far beyond all others: noise makes parallel rows meet there, and how far is an accident.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Relation = NDArray[np.bool_]
 def order_within(
     polyhedra: Polyhedra, laws: NDArray[np.float64], component: NDArray[np.int64], unit: float, slack: float
 ) -> tuple[Relation, Relation, Relation]:
-    """``above[i, m]``: ``f_m >= f_c`` on piece `i` with component `c`, ``below``, and for which pieces it is decided."""
+    """``above[i, m]``: ``f_m >= f_c`` on piece `i` with component `c`, ``below``, and which pieces are decided."""
     spanned = generators(polyhedra, most=_MOST)
     corners, bounded = _corners(spanned, unit)
     above = np.zeros((len(component), len(laws)), dtype=bool)
