@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cpwl.compiler import Alternative, Compiled, compile
     from cpwl.compressor import Compressed, compress
     from cpwl.construct.options import ConstructionName, Minimize, Precision, Weights
+    from cpwl.endings import read
     from cpwl.equality import Verdict, equal
     from cpwl.formats.json import load, save
     from cpwl.formats.onnx.read import from_onnx
@@ -34,11 +35,13 @@ if TYPE_CHECKING:
     from cpwl.proofs.certify import certify
     from cpwl.regions.count import count_regions
     from cpwl.regions.extract import extract
+    from cpwl.targets.c.write import CCode, to_c
 
     __version__: str
 
 __all__ = [
     "Alternative",
+    "CCode",
     "CPWL",
     "Certificate",
     "Compiled",
@@ -70,8 +73,10 @@ __all__ = [
     "from_sklearn",
     "from_torch",
     "load",
+    "read",
     "save",
     "simplify",
+    "to_c",
     "to_onnx",
     "to_torch",
 ]
@@ -80,6 +85,7 @@ __all__ = [
 # file formats bring libraries of their own.
 _HOME = {
     "Alternative": "cpwl.compiler",
+    "CCode": "cpwl.targets.c.write",
     "CPWL": "cpwl.function",
     "Certificate": "cpwl.proofs.certificate",
     "Compiled": "cpwl.compiler",
@@ -102,8 +108,10 @@ _HOME = {
     "from_sklearn": "cpwl.formats.sklearn",
     "from_torch": "cpwl.formats.torch.module",
     "load": "cpwl.formats.json",
+    "read": "cpwl.endings",
     "save": "cpwl.formats.json",
     "simplify": "cpwl.passes.simplify",
+    "to_c": "cpwl.targets.c.write",
     "to_onnx": "cpwl.formats.onnx.write",
     "to_torch": "cpwl.formats.torch.module",
 }
