@@ -41,7 +41,7 @@ class Door:
 
 
 READERS: tuple[Door, ...] = (
-    Door(".json", "JSON of this package", _BOTH, "cpwl.formats.json:load"),
+    Door(".json", "JSON of this package; programs with active sets", _BOTH, "cpwl.sources.json_file:read_json_file"),
     Door(".onnx", "ONNX model", ("network",), "cpwl.formats.onnx.read:from_onnx"),
 )
 WRITERS: tuple[Door, ...] = (
