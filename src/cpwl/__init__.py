@@ -17,6 +17,7 @@ from cpwl.errors import (
 
 if TYPE_CHECKING:
     from cpwl import bounds
+    from cpwl.combine import maximum, minimum, stack
     from cpwl.compiler import Alternative, Compiled, compile
     from cpwl.compressor import Compressed, compress
     from cpwl.construct.options import ConstructionName, Minimize, Precision, Weights
@@ -77,9 +78,12 @@ __all__ = [
     "from_sklearn",
     "from_torch",
     "load",
+    "maximum",
+    "minimum",
     "read",
     "save",
     "simplify",
+    "stack",
     "to_c",
     "to_onnx",
     "to_torch",
@@ -114,6 +118,9 @@ _HOME = {
     "from_sklearn": "cpwl.formats.sklearn",
     "from_torch": "cpwl.formats.torch.module",
     "load": "cpwl.formats.json",
+    "maximum": "cpwl.combine",
+    "minimum": "cpwl.combine",
+    "stack": "cpwl.combine",
     "read": "cpwl.endings",
     "save": "cpwl.formats.json",
     "simplify": "cpwl.passes.simplify",
