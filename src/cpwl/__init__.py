@@ -38,11 +38,13 @@ if TYPE_CHECKING:
     from cpwl.regions.extract import extract
     from cpwl.sources.mpqp.active_sets import from_active_sets
     from cpwl.sources.ppopt import from_ppopt
+    from cpwl.targets.c.write import CCode, to_c
 
     __version__: str
 
 __all__ = [
     "Alternative",
+    "CCode",
     "CPWL",
     "Certificate",
     "Compiled",
@@ -82,6 +84,7 @@ __all__ = [
     "save",
     "simplify",
     "stack",
+    "to_c",
     "to_onnx",
     "to_torch",
 ]
@@ -90,6 +93,7 @@ __all__ = [
 # file formats bring libraries of their own.
 _HOME = {
     "Alternative": "cpwl.compiler",
+    "CCode": "cpwl.targets.c.write",
     "CPWL": "cpwl.function",
     "Certificate": "cpwl.proofs.certificate",
     "Compiled": "cpwl.compiler",
@@ -120,6 +124,7 @@ _HOME = {
     "read": "cpwl.endings",
     "save": "cpwl.formats.json",
     "simplify": "cpwl.passes.simplify",
+    "to_c": "cpwl.targets.c.write",
     "to_onnx": "cpwl.formats.onnx.write",
     "to_torch": "cpwl.formats.torch.module",
 }
