@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from cpwl.sources.mpqp.active_sets import from_active_sets
     from cpwl.sources.ppopt import from_ppopt
     from cpwl.targets.c.write import CCode, to_c
+    from cpwl.targets.milp.bounds import NeuronBounds
+    from cpwl.targets.milp.omlt import tighten_omlt, to_omlt
+    from cpwl.targets.milp.write import Milp, to_milp
 
     __version__: str
 
@@ -56,8 +59,10 @@ __all__ = [
     "InputError",
     "InternalError",
     "LimitError",
+    "Milp",
     "Minimize",
     "Network",
+    "NeuronBounds",
     "Precision",
     "ProofError",
     "Report",
@@ -84,7 +89,10 @@ __all__ = [
     "save",
     "simplify",
     "stack",
+    "tighten_omlt",
     "to_c",
+    "to_milp",
+    "to_omlt",
     "to_onnx",
     "to_torch",
 ]
@@ -124,6 +132,11 @@ _HOME = {
     "read": "cpwl.endings",
     "save": "cpwl.formats.json",
     "simplify": "cpwl.passes.simplify",
+    "Milp": "cpwl.targets.milp.write",
+    "NeuronBounds": "cpwl.targets.milp.bounds",
+    "tighten_omlt": "cpwl.targets.milp.omlt",
+    "to_milp": "cpwl.targets.milp.write",
+    "to_omlt": "cpwl.targets.milp.omlt",
     "to_c": "cpwl.targets.c.write",
     "to_onnx": "cpwl.formats.onnx.write",
     "to_torch": "cpwl.formats.torch.module",

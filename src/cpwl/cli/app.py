@@ -20,6 +20,7 @@ from cpwl.cli.equal import equal
 from cpwl.cli.extract import extract
 from cpwl.cli.figures import figures
 from cpwl.cli.info import info
+from cpwl.cli.milp import milp
 from cpwl.cli.output import run
 
 __all__ = ["main"]
@@ -38,6 +39,7 @@ _app.command()(doctor)
 _app.command()(equal)
 _app.command()(compress)
 _app.command()(extract)
+_app.command()(milp)
 _app.command()(bounds)
 _app.command()(figures)
 _app.command()(demo)
