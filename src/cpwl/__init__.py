@@ -42,11 +42,13 @@ if TYPE_CHECKING:
     from cpwl.targets.milp.bounds import NeuronBounds
     from cpwl.targets.milp.omlt import tighten_omlt, to_omlt
     from cpwl.targets.milp.write import Milp, to_milp
+    from cpwl.targets.vnnlib.write import Benchmark, to_vnnlib
 
     __version__: str
 
 __all__ = [
     "Alternative",
+    "Benchmark",
     "CCode",
     "CPWL",
     "Certificate",
@@ -95,6 +97,7 @@ __all__ = [
     "to_omlt",
     "to_onnx",
     "to_torch",
+    "to_vnnlib",
 ]
 
 # Where each public name lives. A module is imported when a name of it is first asked for: solvers, sparse matrices and
@@ -137,6 +140,8 @@ _HOME = {
     "tighten_omlt": "cpwl.targets.milp.omlt",
     "to_milp": "cpwl.targets.milp.write",
     "to_omlt": "cpwl.targets.milp.omlt",
+    "Benchmark": "cpwl.targets.vnnlib.write",
+    "to_vnnlib": "cpwl.targets.vnnlib.write",
     "to_c": "cpwl.targets.c.write",
     "to_onnx": "cpwl.formats.onnx.write",
     "to_torch": "cpwl.formats.torch.module",

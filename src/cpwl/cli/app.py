@@ -22,6 +22,7 @@ from cpwl.cli.figures import figures
 from cpwl.cli.info import info
 from cpwl.cli.milp import milp
 from cpwl.cli.output import run
+from cpwl.cli.vnnlib import vnnlib
 
 __all__ = ["main"]
 
@@ -40,6 +41,7 @@ _app.command()(equal)
 _app.command()(compress)
 _app.command()(extract)
 _app.command()(milp)
+_app.command()(vnnlib)
 _app.command()(bounds)
 _app.command()(figures)
 _app.command()(demo)
