@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from cpwl.proofs.certify import certify
     from cpwl.regions.count import count_regions
     from cpwl.regions.extract import extract
+    from cpwl.show.explorer.page import report
 
     __version__: str
 
@@ -72,6 +73,7 @@ __all__ = [
     "from_torch",
     "load",
     "read",
+    "report",
     "save",
     "simplify",
     "to_onnx",
@@ -105,6 +107,7 @@ _HOME = {
     "from_torch": "cpwl.formats.torch.module",
     "load": "cpwl.formats.json",
     "read": "cpwl.endings",
+    "report": "cpwl.show.explorer.page",
     "save": "cpwl.formats.json",
     "simplify": "cpwl.passes.simplify",
     "to_onnx": "cpwl.formats.onnx.write",
