@@ -22,6 +22,7 @@ __all__ = ["Formal", "Form"]
 
 _Floats = NDArray[np.float64]
 _Vector = list[Fraction]
+_Sums = dict[int, dict[int, Fraction]]
 Form = dict[tuple[int, int], Fraction]
 """``{(s, c): b}`` is the sum of ``b x_c s``, by numbers of symbols and of unknown numbers."""
 
@@ -105,6 +106,18 @@ class Formal:
             terms += [(x * numbers[c], self.symbols[s]) for (s, c), x in form.items()]
             found[k] = [sum((x * v[t] for x, v in terms), Fraction(0)) for t in range(len(self.symbols[0]))]
         return [found[k] for k in range(count)]
+
+    def sums(self, which: list[int], numbers: list[Fraction], symbol: Callable[[int], dict[int, Fraction]]) -> _Sums:
+        """The unknown vectors as sums of symbols; `symbol` says what those that are free are to be."""
+        found: _Sums = {k: symbol(k) for k in which if k not in self._vectors}
+        for k, (others, form) in reversed(self._vectors.items()):
+            row: dict[int, Fraction] = {}
+            for other, x in others.items():
+                _add(row, found[other], x)
+            for (s, c), x in form.items():
+                _add(row, {s: x}, numbers[c])
+            found[k] = row
+        return found
 
 
 def _add(row: dict, more: Mapping, share: Fraction) -> None:

@@ -8,7 +8,8 @@ jumps differ by a multiple of the straight one, a *joint*.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from cpwl.function.snap.relations import Relation
@@ -16,6 +17,7 @@ from cpwl.function.snap.relations import Relation
 __all__ = ["Joint", "Lines", "lines_of"]
 
 _Pair = tuple[int, int]
+_Triple = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +74,13 @@ def sign(pair: _Pair) -> int:
     return 1 if pair[0] < pair[1] else -1
 
 
-def lines_of(relations: Sequence[Relation]) -> Lines:
-    """Lines and classes of the jumps of all relations in which something is straight."""
-    line, equal, pairs, bent = _Union(), _Union(), {}, []
+def lines_of(relations: Sequence[Relation], pairs: Iterable[_Pair] = (), triples: Iterable[_Triple] = ()) -> Lines:
+    """Lines and classes of the jumps of all relations in which something is straight, and of the `pairs` given.
+
+    `triples` are laws around faces with three of them: there a line ends, and another one is bent.
+    """
+    line, equal, bent = _Union(), _Union(), []
+    pairs = dict.fromkeys(sort(pair) for pair in pairs)
     for relation in relations:
         if relation.kind not in ("cross", "straight"):
             continue
@@ -91,4 +97,16 @@ def lines_of(relations: Sequence[Relation]) -> Lines:
     classes = {root: k for k, root in enumerate(dict.fromkeys(equal.find(pair)[0] for pair in pairs))}
     number = {pair: roots[line.find(pair)[0]] for pair in pairs}
     in_class = {pair: (classes[equal.find(pair)[0]], equal.find(pair)[1]) for pair in pairs}
-    return Lines(number, in_class, frozenset(number[sort(joint.line)] for joint in bent), bent)
+    straight = frozenset(number[sort(joint.line)] for joint in bent)
+    return Lines(number, in_class, straight, bent + _ends(triples, number, bent))
+
+
+def _ends(triples: Iterable[_Triple], line: dict[_Pair, int], bent: Sequence[Joint]) -> list[Joint]:
+    """Three laws around a face: the line that is bent least elsewhere, and has most jumps, is the one that ends."""
+    size, bends = Counter(line.values()), Counter(line[sort(pair)] for joint in bent for pair in (joint.one, joint.two))
+    found = []
+    for a, b, c in triples:
+        turns = ((a, b, c), (b, c, a), (c, a, b))
+        a, b, c = min(turns, key=lambda t: (bends[line[sort(t[:2])]], -size[line[sort(t[:2])]]))
+        found.append(Joint((a, c), (b, c), (a, b)))
+    return found
