@@ -1,28 +1,30 @@
 """Linear equations among vectors that are sums of numbers times known vectors, solved as if these were independent.
 
 Unknown are vectors ``u_k`` and numbers ``x_c``; an equation is ``sum a_k u_k + sum b_sc x_c s = 0`` with known vectors
-`s`, the symbols. Vectors are eliminated first. An equation without any is ``sum_s (sum_c b_sc x_c) s = 0``, and it holds
-if every bracket is 0: equations in numbers whose coefficients do not depend on the symbols at all. So what is free can
-be any short number nearby, and what is not free is a short sum of products of such. That brackets are 0 is more than is
-asked for; whether they are so, within rounding, floats tell. Where they are not, the symbols are dependent, and their
-coordinates give the equations.
+`s`, the symbols. Vectors are eliminated first. An equation without any is ``sum_s (sum_c b_sc x_c) s = 0``, and it
+holds if every bracket is 0: equations in numbers whose coefficients do not depend on the symbols at all. So what is
+free can be any short number nearby, and what is not free is a short sum of products of such. That brackets are 0 is
+more than is asked for; whether they are so, within rounding, floats tell. Where they are not, the symbols are
+dependent, and their coordinates give the equations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.function.snap.complex import Unfit
 
-__all__ = ["Formal", "Form"]
+__all__ = ["Form", "Formal"]
 
 _Floats = NDArray[np.float64]
 _Vector = list[Fraction]
 _Sums = dict[int, dict[int, Fraction]]
+_Key = TypeVar("_Key")
 Form = dict[tuple[int, int], Fraction]
 """``{(s, c): b}`` is the sum of ``b x_c s``, by numbers of symbols and of unknown numbers."""
 
@@ -120,10 +122,10 @@ class Formal:
         return found
 
 
-def _add(row: dict, more: Mapping, share: Fraction) -> None:
+def _add(row: dict[_Key, Fraction], more: Mapping[_Key, Fraction], share: Fraction) -> None:
     """``row += share * more``, without zeros."""
     for key, x in more.items():
-        row[key] = row.get(key, 0) + share * x
+        row[key] = row.get(key, Fraction(0)) + share * x
         if not row[key]:
             del row[key]
 

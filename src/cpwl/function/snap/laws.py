@@ -52,13 +52,16 @@ class _Flat:
     directions: list[_Law]
 
 
-def fix_laws(laws: _Floats, relations: Sequence[Relation], weight: _Floats, little: float) -> Fixed:
+def fix_laws(
+    laws: _Floats, relations: Sequence[Relation], weight: _Floats, little: float, far: Sequence[tuple[int, int]] = ()
+) -> Fixed:
     """Exact laws by one system, or else by the order of several that breaks the fewest and has the fewest bits.
 
-    `laws` ``(k, n + 1)``, offset last; `weight` makes coefficients comparable, `little` is what values may be off.
+    `laws` ``(k, n + 1)``, offset last; `weight` makes coefficients comparable, `little` is what values may be off;
+    `far` are pairs with facets in unbounded pieces.
     """
     near = smoothed(laws, relations, weight, little)
-    at_once = _at_once(near, relations, weight, little)
+    at_once = _at_once(near, relations, far, weight, little)
     if at_once is not None:
         return Fixed(at_once, frozenset())
     whole = [_is_simple(law, 1e-3 * little / weight) for law in laws]
@@ -73,10 +76,12 @@ def fix_laws(laws: _Floats, relations: Sequence[Relation], weight: _Floats, litt
     return best
 
 
-def _at_once(near: _Floats, relations: Sequence[Relation], weight: _Floats, little: float) -> list[_Law] | None:
+def _at_once(
+    near: _Floats, relations: Sequence[Relation], far: Sequence[tuple[int, int]], weight: _Floats, little: float
+) -> list[_Law] | None:
     """The laws of one system, if they are near and satisfy what is not in it, too."""
     try:
-        found = solve_system(near, relations, weight, little)
+        found = solve_system(near, relations, far, weight, little)
     except Unfit:
         return None
     away = np.abs((np.array(found, dtype=np.float64) - near) * weight).max()

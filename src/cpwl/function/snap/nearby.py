@@ -140,7 +140,7 @@ def _meetings(work: Work, faces: list[Face]) -> Meetings:
     """Where laws meet, in all the places of the complex."""
     label = work.label
     pairs = [(int(label[c.piece]), int(label[c.other])) for c in work.contacts if label[c.piece] != label[c.other]]
-    return Meetings(faces, pairs, lambda whole: parallel_laws(work.complex, label, whole))
+    return Meetings(faces, pairs, lambda whole: parallel_laws(work.complex, label, whole), work.complex.box is not None)
 
 
 def by_triangles(work: Work) -> Nearby:

@@ -1,14 +1,14 @@
 """Exact rows for lines of jumps: free ones, the *symbols*, and those that are bent at others, as sums of symbols.
 
-A line that is bent at no other has a free row. Lines joined by bends are a chain: at a bend with the line of row `r` the
-row changes by a multiple of `r`, so a chain has one free row and a number for each bend, such that the multiples add up
-to 0 around every circle. Rows are scaled such that the two jumps at a bend have the same number.
+A line that is bent at no other has a free row. Lines joined by bends are a chain: at a bend with the line of row `r`
+the row changes by a multiple of `r`, so a chain has one free row and a number for each bend, such that the multiples
+add up to 0 around every circle. Rows are scaled such that the two jumps at a bend have the same number.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
-from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
@@ -25,6 +25,7 @@ _Floats = NDArray[np.float64]
 _Law = list[Fraction]
 _Pair = tuple[int, int]
 _Row = dict[int, Fraction]
+_MOST = 20_000  # sets of rows that are looked through
 _PARALLEL = 1e-9  # slopes that differ by less, relative, are meant to be parallel
 
 
@@ -56,28 +57,30 @@ class Rows:
         row, vector = row * self.weight, vector * self.weight
         return float(row @ vector / (row @ row))
 
-    def along(self, jump: _Floats) -> int | None:
-        """A line whose row is known and parallel to a jump."""
-        for line in self.row:
-            off = jump[:-1] - slope_share(jump, self.view[line]) * self.view[line][:-1]
-            if np.abs(off).max() <= _PARALLEL * np.abs(jump[:-1]).max():
-                return line
+    def along(self, jump: _Floats) -> tuple[int, ...] | None:
+        """The fewest lines with known rows whose slopes span that of a jump, less than there are dimensions."""
+        lines = list(self.row)
+        slopes = np.array([self.view[line][:-1] for line in lines]).reshape(-1, len(jump) - 1)
+        for size in range(1, len(jump) - 1):
+            known = lines if size == 1 else [line for line in lines if len(self.row[line]) == 1]
+            found = _spanning(slopes[[lines.index(line) for line in known]], jump[:-1], size)
+            if found is not None:
+                return tuple(known[k] for k in found)
         return None
 
-    def express(self, everything: bool, parallel: Iterable[_Pair]) -> None:
+    def express(self, everything: bool, unbounded: bool) -> None:
         """Rows for lines that are straight, for those that are bent into such, or for all; in the order of levels.
 
-        The jumps of pairs that are `parallel` to those of others are to stay so.
+        Rows that far out meet others, in `unbounded` pieces, are to do so still.
         """
         inner, chains = self._chains(everything)
-        turned = {self.lines.line[pair] for pair in map(sort, parallel) if pair in self.lines.line}
         waiting = list(range(len(chains)))
         while waiting:
             ready = [k for k in waiting if all(self._line(joint) in self.row for joint in inner[k])]
             if not ready:
                 raise Unfit("hyperplanes are bent at each other in a circle")
             for k in ready:
-                self._express(chains[k], inner[k], turned)
+                self._express(chains[k], inner[k], unbounded)
             waiting = [k for k in waiting if k not in set(ready)]
 
     def _line(self, joint: Joint) -> int:
@@ -107,7 +110,7 @@ class Rows:
                 inner[find(one)].append(joint)
         return list(inner.values()), list(members.values())
 
-    def _express(self, chain: list[int], joints: list[Joint], turned: set[int]) -> None:
+    def _express(self, chain: list[int], joints: list[Joint], unbounded: bool) -> None:
         """Rows for a chain of lines: one is a symbol, others differ from it by multiples of rows that are known."""
         root = max(chain, key=lambda line: max(self.size(self.jump(pair)) for pair in self.pairs[line]))
         self.view[root] = self._unit(root)
@@ -119,8 +122,8 @@ class Rows:
             step = self.share(self.view[two] - self.view[one], self.view[line])
             x = numbers.new(step, fine / self.size(self.view[line]))
             equations.append(({two: Fraction(1), one: Fraction(-1)}, _times(self.row[line], x)))
-        for other in chain if joints else ():
-            known = self.along(self.view[other]) if other in turned else None
+        for other in chain if joints and unbounded else ():
+            known = self.along(self.view[other])
             if known is not None:
                 form = self.parallel_form(self.view[other], known, numbers, fine)
                 equations.append(({other: Fraction(1)}, form))
@@ -133,14 +136,19 @@ class Rows:
         rows = system.sums(sorted(chain, key=lambda line: line != root), found, self._symbol)
         self.row.update(rows)
 
-    def parallel_form(self, jump: _Floats, line: int, numbers: Numbers, fine: float) -> Form:
-        """``-(x r + y)`` with two new numbers, `r` the row of a line without its constant."""
-        view, constant = self.view[line], float(self.row[line].get(0, Fraction(0)))
-        share = slope_share(jump, view)
-        x = numbers.new(share, fine / self.size(view))
-        y = numbers.new(float(jump[-1] - share * (view[-1] - constant)), fine)
-        form = {(s, x): -part for s, part in self.row[line].items() if s}
-        return {**form, (0, y): Fraction(-1)}
+    def parallel_form(self, jump: _Floats, lines: tuple[int, ...], numbers: Numbers, fine: float) -> Form:
+        """``-(x_1 r_1 + .. + y)`` with new numbers, `r` the rows of some lines without their constants."""
+        views = np.array([self.view[line] for line in lines])
+        shares = np.linalg.lstsq(views[:, :-1].T, jump[:-1], rcond=None)[0]
+        form, rest = {}, jump[-1]
+        for line, view, share in zip(lines, views, shares.tolist(), strict=True):
+            x = numbers.new(share, fine / self.size(view))
+            rest -= share * (view[-1] - float(self.row[line].get(0, Fraction(0))))
+            for s, part in self.row[line].items():
+                if s:
+                    form[s, x] = -part
+        form[0, numbers.new(float(rest), fine)] = Fraction(-1)
+        return form
 
     def _unit(self, line: int) -> _Floats:
         """The row of a line in floats, from its largest jump, scaled to a largest slope of 1."""
@@ -184,6 +192,20 @@ class Rows:
 def slope_share(jump: _Floats, row: _Floats) -> float:
     """The multiple of a row whose slopes are nearest to those of a jump."""
     return float(jump[:-1] @ row[:-1] / (row[:-1] @ row[:-1]))
+
+
+def _spanning(slopes: _Floats, wanted: _Floats, size: int) -> tuple[int, ...] | None:
+    """Numbers of so many slopes that span one that is wanted, if there are such; the first found."""
+    sets = np.array(list(itertools.combinations(range(len(slopes)), size)), dtype=np.int64).reshape(-1, size)
+    if len(sets) == 0 or len(sets) > _MOST:
+        return None
+    basis = slopes[sets] / np.linalg.norm(slopes[sets], axis=2, keepdims=True)
+    gram = basis @ basis.transpose(0, 2, 1)
+    apart = np.linalg.det(gram) > 1e-10
+    share = np.linalg.solve(np.where(apart[:, None, None], gram, np.eye(size)), basis @ wanted[:, None])
+    off = np.abs(wanted - (share * basis).sum(axis=1)).max(axis=1)
+    fits = np.flatnonzero(apart & (off <= _PARALLEL * np.abs(wanted).max()))
+    return tuple(sets[fits[0]].tolist()) if len(fits) else None
 
 
 def _times(row: _Row, number: int) -> Form:

@@ -41,6 +41,7 @@ class Meetings:
     pairs: Sequence[_Pair]
     parallel: Callable[[_Floats], list[tuple[int, ...]]]
     """For laws of one output, the triples with parallel facets on one unbounded region."""
+    unbounded: bool
 
 
 def exact_laws(laws: _Floats, meetings: Meetings, reach: float, tol: float) -> tuple[list[_Law], list[list[_Law]]]:
@@ -55,7 +56,7 @@ def exact_laws(laws: _Floats, meetings: Meetings, reach: float, tol: float) -> t
         found = _at_once(laws, share, relations, meetings, weight, little)
         if found is not None:
             return found
-    fixed = fix_laws(whole, relations, weight, little)
+    fixed = fix_laws(whole, relations, weight, little, meetings.pairs if meetings.unbounded else ())
     if fixed.broken:
         raise Unfit(f"{len(fixed.broken)} laws do not meet exactly with all that they are meant to meet")
     if laws.shape[1] == 1:
@@ -73,7 +74,7 @@ def _at_once(
 ) -> tuple[list[_Law], list[list[_Law]]] | None:
     """All outputs from one system, if they are near and their combination satisfies all relations."""
     triples = [face.laws for face in meetings.faces if face.closed and len(set(face.laws)) == len(face.laws) == 3]
-    places = Places(meetings.pairs, [(a, b, c) for a, b, c in triples])
+    places = Places(meetings.pairs, [(a, b, c) for a, b, c in triples], meetings.unbounded)
     try:
         found = solve_outputs(laws, np.array(share, dtype=np.float64), relations, places, weight, little)
     except Unfit:
