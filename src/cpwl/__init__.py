@@ -17,6 +17,7 @@ from cpwl.errors import (
 
 if TYPE_CHECKING:
     from cpwl import bounds
+    from cpwl.combine import maximum, minimum, stack
     from cpwl.compiler import Alternative, Compiled, compile
     from cpwl.compressor import Compressed, compress
     from cpwl.construct.options import ConstructionName, Minimize, Precision, Weights
@@ -36,11 +37,15 @@ if TYPE_CHECKING:
     from cpwl.regions.count import count_regions
     from cpwl.regions.extract import extract
     from cpwl.show.explorer.page import report
+    from cpwl.sources.mpqp.active_sets import from_active_sets
+    from cpwl.sources.ppopt import from_ppopt
+    from cpwl.targets.c.write import CCode, to_c
 
     __version__: str
 
 __all__ = [
     "Alternative",
+    "CCode",
     "CPWL",
     "Certificate",
     "Compiled",
@@ -68,14 +73,20 @@ __all__ = [
     "count_regions",
     "equal",
     "extract",
+    "from_active_sets",
     "from_onnx",
+    "from_ppopt",
     "from_sklearn",
     "from_torch",
     "load",
+    "maximum",
+    "minimum",
     "read",
     "report",
     "save",
     "simplify",
+    "stack",
+    "to_c",
     "to_onnx",
     "to_torch",
 ]
@@ -84,6 +95,7 @@ __all__ = [
 # file formats bring libraries of their own.
 _HOME = {
     "Alternative": "cpwl.compiler",
+    "CCode": "cpwl.targets.c.write",
     "CPWL": "cpwl.function",
     "Certificate": "cpwl.proofs.certificate",
     "Compiled": "cpwl.compiler",
@@ -102,14 +114,20 @@ _HOME = {
     "equal": "cpwl.equality",
     "count_regions": "cpwl.regions.count",
     "extract": "cpwl.regions.extract",
+    "from_active_sets": "cpwl.sources.mpqp.active_sets",
+    "from_ppopt": "cpwl.sources.ppopt",
     "from_onnx": "cpwl.formats.onnx.read",
     "from_sklearn": "cpwl.formats.sklearn",
     "from_torch": "cpwl.formats.torch.module",
     "load": "cpwl.formats.json",
+    "maximum": "cpwl.combine",
+    "minimum": "cpwl.combine",
+    "stack": "cpwl.combine",
     "read": "cpwl.endings",
     "report": "cpwl.show.explorer.page",
     "save": "cpwl.formats.json",
     "simplify": "cpwl.passes.simplify",
+    "to_c": "cpwl.targets.c.write",
     "to_onnx": "cpwl.formats.onnx.write",
     "to_torch": "cpwl.formats.torch.module",
 }

@@ -41,12 +41,13 @@ class Door:
 
 
 READERS: tuple[Door, ...] = (
-    Door(".json", "JSON of this package", _BOTH, "cpwl.formats.json:load"),
+    Door(".json", "JSON of this package; programs with active sets", _BOTH, "cpwl.sources.json_file:read_json_file"),
     Door(".onnx", "ONNX model", ("network",), "cpwl.formats.onnx.read:from_onnx"),
 )
 WRITERS: tuple[Door, ...] = (
     Door(".json", "JSON of this package, exact", _BOTH, "cpwl.formats.json:save"),
     Door(".onnx", "ONNX model", ("network",), "cpwl.formats.onnx.write:to_onnx"),
+    Door(".h", "C header, double", _BOTH, "cpwl.targets.c.write:to_c"),
 )
 
 
