@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from cpwl.proofs.certify import certify
     from cpwl.regions.count import count_regions
     from cpwl.regions.extract import extract
+    from cpwl.sources.formula.formula import Formula, parse
     from cpwl.sources.mpqp.active_sets import from_active_sets
     from cpwl.sources.ppopt import from_ppopt
 
@@ -50,6 +51,7 @@ __all__ = [
     "ConstructionName",
     "CpwlError",
     "CpwlWarning",
+    "Formula",
     "InputError",
     "InternalError",
     "LimitError",
@@ -75,6 +77,7 @@ __all__ = [
     "from_sklearn",
     "from_torch",
     "load",
+    "parse",
     "read",
     "save",
     "simplify",
@@ -104,6 +107,8 @@ _HOME = {
     "equal": "cpwl.equality",
     "count_regions": "cpwl.regions.count",
     "extract": "cpwl.regions.extract",
+    "Formula": "cpwl.sources.formula.formula",
+    "parse": "cpwl.sources.formula.formula",
     "from_active_sets": "cpwl.sources.mpqp.active_sets",
     "from_ppopt": "cpwl.sources.ppopt",
     "from_onnx": "cpwl.formats.onnx.read",
