@@ -17,6 +17,7 @@ from cpwl.errors import (
 
 if TYPE_CHECKING:
     from cpwl import bounds
+    from cpwl.combine import maximum, minimum, stack
     from cpwl.compiler import Alternative, Compiled, compile
     from cpwl.compressor import Compressed, compress
     from cpwl.construct.options import ConstructionName, Minimize, Precision, Weights
@@ -38,11 +39,13 @@ if TYPE_CHECKING:
     from cpwl.sources.formula.formula import Formula, parse
     from cpwl.sources.mpqp.active_sets import from_active_sets
     from cpwl.sources.ppopt import from_ppopt
+    from cpwl.targets.c.write import CCode, to_c
 
     __version__: str
 
 __all__ = [
     "Alternative",
+    "CCode",
     "CPWL",
     "Certificate",
     "Compiled",
@@ -77,10 +80,14 @@ __all__ = [
     "from_sklearn",
     "from_torch",
     "load",
+    "maximum",
+    "minimum",
     "parse",
     "read",
     "save",
     "simplify",
+    "stack",
+    "to_c",
     "to_onnx",
     "to_torch",
 ]
@@ -89,6 +96,7 @@ __all__ = [
 # file formats bring libraries of their own.
 _HOME = {
     "Alternative": "cpwl.compiler",
+    "CCode": "cpwl.targets.c.write",
     "CPWL": "cpwl.function",
     "Certificate": "cpwl.proofs.certificate",
     "Compiled": "cpwl.compiler",
@@ -115,9 +123,13 @@ _HOME = {
     "from_sklearn": "cpwl.formats.sklearn",
     "from_torch": "cpwl.formats.torch.module",
     "load": "cpwl.formats.json",
+    "maximum": "cpwl.combine",
+    "minimum": "cpwl.combine",
+    "stack": "cpwl.combine",
     "read": "cpwl.endings",
     "save": "cpwl.formats.json",
     "simplify": "cpwl.passes.simplify",
+    "to_c": "cpwl.targets.c.write",
     "to_onnx": "cpwl.formats.onnx.write",
     "to_torch": "cpwl.formats.torch.module",
 }

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cpwl.doors import check_choice, check_count, check_list, check_number, within_float64
 from cpwl.errors import InputError
+from cpwl.function.algebra import arithmetic, composition, domains, extremes
 from cpwl.function.components import label_components
 from cpwl.function.doctor.examine import examine
 from cpwl.function.doctor.report import Report
@@ -388,6 +389,23 @@ class CPWL:
         """
         check_number(tol, "tol", least=0.0)
         return snap(self, tol, even)
+
+    # Calculating: see `cpwl.function.algebra`. NumPy leaves `2.0 * p` and `A @ p` to us.
+    __array_ufunc__ = None
+    __add__ = __radd__ = arithmetic.add
+    __sub__ = arithmetic.subtract
+    __rsub__ = arithmetic.subtracted_from
+    __mul__ = __rmul__ = arithmetic.times
+    __neg__ = arithmetic.negative
+    __rmatmul__ = arithmetic.linear_image
+    __getitem__ = arithmetic.output
+    __abs__ = extremes.absolute
+    clip = extremes.clip
+    relu = extremes.positive_part
+    restrict = domains.restrict
+    extend = domains.extend
+    compose = composition.compose
+    __matmul__ = composition.after
 
     def __repr__(self) -> str:
         exact = "exact" if self.tol == 0 else f"tol={self.tol:g}"
