@@ -47,6 +47,7 @@ READERS: tuple[Door, ...] = (
 WRITERS: tuple[Door, ...] = (
     Door(".json", "JSON of this package, exact", _BOTH, "cpwl.formats.json:save"),
     Door(".onnx", "ONNX model", ("network",), "cpwl.formats.onnx.write:to_onnx"),
+    Door(".h", "C header, double", _BOTH, "cpwl.targets.c.write:to_c"),
 )
 
 
