@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cpwl.formats.torch.module import from_torch, to_torch
     from cpwl.function import CPWL
     from cpwl.function.doctor.report import Report
+    from cpwl.function.questions.sets import image
     from cpwl.network import Network, Sizes
     from cpwl.passes.simplify import simplify
     from cpwl.proofs.certificate import Certificate
@@ -79,6 +80,7 @@ __all__ = [
     "from_ppopt",
     "from_sklearn",
     "from_torch",
+    "image",
     "load",
     "maximum",
     "minimum",
@@ -122,6 +124,7 @@ _HOME = {
     "from_onnx": "cpwl.formats.onnx.read",
     "from_sklearn": "cpwl.formats.sklearn",
     "from_torch": "cpwl.formats.torch.module",
+    "image": "cpwl.function.questions.sets",
     "load": "cpwl.formats.json",
     "maximum": "cpwl.combine",
     "minimum": "cpwl.combine",
