@@ -30,12 +30,15 @@ if TYPE_CHECKING:
     from cpwl.formats.torch.module import from_torch, to_torch
     from cpwl.function import CPWL
     from cpwl.function.doctor.report import Report
+    from cpwl.function.questions.sets import image
     from cpwl.network import Network, Sizes
     from cpwl.passes.simplify import simplify
     from cpwl.proofs.certificate import Certificate
     from cpwl.proofs.certify import certify
     from cpwl.regions.count import count_regions
     from cpwl.regions.extract import extract
+    from cpwl.show.explorer.page import report
+    from cpwl.sources.formula.formula import Formula, parse
     from cpwl.sources.mpqp.active_sets import from_active_sets
     from cpwl.sources.ppopt import from_ppopt
     from cpwl.targets.c.write import CCode, to_c
@@ -58,6 +61,7 @@ __all__ = [
     "ConstructionName",
     "CpwlError",
     "CpwlWarning",
+    "Formula",
     "InputError",
     "InternalError",
     "LimitError",
@@ -84,10 +88,13 @@ __all__ = [
     "from_ppopt",
     "from_sklearn",
     "from_torch",
+    "image",
     "load",
     "maximum",
     "minimum",
+    "parse",
     "read",
+    "report",
     "save",
     "simplify",
     "stack",
@@ -123,16 +130,20 @@ _HOME = {
     "equal": "cpwl.equality",
     "count_regions": "cpwl.regions.count",
     "extract": "cpwl.regions.extract",
+    "Formula": "cpwl.sources.formula.formula",
+    "parse": "cpwl.sources.formula.formula",
     "from_active_sets": "cpwl.sources.mpqp.active_sets",
     "from_ppopt": "cpwl.sources.ppopt",
     "from_onnx": "cpwl.formats.onnx.read",
     "from_sklearn": "cpwl.formats.sklearn",
     "from_torch": "cpwl.formats.torch.module",
+    "image": "cpwl.function.questions.sets",
     "load": "cpwl.formats.json",
     "maximum": "cpwl.combine",
     "minimum": "cpwl.combine",
     "stack": "cpwl.combine",
     "read": "cpwl.endings",
+    "report": "cpwl.show.explorer.page",
     "save": "cpwl.formats.json",
     "simplify": "cpwl.passes.simplify",
     "Milp": "cpwl.targets.milp.write",
