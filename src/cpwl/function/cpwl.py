@@ -24,6 +24,7 @@ from cpwl.function.make.pieces import parts_of_pieces
 from cpwl.function.make.simplices import parts_of_grid, parts_of_simplices
 from cpwl.function.merge.merge import merge
 from cpwl.function.parts import Laws, Mesh, Parts
+from cpwl.function.questions import convexity, extent, gap, sets, slopes, volume
 from cpwl.function.snap.snap import Snapped, snap
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 
@@ -406,6 +407,21 @@ class CPWL:
     extend = domains.extend
     compose = composition.compose
     __matmul__ = composition.after
+
+    # Asking: see `cpwl.function.questions`.
+    range = extent.value_range
+    argmax = extent.argmax
+    argmin = extent.argmin
+    lipschitz = slopes.lipschitz
+    is_convex = convexity.is_convex
+    is_concave = convexity.is_concave
+    is_monotone = slopes.is_monotone
+    depends_on = slopes.depends_on
+    solve = sets.solve
+    level_set = sets.level_set
+    integral = volume.integral
+    mean = volume.mean
+    distance = gap.distance
 
     def __repr__(self) -> str:
         exact = "exact" if self.tol == 0 else f"tol={self.tol:g}"
