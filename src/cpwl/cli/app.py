@@ -21,6 +21,7 @@ from cpwl.cli.extract import extract
 from cpwl.cli.figures import figures
 from cpwl.cli.info import info
 from cpwl.cli.output import run
+from cpwl.cli.plot import plot
 from cpwl.cli.report import report
 
 __all__ = ["main"]
@@ -41,6 +42,7 @@ _app.command()(compress)
 _app.command()(extract)
 _app.command()(bounds)
 _app.command()(report)
+_app.command()(plot)
 _app.command()(figures)
 _app.command()(demo)
 _app.command()(bench)
