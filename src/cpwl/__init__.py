@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from cpwl.proofs.certify import certify
     from cpwl.regions.count import count_regions
     from cpwl.regions.extract import extract
+    from cpwl.regions.inquiry import Inquiry, ask
     from cpwl.sources.mpqp.active_sets import from_active_sets
     from cpwl.sources.ppopt import from_ppopt
     from cpwl.targets.c.write import CCode, to_c
@@ -55,6 +56,7 @@ __all__ = [
     "CpwlError",
     "CpwlWarning",
     "InputError",
+    "Inquiry",
     "InternalError",
     "LimitError",
     "Minimize",
@@ -66,6 +68,7 @@ __all__ = [
     "SolverError",
     "Verdict",
     "Weights",
+    "ask",
     "bounds",
     "certify",
     "compile",
@@ -108,6 +111,8 @@ _HOME = {
     "Report": "cpwl.function.doctor.report",
     "Sizes": "cpwl.network",
     "Verdict": "cpwl.equality",
+    "Inquiry": "cpwl.regions.inquiry",
+    "ask": "cpwl.regions.inquiry",
     "certify": "cpwl.proofs.certify",
     "compile": "cpwl.compiler",
     "compress": "cpwl.compressor",
