@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from cpwl.regions.count import count_regions
     from cpwl.regions.extract import extract
     from cpwl.regions.inquiry import Inquiry, ask
+    from cpwl.show.explorer.page import report
+    from cpwl.sources.formula.formula import Formula, parse
     from cpwl.sources.mpqp.active_sets import from_active_sets
     from cpwl.sources.ppopt import from_ppopt
     from cpwl.targets.c.write import CCode, to_c
@@ -55,6 +57,7 @@ __all__ = [
     "ConstructionName",
     "CpwlError",
     "CpwlWarning",
+    "Formula",
     "InputError",
     "Inquiry",
     "InternalError",
@@ -85,7 +88,9 @@ __all__ = [
     "load",
     "maximum",
     "minimum",
+    "parse",
     "read",
+    "report",
     "save",
     "simplify",
     "stack",
@@ -119,6 +124,8 @@ _HOME = {
     "equal": "cpwl.equality",
     "count_regions": "cpwl.regions.count",
     "extract": "cpwl.regions.extract",
+    "Formula": "cpwl.sources.formula.formula",
+    "parse": "cpwl.sources.formula.formula",
     "from_active_sets": "cpwl.sources.mpqp.active_sets",
     "from_ppopt": "cpwl.sources.ppopt",
     "from_onnx": "cpwl.formats.onnx.read",
@@ -130,6 +137,7 @@ _HOME = {
     "minimum": "cpwl.combine",
     "stack": "cpwl.combine",
     "read": "cpwl.endings",
+    "report": "cpwl.show.explorer.page",
     "save": "cpwl.formats.json",
     "simplify": "cpwl.passes.simplify",
     "to_c": "cpwl.targets.c.write",

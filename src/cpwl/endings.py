@@ -43,6 +43,7 @@ class Door:
 READERS: tuple[Door, ...] = (
     Door(".json", "JSON of this package; programs with active sets", _BOTH, "cpwl.sources.json_file:read_json_file"),
     Door(".onnx", "ONNX model", ("network",), "cpwl.formats.onnx.read:from_onnx"),
+    Door(".txt", "formula", ("function",), "cpwl.sources.formula.formula:read_formula_file"),
 )
 WRITERS: tuple[Door, ...] = (
     Door(".json", "JSON of this package, exact", _BOTH, "cpwl.formats.json:save"),

@@ -21,6 +21,7 @@ from cpwl.cli.extract import extract
 from cpwl.cli.figures import figures
 from cpwl.cli.info import info
 from cpwl.cli.output import run
+from cpwl.cli.report import report
 
 __all__ = ["main"]
 
@@ -39,6 +40,7 @@ _app.command()(equal)
 _app.command()(compress)
 _app.command()(extract)
 _app.command()(bounds)
+_app.command()(report)
 _app.command()(figures)
 _app.command()(demo)
 _app.command()(bench)
