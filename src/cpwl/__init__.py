@@ -43,11 +43,16 @@ if TYPE_CHECKING:
     from cpwl.sources.mpqp.active_sets import from_active_sets
     from cpwl.sources.ppopt import from_ppopt
     from cpwl.targets.c.write import CCode, to_c
+    from cpwl.targets.milp.bounds import NeuronBounds
+    from cpwl.targets.milp.omlt import tighten_omlt, to_omlt
+    from cpwl.targets.milp.write import Milp, to_milp
+    from cpwl.targets.vnnlib.write import Benchmark, to_vnnlib
 
     __version__: str
 
 __all__ = [
     "Alternative",
+    "Benchmark",
     "CCode",
     "CPWL",
     "Certificate",
@@ -62,8 +67,10 @@ __all__ = [
     "Inquiry",
     "InternalError",
     "LimitError",
+    "Milp",
     "Minimize",
     "Network",
+    "NeuronBounds",
     "Precision",
     "ProofError",
     "Report",
@@ -94,9 +101,13 @@ __all__ = [
     "save",
     "simplify",
     "stack",
+    "tighten_omlt",
     "to_c",
+    "to_milp",
+    "to_omlt",
     "to_onnx",
     "to_torch",
+    "to_vnnlib",
 ]
 
 # Where each public name lives. A module is imported when a name of it is first asked for: solvers, sparse matrices and
@@ -140,6 +151,13 @@ _HOME = {
     "report": "cpwl.show.explorer.page",
     "save": "cpwl.formats.json",
     "simplify": "cpwl.passes.simplify",
+    "Milp": "cpwl.targets.milp.write",
+    "NeuronBounds": "cpwl.targets.milp.bounds",
+    "tighten_omlt": "cpwl.targets.milp.omlt",
+    "to_milp": "cpwl.targets.milp.write",
+    "to_omlt": "cpwl.targets.milp.omlt",
+    "Benchmark": "cpwl.targets.vnnlib.write",
+    "to_vnnlib": "cpwl.targets.vnnlib.write",
     "to_c": "cpwl.targets.c.write",
     "to_onnx": "cpwl.formats.onnx.write",
     "to_torch": "cpwl.formats.torch.module",
