@@ -38,8 +38,17 @@ if TYPE_CHECKING:
     from cpwl.regions.count import count_regions
     from cpwl.regions.extract import extract
     from cpwl.sources.formula.formula import Formula, parse
+    from cpwl.sources.mat import from_mat
     from cpwl.sources.mpqp.active_sets import from_active_sets
     from cpwl.sources.ppopt import from_ppopt
+    from cpwl.sources.regions import from_regions
+    from cpwl.sources.tables.scipy import from_interp, from_scipy
+    from cpwl.sources.text.csv import from_csv
+    from cpwl.sources.text.nnet import from_nnet
+    from cpwl.sources.text.pwl import from_pwl
+    from cpwl.sources.tree import from_tree
+    from cpwl.sources.weights.files import from_npz, from_safetensors
+    from cpwl.sources.weights.named import from_weights
     from cpwl.targets.c.write import CCode, to_c
 
     __version__: str
@@ -76,10 +85,21 @@ __all__ = [
     "equal",
     "extract",
     "from_active_sets",
+    "from_csv",
+    "from_interp",
+    "from_mat",
+    "from_nnet",
+    "from_npz",
     "from_onnx",
     "from_ppopt",
+    "from_pwl",
+    "from_regions",
+    "from_safetensors",
+    "from_scipy",
     "from_sklearn",
     "from_torch",
+    "from_tree",
+    "from_weights",
     "image",
     "load",
     "maximum",
@@ -120,6 +140,17 @@ _HOME = {
     "Formula": "cpwl.sources.formula.formula",
     "parse": "cpwl.sources.formula.formula",
     "from_active_sets": "cpwl.sources.mpqp.active_sets",
+    "from_csv": "cpwl.sources.text.csv",
+    "from_interp": "cpwl.sources.tables.scipy",
+    "from_mat": "cpwl.sources.mat",
+    "from_nnet": "cpwl.sources.text.nnet",
+    "from_npz": "cpwl.sources.weights.files",
+    "from_pwl": "cpwl.sources.text.pwl",
+    "from_regions": "cpwl.sources.regions",
+    "from_safetensors": "cpwl.sources.weights.files",
+    "from_scipy": "cpwl.sources.tables.scipy",
+    "from_tree": "cpwl.sources.tree",
+    "from_weights": "cpwl.sources.weights.named",
     "from_ppopt": "cpwl.sources.ppopt",
     "from_onnx": "cpwl.formats.onnx.read",
     "from_sklearn": "cpwl.formats.sklearn",
