@@ -35,7 +35,8 @@ def nearest(rows: Rows, x: Point, places: list[Point], last: int) -> Point | Non
     foot: Point | None = x
     active: list[int] = []
     while foot is not None:
-        values = [sum((a * v for a, v in zip(row, [*foot, last], strict=True)), Fraction(0)) for row in rows]
+        place = [*foot, Fraction(last)]
+        values = [sum((a * v for a, v in zip(row, place, strict=True)), Fraction(0)) for row in rows]
         if min(values, default=0) >= 0:
             break
         sizes = [float(value) / float(max(map(abs, row[:-1])) or 1) for value, row in zip(values, rows, strict=True)]

@@ -130,7 +130,7 @@ class _Cover:
             return None
         for some, theirs, size in zip(span, other, (self.reach, 1.0, 1.0), strict=True):
             for x, y in zip(some, theirs, strict=True):
-                if distance(x, y) > _NEAR * max(size, *map(abs, x)):
+                if distance(x, y) > _NEAR * max(size, float(max(map(abs, x)))):
                     return None
         return self.leaf(j, i, span, named)
 
@@ -152,8 +152,8 @@ class _Cover:
         found |= {name: [_texts(x) for x in some] for name, some in named.items() if some}
         if not span.rays:
             return found
-        where, none = f"piece {j}", [[], [], []]
-        other = partners(checker, self.rows[i], span, [*named.values()] or none, where)
+        where = f"piece {j}"
+        other = partners(checker, self.rows[i], span, [*named.values()] or [[], [], []], where)
         steep = gradient(checker, self.layers, self.n, span, other, None, self.steep, where)
         laws = zip(self.laws[0][j], self.laws[1][i], strict=True)
         off = [gaps(checker, pair, span, other, J, self.growth) for pair, J in zip(laws, steep, strict=True)]
