@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from cpwl.compiler import Alternative, Compiled, compile
     from cpwl.compressor import Compressed, compress
     from cpwl.construct.options import ConstructionName, Minimize, Precision, Weights
+    from cpwl.dynamics.invariance import is_invariant
+    from cpwl.dynamics.loop import closed_loop, equilibria, iterate
+    from cpwl.dynamics.lyapunov import decrease
     from cpwl.endings import read
     from cpwl.equality import Verdict, equal
     from cpwl.formats.json import load, save
@@ -90,10 +93,13 @@ __all__ = [
     "ask",
     "bounds",
     "certify",
+    "closed_loop",
     "compile",
     "compress",
     "count_regions",
+    "decrease",
     "equal",
+    "equilibria",
     "extract",
     "from_active_sets",
     "from_csv",
@@ -112,6 +118,8 @@ __all__ = [
     "from_tree",
     "from_weights",
     "image",
+    "is_invariant",
+    "iterate",
     "load",
     "maximum",
     "minimum",
@@ -149,6 +157,11 @@ _HOME = {
     "Verdict": "cpwl.equality",
     "Inquiry": "cpwl.regions.inquiry",
     "ask": "cpwl.regions.inquiry",
+    "closed_loop": "cpwl.dynamics.loop",
+    "decrease": "cpwl.dynamics.lyapunov",
+    "equilibria": "cpwl.dynamics.loop",
+    "is_invariant": "cpwl.dynamics.invariance",
+    "iterate": "cpwl.dynamics.loop",
     "certify": "cpwl.proofs.certify",
     "compile": "cpwl.compiler",
     "compress": "cpwl.compressor",
