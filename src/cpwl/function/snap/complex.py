@@ -69,7 +69,7 @@ class FloatComplex:
 
     def size(self, points: _Floats) -> _Floats:
         """How large coordinates count against which noise is measured, point by point."""
-        return np.maximum(np.abs(points).max(axis=-1), self.typical)
+        return np.asarray(np.maximum(np.abs(points).max(axis=-1), self.typical))
 
     def width_of(self, points: _Floats, condition: _Floats) -> _Floats:
         """What is nearer than that to points in which rows meet, with such conditions, may be the same point."""

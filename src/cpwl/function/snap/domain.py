@@ -51,8 +51,8 @@ class Domain:
 
     def touched(self, points: _Floats, widths: _Floats) -> list[int]:
         """The real rows that a part with these vertices touches."""
-        near = (np.abs(points @ self.A.T - self.b) <= 20 * widths[:, None]).any(axis=0)
-        return [k for k in self.real if near[k]]
+        near = np.flatnonzero((np.abs(points @ self.A.T - self.b) <= 20 * widths[:, None]).any(axis=0))
+        return [k for k in self.real if k in near]
 
     def row(self, k: int) -> NDArray[np.object_]:
         """Row number `k` as integers ``(a, b)``."""

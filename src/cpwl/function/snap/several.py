@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -120,16 +120,17 @@ def combination(laws: _Floats, weight: _Floats, pairs: Sequence[_Pair] = ()) -> 
     jumps = (laws[ends[:, 0]] - laws[ends[:, 1]]) * weight / np.exp2(powers)[:, None]
     largest = np.maximum(np.abs(jumps).max(axis=(1, 2)), 1e-300)
 
-    def least(candidate: list[Fraction]) -> float:
-        whole = np.einsum("j,ejn->en", np.array(candidate, dtype=np.float64), jumps)
+    def least(candidate: Iterable[Fraction]) -> float:
+        whole = np.einsum("j,ejn->en", np.array(list(candidate), dtype=np.float64), jumps)
         return float((np.abs(whole).max(axis=1) / largest).min(initial=np.inf))
 
-    primes = (13, 5, -3, 17, -7, 11) if len(powers) > 1 else (13,)
-    candidates = [
-        [Fraction(29, 29 + (a % 40) * j + 7 * j * j) * (-1 if a < 0 else 1) ** j for j in range(len(powers))]
-        for a in primes
+    steps = (13, 5, -3, 17, -7, 11) if len(powers) > 1 else (13,)
+    candidates: list[list[Fraction]] = [
+        [Fraction(29 * (-1 if a < 0 else 1) ** j, 29 + abs(a) * j + 7 * j * j) for j in range(len(powers))]
+        for a in steps
     ]
-    return [x / Fraction(2) ** power for x, power in zip(max(candidates, key=least), powers, strict=True)]
+    best: list[Fraction] = max(candidates, key=least)
+    return [x / Fraction(2) ** power for x, power in zip(best, powers, strict=True)]
 
 
 def split_laws(
