@@ -182,18 +182,24 @@ class _Subdivider:
 
     def _layer(self, level: int, width: int, skip: set[int]) -> None:
         cells = np.arange(self.forms.levels[level].cells)
+        sides = self.vertices.sides(level)
+        known = np.flatnonzero(sides)
+        self.signs[:, self.done + known] = sides[known]
         for j in range(width):
-            if j not in skip:
+            if j not in skip and sides[j] == 0:
                 signs = self.vertices.signs(level, j, self.lattice.base[0])
                 flag = self._cut(signs, self.forms.reference(level, j, cells))
                 self.signs[:, self.done + j] = _as_signs(flag)
             if self.most is not None and len(self.signs) > self.most:
                 if self.strict:
-                    raise TooMany(f"there are more than {self.most} cells")
+                    done, total = self.done + j + 1, self.total
+                    raise TooMany(f"there are more than {self.most} cells", neurons=done, of=total)
                 self._truncate(self.most)
             if sum(map(len, self.lattice.sub)) > _MOST_BOUNDS:
                 raise TooMany(
-                    "the complex of this network has more faces than can be kept; extract walks from cell to cell"
+                    "the complex of this network has more faces than can be kept; extract walks from cell to cell",
+                    neurons=self.done + j + 1,
+                    of=self.total,
                 )
             if self.progress is not None:
                 self.progress(self.done + j + 1, self.total, f"{len(self.signs):,} regions")
