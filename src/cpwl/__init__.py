@@ -17,9 +17,11 @@ from cpwl.errors import (
 
 if TYPE_CHECKING:
     from cpwl import bounds
+    from cpwl.combine import maximum, minimum, stack
     from cpwl.compiler import Alternative, Compiled, compile
     from cpwl.compressor import Compressed, compress
     from cpwl.construct.options import ConstructionName, Minimize, Precision, Weights
+    from cpwl.endings import read
     from cpwl.equality import Verdict, equal
     from cpwl.formats.json import load, save
     from cpwl.formats.onnx.read import from_onnx
@@ -28,17 +30,23 @@ if TYPE_CHECKING:
     from cpwl.formats.torch.module import from_torch, to_torch
     from cpwl.function import CPWL
     from cpwl.function.doctor.report import Report
+    from cpwl.function.questions.sets import image
     from cpwl.network import Network, Sizes
     from cpwl.passes.simplify import simplify
     from cpwl.proofs.certificate import Certificate
     from cpwl.proofs.certify import certify
     from cpwl.regions.count import count_regions
     from cpwl.regions.extract import extract
+    from cpwl.sources.formula.formula import Formula, parse
+    from cpwl.sources.mpqp.active_sets import from_active_sets
+    from cpwl.sources.ppopt import from_ppopt
+    from cpwl.targets.c.write import CCode, to_c
 
     __version__: str
 
 __all__ = [
     "Alternative",
+    "CCode",
     "CPWL",
     "Certificate",
     "Compiled",
@@ -47,6 +55,7 @@ __all__ = [
     "ConstructionName",
     "CpwlError",
     "CpwlWarning",
+    "Formula",
     "InputError",
     "InternalError",
     "LimitError",
@@ -66,12 +75,21 @@ __all__ = [
     "count_regions",
     "equal",
     "extract",
+    "from_active_sets",
     "from_onnx",
+    "from_ppopt",
     "from_sklearn",
     "from_torch",
+    "image",
     "load",
+    "maximum",
+    "minimum",
+    "parse",
+    "read",
     "save",
     "simplify",
+    "stack",
+    "to_c",
     "to_onnx",
     "to_torch",
 ]
@@ -80,6 +98,7 @@ __all__ = [
 # file formats bring libraries of their own.
 _HOME = {
     "Alternative": "cpwl.compiler",
+    "CCode": "cpwl.targets.c.write",
     "CPWL": "cpwl.function",
     "Certificate": "cpwl.proofs.certificate",
     "Compiled": "cpwl.compiler",
@@ -98,12 +117,22 @@ _HOME = {
     "equal": "cpwl.equality",
     "count_regions": "cpwl.regions.count",
     "extract": "cpwl.regions.extract",
+    "Formula": "cpwl.sources.formula.formula",
+    "parse": "cpwl.sources.formula.formula",
+    "from_active_sets": "cpwl.sources.mpqp.active_sets",
+    "from_ppopt": "cpwl.sources.ppopt",
     "from_onnx": "cpwl.formats.onnx.read",
     "from_sklearn": "cpwl.formats.sklearn",
     "from_torch": "cpwl.formats.torch.module",
+    "image": "cpwl.function.questions.sets",
     "load": "cpwl.formats.json",
+    "maximum": "cpwl.combine",
+    "minimum": "cpwl.combine",
+    "stack": "cpwl.combine",
+    "read": "cpwl.endings",
     "save": "cpwl.formats.json",
     "simplify": "cpwl.passes.simplify",
+    "to_c": "cpwl.targets.c.write",
     "to_onnx": "cpwl.formats.onnx.write",
     "to_torch": "cpwl.formats.torch.module",
 }
