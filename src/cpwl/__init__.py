@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from cpwl.proofs.certify import certify
     from cpwl.regions.count import count_regions
     from cpwl.regions.extract import extract
+    from cpwl.regions.tiles.parts import extract_parts
     from cpwl.sources.formula.formula import Formula, parse
     from cpwl.sources.mpqp.active_sets import from_active_sets
     from cpwl.sources.ppopt import from_ppopt
@@ -75,6 +76,7 @@ __all__ = [
     "count_regions",
     "equal",
     "extract",
+    "extract_parts",
     "from_active_sets",
     "from_onnx",
     "from_ppopt",
@@ -117,6 +119,7 @@ _HOME = {
     "equal": "cpwl.equality",
     "count_regions": "cpwl.regions.count",
     "extract": "cpwl.regions.extract",
+    "extract_parts": "cpwl.regions.tiles.parts",
     "Formula": "cpwl.sources.formula.formula",
     "parse": "cpwl.sources.formula.formula",
     "from_active_sets": "cpwl.sources.mpqp.active_sets",

@@ -49,25 +49,22 @@ def spread(
         return
     there = _placed(shared, executor)
     waiting: deque[tuple[Item, Future[Result] | None]] = deque()
-    alive = True
-    rest = iter(items)
+    alive, rest = True, iter(items)
     try:
         while True:
             while alive and len(waiting) < _AHEAD and (item := next(rest, _END)) is not _END:
-                waiting.append((item, _handed_out(executor, work, there, item)))  # type: ignore[arg-type]
-                alive = waiting[-1][1] is not None
+                future = _handed_out(executor, work, there, item)
+                waiting.append((item, future))
+                alive = alive and future is not None
             if not waiting:
                 break
             item, future = waiting.popleft()
-            try:
-                if future is None:
-                    raise BrokenExecutor
-                yield future.result()
-            except (BrokenExecutor, CancelledError):
-                if alive:
-                    alive = False
+            result = _END if future is None else _outcome(future)
+            if result is _END:
+                if alive or future is None:
                     warnings.warn("a worker died; what it left undone is done in this process", CpwlWarning, 2)
-                yield work(shared, item)
+                alive, result = False, work(shared, item)
+            yield result
         yield from (work(shared, item) for item in rest)
     finally:
         for _, future in waiting:
@@ -76,6 +73,14 @@ def spread(
 
 
 _END: Any = object()
+
+
+def _outcome(future: Future[Result]) -> Result:
+    """What a task has returned, or `_END` if its worker died."""
+    try:
+        return future.result()
+    except (BrokenExecutor, CancelledError):
+        return _END  # type: ignore[no-any-return]
 
 
 def _placed(shared: Any, executor: Executor) -> Any:

@@ -77,7 +77,7 @@ class Vertices:
         return signs
 
     def sides(self, level: int) -> NDArray[np.int8]:
-        """For each neuron of a level with one cell the sign that it has at every vertex, as floats can tell; 0: unknown.
+        """For each neuron of a level with one cell the sign that it has at every vertex, or 0 where floats cannot tell.
 
         A form that is positive at all vertices and directions is positive between them, however they are cut later.
         """

@@ -32,9 +32,7 @@ class Journal:
         path = self.folder / _NAME
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._file = open(path, "a+b")  # noqa: SIM115 - closed by `close`
-            self._lock()
-            self._read(head)
+            self._file = open(path, "a+b")  # noqa: SIM115 - closed by `__exit__`
         except OSError as error:
             raise InputError(
                 f"cannot use the folder `{folder}`: {error.strerror or error}", path=str(folder)
