@@ -92,7 +92,7 @@ class Vertices:
             unsure = np.abs(a) @ off.T + e @ (np.abs(view) + off).T
             bound = unsure * (1 + 32 * EPS) + 4 * (len(self.columns) + 2) * EPS * (np.abs(a) @ np.abs(view).T) + 1e-290
             over, under = (value > bound).all(axis=1), (value < -bound).all(axis=1)
-        return over.astype(np.int8) - under.astype(np.int8)
+        return np.where(over, 1, np.where(under, -1, 0)).astype(np.int8)
 
     def _exact_signs(
         self, level: int, neuron: int, base: NDArray[np.int64], which: NDArray[np.int64]

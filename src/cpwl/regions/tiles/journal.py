@@ -34,9 +34,14 @@ class Journal:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._file = open(path, "a+b")  # noqa: SIM115 - closed by `__exit__`
         except OSError as error:
-            raise InputError(
-                f"cannot use the folder `{folder}`: {error.strerror or error}", path=str(folder)
-            ) from error
+            message = f"cannot use the folder `{folder}`: {error.strerror or error}"
+            raise InputError(message, path=str(folder)) from error
+        try:
+            self._lock()
+            self._read(head)
+        except BaseException:
+            self._file.close()
+            raise
 
     def __enter__(self) -> Journal:
         return self

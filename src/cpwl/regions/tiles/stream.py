@@ -68,7 +68,7 @@ def stream(
         after: list[Tile] = []
         for tile in waiting:
             noted = None if journal is None else journal.get(tile.name)
-            outcome = next(found) if noted is None else _recalled(network, tile, noted, errand)
+            outcome: Any = next(found) if noted is None else _recalled(network, tile, noted, errand)
             if isinstance(outcome, _Split):
                 if journal is not None and noted is None:
                     journal.add(tile.name, split=outcome.asked, parts=len(outcome.tiles))

@@ -8,6 +8,7 @@ polyhedra, and counts, pieces and extrema of the network are those of its tiles,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,7 @@ def first_neurons(network: Network, count: int) -> Network:
     [(2, 2), (1, 2), (1, 1)]
     """
     source = network.layers if network.exact is None else network.exact
-    layers = []
+    layers: list[tuple[Any, Any]] = []
     for weight, bias in source[:-1]:
         width = min(count, weight.shape[0])
         layers.append((_rows(weight, width), bias[:width]))
@@ -50,10 +51,10 @@ def first_neurons(network: Network, count: int) -> Network:
     return Network([*layers, (np.ones((1, width), dtype=np.int64), [0])])
 
 
-def _rows(weight: object, width: int) -> object:
+def _rows(weight: Any, width: int) -> Any:
     if isinstance(weight, RationalMatrix):
         return weight.take_rows(np.arange(width))
-    return weight[:width]  # type: ignore[index]
+    return weight[:width]
 
 
 def split(network: Network, tile: Tile, parts: int) -> list[Tile]:
