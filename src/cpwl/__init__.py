@@ -37,16 +37,23 @@ if TYPE_CHECKING:
     from cpwl.proofs.certify import certify
     from cpwl.regions.count import count_regions
     from cpwl.regions.extract import extract
+    from cpwl.regions.inquiry import Inquiry, ask
     from cpwl.regions.tiles.parts import extract_parts
+    from cpwl.show.explorer.page import report
     from cpwl.sources.formula.formula import Formula, parse
     from cpwl.sources.mpqp.active_sets import from_active_sets
     from cpwl.sources.ppopt import from_ppopt
     from cpwl.targets.c.write import CCode, to_c
+    from cpwl.targets.milp.bounds import NeuronBounds
+    from cpwl.targets.milp.omlt import tighten_omlt, to_omlt
+    from cpwl.targets.milp.write import Milp, to_milp
+    from cpwl.targets.vnnlib.write import Benchmark, to_vnnlib
 
     __version__: str
 
 __all__ = [
     "Alternative",
+    "Benchmark",
     "CCode",
     "CPWL",
     "Certificate",
@@ -58,10 +65,13 @@ __all__ = [
     "CpwlWarning",
     "Formula",
     "InputError",
+    "Inquiry",
     "InternalError",
     "LimitError",
+    "Milp",
     "Minimize",
     "Network",
+    "NeuronBounds",
     "Precision",
     "ProofError",
     "Report",
@@ -69,6 +79,7 @@ __all__ = [
     "SolverError",
     "Verdict",
     "Weights",
+    "ask",
     "bounds",
     "certify",
     "compile",
@@ -88,12 +99,17 @@ __all__ = [
     "minimum",
     "parse",
     "read",
+    "report",
     "save",
     "simplify",
     "stack",
+    "tighten_omlt",
     "to_c",
+    "to_milp",
+    "to_omlt",
     "to_onnx",
     "to_torch",
+    "to_vnnlib",
 ]
 
 # Where each public name lives. A module is imported when a name of it is first asked for: solvers, sparse matrices and
@@ -113,6 +129,8 @@ _HOME = {
     "Report": "cpwl.function.doctor.report",
     "Sizes": "cpwl.network",
     "Verdict": "cpwl.equality",
+    "Inquiry": "cpwl.regions.inquiry",
+    "ask": "cpwl.regions.inquiry",
     "certify": "cpwl.proofs.certify",
     "compile": "cpwl.compiler",
     "compress": "cpwl.compressor",
@@ -133,8 +151,16 @@ _HOME = {
     "minimum": "cpwl.combine",
     "stack": "cpwl.combine",
     "read": "cpwl.endings",
+    "report": "cpwl.show.explorer.page",
     "save": "cpwl.formats.json",
     "simplify": "cpwl.passes.simplify",
+    "Milp": "cpwl.targets.milp.write",
+    "NeuronBounds": "cpwl.targets.milp.bounds",
+    "tighten_omlt": "cpwl.targets.milp.omlt",
+    "to_milp": "cpwl.targets.milp.write",
+    "to_omlt": "cpwl.targets.milp.omlt",
+    "Benchmark": "cpwl.targets.vnnlib.write",
+    "to_vnnlib": "cpwl.targets.vnnlib.write",
     "to_c": "cpwl.targets.c.write",
     "to_onnx": "cpwl.formats.onnx.write",
     "to_torch": "cpwl.formats.torch.module",
