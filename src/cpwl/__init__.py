@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from cpwl.compiler import Alternative, Compiled, compile
     from cpwl.compressor import Compressed, compress
     from cpwl.construct.options import ConstructionName, Minimize, Precision, Weights
+    from cpwl.dynamics.invariance import is_invariant
+    from cpwl.dynamics.loop import closed_loop, equilibria, iterate
+    from cpwl.dynamics.lyapunov import decrease
     from cpwl.endings import read
     from cpwl.equality import Verdict, equal
     from cpwl.formats.json import load, save
@@ -30,20 +33,39 @@ if TYPE_CHECKING:
     from cpwl.formats.torch.module import from_torch, to_torch
     from cpwl.function import CPWL
     from cpwl.function.doctor.report import Report
+    from cpwl.function.questions.sets import image
     from cpwl.network import Network, Sizes
     from cpwl.passes.simplify import simplify
     from cpwl.proofs.certificate import Certificate
     from cpwl.proofs.certify import certify
     from cpwl.regions.count import count_regions
     from cpwl.regions.extract import extract
+    from cpwl.regions.inquiry import Inquiry, ask
+    from cpwl.regions.tiles.parts import extract_parts
+    from cpwl.show.explorer.page import report
+    from cpwl.sources.formula.formula import Formula, parse
+    from cpwl.sources.mat import from_mat
     from cpwl.sources.mpqp.active_sets import from_active_sets
     from cpwl.sources.ppopt import from_ppopt
+    from cpwl.sources.regions import from_regions
+    from cpwl.sources.tables.scipy import from_interp, from_scipy
+    from cpwl.sources.text.csv import from_csv
+    from cpwl.sources.text.nnet import from_nnet
+    from cpwl.sources.text.pwl import from_pwl
+    from cpwl.sources.tree import from_tree
+    from cpwl.sources.weights.files import from_npz, from_safetensors
+    from cpwl.sources.weights.named import from_weights
     from cpwl.targets.c.write import CCode, to_c
+    from cpwl.targets.milp.bounds import NeuronBounds
+    from cpwl.targets.milp.omlt import tighten_omlt, to_omlt
+    from cpwl.targets.milp.write import Milp, to_milp
+    from cpwl.targets.vnnlib.write import Benchmark, to_vnnlib
 
     __version__: str
 
 __all__ = [
     "Alternative",
+    "Benchmark",
     "CCode",
     "CPWL",
     "Certificate",
@@ -53,11 +75,15 @@ __all__ = [
     "ConstructionName",
     "CpwlError",
     "CpwlWarning",
+    "Formula",
     "InputError",
+    "Inquiry",
     "InternalError",
     "LimitError",
+    "Milp",
     "Minimize",
     "Network",
+    "NeuronBounds",
     "Precision",
     "ProofError",
     "Report",
@@ -65,28 +91,53 @@ __all__ = [
     "SolverError",
     "Verdict",
     "Weights",
+    "ask",
     "bounds",
     "certify",
+    "closed_loop",
     "compile",
     "compress",
     "count_regions",
+    "decrease",
     "equal",
+    "equilibria",
     "extract",
+    "extract_parts",
     "from_active_sets",
+    "from_csv",
+    "from_interp",
+    "from_mat",
+    "from_nnet",
+    "from_npz",
     "from_onnx",
     "from_ppopt",
+    "from_pwl",
+    "from_regions",
+    "from_safetensors",
+    "from_scipy",
     "from_sklearn",
     "from_torch",
+    "from_tree",
+    "from_weights",
+    "image",
+    "is_invariant",
+    "iterate",
     "load",
     "maximum",
     "minimum",
+    "parse",
     "read",
+    "report",
     "save",
     "simplify",
     "stack",
+    "tighten_omlt",
     "to_c",
+    "to_milp",
+    "to_omlt",
     "to_onnx",
     "to_torch",
+    "to_vnnlib",
 ]
 
 # Where each public name lives. A module is imported when a name of it is first asked for: solvers, sparse matrices and
@@ -106,24 +157,54 @@ _HOME = {
     "Report": "cpwl.function.doctor.report",
     "Sizes": "cpwl.network",
     "Verdict": "cpwl.equality",
+    "Inquiry": "cpwl.regions.inquiry",
+    "ask": "cpwl.regions.inquiry",
+    "closed_loop": "cpwl.dynamics.loop",
+    "decrease": "cpwl.dynamics.lyapunov",
+    "equilibria": "cpwl.dynamics.loop",
+    "is_invariant": "cpwl.dynamics.invariance",
+    "iterate": "cpwl.dynamics.loop",
     "certify": "cpwl.proofs.certify",
     "compile": "cpwl.compiler",
     "compress": "cpwl.compressor",
     "equal": "cpwl.equality",
     "count_regions": "cpwl.regions.count",
     "extract": "cpwl.regions.extract",
+    "extract_parts": "cpwl.regions.tiles.parts",
+    "Formula": "cpwl.sources.formula.formula",
+    "parse": "cpwl.sources.formula.formula",
     "from_active_sets": "cpwl.sources.mpqp.active_sets",
+    "from_csv": "cpwl.sources.text.csv",
+    "from_interp": "cpwl.sources.tables.scipy",
+    "from_mat": "cpwl.sources.mat",
+    "from_nnet": "cpwl.sources.text.nnet",
+    "from_npz": "cpwl.sources.weights.files",
+    "from_pwl": "cpwl.sources.text.pwl",
+    "from_regions": "cpwl.sources.regions",
+    "from_safetensors": "cpwl.sources.weights.files",
+    "from_scipy": "cpwl.sources.tables.scipy",
+    "from_tree": "cpwl.sources.tree",
+    "from_weights": "cpwl.sources.weights.named",
     "from_ppopt": "cpwl.sources.ppopt",
     "from_onnx": "cpwl.formats.onnx.read",
     "from_sklearn": "cpwl.formats.sklearn",
     "from_torch": "cpwl.formats.torch.module",
+    "image": "cpwl.function.questions.sets",
     "load": "cpwl.formats.json",
     "maximum": "cpwl.combine",
     "minimum": "cpwl.combine",
     "stack": "cpwl.combine",
     "read": "cpwl.endings",
+    "report": "cpwl.show.explorer.page",
     "save": "cpwl.formats.json",
     "simplify": "cpwl.passes.simplify",
+    "Milp": "cpwl.targets.milp.write",
+    "NeuronBounds": "cpwl.targets.milp.bounds",
+    "tighten_omlt": "cpwl.targets.milp.omlt",
+    "to_milp": "cpwl.targets.milp.write",
+    "to_omlt": "cpwl.targets.milp.omlt",
+    "Benchmark": "cpwl.targets.vnnlib.write",
+    "to_vnnlib": "cpwl.targets.vnnlib.write",
     "to_c": "cpwl.targets.c.write",
     "to_onnx": "cpwl.formats.onnx.write",
     "to_torch": "cpwl.formats.torch.module",

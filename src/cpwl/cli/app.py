@@ -20,7 +20,11 @@ from cpwl.cli.equal import equal
 from cpwl.cli.extract import extract
 from cpwl.cli.figures import figures
 from cpwl.cli.info import info
+from cpwl.cli.milp import milp
 from cpwl.cli.output import run
+from cpwl.cli.plot import plot
+from cpwl.cli.report import report
+from cpwl.cli.vnnlib import vnnlib
 
 __all__ = ["main"]
 
@@ -38,7 +42,11 @@ _app.command()(doctor)
 _app.command()(equal)
 _app.command()(compress)
 _app.command()(extract)
+_app.command()(milp)
+_app.command()(vnnlib)
 _app.command()(bounds)
+_app.command()(report)
+_app.command()(plot)
 _app.command()(figures)
 _app.command()(demo)
 _app.command()(bench)

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from cpwl.cli.explain import explain_choice
+from cpwl.cli.formula import or_as_it_stands, read_formula_option
 from cpwl.cli.output import check_output, plain_integer, print_json, print_table, readable_integer
 from cpwl.cli.progress import progress_bar
 from cpwl.cli.source import load_function
 
 if TYPE_CHECKING:
     from cpwl.compiler import Compiled
-    from cpwl.construct.options import ConstructionName
+    from cpwl.construct.options import ConstructionName, Weights
     from cpwl.function import CPWL
     from cpwl.targets.c.write import CCode
 
@@ -80,7 +81,11 @@ def _known(construction: str) -> str:
 
 
 def compile(
-    source: Annotated[Path, typer.Argument(metavar="IN", readable=False, help="The function.")],
+    source: Annotated[
+        Path | None,
+        typer.Argument(metavar="[IN]", readable=False, help="The function; or --formula.", show_default=False),
+    ] = None,
+    *,
     output: Annotated[
         Path,
         typer.Option(
@@ -91,6 +96,10 @@ def compile(
             help="The network: OUT.onnx, OUT.json (exact) or OUT.h (C).",
         ),
     ],
+    formula: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="The function, such as 'max(x + 2*y, 0)'.")
+    ] = None,
+    variables: Annotated[str | None, typer.Option(metavar="X,Y", help="The order of its variables.")] = None,
     construction: Annotated[
         str, typer.Option(callback=_known, help="How to build it: auto, or a construction such as paper.")
     ] = "auto",
@@ -133,7 +142,10 @@ def compile(
     dtype = Dtype.float32 if c_type is CType.float else dtype
     from cpwl.compiler import compile as compile_function
 
-    p = load_function(source, "there is nothing to compile")
+    written = read_formula_option(source, formula, variables)
+    source = Path("formula") if source is None else source
+    p = load_function(source, "there is nothing to compile") if written is None else written.function()
+    weights: Weights = "exact" if output.suffix.lower() == ".json" else (dtype or Dtype.float64).value
     began = perf_counter()
     with progress_bar() as progress:
         compiled = compile_function(
@@ -144,9 +156,11 @@ def compile(
             max_error=max_error,
             check=check,
             certificate=certify,
-            weights="exact" if output.suffix.lower() == ".json" else (dtype or Dtype.float64).value,
+            weights=weights,
             progress=progress,
         )
+    if written is not None and construction == "auto":
+        compiled = or_as_it_stands(p, written, compiled, minimize.value, weights)
     seconds = perf_counter() - began
     if proof is not None:
         _check_proof(p, compiled, max_error)
@@ -166,7 +180,7 @@ def compile(
             print(f"{proof}: proved: {statement['statement']}")
 
 
-def _check_paths(source: Path, output: Path, proof: Path | None, dtype: Dtype | None) -> None:
+def _check_paths(source: Path | None, output: Path, proof: Path | None, dtype: Dtype | None) -> None:
     suffix = output.suffix.lower()
     if suffix not in (".onnx", ".json", ".h"):
         raise typer.BadParameter(f"`{output}` must end in .onnx, .json or .h.", param_hint="'--output' / '-o'")
@@ -175,7 +189,7 @@ def _check_paths(source: Path, output: Path, proof: Path | None, dtype: Dtype | 
     for path, what in ((output, ""), (proof, ", and the proof would go there")):
         if path is None:
             continue
-        if path.exists() and source.exists() and path.samefile(source):
+        if source is not None and path.exists() and source.exists() and path.samefile(source):
             raise typer.BadParameter(f"`{path}` is the input, too{what}.", param_hint="'--output' / '-o'")
         check_output(path)
 

@@ -24,6 +24,7 @@ from cpwl.function.make.pieces import parts_of_pieces
 from cpwl.function.make.simplices import parts_of_grid, parts_of_simplices
 from cpwl.function.merge.merge import merge
 from cpwl.function.parts import Laws, Mesh, Parts
+from cpwl.function.questions import convexity, extent, gap, sets, slopes, volume
 from cpwl.function.snap.snap import Snapped, snap
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 
@@ -348,7 +349,7 @@ class CPWL:
         note: 3 pieces could be 2: pieces 1 and 2 follow one law and have a convex union, for one. `p.merge()` merges
             such pieces.
         """
-        return examine(self)
+        return replace(examine(self), function=self)
 
     @within_float64()
     def merge(self) -> CPWL:
@@ -406,6 +407,54 @@ class CPWL:
     extend = domains.extend
     compose = composition.compose
     __matmul__ = composition.after
+
+    # Asking: see `cpwl.function.questions`.
+    range = extent.value_range
+    argmax = extent.argmax
+    argmin = extent.argmin
+    lipschitz = slopes.lipschitz
+    is_convex = convexity.is_convex
+    is_concave = convexity.is_concave
+    is_monotone = slopes.is_monotone
+    depends_on = slopes.depends_on
+    solve = sets.solve
+    level_set = sets.level_set
+    integral = volume.integral
+    mean = volume.mean
+    distance = gap.distance
+
+    def plot(
+        self, *, kind: str = "auto", ax: Any = None, output: int = 0, box: tuple[Any, Any] | None = None, at: Any = None
+    ) -> Any:
+        """Draw the function with matplotlib: a curve of one input, a map of pieces of two, a slice of more.
+
+        Parameters
+        ----------
+        kind
+            "surface" for a surface instead of a map.
+        ax
+            The axes to draw on; new ones if not given.
+        output
+            Which output.
+        box
+            ``(low, high)``: what is drawn; chosen by where the function bends if not given.
+        at
+            With more than two inputs, a point of the plane of the first two that is drawn.
+
+        Returns
+        -------
+        Axes
+            What was drawn on; ``ax.figure.savefig("p.png")`` writes it.
+        """
+        from cpwl.function.picture.plot import plot_function
+
+        return plot_function(self, kind, ax, output, box, at)
+
+    def _repr_svg_(self) -> str | None:
+        """A picture for notebooks; None where there would be too much to see."""
+        from cpwl.function.picture.svg import picture
+
+        return picture(self)
 
     def __repr__(self) -> str:
         exact = "exact" if self.tol == 0 else f"tol={self.tol:g}"

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from cpwl.exact.integers import primitive
 from cpwl.geometry.bodies import Bodies, joined_bodies, solid, stacked
 from cpwl.geometry.box_pairs import box_pairs, boxes_around
-from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.ranges import ranges
 from cpwl.geometry.sides import sides
 
-__all__ = ["Overlay", "Sided", "cut_by", "overlay", "split"]
+__all__ = ["Overlay", "Sided", "cut_by", "overlay", "repeated", "split"]
 
 _BLOCK = 1 << 17  # pairs at a time
 
@@ -37,7 +37,7 @@ class Overlay:
 def overlay(first: Bodies, second: Bodies) -> Overlay:
     """All cells of the common refinement, in order of the first family, then of the second.
 
-    >>> from cpwl.geometry.polyhedra import Polyhedra
+    >>> from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
     >>> halves = solid(Polyhedra.from_lists([[[1]], [[-1]]], [[0], [0]]))[1]
     >>> parts = solid(Polyhedra.from_lists([[[1]], [[-1]]], [[2], [-2]]))[1]
     >>> found = overlay(halves, parts)
@@ -176,3 +176,12 @@ def cut_by(bodies: Bodies, number: NDArray[np.int64], walls: Polyhedra) -> tuple
     found = np.concatenate([whole, cut[kept]])
     final = np.argsort(found, kind="stable")
     return found[final], joined_bodies([bodies.take(number[whole]), parts]).take(final)
+
+
+def repeated(body: Polyhedron, count: int) -> Polyhedra:
+    """The same polyhedron so many times."""
+    rows = primitive(body.integer())
+    again = np.tile(np.arange(len(rows)), count)
+    start = np.arange(count + 1, dtype=np.int64) * len(rows)
+    one = stacked(rows, np.array([0, len(rows)], dtype=np.int64))
+    return Polyhedra(one.A[again], one.b[again], start, rows[again])

@@ -8,14 +8,13 @@ import numpy as np
 
 from cpwl.doors import within_float64
 from cpwl.errors import InputError
-from cpwl.exact.integers import primitive
 from cpwl.function.algebra.border import is_border
 from cpwl.function.algebra.pieces import common_domain, exactly, function_of, pieces_of
 from cpwl.function.doctor.examine import first_error
 from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.bodies import stacked
-from cpwl.geometry.overlay import cut_by
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, as_domain
+from cpwl.geometry.overlay import cut_by, repeated
+from cpwl.geometry.polyhedra import Polyhedron, as_domain
 
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
@@ -38,13 +37,7 @@ def restrict(p: CPWL, domain: Any = None, *, box: Any = None) -> CPWL:
         return p
     whole = exactly(p)
     number, bodies = pieces_of(whole)
-    rows = primitive(body.integer())
-    again = np.tile(np.arange(len(rows)), len(bodies))
-    stack = stacked(rows, np.array([0, len(rows)], dtype=np.int64))
-    every = Polyhedra(
-        stack.A[again], stack.b[again], np.arange(len(bodies) + 1, dtype=np.int64) * len(rows), rows[again]
-    )
-    kept, cells = cut_by(bodies, np.arange(len(bodies)), every)
+    kept, cells = cut_by(bodies, np.arange(len(bodies)), repeated(body, len(bodies)))
     if not len(cells):
         raise InputError("the function is not defined at any inner point of this domain")
     return function_of(whole, cells, whole.laws.integer()[number[kept]], common_domain(whole.domain, body))

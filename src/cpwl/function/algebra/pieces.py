@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["common_domain", "exactly", "function_of", "pieces_of", "scaled", "summed"]
 
-_FEW = 4000  # pieces that may be merged with linear programs
+_FEW = 2000  # pieces that are merged at once: each takes linear programs
 
 
 def exactly(p: CPWL) -> CPWL:
