@@ -52,7 +52,7 @@ $(BASE): pyproject.toml
 $(DEV): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test-torch]"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev,plot]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev,plot,doors]"
 	@touch $(BASE) $@
 
 $(LOWEST)/.made: pyproject.toml

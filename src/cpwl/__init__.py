@@ -17,9 +17,11 @@ from cpwl.errors import (
 
 if TYPE_CHECKING:
     from cpwl import bounds
+    from cpwl.combine import maximum, minimum, stack
     from cpwl.compiler import Alternative, Compiled, compile
     from cpwl.compressor import Compressed, compress
     from cpwl.construct.options import ConstructionName, Minimize, Precision, Weights
+    from cpwl.endings import read
     from cpwl.equality import Verdict, equal
     from cpwl.formats.json import load, save
     from cpwl.formats.onnx.read import from_onnx
@@ -28,17 +30,29 @@ if TYPE_CHECKING:
     from cpwl.formats.torch.module import from_torch, to_torch
     from cpwl.function import CPWL
     from cpwl.function.doctor.report import Report
+    from cpwl.function.questions.sets import image
     from cpwl.network import Network, Sizes
     from cpwl.passes.simplify import simplify
     from cpwl.proofs.certificate import Certificate
     from cpwl.proofs.certify import certify
     from cpwl.regions.count import count_regions
     from cpwl.regions.extract import extract
+    from cpwl.show.explorer.page import report
+    from cpwl.sources.formula.formula import Formula, parse
+    from cpwl.sources.mpqp.active_sets import from_active_sets
+    from cpwl.sources.ppopt import from_ppopt
+    from cpwl.targets.c.write import CCode, to_c
+    from cpwl.targets.milp.bounds import NeuronBounds
+    from cpwl.targets.milp.omlt import tighten_omlt, to_omlt
+    from cpwl.targets.milp.write import Milp, to_milp
+    from cpwl.targets.vnnlib.write import Benchmark, to_vnnlib
 
     __version__: str
 
 __all__ = [
     "Alternative",
+    "Benchmark",
+    "CCode",
     "CPWL",
     "Certificate",
     "Compiled",
@@ -47,11 +61,14 @@ __all__ = [
     "ConstructionName",
     "CpwlError",
     "CpwlWarning",
+    "Formula",
     "InputError",
     "InternalError",
     "LimitError",
+    "Milp",
     "Minimize",
     "Network",
+    "NeuronBounds",
     "Precision",
     "ProofError",
     "Report",
@@ -66,20 +83,35 @@ __all__ = [
     "count_regions",
     "equal",
     "extract",
+    "from_active_sets",
     "from_onnx",
+    "from_ppopt",
     "from_sklearn",
     "from_torch",
+    "image",
     "load",
+    "maximum",
+    "minimum",
+    "parse",
+    "read",
+    "report",
     "save",
     "simplify",
+    "stack",
+    "tighten_omlt",
+    "to_c",
+    "to_milp",
+    "to_omlt",
     "to_onnx",
     "to_torch",
+    "to_vnnlib",
 ]
 
 # Where each public name lives. A module is imported when a name of it is first asked for: solvers, sparse matrices and
 # file formats bring libraries of their own.
 _HOME = {
     "Alternative": "cpwl.compiler",
+    "CCode": "cpwl.targets.c.write",
     "CPWL": "cpwl.function",
     "Certificate": "cpwl.proofs.certificate",
     "Compiled": "cpwl.compiler",
@@ -98,12 +130,30 @@ _HOME = {
     "equal": "cpwl.equality",
     "count_regions": "cpwl.regions.count",
     "extract": "cpwl.regions.extract",
+    "Formula": "cpwl.sources.formula.formula",
+    "parse": "cpwl.sources.formula.formula",
+    "from_active_sets": "cpwl.sources.mpqp.active_sets",
+    "from_ppopt": "cpwl.sources.ppopt",
     "from_onnx": "cpwl.formats.onnx.read",
     "from_sklearn": "cpwl.formats.sklearn",
     "from_torch": "cpwl.formats.torch.module",
+    "image": "cpwl.function.questions.sets",
     "load": "cpwl.formats.json",
+    "maximum": "cpwl.combine",
+    "minimum": "cpwl.combine",
+    "stack": "cpwl.combine",
+    "read": "cpwl.endings",
+    "report": "cpwl.show.explorer.page",
     "save": "cpwl.formats.json",
     "simplify": "cpwl.passes.simplify",
+    "Milp": "cpwl.targets.milp.write",
+    "NeuronBounds": "cpwl.targets.milp.bounds",
+    "tighten_omlt": "cpwl.targets.milp.omlt",
+    "to_milp": "cpwl.targets.milp.write",
+    "to_omlt": "cpwl.targets.milp.omlt",
+    "Benchmark": "cpwl.targets.vnnlib.write",
+    "to_vnnlib": "cpwl.targets.vnnlib.write",
+    "to_c": "cpwl.targets.c.write",
     "to_onnx": "cpwl.formats.onnx.write",
     "to_torch": "cpwl.formats.torch.module",
 }

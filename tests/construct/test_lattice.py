@@ -13,11 +13,13 @@ from cpwl.exact.rational import fraction_array
 from cpwl.formats.json import load
 from cpwl.function.make.shallow import random_shallow
 from cpwl.show.bench_functions import delaunay as table
+from cpwl.show.bench_functions import rational_delaunay
 from support.catalogue import function
 from support.constructions import plain_lattice, planned, shared_lattice
 from support.functions import abs_sum, delaunay, five_pieces, three_piece_cut
 from support.laws import LAWS
 from support.rational_pieces import cut_up, piece_data, random_maxmin, rings
+from support.twins import twin
 
 small = st.integers(-3, 3)
 
@@ -397,3 +399,11 @@ def test_a_piece_without_interior_is_named():
     p = CPWL.from_pieces([[[1.0]], [[-1.0]], [[1.0], [-1.0]]], ends, *laws, tol=1e-9)
     with pytest.raises(InputError, match="no interior"):
         compile(p, construction="lattice", check=False)
+
+
+def test_steep_slivers_with_noise_compile():
+    """Noise moves the corner of a steep sliver by more than values may be off by: its margin is too thin to be cut."""
+    p = twin(rational_delaunay(20, 1), 1e-11).function()
+    certificate = certify(p, compile(p, construction="lattice").network)
+    assert certificate.proved
+    assert certificate.error_bound < 1e-7

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from cpwl import CPWL, InputError, Network, compile, equal, extract
-from cpwl.equality.overlay import box_pairs, overlay
+from cpwl.equality.overlay import overlay
+from cpwl.geometry.box_pairs import box_pairs
 from cpwl.geometry.probe import Probe
 from cpwl.regions.cells import cells
 from support.functions import five_pieces

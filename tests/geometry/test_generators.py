@@ -147,3 +147,11 @@ def test_large_denominators_are_not_made_common():
     assert common_denominator(np.array([[1, d] for d in primes], dtype=object)) is None
     whole, below = common_denominator(np.array([[1, 4], [1, 6]], dtype=object))
     assert (whole.ravel().tolist(), below) == ([3, 2], 12)
+
+
+def test_a_stack_of_empty_polyhedra():
+    """A stack of which no polyhedron has a corner, as floats see at once, is not decided, and that is all."""
+    empty = Polyhedra.from_lists([[[1, 0], [0, 1], [-1, -1], [1, 1], [-1, 0], [0, -1]]], [[0, 0, -9, -5, -2, -2]])
+    assert not generators(empty).known.any()
+    strips = Polyhedra.from_lists([[[1, 0], [-1, 0]]], [[1, 1]])
+    assert not generators(strips).known.any()

@@ -45,10 +45,11 @@ def rows(folder: Path) -> list[Row]:
 
 
 def test_every_file_is_there_and_no_other(rows: list[Row], folder: Path) -> None:
-    """Five files a function, the checkers, one report, and nothing half-written."""
+    """Five files and a page a function, the checkers, one report, and nothing half-written."""
     ends = (".json", ".onnx", ".proof.json", ".network.json", ".exact.proof.json")
     names = {f"{slug}{end}" for slug in EXAMPLES for end in ends}
-    assert {path.name for path in folder.iterdir()} == names | {"report.html"} | CHECKERS
+    pages = {f"{slug}.html" for slug in EXAMPLES}
+    assert {path.name for path in folder.iterdir()} == names | pages | {"report.html"} | CHECKERS
     assert {path.name for row in rows for path in row.files} == names
 
 
@@ -251,7 +252,7 @@ def test_report_is_one_whole_page(rows: list[Row], folder: Path) -> None:
     within = [link[1:] for link in page.links if link.startswith("#")] + re.findall(r"url\(#([^)]+)\)", text)
     assert set(within) <= set(page.ids)
     beside = {link for link in page.links if not link.startswith("#")}
-    assert beside == {path.name for row in rows for path in row.files}
+    assert beside == {path.name for row in rows for path in (*row.files, row.files.page)}
     assert "http" not in text
 
 

@@ -6,9 +6,11 @@ from itertools import pairwise
 import hypothesis.strategies as st
 import numpy as np
 
+from cpwl import CPWL, extract
+from cpwl.exact.rational import fraction_array
 from cpwl.network import Network
 
-__all__ = ["affine_families", "networks", "points", "rational_arrays"]
+__all__ = ["affine_families", "functions", "networks", "points", "rational_arrays"]
 
 
 @st.composite
@@ -46,3 +48,25 @@ def networks(draw, inputs=None, outputs=None, max_depth=3, max_width=3, exact=Tr
         weight, bias = draw(rational_arrays((m, n))), draw(rational_arrays((m,)))
         layers.append((weight, bias) if exact else (weight.astype(float), bias.astype(float)))
     return Network(layers)
+
+
+@st.composite
+def functions(draw, n, m=1, bounded=None):
+    """A small exact function R^n -> R^m: a table on a grid, the regions of a network, or a max-min expression."""
+    kind = draw(st.sampled_from(["grid", "network", "maxmin"] if bounded is None else ["grid", "network"]))
+    seed = draw(st.integers(0, 10**6))
+    rng = np.random.default_rng(seed)
+    if kind == "grid":
+        counts = rng.integers(2, (5, 4, 3)[n - 1], n)
+        axes = [[Fraction(int(v), 2) for v in np.cumsum(rng.integers(1, 4, k)) - rng.integers(2, 5)] for k in counts]
+        return CPWL.from_grid(axes, rng.integers(-4, 5, (*counts, m)))
+    if kind == "maxmin" and m == 1:
+        components = rng.integers(-3, 4, (rng.integers(2, 5), n + 1))
+        rows = [sorted(set(rng.integers(0, len(components), rng.integers(1, 3)).tolist())) for _ in range(2)]
+        return CPWL.from_maxmin(components, rows)
+    hidden = int(rng.integers(2, 4))
+    first = rng.integers(-3, 4, (hidden, n)), rng.integers(-3, 4, hidden)
+    last = rng.integers(-2, 3, (m, hidden)), rng.integers(-2, 3, m)
+    network = Network([tuple(fraction_array(v) for v in layer) for layer in (first, last)])
+    box = (-2, 3) if bounded or rng.integers(2) else None
+    return extract(network, box=box, merge=True, exact=True)

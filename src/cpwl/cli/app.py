@@ -13,12 +13,17 @@ from cpwl.cli.bounds import bounds
 from cpwl.cli.check import check
 from cpwl.cli.compile import compile
 from cpwl.cli.compress import compress
+from cpwl.cli.convert import convert
 from cpwl.cli.demo import demo
 from cpwl.cli.doctor import doctor
 from cpwl.cli.equal import equal
 from cpwl.cli.extract import extract
 from cpwl.cli.figures import figures
+from cpwl.cli.info import info
+from cpwl.cli.milp import milp
 from cpwl.cli.output import run
+from cpwl.cli.report import report
+from cpwl.cli.vnnlib import vnnlib
 
 __all__ = ["main"]
 
@@ -29,12 +34,17 @@ _EPILOG = (
 
 _app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 _app.command()(compile)
+_app.command()(convert)
+_app.command()(info)
 _app.command()(check)
 _app.command()(doctor)
 _app.command()(equal)
 _app.command()(compress)
 _app.command()(extract)
+_app.command()(milp)
+_app.command()(vnnlib)
 _app.command()(bounds)
+_app.command()(report)
 _app.command()(figures)
 _app.command()(demo)
 _app.command()(bench)

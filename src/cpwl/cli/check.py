@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cpwl.cli.network_file import load_network
 from cpwl.cli.output import Code, print_json
+from cpwl.cli.source import load_network
 
 __all__ = ["check"]
 

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from cpwl.cli.explain import explain_choice
+from cpwl.cli.formula import or_as_it_stands, read_formula_option
 from cpwl.cli.output import check_output, plain_integer, print_json, print_table, readable_integer
 from cpwl.cli.progress import progress_bar
+from cpwl.cli.source import load_function
 
 if TYPE_CHECKING:
     from cpwl.compiler import Compiled
-    from cpwl.construct.options import ConstructionName
+    from cpwl.construct.options import ConstructionName, Weights
     from cpwl.function import CPWL
+    from cpwl.targets.c.write import CCode
 
 __all__ = ["compile"]
 
@@ -35,6 +38,29 @@ class Precision(StrEnum):
     float64 = "float64"
     float32 = "float32"
     exact = "exact"
+
+
+class CType(StrEnum):
+    """The types of numbers in C headers."""
+
+    double = "double"
+    float = "float"
+
+
+class CForm(StrEnum):
+    """How a C header evaluates."""
+
+    auto = "auto"
+    network = "network"
+    tree = "tree"
+
+
+class Outside(StrEnum):
+    """What is done with points outside a bounded domain."""
+
+    free = "free"
+    clip = "clip"
+    error = "error"
 
 
 class Minimize(StrEnum):
@@ -55,13 +81,25 @@ def _known(construction: str) -> str:
 
 
 def compile(
-    source: Annotated[Path, typer.Argument(metavar="IN.json", readable=False, help="The function.")],
+    source: Annotated[
+        Path | None,
+        typer.Argument(metavar="[IN]", readable=False, help="The function; or --formula.", show_default=False),
+    ] = None,
+    *,
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", metavar="OUT", readable=False, help="The network: OUT.onnx, or OUT.json (exact)."
+            "--output",
+            "-o",
+            metavar="OUT",
+            readable=False,
+            help="The network: OUT.onnx, OUT.json (exact) or OUT.h (C).",
         ),
     ],
+    formula: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="The function, such as 'max(x + 2*y, 0)'.")
+    ] = None,
+    variables: Annotated[str | None, typer.Option(metavar="X,Y", help="The order of its variables.")] = None,
     construction: Annotated[
         str, typer.Option(callback=_known, help="How to build it: auto, or a construction such as paper.")
     ] = "auto",
@@ -80,6 +118,15 @@ def compile(
     dtype: Annotated[
         Dtype | None, typer.Option(help="The type of the weights in OUT.onnx.  [default: float64]")
     ] = None,
+    c_type: Annotated[CType | None, typer.Option(help="The type of numbers in OUT.h.  [default: double]")] = None,
+    c_form: Annotated[
+        CForm | None,
+        typer.Option(help="How OUT.h evaluates: as a network, by a search tree, or what costs less.  [default: auto]"),
+    ] = None,
+    outside: Annotated[
+        Outside,
+        typer.Option(help="Points outside a bounded domain: free, clip (to the box), or error (OUT.h refuses them)."),
+    ] = Outside.free,
     certify: Annotated[
         bool, typer.Option("--certify", help="Prove the network that was written; the proof goes to OUT.proof.json.")
     ] = False,
@@ -91,9 +138,14 @@ def compile(
     """Compile a function into a ReLU network that is equal to it."""
     proof = output.with_suffix(".proof.json") if certify else None
     _check_paths(source, output, proof, dtype)
+    _check_c(output, dtype, c_type, c_form, certify=certify)
+    dtype = Dtype.float32 if c_type is CType.float else dtype
     from cpwl.compiler import compile as compile_function
 
-    p = _load(source)
+    written = read_formula_option(source, formula, variables)
+    source = Path("formula") if source is None else source
+    p = load_function(source, "there is nothing to compile") if written is None else written.function()
+    weights: Weights = "exact" if output.suffix.lower() == ".json" else (dtype or Dtype.float64).value
     began = perf_counter()
     with progress_bar() as progress:
         compiled = compile_function(
@@ -104,59 +156,84 @@ def compile(
             max_error=max_error,
             check=check,
             certificate=certify,
-            weights="exact" if output.suffix.lower() == ".json" else (dtype or Dtype.float64).value,
+            weights=weights,
             progress=progress,
         )
+    if written is not None and construction == "auto":
+        compiled = or_as_it_stands(p, written, compiled, minimize.value, weights)
     seconds = perf_counter() - began
     if proof is not None:
         _check_proof(p, compiled, max_error)
         proof.unlink(missing_ok=True)  # the proof of a network that is no more
-    _write(compiled, output, dtype)
+    code = _write(compiled, output, dtype, (c_form or CForm.auto).value, outside.value)
     statement = None if proof is None else _save_proof(compiled, output, proof, dtype)
     if as_json:
-        print_json({**_summary(p, compiled, source, output, seconds), **({} if statement is None else statement)})
+        more = {**({} if statement is None else statement), **({} if code is None else _c_summary(code))}
+        print_json({**_summary(p, compiled, source, output, seconds), **more})
     else:
         _print_table(p, compiled, source, output, seconds)
         if explain:
             explain_choice(compiled)
+        if code is not None:
+            print(code)
         if statement is not None:
             print(f"{proof}: proved: {statement['statement']}")
 
 
-def _check_paths(source: Path, output: Path, proof: Path | None, dtype: Dtype | None) -> None:
+def _check_paths(source: Path | None, output: Path, proof: Path | None, dtype: Dtype | None) -> None:
     suffix = output.suffix.lower()
-    if suffix not in (".onnx", ".json"):
-        raise typer.BadParameter(f"`{output}` must end in .onnx or .json.", param_hint="'--output' / '-o'")
+    if suffix not in (".onnx", ".json", ".h"):
+        raise typer.BadParameter(f"`{output}` must end in .onnx, .json or .h.", param_hint="'--output' / '-o'")
     if suffix == ".json" and dtype is not None:
         raise typer.BadParameter("a .json file is exact and has no type.", param_hint="'--dtype'")
     for path, what in ((output, ""), (proof, ", and the proof would go there")):
         if path is None:
             continue
-        if path.exists() and source.exists() and path.samefile(source):
+        if source is not None and path.exists() and source.exists() and path.samefile(source):
             raise typer.BadParameter(f"`{path}` is the input, too{what}.", param_hint="'--output' / '-o'")
         check_output(path)
 
 
-def _load(source: Path) -> CPWL:
-    from cpwl.errors import InputError
-    from cpwl.formats.json import load
-    from cpwl.function import CPWL
+def _check_c(output: Path, dtype: Dtype | None, kind: CType | None, form: CForm | None, *, certify: bool) -> None:
+    """Options of C headers are for C headers, and others are not."""
+    if output.suffix.lower() != ".h":
+        for value, name in ((kind, "'--c-type'"), (form, "'--c-form'")):
+            if value is not None:
+                raise typer.BadParameter(f"`{output}` is no C header (.h).", param_hint=name)
+    elif dtype is not None:
+        raise typer.BadParameter("the type of a C header is --c-type.", param_hint="'--dtype'")
+    elif certify:
+        message = (
+            "a proof is about a network in a file: compile to .onnx with --certify, then `cpwl convert` that to .h."
+        )
+        raise typer.BadParameter(message, param_hint="'--certify'")
 
-    p = load(source)
-    if not isinstance(p, CPWL):
-        raise InputError(f"{source} holds a network; there is nothing to compile", path=str(source))
-    return p
 
-
-def _write(compiled: Compiled, output: Path, dtype: Dtype | None) -> None:
+def _write(compiled: Compiled, output: Path, dtype: Dtype | None, form: Any, outside: Any) -> CCode | None:
+    kind: Any = (dtype or Dtype.float64).value
     if output.suffix.lower() == ".json":
         from cpwl.formats.json import save
 
         save(compiled.network, output)
+    elif output.suffix.lower() == ".h":
+        from cpwl.targets.c.write import to_c
+
+        return to_c(compiled, output, dtype=kind, form=form, outside=outside)
     else:
         from cpwl.formats.onnx.write import to_onnx
 
-        to_onnx(compiled.network, output, dtype="float32" if dtype is Dtype.float32 else "float64")
+        to_onnx(compiled.network, output, dtype=kind)
+    return None
+
+
+def _c_summary(code: CCode) -> dict[str, Any]:
+    return {
+        "c_form": code.form,
+        "c_type": "float" if code.dtype == "float32" else "double",
+        "outside": code.outside,
+        "costs": {form: asdict(cost) for form, cost in code.costs.items()},
+        "evaluation_bound": code.error_bound,
+    }
 
 
 def _check_proof(p: CPWL, compiled: Compiled, max_error: float | None) -> None:
@@ -178,7 +255,7 @@ def _check_proof(p: CPWL, compiled: Compiled, max_error: float | None) -> None:
 
 def _save_proof(compiled: Compiled, output: Path, proof: Path, dtype: Dtype | None) -> dict[str, Any]:
     """The proof is of the network as it was written, not as it was meant: its weights are read back."""
-    from cpwl.cli.network_file import load_network
+    from cpwl.cli.source import load_network
     from cpwl.documents.write import network_document
     from cpwl.errors import InternalError
     from cpwl.network.network import rounded

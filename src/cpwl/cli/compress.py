@@ -11,9 +11,9 @@ import typer
 
 from cpwl.cli.box import box_domain
 from cpwl.cli.equal import summary
-from cpwl.cli.network_file import load_network
 from cpwl.cli.output import check_output, print_json
 from cpwl.cli.progress import progress_bar
+from cpwl.cli.source import load_network
 
 if TYPE_CHECKING:
     from cpwl.compressor import Compressed

@@ -28,6 +28,7 @@ def demo(
         "functions": "*.json",
         "networks": "*.onnx (float64), *.network.json (exact)",
         "proofs": "*.proof.json (of the ONNX files), *.exact.proof.json",
+        "pages": "*.html (each to be explored)",
         "report": REPORT,
     }
     largest = max(rows, key=lambda row: row.sizes.neurons)

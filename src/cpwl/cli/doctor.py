@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpwl.cli.output import Code, print_json, print_table
+from cpwl.cli.source import load_function
 
 if TYPE_CHECKING:
     from cpwl.function import CPWL
@@ -17,28 +18,17 @@ __all__ = ["doctor"]
 
 
 def doctor(
-    source: Annotated[Path, typer.Argument(metavar="LAW.json", readable=False, help="The function.")],
+    source: Annotated[Path, typer.Argument(metavar="LAW", readable=False, help="The function.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """List what is wrong with a function, and what is noteworthy, with a place, a size and what to do."""
-    p = _load(source)
+    p = load_function(source, "the doctor examines functions")
     report = p.doctor()
     if as_json:
         print_json(_summary(p, report, source))
     else:
         _print_table(p, report, source)
     raise typer.Exit(Code.DONE if report.healthy else Code.REFUTED)
-
-
-def _load(source: Path) -> CPWL:
-    from cpwl.errors import InputError
-    from cpwl.formats.json import load
-    from cpwl.function import CPWL
-
-    p = load(source)
-    if not isinstance(p, CPWL):
-        raise InputError(f"{source} holds a network; the doctor examines functions", path=str(source))
-    return p
 
 
 def _summary(p: CPWL, report: Report, source: Path) -> dict[str, Any]:

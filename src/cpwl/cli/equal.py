@@ -11,11 +11,10 @@ import typer
 from cpwl.cli.box import box_domain
 from cpwl.cli.output import Code, print_json
 from cpwl.cli.progress import progress_bar
+from cpwl.cli.source import load_any
 
 if TYPE_CHECKING:
     from cpwl.equality import Verdict
-    from cpwl.function import CPWL
-    from cpwl.network import Network
 
 __all__ = ["equal"]
 
@@ -35,7 +34,7 @@ def equal(
     """
     from cpwl.equality import equal as compare
 
-    a, b = load_operand(first), load_operand(second)
+    a, b = load_any(first), load_any(second)
     domain = box_domain(box, a.dim if hasattr(a, "dim") else a.inputs)
     with progress_bar() as progress:
         verdict = compare(a, b, domain=domain, max_regions=max_regions, progress=progress)
@@ -48,17 +47,6 @@ def equal(
         for path, values in replayed.items():
             print(f"onnxruntime on {path}, there: {', '.join(repr(value) for value in values)}")
     raise typer.Exit(Code.DONE if verdict.equal else Code.UNDECIDED if verdict.equal is None else Code.REFUTED)
-
-
-def load_operand(path: Path) -> CPWL | Network:
-    """The network or the function in a file."""
-    if path.suffix.lower() == ".onnx":
-        from cpwl.formats.onnx.read import from_onnx
-
-        return from_onnx(path)
-    from cpwl.formats.json import load
-
-    return load(path)
 
 
 def summary(verdict: Verdict) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def extract(
     if output.exists() and source.exists() and output.samefile(source):
         raise typer.BadParameter(f"`{output}` is the input, too.", param_hint="'--output' / '-o'")
     check_output(output)
-    from cpwl.cli.network_file import load_network
+    from cpwl.cli.source import load_network
     from cpwl.errors import CpwlWarning
     from cpwl.formats.json import save
     from cpwl.regions.extract import extract as extract_pieces

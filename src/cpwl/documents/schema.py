@@ -13,7 +13,7 @@ from cpwl.errors import InputError
 from cpwl.files import read_bytes
 from cpwl.limits import check_memory
 
-__all__ = ["read_document"]
+__all__ = ["read_document", "read_json"]
 
 _DIGITS = 4300  # what Python itself reads
 _MEMORY = 8  # bytes for each byte of text: the text itself, and a list of small numbers
@@ -30,7 +30,7 @@ _KINDS = {
 def read_document(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
     """What the file `path` holds ("pieces", "table" or "network"), and its content, valid by the schema."""
     name = os.fspath(path)
-    data = _parse(_text(name), name)
+    data = read_json(name)
     if not isinstance(data, dict) or data.get("format") not in ("cpwl", "cpwl-network"):
         message = f'{name} is not of this format: it must have "format": "cpwl" or "cpwl-network"'
         raise InputError(message, path=name)
@@ -38,6 +38,12 @@ def read_document(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
     kind = "network" if data["format"] == "cpwl-network" else "table" if table else "pieces"
     _validate(data, kind, name)
     return kind, data
+
+
+def read_json(path: str | os.PathLike[str], *, decimal: Callable[[str], Any] | None = None) -> Any:
+    """What a JSON file says, strictly; `decimal` makes a value of each number that is no integer, or it is a float."""
+    name = os.fspath(path)
+    return _parse(_text(name), name, decimal)
 
 
 def _text(name: str) -> str:
@@ -50,9 +56,11 @@ def _text(name: str) -> str:
         raise InputError(message, path=name) from error
 
 
-def _parse(text: str, name: str) -> Any:
+def _parse(text: str, name: str, decimal: Callable[[str], Any] | None) -> Any:
     try:
-        return json.loads(text, parse_int=_integer, parse_constant=_refuse, object_pairs_hook=_object)
+        return json.loads(
+            text, parse_float=decimal, parse_int=_integer, parse_constant=_refuse, object_pairs_hook=_object
+        )
     except json.JSONDecodeError as error:
         where = f"line {error.lineno} column {error.colno}"
         raise InputError(f"{name} is not JSON: {where}: {error.msg}", path=name) from error

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import primitive, sign, unit_view
+from cpwl.exact.integers import primitive
 from cpwl.function import CPWL
+from cpwl.geometry.ranges import ranges
+from cpwl.geometry.sides import sides
 from cpwl.regions.cells import Cells
-from cpwl.regions.subdivide.faces import ranges
 
-__all__ = ["Overlay", "box_pairs", "overlay", "sides"]
+__all__ = ["Overlay", "overlay"]
 
 _BLOCK = 1 << 22  # products held at once
-_FEW = 1 << 12  # pairs that are compared at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,65 +97,6 @@ def _contained(
     good = np.ones(len(cell), dtype=bool)
     good[pair[question[sides(rows, found.generators, asked, place) > 0]]] = False
     return good
-
-
-def sides(
-    rows: NDArray[np.object_], places: NDArray[np.object_], row: NDArray[np.int64], place: NDArray[np.int64]
-) -> NDArray[np.int8]:
-    """The sign of ``a.x - b`` for pairs of a row and a place, of ``a.r`` for a ray: floats, and integers in doubt.
-
-    >>> rows, places = np.array([[1, 0, 2]], dtype=object), np.array([[2, 5, 1], [7, 0, 3], [-1, 0, 0]], dtype=object)
-    >>> sides(rows, places, np.zeros(3, dtype=np.int64), np.arange(3))
-    array([ 0,  1, -1], dtype=int8)
-    """
-    wall, view = unit_view(rows), unit_view(places)
-    result = np.empty(len(row), dtype=np.int8)
-    step = max(1, _BLOCK // rows.shape[1])
-    for first in range(0, len(row), step):
-        r, k = row[first : first + step], place[first : first + step]
-        terms = wall[r] * view[k]
-        value = terms[:, :-1].sum(axis=1) - terms[:, -1]
-        signs = np.sign(value).astype(np.int8)
-        doubt = np.flatnonzero(np.abs(value) <= 1e-12 * np.abs(terms).sum(axis=1) + 1e-290)
-        exact = rows[r[doubt]] * places[k[doubt]]
-        signs[doubt] = sign(exact[:, :-1].sum(axis=1) - exact[:, -1])
-        result[first : first + step] = signs
-    return result
-
-
-def box_pairs(
-    low: NDArray[np.float64], high: NDArray[np.float64], others: tuple[NDArray[np.float64], NDArray[np.float64]]
-) -> NDArray[np.int64]:
-    """Pairs ``(i, j)`` of boxes of two families that meet, in order: halved in turn along each axis until few are left.
-
-    >>> box_pairs(np.array([[0.0], [2.0]]), np.array([[1.0], [3.0]]), (np.array([[0.5]]), np.array([[2.5]])))
-    array([[0, 0],
-           [1, 0]])
-    """
-    found = [np.zeros((0, 2), dtype=np.int64)]
-    waiting = [(np.arange(len(low)), np.arange(len(others[0])), 0, 0)]
-    while waiting:
-        one, two, axis, idle = waiting.pop()
-        if len(one) * len(two) <= _FEW or idle == low.shape[1]:
-            meet = (low[one][:, None] <= others[1][two]).all(axis=2) & (others[0][two] <= high[one][:, None]).all(
-                axis=2
-            )
-            i, j = np.nonzero(meet)
-            found.append(np.stack([one[i], two[j]], axis=1))
-            continue
-        middle = np.clip(np.concatenate([low[one, axis], others[0][two, axis]]), -1e300, 1e300)
-        at = float(np.median(middle))
-        parts = [
-            (one[low[one, axis] <= at], two[others[0][two, axis] <= at]),
-            (one[high[one, axis] > at], two[others[1][two, axis] > at]),
-        ]
-        useless = max(len(a) * len(b) for a, b in parts) > 0.75 * len(one) * len(two)
-        turn = (axis + 1) % low.shape[1]
-        if useless:
-            waiting.append((one, two, turn, idle + 1))
-        else:
-            waiting += [(a, b, turn, 0) for a, b in parts]
-    return np.unique(np.concatenate(found), axis=0)
 
 
 def _filled(

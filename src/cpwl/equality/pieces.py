@@ -11,18 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.equality.cover import joined
-from cpwl.equality.overlay import box_pairs, sides
 from cpwl.equality.regions import Compared, largest_on
 from cpwl.equality.verdict import Apart, farther
-from cpwl.exact.integers import primitive, ratio_view
+from cpwl.exact.integers import primitive
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
+from cpwl.geometry.box_pairs import box_pairs, boxes_around
 from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
+from cpwl.geometry.ranges import ranges
+from cpwl.geometry.sides import sides
 from cpwl.geometry.spans import Spans
 from cpwl.progress import Progress
-from cpwl.regions.subdivide.faces import ranges
 
 __all__ = ["Pieces", "border", "compare_pieces", "outside", "value_of"]
 
@@ -42,7 +43,7 @@ class Pieces:
         """Corners and rays of each piece (none where they were not computed), and a box around it."""
         spans = Spans.of_simplices(p.mesh.points, p.mesh.corners, p.mesh.simplices) if p.mesh is not None else None
         spans = Spans.of(generators(p.polyhedra)) if spans is None else spans
-        return cls(p, p.polyhedra.integer(), spans, *_boxes(spans, p.num_pieces, p.dim))
+        return cls(p, p.polyhedra.integer(), spans, *boxes_around(spans, p.num_pieces, p.dim))
 
     def polyhedron(self, i: int) -> Polyhedron:
         """Piece number `i`."""
@@ -180,25 +181,3 @@ def border(p: CPWL) -> NDArray[np.object_]:
             best = probe.maxima(pieces.polyhedron(i), [row[:-1] for row in rows])
             rows = rows[[value <= row[-1] for (value, _), row in zip(best, rows, strict=True)]]
     return rows
-
-
-def _boxes(spans: Spans, count: int, dim: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Boxes around pieces, a little wide; infinite where there is no bound, or where none was computed."""
-    assert spans.exact is not None
-    low, high = np.full((count, dim), -np.inf), np.full((count, dim), np.inf)
-    places, lengths = spans.exact[spans.member], np.diff(spans.start)
-    some = np.flatnonzero(lengths)
-    if not len(some):
-        return low, high
-    ray = np.asarray(places[:, -1] == 0, dtype=bool)
-    x = np.empty((len(places), dim))
-    x[~ray] = ratio_view(places[~ray, :-1], places[~ray, -1:])
-    bounds = []
-    for way in (1, -1):
-        # A ray leads to infinity, or along the box.
-        x[ray] = np.where(np.asarray(places[ray, :-1] * way > 0, dtype=bool), np.inf, -np.inf)
-        bounds.append(np.maximum.reduceat(np.where(ray[:, None], x, way * x), spans.start[some], axis=0))
-    size = 1 + np.abs(np.where(ray[:, None], 0.0, x))
-    margin = 1e-9 * np.maximum.reduceat(size, spans.start[some], axis=0)
-    low[some], high[some] = -bounds[1] - margin, bounds[0] + margin
-    return low, high

@@ -17,13 +17,13 @@ from cpwl.exact.integers import integer_rows, primitive
 from cpwl.exact.rational import fraction_array, to_float
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
+from cpwl.geometry.ranges import ranges
 from cpwl.limits import check_memory
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 from cpwl.progress import Progress
 from cpwl.regions.cells import Cells, cells_of
 from cpwl.regions.pieces import Pieces, pieces_of_walk
-from cpwl.regions.subdivide.faces import ranges
 from cpwl.regions.subdivide.subdivide import Subdivision, TooMany, essential_dimension, subdivide
 from cpwl.regions.walk.walk import walk
 

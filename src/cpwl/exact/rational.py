@@ -18,6 +18,8 @@ from cpwl.errors import InputError, LimitError
 
 __all__ = ["as_reals", "fraction", "fraction_array", "has_floats", "is_exact_float", "text", "to_float"]
 
+_DIGITS = 4300  # what Python itself reads in one integer
+
 _to_fraction = np.frompyfunc(lambda x: fraction(x), 1, 1)
 _to_float = np.frompyfunc(float, 1, 1)
 
@@ -31,6 +33,8 @@ def fraction(x: Any) -> Fraction:
     if isinstance(x, Fraction):
         return x
     if isinstance(x, str):
+        if not _is_moderate(x):
+            raise InputError(f'"{x[:80]}" has more digits, or a larger exponent, than we read', value=x[:80])
         try:
             return Fraction(x)
         except (ValueError, ZeroDivisionError):
@@ -46,6 +50,15 @@ def fraction(x: Any) -> Fraction:
         return Fraction(int(x.numerator), int(x.denominator))
     shown = reprlib.repr(x)[:80]
     raise InputError(f"`{shown}` is not a number; write an int, a float, a Fraction or a string p/q", value=x)
+
+
+def _is_moderate(number: str) -> bool:
+    """Whether a number takes no more digits than Python reads; a short text may stand for gigabytes of them."""
+    mantissa, _, exponent = number.lower().partition("e")
+    try:
+        return len(mantissa) <= 2 * _DIGITS and (len(exponent) < 10 and abs(int(exponent or 0)) <= _DIGITS)
+    except ValueError:
+        return True  # no number: whoever reads it says so
 
 
 def fraction_array(x: ArrayLike) -> NDArray[np.object_]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cpwl.doors import check_choice, check_count, check_list, check_number, within_float64
 from cpwl.errors import InputError
+from cpwl.function.algebra import arithmetic, composition, domains, extremes
 from cpwl.function.components import label_components
 from cpwl.function.doctor.examine import examine
 from cpwl.function.doctor.report import Report
@@ -23,6 +24,7 @@ from cpwl.function.make.pieces import parts_of_pieces
 from cpwl.function.make.simplices import parts_of_grid, parts_of_simplices
 from cpwl.function.merge.merge import merge
 from cpwl.function.parts import Laws, Mesh, Parts
+from cpwl.function.questions import convexity, extent, gap, sets, slopes, volume
 from cpwl.function.snap.snap import Snapped, snap
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 
@@ -388,6 +390,38 @@ class CPWL:
         """
         check_number(tol, "tol", least=0.0)
         return snap(self, tol, even)
+
+    # Calculating: see `cpwl.function.algebra`. NumPy leaves `2.0 * p` and `A @ p` to us.
+    __array_ufunc__ = None
+    __add__ = __radd__ = arithmetic.add
+    __sub__ = arithmetic.subtract
+    __rsub__ = arithmetic.subtracted_from
+    __mul__ = __rmul__ = arithmetic.times
+    __neg__ = arithmetic.negative
+    __rmatmul__ = arithmetic.linear_image
+    __getitem__ = arithmetic.output
+    __abs__ = extremes.absolute
+    clip = extremes.clip
+    relu = extremes.positive_part
+    restrict = domains.restrict
+    extend = domains.extend
+    compose = composition.compose
+    __matmul__ = composition.after
+
+    # Asking: see `cpwl.function.questions`.
+    range = extent.value_range
+    argmax = extent.argmax
+    argmin = extent.argmin
+    lipschitz = slopes.lipschitz
+    is_convex = convexity.is_convex
+    is_concave = convexity.is_concave
+    is_monotone = slopes.is_monotone
+    depends_on = slopes.depends_on
+    solve = sets.solve
+    level_set = sets.level_set
+    integral = volume.integral
+    mean = volume.mean
+    distance = gap.distance
 
     def __repr__(self) -> str:
         exact = "exact" if self.tol == 0 else f"tol={self.tol:g}"

@@ -116,6 +116,8 @@ def _spanning(
     sets, at = np.unique(wide[:, choices][hopeful], axis=0, return_inverse=True)
     lines = [_meet(table[planes]) for planes in sets]
     number = np.array([-1 if line is None else places.setdefault(line, len(places)) for line in lines], dtype=np.int64)
+    if not places:  # all planes are parallel, or floats have seen that nothing meets
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     place = np.full(hopeful.shape, -1, dtype=np.int64)
     place[hopeful] = number[at.ravel()]
     rows = np.array(list(places), dtype=object).reshape(len(places), dim + 1)

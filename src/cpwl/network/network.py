@@ -127,6 +127,60 @@ class Network:
         values = evaluate_exact(exact_layers(self), rows) if exact else evaluate(self.layers, rows)
         return values[0] if points.ndim == 1 else values
 
+    # Calculating, exactly; `cpwl.network.algebra` needs this class, so it is imported where it is used. NumPy leaves
+    # `2.0 * network` and `A @ network` to us.
+    __array_ufunc__ = None
+
+    def __add__(self, other: Any) -> Network:
+        """The sum with a network or a constant."""
+        from cpwl.network.algebra import add
+
+        return add(self, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Network:
+        from cpwl.network.algebra import subtract
+
+        return subtract(self, other)
+
+    def __rsub__(self, constant: Any) -> Network:
+        from cpwl.network.algebra import subtracted_from
+
+        return subtracted_from(self, constant)
+
+    def __neg__(self) -> Network:
+        from cpwl.network.algebra import negative
+
+        return negative(self)
+
+    def __mul__(self, factor: Any) -> Network:
+        """The multiple by a number, or by one for each output."""
+        from cpwl.network.algebra import times
+
+        return times(self, factor)
+
+    __rmul__ = __mul__
+
+    def __matmul__(self, inner: Any) -> Network:
+        """The network after another one, or after an affine map ``(A, b)``."""
+        from cpwl.network.algebra import compose
+
+        return compose(self, inner)
+
+    compose = __matmul__
+
+    def __rmatmul__(self, matrix: Any) -> Network:
+        from cpwl.network.algebra import linear_image
+
+        return linear_image(self, matrix)
+
+    def __getitem__(self, j: Any) -> Network:
+        """One output, or some of them."""
+        from cpwl.network.algebra import output
+
+        return output(self, j)
+
 
 def assemble(layers: Sequence[Layer], exact: Sequence[ExactLayer] | None = None) -> Network:
     """The network of layers that are already converted and fit each other; nothing is copied.

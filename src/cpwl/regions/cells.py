@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from cpwl.function.parts import Laws
 from cpwl.geometry.polyhedra import Polyhedra, as_domain
+from cpwl.geometry.ranges import ranges
 from cpwl.limits import check_memory
 from cpwl.network.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.pieces import Pieces, pieces_of_subdivision
-from cpwl.regions.subdivide.faces import ranges
 from cpwl.regions.subdivide.subdivide import Subdivision, subdivide
 
 __all__ = ["Cells", "cells", "is_short"]

@@ -13,10 +13,11 @@ from cpwl.exact.integers import integer_rows, primitive, ratio_view
 from cpwl.function.parts import Laws
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
+from cpwl.geometry.ranges import ranges
 from cpwl.geometry.spans import Spans
 from cpwl.regions.forms import EPS, Forms
 from cpwl.regions.labels import label_laws
-from cpwl.regions.subdivide.faces import Lattice, ranges
+from cpwl.regions.subdivide.faces import Lattice
 from cpwl.regions.subdivide.subdivide import Subdivision
 from cpwl.regions.walk.chamber import forms_on
 from cpwl.regions.walk.walk import Walk

@@ -15,10 +15,12 @@ from cpwl.function.doctor.report import point_text
 from cpwl.progress import Progress
 from cpwl.proofs.checkers import checker
 from cpwl.show.bundled import bundled_examples
+from cpwl.show.explorer.examine import Examined, Item
+from cpwl.show.explorer.page import Page, page_of
 from cpwl.show.report import write_report
 from cpwl.show.row import Row, compile_example, power_of_ten
 
-__all__ = ["NOTES", "REPORT", "demo_table", "failures", "run_demo"]
+__all__ = ["NOTES", "REPORT", "demo_table", "explore", "failures", "run_demo"]
 
 
 REPORT = "report.html"
@@ -34,7 +36,7 @@ NOTES = (
 
 
 def run_demo(folder: str | Path, *, progress: Progress | None = None) -> list[Row]:
-    """Compile every bundled example into `folder`: functions, networks, proofs, the checker, and one report."""
+    """Compile every bundled example into `folder`: functions, networks, proofs, pages, the checker, one report."""
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -50,8 +52,23 @@ def run_demo(folder: str | Path, *, progress: Progress | None = None) -> list[Ro
         if progress is not None:
             progress(i, len(examples), example.name)
         rows.append(compile_example(example, folder))
+        explore(rows[-1]).save(rows[-1].files.page)
     write_report(rows, folder / REPORT)
     return rows
+
+
+def explore(row: Row) -> Page:
+    """The page on which one example can be explored, from what was found out already."""
+    example, shown = row.example, row.files
+    proofs = (("the compiled network", row.exact), ("the ONNX file, its float64 weights", row.exported))
+    item = Item(example.name, example.function, row.compiled.network)
+    found = Examined((item,), row.compiled, proofs, example.function.doctor(), None, (example.about,))
+    recipe = [
+        {"what": "All files of the demonstration:", "code": "cpwl demo"},
+        {"what": "This page from the function alone:", "code": f"cpwl report {shown.law.name} -o {shown.page.name}"},
+        {"what": "The proof, checked again with nothing but Python:", "code": row.recheck},
+    ]
+    return page_of(found, example.name, box=(example.low, example.high), recipe=recipe)
 
 
 def demo_table(rows: Sequence[Row]) -> Table:

@@ -224,7 +224,8 @@ def _proofs(row: Row) -> str:
 def _files(row: Row) -> str:
     names = ("function", "ONNX", "ONNX proof", "exact", "exact proof")
     links = (f'<a href="{escape(file.name)}">{name}</a>' for name, file in zip(names, row.files, strict=True))
-    return f'<div class="files">{"".join(links)}</div>'
+    explore = f'<a href="{escape(row.files.page.name)}"><b>explore</b></a>'
+    return f'<div class="files">{explore}{"".join(links)}</div>'
 
 
 def _footnote(rows: Sequence[Row]) -> str:

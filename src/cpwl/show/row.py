@@ -80,6 +80,11 @@ class Files(NamedTuple):
     proof: Path
     """A proof for the rational weights."""
 
+    @property
+    def page(self) -> Path:
+        """Where the example can be explored."""
+        return self.law.with_suffix(".html")
+
     @classmethod
     def of(cls, folder: Path, slug: str) -> Files:
         """The names for an example.

@@ -26,7 +26,7 @@ from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 
-__all__ = ["Part", "parts_of"]
+__all__ = ["Held", "Part", "laws_less_own", "parts_of"]
 
 
 class Part(Protocol):

@@ -110,20 +110,7 @@ class _Game:
         """Steps ``min(f, .)`` with `f` in all rows, or ``max(f, .)`` with `f` in all columns, then a join of two."""
         steps: list[tuple[Kind, Formula]] = []
         while True:
-            leaves = [f for f in leaves if f.rows & rows and f.columns & columns]
-            self.looks += len(leaves)
-            scored: list[tuple[float, int, Kind]] = []
-            whole = None
-            height, width = rows.bit_count(), columns.bit_count()
-            for k, f in enumerate(leaves):
-                r, c = f.rows & rows, f.columns & columns
-                if r == rows:
-                    if c == columns:
-                        whole = f
-                        break
-                    scored.append((c.bit_count() / width, -k, "min"))
-                elif c == columns:
-                    scored.append((r.bit_count() / height, -k, "max"))
+            leaves, scored, whole = self._look(rows, columns, leaves)
             if whole is not None or not scored:
                 break
             _, k, kind = self._pick(scored)
@@ -136,6 +123,27 @@ class _Game:
         for kind, f in reversed(steps):
             core = _combine(kind, (f, core))
         return core
+
+    def _look(
+        self, rows: int, columns: int, leaves: Sequence[Formula]
+    ) -> tuple[list[Formula], list[tuple[float, int, Kind]], Formula | None]:
+        """The components of some rows and columns, those in all rows or in all columns, and one that is in both."""
+        kept: list[Formula] = []
+        scored: list[tuple[float, int, Kind]] = []
+        whole = None
+        height, width = rows.bit_count(), columns.bit_count()
+        for f in leaves:
+            r, c = f.rows & rows, f.columns & columns
+            if r and c:
+                if r == rows:
+                    if c == columns and whole is None:
+                        whole = f
+                    scored.append((c.bit_count() / width, -len(kept), "min"))
+                elif c == columns:
+                    scored.append((r.bit_count() / height, -len(kept), "max"))
+                kept.append(f)
+        self.looks += len(kept)
+        return kept, scored, whole
 
     def _join(self, rows: int, columns: int, leaves: Sequence[Formula]) -> Formula:
         """The largest rectangle of one component, what is left of its longer side, and the rest."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.construct.lattice.part import Part, laws_less_own, parts_of
+from cpwl.construct.lattice.part import Held, Part, laws_less_own, parts_of
 from cpwl.errors import ConstructionError, InputError
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
@@ -106,6 +106,8 @@ class _Cutting:
             if halves is not None:
                 self._replace(side, pair[side], halves)
                 return
+        if self._is_thin(pair, choices):
+            return
         x, y = (fraction_array(point[:-1]) / point[-1] for point in inside)
         if self.probe.tol:
             raise ConstructionError(
@@ -120,6 +122,24 @@ class _Cutting:
             point=y,
             other=x,
         )
+
+    def _is_thin(self, pair: tuple[int, int], choices: list[tuple[int, int, int]]) -> bool:
+        """Whether a component is on the right side of a part but for a margin that is too thin to be anything.
+
+        Noise moves the corner of a steep sliver by more than values may be off by. Then the part has the component.
+        """
+        for _, side, m in sorted(choices) if self.probe.tol else ():
+            k = pair[side]
+            part = self.parts[side][k]
+            assert isinstance(part, Held)
+            below, above = part.halves(laws_less_own(self.orders[side], part.own)[0][m])
+            if self.probe.interior(below.body) is None and self.probe.interior(above.body) is not None:
+                self.members[side][k, m] = True
+                self.apart[(k, slice(None)) if side == 0 else (slice(None), k)] = self._apart_from(
+                    side, self.members[side][k]
+                )
+                return True
+        return False
 
     def _helps(self, side: int, pair: tuple[int, int]) -> NDArray[np.int64]:
         """For each component how many pairs with this part it would settle; one that settles this pair comes first."""
@@ -136,11 +156,15 @@ class _Cutting:
         self.members[side] = np.concatenate([self.members[side], rows[1:]])
         self.members[side][k] = rows[0]
         apart = self.apart if side == 0 else self.apart.T
-        new = ~_meet(rows, self.members[1 - side])
+        new = np.array([self._apart_from(side, row) for row in rows])
         apart = np.concatenate([apart, new[1:]])
         apart[k] = new[0]
         self.apart = apart if side == 0 else apart.T
         self.splits += 1
+
+    def _apart_from(self, side: int, row: Table) -> Table:
+        """Which parts of the other side have no component in common with a row of this one."""
+        return ~np.asarray((self.members[1 - side] & row).any(axis=1))
 
     def _at_least(self, side: int, k: int, x: NDArray[Any]) -> Table:
         """Which components are, at the point, on that side of the part's own."""

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.function import CPWL
+from cpwl.function.order.within_tolerance import corners_within
+from cpwl.function.scale import scale_of
 from cpwl.geometry.corners import corners
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
@@ -28,13 +30,16 @@ class PieceOrder:
     component: NDArray[np.int64]
     tol: float
     slack: float
+    unit: float
+    """The size of the coordinates of float data."""
 
     @classmethod
     def of(cls, p: CPWL, output: int, slack: float) -> PieceOrder:
         """The decisions to be made for one output of `p`."""
         laws = p.components(output)
         table = laws.integer()[:, 0] if p.tol == 0 else laws.coefficients()[:, 0]
-        return cls(p.polyhedra, table, p.component[:, output], p.tol, slack)
+        unit = scale_of(p.polyhedra, p.laws, p.tol).unit if p.tol else 1.0
+        return cls(p.polyhedra, table, p.component[:, output], p.tol, slack, unit)
 
     def __call__(self, pieces: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_], int]:
         """Both relations for the given pieces, and how many linear programs that took."""
@@ -74,6 +79,8 @@ class PieceOrder:
             extreme = corners(body.integer())
             if extreme is not None:
                 return np.asarray((extreme.signs(difference) >= 0).all(axis=1))
+        elif (near := corners_within(body, self.unit)) is not None:
+            return np.asarray(known | (near @ difference.T >= -self.slack).all(axis=0))
         places = self._first_places(probe, body)
         for m in np.flatnonzero(~known):
             above[m] = self._holds(probe, body, difference[m], places)

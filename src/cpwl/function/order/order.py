@@ -15,6 +15,7 @@ from cpwl.function import CPWL
 from cpwl.function.order.at_generators import order_at_generators
 from cpwl.function.order.on_mesh import mesh_signs
 from cpwl.function.order.on_pieces import PieceOrder
+from cpwl.function.order.within_tolerance import order_within
 from cpwl.function.parts import Mesh
 from cpwl.function.scale import scale_of
 from cpwl.geometry.generators import generators
@@ -52,8 +53,8 @@ def order_components(
     """Decides both relations for every piece and component of one output (step 5 of Algorithm 1).
 
     The corners of a simplex decide everything on it, so a triangulated table needs no linear program; nor do exact
-    pieces with few rows, which are decided at their corners and rays. Other pieces are decided one at a time; an
-    `executor` shares them out, and the result does not depend on it.
+    pieces with few rows, which are decided at their corners and rays, and bounded float pieces. Other pieces are
+    decided one at a time; an `executor` shares them out, and the result does not depend on it.
     """
     count = int(p.component[:, output].max()) + 1
     check_memory(
@@ -65,13 +66,12 @@ def order_components(
         return _order_on_mesh(p, p.mesh, output, count, progress)
     work = PieceOrder.of(p, output, value_tolerance(p))
     if p.tol:
-        left = np.arange(p.num_pieces)
-        above = np.zeros((p.num_pieces, len(work.laws)), dtype=bool)
-        below = np.zeros_like(above)
+        above, below, known = order_within(p.polyhedra, work.laws, work.component, work.unit, work.slack)
     else:
         spanned = generators(p.polyhedra)
         above, below = order_at_generators(work.laws, work.component, spanned)
-        left = np.flatnonzero(~spanned.known)
+        known = spanned.known
+    left = np.flatnonzero(~known)
     done, solves = p.num_pieces - len(left), 0
     blocks = np.array_split(left, min(len(left), 64)) if len(left) else []
     answers = map(work, blocks) if executor is None else executor.map(work, blocks)

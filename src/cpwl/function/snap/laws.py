@@ -19,7 +19,9 @@ from flint import fmpq_mat
 from numpy.typing import NDArray
 
 from cpwl.exact.flint import from_flint, to_flint
+from cpwl.function.snap.complex import Unfit
 from cpwl.function.snap.relations import Relation, smoothed
+from cpwl.function.snap.system import solve_system
 
 __all__ = ["Fixed", "fix_laws"]
 
@@ -50,12 +52,18 @@ class _Flat:
     directions: list[_Law]
 
 
-def fix_laws(laws: _Floats, relations: Sequence[Relation], weight: _Floats, little: float) -> Fixed:
-    """Exact laws by the order of several that breaks the fewest and has the fewest bits.
+def fix_laws(
+    laws: _Floats, relations: Sequence[Relation], weight: _Floats, little: float, far: Sequence[tuple[int, int]] = ()
+) -> Fixed:
+    """Exact laws by one system, or else by the order of several that breaks the fewest and has the fewest bits.
 
-    `laws` ``(k, n + 1)``, offset last; `weight` makes coefficients comparable, `little` is what values may be off.
+    `laws` ``(k, n + 1)``, offset last; `weight` makes coefficients comparable, `little` is what values may be off;
+    `far` are pairs with facets in unbounded pieces.
     """
     near = smoothed(laws, relations, weight, little)
+    at_once = _at_once(near, relations, far, weight, little)
+    if at_once is not None:
+        return Fixed(at_once, frozenset())
     whole = [_is_simple(law, 1e-3 * little / weight) for law in laws]
     best: Fixed | None = None
     for seed in range(_TRIES):
@@ -66,6 +74,18 @@ def fix_laws(laws: _Floats, relations: Sequence[Relation], weight: _Floats, litt
             break
     assert best is not None
     return best
+
+
+def _at_once(
+    near: _Floats, relations: Sequence[Relation], far: Sequence[tuple[int, int]], weight: _Floats, little: float
+) -> list[_Law] | None:
+    """The laws of one system, if they are near and satisfy what is not in it, too."""
+    try:
+        found = solve_system(near, relations, far, weight, little)
+    except Unfit:
+        return None
+    away = np.abs((np.array(found, dtype=np.float64) - near) * weight).max()
+    return found if away <= 100 * little and all(relation.holds(found) for relation in relations) else None
 
 
 def _order(whole: list[bool], relations: Sequence[Relation], seed: int) -> list[int]:

@@ -23,12 +23,10 @@ from cpwl.function.snap.cells import cell_polyhedra, exact_cells
 from cpwl.function.snap.complex import FloatComplex, Unfit, float_complex
 from cpwl.function.snap.contacts import Contact, contacts_of, regions_of
 from cpwl.function.snap.domain import Domain
-from cpwl.function.snap.faces import faces_of, parallel_laws
-from cpwl.function.snap.laws import fix_laws
+from cpwl.function.snap.faces import Face, faces_of, parallel_laws
 from cpwl.function.snap.measure import Measured, measure
-from cpwl.function.snap.relations import relations_of
 from cpwl.function.snap.report import Moved
-from cpwl.function.snap.several import combination, split_laws
+from cpwl.function.snap.several import Meetings, exact_laws
 from cpwl.function.snap.simplices import pulled, simplices_of, table
 
 if TYPE_CHECKING:
@@ -127,27 +125,22 @@ def by_laws(work: Work) -> Nearby:
     p, complex_, label = work.p, work.complex, work.label
     if work.is_of_simplices and len(complex_.solid) > _FEW:
         raise Unfit("around the corners of simplices more laws meet than rounding leaves free")
-    weight = np.append(np.full(p.dim, complex_.reach), 1.0)
-    share = combination(work.laws, weight)
-    whole = np.einsum("j,kjn->kn", np.array(share, dtype=np.float64), work.laws) if p.outputs > 1 else work.laws[:, 0]
-    little = p.tol * float(np.abs(whole * weight).max())
     faces = faces_of(complex_, label)
-    fixed = fix_laws(
-        whole, relations_of(whole, faces, parallel_laws(complex_, label, whole), weight, little), weight, little
-    )
-    if fixed.broken:
-        raise Unfit(f"{len(fixed.broken)} laws do not meet exactly with all that they are meant to meet")
-    pairs = [(int(label[c.piece]), int(label[c.other])) for c in work.contacts if label[c.piece] != label[c.other]]
-    laws = [[law] for law in fixed.laws]
-    if p.outputs > 1:
-        laws = split_laws(fixed.laws, share, work.laws, faces, pairs, weight, little)
-    cells = exact_cells(complex_, label, fixed.laws, faces, work.contacts, p.domain)
+    whole, laws = exact_laws(work.laws, _meetings(work, faces), complex_.reach, p.tol)
+    cells = exact_cells(complex_, label, whole, faces, work.contacts, p.domain)
     exact = np.array(laws, dtype=object)
     each = Laws.from_lists(exact[..., :-1], exact[..., -1], len(exact), p.dim)
     polyhedra = cell_polyhedra(cells, p.dim)
     parts = Parts(polyhedra, each.take(np.array(cells.law, dtype=np.int64)), p.domain, 0.0)
     whose = Laws(each.gradient[label].copy(), each.offset[label].copy())
     return _measured(work, parts, whose, np.ones(len(label), dtype=bool), _from_bends(work, each), 0)
+
+
+def _meetings(work: Work, faces: list[Face]) -> Meetings:
+    """Where laws meet, in all the places of the complex."""
+    label = work.label
+    pairs = [(int(label[c.piece]), int(label[c.other])) for c in work.contacts if label[c.piece] != label[c.other]]
+    return Meetings(faces, pairs, lambda whole: parallel_laws(work.complex, label, whole), work.complex.box is not None)
 
 
 def by_triangles(work: Work) -> Nearby:

@@ -15,13 +15,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
+from flint import fmpq_mat
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.linalg import lsqr
 
+from cpwl.exact.flint import to_flint
 from cpwl.function.snap.faces import Face
 
 __all__ = ["Relation", "relations_of", "smoothed"]
@@ -41,6 +44,24 @@ class Relation:
     def needed(self) -> int:
         """How many laws may be fixed before the relation says anything about the next."""
         return 2 if self.kind == "parallel" else 3
+
+    def holds(self, laws: Sequence[Sequence[Fraction]]) -> bool:
+        """Whether exact laws satisfy it, exactly."""
+        ring = [laws[k] for k in self.laws]
+        if self.kind == "cross":
+            return all(a - b + c - d == 0 for a, b, c, d in zip(*ring, strict=True))
+        if self.kind == "straight":
+            return _rank([_minus(ring[0], ring[1]), _minus(ring[3], ring[2])]) < 2
+        steps = [_minus(law, ring[0]) for law in ring[1:]]
+        return _rank(steps) < 3 if self.kind == "pencil" else _rank([step[:-1] for step in steps]) < 2
+
+
+def _minus(f: Sequence[Fraction], g: Sequence[Fraction]) -> list[Fraction]:
+    return [a - b for a, b in zip(f, g, strict=True)]
+
+
+def _rank(rows: list[list[Fraction]]) -> int:
+    return int(fmpq_mat(len(rows), len(rows[0]), [to_flint(x) for row in rows for x in row]).rank())
 
 
 def relations_of(

@@ -3,14 +3,16 @@
 Let `g` be the combination, with exact laws. Across a facet between laws `a` and `b` every output changes by
 ``c (g_a - g_b)`` with a number `c` of its own, and around every face of codimension 2 these changes add up to 0. Three
 laws around a face have one `c`; four that cross have two; in general there are two linear equations a face. They are
-solved exactly, near the float laws, and the last output is what the combination leaves.
+solved exactly, near the float laws, and the last output is what the combination leaves. Where all bends are of the kind
+that networks have, all outputs come from one system instead (`system`).
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -20,12 +22,72 @@ from numpy.typing import NDArray
 from cpwl.exact.flint import from_flint, to_flint
 from cpwl.function.snap.complex import Unfit
 from cpwl.function.snap.faces import Face
+from cpwl.function.snap.laws import fix_laws
+from cpwl.function.snap.relations import Relation, relations_of
+from cpwl.function.snap.system import Places, solve_outputs
 
-__all__ = ["combination", "split_laws"]
+__all__ = ["Meetings", "combination", "exact_laws", "split_laws"]
 
 _Floats = NDArray[np.float64]
 _Law = list[Fraction]
 _Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Meetings:
+    """Where laws meet: faces of codimension 2, pairs with a facet in common, and parallel facets far out."""
+
+    faces: Sequence[Face]
+    pairs: Sequence[_Pair]
+    parallel: Callable[[_Floats], list[tuple[int, ...]]]
+    """For laws of one output, the triples with parallel facets on one unbounded region."""
+    unbounded: bool
+
+
+def exact_laws(laws: _Floats, meetings: Meetings, reach: float, tol: float) -> tuple[list[_Law], list[list[_Law]]]:
+    """Exact laws near ``laws[k, j]``, and a combination of outputs that bends wherever one of them does; or `Unfit`."""
+    weight = np.append(np.full(laws.shape[2] - 1, reach), 1.0)
+    share = combination(laws, weight)
+    view = np.array(share, dtype=np.float64)
+    whole = np.einsum("j,kjn->kn", view, laws) if laws.shape[1] > 1 else laws[:, 0]
+    little = tol * float(np.abs(whole * weight).max())
+    relations = relations_of(whole, meetings.faces, meetings.parallel(whole), weight, little)
+    if laws.shape[1] > 1:
+        found = _at_once(laws, share, relations, meetings, weight, little)
+        if found is not None:
+            return found
+    fixed = fix_laws(whole, relations, weight, little, meetings.pairs if meetings.unbounded else ())
+    if fixed.broken:
+        raise Unfit(f"{len(fixed.broken)} laws do not meet exactly with all that they are meant to meet")
+    if laws.shape[1] == 1:
+        return fixed.laws, [[law] for law in fixed.laws]
+    return fixed.laws, split_laws(fixed.laws, share, laws, meetings.faces, meetings.pairs, weight, little)
+
+
+def _at_once(
+    laws: _Floats,
+    share: list[Fraction],
+    relations: Sequence[Relation],
+    meetings: Meetings,
+    weight: _Floats,
+    little: float,
+) -> tuple[list[_Law], list[list[_Law]]] | None:
+    """All outputs from one system, if they are near and their combination satisfies all relations."""
+    triples = [face.laws for face in meetings.faces if face.closed and len(set(face.laws)) == len(face.laws) == 3]
+    places = Places(meetings.pairs, [(a, b, c) for a, b, c in triples], meetings.unbounded)
+    try:
+        found = solve_outputs(laws, np.array(share, dtype=np.float64), relations, places, weight, little)
+    except Unfit:
+        return None
+    whole = [
+        [sum((s * x for s, x in zip(share, column, strict=True)), Fraction(0)) for column in zip(*law, strict=True)]
+        for law in found
+    ]
+    off = np.abs((np.array(found, dtype=np.float64) - laws) * weight).max(axis=(0, 2)) * np.array(
+        share, dtype=np.float64
+    )
+    near = off.max() <= 100 * little
+    return (whole, found) if near and all(relation.holds(whole) for relation in relations) else None
 
 
 def combination(laws: _Floats, weight: _Floats) -> list[Fraction]:

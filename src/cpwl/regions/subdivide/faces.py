@@ -18,7 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-__all__ = ["Cut", "Lattice", "orthants", "ranges"]
+from cpwl.geometry.ranges import ranges
+
+__all__ = ["Cut", "Lattice", "orthants"]
 
 _POSITIVE, _NEGATIVE, _BOTH = 1, 2, 3
 
@@ -203,17 +205,6 @@ class Lattice:
     def euler(self) -> int:
         """The alternating number of faces: 1 for a ball, which a convex domain is."""
         return sum((-1) ** k * count for k, count in enumerate(self.counts))
-
-
-def ranges(start: NDArray[np.int64], length: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The numbers ``start[i], ..., start[i] + length[i] - 1`` one after the other, and `i` for each.
-
-    >>> ranges(np.array([5, 9]), np.array([2, 1]))
-    (array([5, 6, 9]), array([0, 0, 1]))
-    """
-    owner = np.repeat(np.arange(len(start)), length)
-    first = np.cumsum(length) - length
-    return np.arange(len(owner)) + (start - first)[owner], owner
 
 
 def orthants(references: NDArray[np.int64], infinity: int) -> Lattice:

@@ -1,0 +1,76 @@
+"""``cpwl info``: what a file holds; without a file, the kinds of files there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cpwl.cli.output import print_json
+
+if TYPE_CHECKING:
+    from cpwl.function import CPWL
+    from cpwl.network import Network
+
+__all__ = ["info"]
+
+
+def info(
+    source: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", readable=False, help="A function or a network.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say what a file holds; without a file, list the kinds of files that are read and written."""
+    if source is None:
+        said = _kinds()
+    else:
+        from cpwl.cli.source import load_any
+
+        said = {"input": str(source), **summary(load_any(source))}
+    if as_json:
+        print_json(said)
+    else:
+        for name, value in said.items():
+            print(f"{name}: {_plain(value)}")
+
+
+def summary(held: CPWL | Network) -> dict[str, Any]:
+    """Kind, sizes and how exact the numbers are."""
+    from cpwl.network import Network
+
+    if isinstance(held, Network):
+        sizes = held.sizes
+        return {
+            "kind": "network",
+            "inputs": held.inputs,
+            "outputs": held.outputs,
+            "layers": sizes.depth,
+            "neurons": sizes.neurons,
+            "width": sizes.width,
+            "nonzeros": sizes.nonzeros,
+            "numbers": "floats" if held.exact is None else "rationals",
+        }
+    return {
+        "kind": "function",
+        "inputs": held.dim,
+        "outputs": held.outputs,
+        "pieces": held.num_pieces,
+        "components": held.num_components,
+        "numbers": "exact" if held.tol == 0 else f"floats, within {held.tol:g}",
+        "table": held.mesh is not None,
+    }
+
+
+def _kinds() -> dict[str, Any]:
+    from cpwl.endings import READERS, WRITERS
+
+    tables = {"read": READERS, "written": WRITERS}
+    return {verb: {door.ending: door.what for door in doors} for verb, doors in tables.items()}
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return "".join(f"\n  {name}: {what}" for name, what in value.items())
+    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)

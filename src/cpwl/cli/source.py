@@ -1,0 +1,43 @@
+"""What a file holds, whatever its kind: a function, a network, or either."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cpwl.errors import InputError
+
+if TYPE_CHECKING:
+    from cpwl.function import CPWL
+    from cpwl.network import Network
+
+__all__ = ["load_any", "load_function", "load_network"]
+
+
+def load_any(path: Path) -> CPWL | Network:
+    """The function or the network in a file, read by the ending of its name; JSON where that says nothing."""
+    from cpwl.endings import READERS, read
+    from cpwl.formats.json import load
+
+    known = any(path.name.lower().endswith(door.ending) for door in READERS)
+    return read(path) if known else load(path)
+
+
+def load_network(path: Path) -> Network:
+    """The network in a file, with the weights exactly as they stand there."""
+    from cpwl.network import Network
+
+    network = load_any(path)
+    if not isinstance(network, Network):
+        raise InputError(f"{path} holds a function, not a network", path=str(path))
+    return network
+
+
+def load_function(path: Path, otherwise: str) -> CPWL:
+    """The function in a file; if there is a network in it, `otherwise` ends the sentence that says so."""
+    from cpwl.function import CPWL
+
+    p = load_any(path)
+    if not isinstance(p, CPWL):
+        raise InputError(f"{path} holds a network; {otherwise}", path=str(path))
+    return p

@@ -1,0 +1,98 @@
+"""Which reader and which writer a file has, by the ending of its name: two tables, one row for each kind of file.
+
+A row names its function as "module:function"; it is imported when a file of that kind comes along. A reader is
+``read(path)``, a writer ``write(value, path)``. To teach the command line a further kind of file, add a row.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import PurePath
+from typing import Any, Literal
+
+from cpwl.doors import check_argument, check_path
+from cpwl.errors import InputError
+from cpwl.function.cpwl import CPWL
+from cpwl.network.network import Network
+
+__all__ = ["READERS", "WRITERS", "Door", "read", "reader_of", "write", "writer_of"]
+
+Kind = Literal["function", "network"]
+_BOTH: tuple[Kind, ...] = ("function", "network")
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """A kind of file: the ending of its names, what it is called, what it may hold, and who reads or writes it."""
+
+    ending: str
+    what: str
+    kinds: tuple[Kind, ...]
+    home: str
+
+    def function(self) -> Callable[..., Any]:
+        """The reader or the writer itself."""
+        module, _, name = self.home.partition(":")
+        found: Callable[..., Any] = getattr(import_module(module), name)
+        return found
+
+
+READERS: tuple[Door, ...] = (
+    Door(".json", "JSON of this package; programs with active sets", _BOTH, "cpwl.sources.json_file:read_json_file"),
+    Door(".onnx", "ONNX model", ("network",), "cpwl.formats.onnx.read:from_onnx"),
+    Door(".txt", "formula", ("function",), "cpwl.sources.formula.formula:read_formula_file"),
+)
+WRITERS: tuple[Door, ...] = (
+    Door(".json", "JSON of this package, exact", _BOTH, "cpwl.formats.json:save"),
+    Door(".onnx", "ONNX model", ("network",), "cpwl.formats.onnx.write:to_onnx"),
+    Door(".h", "C header, double", _BOTH, "cpwl.targets.c.write:to_c"),
+)
+
+
+def read(path: str | os.PathLike[str]) -> CPWL | Network:
+    """The function or the network in a file of any kind that we read, chosen by the ending of its name.
+
+    >>> import tempfile
+    >>> from cpwl.formats.json import save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(CPWL.from_breakpoints([0, 1], [0, 1]), folder + "/law.json")
+    ...     read(folder + "/law.json")
+    CPWL(R^1 -> R^1, 1 pieces, 1 components, exact)
+    """
+    check_path(path, "read")
+    found: CPWL | Network = reader_of(path).function()(path)
+    return found
+
+
+def write(value: CPWL | Network, path: str | os.PathLike[str]) -> None:
+    """Write a function or a network to a file of the kind that the ending of its name says."""
+    check_argument(value, (CPWL, Network), "write")
+    check_path(path, "write")
+    door = writer_of(path)
+    kind: Kind = "network" if isinstance(value, Network) else "function"
+    if kind not in door.kinds:
+        step = "`cpwl compile` makes a network of it" if kind == "function" else "`cpwl extract` finds its pieces"
+        raise InputError(f"{door.ending} holds a {door.kinds[0]}, and this is a {kind}: {step}", ending=door.ending)
+    door.function()(value, path)
+
+
+def reader_of(path: str | os.PathLike[str]) -> Door:
+    """The reader of a file; `InputError` with those there are if its ending is unknown."""
+    return _door(READERS, path, "read")
+
+
+def writer_of(path: str | os.PathLike[str]) -> Door:
+    """The writer of a file; `InputError` with those there are if its ending is unknown."""
+    return _door(WRITERS, path, "written")
+
+
+def _door(doors: tuple[Door, ...], path: str | os.PathLike[str], verb: str) -> Door:
+    name = os.fsdecode(path)
+    fitting = [door for door in doors if PurePath(name).name.lower().endswith(door.ending)]
+    if not fitting:
+        known = ", ".join(door.ending for door in doors)
+        raise InputError(f"`{name}` has an ending that is not {verb} here; it may be one of {known}", path=name)
+    return max(fitting, key=lambda door: len(door.ending))

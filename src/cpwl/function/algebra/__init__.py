@@ -1,0 +1,1 @@
+"""Calculating with functions: sums, maxima, compositions, restrictions, on common refinements."""

@@ -1,0 +1,231 @@
+"""Sums, multiples and linear images of functions, single outputs, several functions side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.doors import check_argument, check_count, check_list, within_float64
+from cpwl.errors import InputError
+from cpwl.exact.integers import primitive
+from cpwl.exact.rational import fraction, fraction_array, is_exact_float, to_float
+from cpwl.function.algebra.pieces import common_domain, exactly, function_of, pieces_of, summed
+from cpwl.function.parts import Laws, Mesh, Parts
+from cpwl.geometry.overlay import overlay
+
+if TYPE_CHECKING:
+    from cpwl.function.cpwl import CPWL
+
+__all__ = [
+    "add",
+    "is_number",
+    "linear_image",
+    "negative",
+    "on_common_pieces",
+    "output",
+    "side_by_side",
+    "subtract",
+    "subtracted_from",
+    "times",
+]
+
+Integers = NDArray[np.object_]
+
+
+def is_number(value: Any) -> bool:
+    """Whether a caller means one number: an int, a float, a `Fraction` or "p/q"."""
+    return isinstance(value, (Real, str)) and not isinstance(value, bool)
+
+
+@within_float64()
+def add(p: CPWL, other: Any) -> CPWL:
+    """The sum of two functions where both are defined, or of a function and a constant.
+
+    >>> from cpwl import CPWL
+    >>> p, q = CPWL.from_breakpoints([0, 1], [0, 1]), CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
+    >>> (p + q)([["-2"], ["1/3"]]).ravel(), (p + "1/2").num_pieces
+    (array([Fraction(0, 1), Fraction(2, 3)], dtype=object), 1)
+    """
+    if not isinstance(other, type(p)):
+        return _plus_constant(p, other)
+    _check_shapes(p, other)
+    return on_common_pieces([p, other], lambda laws: summed(laws[0], laws[1]))
+
+
+def subtract(p: CPWL, other: Any) -> CPWL:
+    """The difference of two functions where both are defined, or of a function and a constant."""
+    return add(p, negative(other) if isinstance(other, type(p)) else times_constant(other, -1))
+
+
+def subtracted_from(p: CPWL, constant: Any) -> CPWL:
+    """The difference ``x -> constant - p(x)``."""
+    return add(negative(p), constant)
+
+
+def negative(p: CPWL) -> CPWL:
+    """The function ``x -> -p(x)``, with the same pieces."""
+    return times(p, -1)
+
+
+@within_float64()
+def times(p: CPWL, factor: Any) -> CPWL:
+    """The multiple ``x -> factor p(x)``: a number, or one for each output. The pieces stay."""
+    if not is_number(factor) and np.ndim(factor) != 1:
+        raise InputError(f"a function is multiplied by numbers, not by a {type(factor).__name__}")
+    factors = _constants(factor, p.outputs)
+    return linear_image(p, np.diag(factors) + Fraction(0))
+
+
+def times_constant(value: Any, factor: int) -> Any:
+    """A constant, or several, times an integer."""
+    return factor * fraction(value) if is_number(value) else [factor * fraction(v) for v in value]
+
+
+@within_float64()
+def linear_image(p: CPWL, matrix: Any, shift: Any = 0) -> CPWL:
+    """The function ``x -> M p(x) + s``, with the same pieces.
+
+    >>> from cpwl import CPWL
+    >>> p = CPWL.from_breakpoints([0, 1], [[0, 1], [1, 0]])
+    >>> ([[1, 1], [1, -1]] @ p)([["1/3"]])
+    array([[Fraction(1, 1), Fraction(-1, 3)]], dtype=object)
+    """
+    weight = fraction_array(matrix)
+    if weight.ndim != 2 or weight.shape[1] != p.outputs:
+        raise InputError(
+            f"a function with {p.outputs} outputs takes a matrix with {p.outputs} columns, not {weight.shape}"
+        )
+    move = _constants(shift, len(weight))
+    laws = p.laws.integer()
+    rows = []
+    for line, by in zip(weight, move, strict=True):
+        total = np.zeros((len(laws), p.dim + 2), dtype=object)
+        total[:, -1] = by.denominator
+        total[:, -2] = by.numerator
+        for j in np.flatnonzero(line != 0):
+            term = np.column_stack([laws[:, j, :-1] * line[j].numerator, laws[:, j, -1] * line[j].denominator])
+            total = summed(total, term)
+        rows.append(primitive(total))
+    return _with_laws(p, np.stack(rows, axis=1))
+
+
+def output(p: CPWL, j: Any) -> CPWL:
+    """Output `j` of a function, or those of a slice or list, with the same pieces.
+
+    >>> from cpwl import CPWL
+    >>> CPWL.from_breakpoints([0, 1], [[0, 5], [1, 7]])[1]([[2.0]])
+    array([[9.]])
+    """
+    every = list(range(p.outputs))
+    if isinstance(j, slice):
+        chosen = every[j]
+    else:
+        asked = list(j) if isinstance(j, (list, tuple, np.ndarray)) else [j]
+        for k in asked:
+            check_count(k, "output", least=-p.outputs, most=p.outputs - 1)
+        chosen = [every[int(k)] for k in asked]
+    if not chosen:
+        raise InputError("no output was chosen")
+    exact = None if p.laws.exact is None else p.laws.exact[:, chosen]
+    mesh = p.mesh
+    if mesh is not None:
+        whole = None if mesh.exact_values is None else mesh.exact_values[:, chosen]
+        mesh = replace(mesh, values=mesh.values[:, chosen], exact_values=whole)
+    laws = Laws(p.laws.gradient[:, chosen].copy(), p.laws.offset[:, chosen].copy(), exact)
+    return _made(p, laws, mesh)
+
+
+@within_float64()
+def side_by_side(functions: Sequence[CPWL]) -> CPWL:
+    """The function ``x -> (p_1(x), p_2(x), ..)``, where all are defined."""
+    check_list(functions, "functions")
+    if len(functions) == 0:
+        raise InputError("`stack` needs at least one function")
+    kind = type(functions[0])
+    for p in functions:
+        check_argument(p, kind, "stack")
+        if p.dim != functions[0].dim:
+            raise InputError(f"functions of {functions[0].dim} and of {p.dim} inputs cannot be stacked")
+    return on_common_pieces(list(functions), lambda laws: np.concatenate(laws, axis=1))
+
+
+def on_common_pieces(functions: Sequence[CPWL], combine: Callable[[list[Integers]], Integers]) -> CPWL:
+    """The function whose law on each common piece is made of the laws of all functions there."""
+    first = functions[0]
+    if all(_same_pieces(first, q) for q in functions[1:]):
+        return _with_laws(first, primitive(combine([q.laws.integer() for q in functions])))
+    whole = [exactly(q) for q in functions]
+    number, bodies = pieces_of(whole[0])
+    laws, domain = [whole[0].laws.integer()[number]], whole[0].domain
+    for q in whole[1:]:
+        other, pieces = pieces_of(q)
+        found = overlay(bodies, pieces)
+        if not len(found.cells):
+            raise InputError("the domains of these functions have no inner point in common")
+        bodies, domain = found.cells, common_domain(domain, q.domain)
+        laws = [*(own[found.one] for own in laws), q.laws.integer()[other[found.two]]]
+    return function_of(first, bodies, combine(laws), domain)
+
+
+def _same_pieces(p: CPWL, q: CPWL) -> bool:
+    """Whether two functions have the very same pieces in the same order."""
+    if p.tol != q.tol or p.domain is not q.domain:
+        return False
+    if p.polyhedra is q.polyhedra:
+        return True
+    if p.mesh is None or q.mesh is None or p.mesh.simplices.shape != q.mesh.simplices.shape:
+        return False
+    return bool((p.mesh.simplices == q.mesh.simplices).all()) and bool(
+        p.mesh.corners.shape == q.mesh.corners.shape and (p.mesh.corners == q.mesh.corners).all()
+    )
+
+
+def _with_laws(p: CPWL, laws: Integers) -> CPWL:
+    """The function with the same pieces and other laws, continuous as they are."""
+    return _made(p, Laws.from_integer(laws), None if p.mesh is None else _revalued(p.mesh, laws))
+
+
+def _made(p: CPWL, laws: Laws, mesh: Mesh | None) -> CPWL:
+    made = type(p).from_parts(Parts(p.polyhedra, laws, p.domain, p.tol, mesh, p.known))
+    return replace(made, complete=p.complete)
+
+
+def _revalued(mesh: Mesh, laws: Integers) -> Mesh:
+    """The table with the values of the laws at its corners."""
+    count = len(mesh.corners)
+    holder = np.full(count, -1, dtype=np.int64)
+    holder[mesh.simplices] = np.arange(len(mesh.simplices))[:, None]
+    used = holder >= 0
+    own, places = laws[holder[used]], mesh.corners[used]
+    above = (own[..., :-1] * places[:, None]).sum(axis=2)
+    values = np.full((count, laws.shape[1]), Fraction(0), dtype=object)
+    values[used] = np.frompyfunc(Fraction, 2, 1)(above, own[..., -1] * places[:, -1:])
+    exact = None if is_exact_float(values) else values
+    return replace(mesh, values=to_float(values), exact_values=exact)
+
+
+def _constants(value: Any, outputs: int) -> NDArray[np.object_]:
+    """One rational for each output."""
+    if is_number(value):
+        return fraction_array([value] * outputs)
+    numbers = fraction_array(value)
+    if numbers.shape != (outputs,):
+        raise InputError(
+            f"a function with {outputs} outputs takes one number, or {outputs} of them, not {numbers.shape}"
+        )
+    return numbers
+
+
+def _plus_constant(p: CPWL, value: Any) -> CPWL:
+    return linear_image(p, np.diag([Fraction(1)] * p.outputs) + Fraction(0), _constants(value, p.outputs))
+
+
+def _check_shapes(p: CPWL, q: CPWL) -> None:
+    if (p.dim, p.outputs) != (q.dim, q.outputs):
+        raise InputError(f"the first maps R^{p.dim} to R^{p.outputs}, the second R^{q.dim} to R^{q.outputs}")

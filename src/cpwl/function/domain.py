@@ -1,0 +1,70 @@
+"""The convex domain of a function: its box, if it is one, and its rows."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.errors import InputError, LimitError
+from cpwl.function.box import box_around
+from cpwl.function.cpwl import CPWL
+from cpwl.geometry.box import bounding_box
+from cpwl.geometry.corners import Corners
+from cpwl.geometry.facets import hyperplanes
+from cpwl.geometry.generators import generators, plane_rows
+
+__all__ = ["domain_box", "domain_rows"]
+
+_MOST = 12  # dimensions in which the corners of a box are looked at
+
+
+def domain_box(p: CPWL) -> tuple[list[Fraction], list[Fraction]] | None:
+    """The lower and upper ends of the domain if it is a bounded box, else None.
+
+    A convex domain is the box around it iff it has its corners. Of float data the corners may be off by the tolerance.
+
+    >>> domain_box(CPWL.from_grid([[0, 1], [0, "1/3"]], [[0, 1], [2, 4]]))
+    ([Fraction(0, 1), Fraction(0, 1)], [Fraction(1, 1), Fraction(1, 3)])
+    >>> domain_box(CPWL.from_simplices([[0, 0], [1, 0], [0, 2]], [[0, 1, 2]], [1, 2, 3])) is None
+    True
+    """
+    ends = box_around(p) if p.domain is None else bounding_box(p.domain)
+    if ends is None or any(low is None or high is None for low, high in ends):
+        return None
+    low, high = ([Fraction(end[k] or 0) for end in ends] for k in (0, 1))
+    if p.domain is not None:
+        rows = p.domain.integer()
+        most = [sum(max(a * u, a * v) for a, u, v in zip(row, low, high, strict=False)) for row in rows]
+        return (low, high) if all(m <= row[-1] for m, row in zip(most, rows, strict=True)) else None
+    if p.dim > _MOST:
+        raise LimitError(f"whether the domain is a box is not looked at beyond {_MOST} inputs: give it as `domain`")
+    corners = np.array(list(itertools.product(*zip(low, high, strict=True))), dtype=object)
+    if p.tol:
+        return (low, high) if np.isfinite(p(corners.astype(np.float64))).all() else None
+    return (low, high) if all(value is not None for value in p(corners)[:, 0]) else None
+
+
+def domain_rows(p: CPWL) -> NDArray[np.object_]:
+    """Integer rows ``(a, b)`` whose half-spaces ``a . x <= b`` meet in the domain: those that hold on every piece.
+
+    >>> domain_rows(CPWL.from_simplices([[0], [1], [3]], [[0, 1], [1, 2]], [0, 1, 0])).tolist()
+    [[-1, 0], [1, 3]]
+    """
+    if p.domain is not None:
+        return p.domain.integer()
+    if p.tol:
+        snapped = p.snap(p.tol)
+        if snapped.function is None:
+            raise InputError("the domain of these float pieces is not clear: give it as `domain`")
+        return domain_rows(snapped.function)
+    numbered = hyperplanes(p.polyhedra, 0.0)
+    found, planes = generators(p.polyhedra, numbered), plane_rows(p.polyhedra, numbered)
+    if not found.known.all():
+        raise InputError("the domain of this function is not clear: give it as `domain`")
+    signs = Corners(found.places[np.unique(found.member)]).signs(planes)
+    rows = np.concatenate([planes[(signs <= 0).all(axis=1)], -planes[(signs >= 0).all(axis=1)]])
+    rows[:, -1] = -rows[:, -1]
+    return np.array(sorted(map(tuple, rows.tolist())), dtype=object).reshape(-1, p.dim + 1)

@@ -1,0 +1,1 @@
+"""What one may ask a function: exact answers, each with a witness."""

@@ -1,0 +1,231 @@
+"""Sets that a function cuts out: where it has a value, where it is at most that, and what a polytope is mapped to."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.doors import within_float64
+from cpwl.errors import InputError, LimitError
+from cpwl.exact.integers import primitive, sign
+from cpwl.exact.rational import fraction, fraction_array
+from cpwl.function.doctor.report import point_text
+from cpwl.function.questions.answers import Answer
+from cpwl.function.questions.asked import Asked, asked, one_output
+from cpwl.function.questions.hull import extreme_places, rank
+from cpwl.function.questions.volume import is_bounded, volume_of
+from cpwl.geometry.bodies import Bodies
+from cpwl.geometry.overlay import split
+from cpwl.geometry.polyhedra import Polyhedra, as_domain
+from cpwl.geometry.ranges import ranges
+
+if TYPE_CHECKING:
+    from cpwl.function.cpwl import CPWL
+
+__all__ = ["Face", "Image", "LevelSet", "Solutions", "image", "level_set", "solve"]
+
+Point = NDArray[np.object_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelSet:
+    """A union of polyhedra with interiors: each in one piece of the function."""
+
+    polyhedra: Polyhedra
+    pieces: NDArray[np.int64]
+    """The piece that each polyhedron is in."""
+    bodies: Bodies
+
+    def __len__(self) -> int:
+        return len(self.polyhedra)
+
+    @property
+    def volume(self) -> Fraction | float:
+        """The volume, exactly, in up to three dimensions; infinite if a polyhedron is not bounded."""
+        if self.polyhedra.dim > 3:
+            raise LimitError("volumes are computed in up to 3 dimensions")
+        if not is_bounded(self.bodies):
+            return math.inf
+        return volume_of(self.bodies)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Face:
+    """A convex set in one piece: all convex combinations of `points` plus nonnegative ones of `rays`."""
+
+    piece: int
+    points: Point
+    rays: Point
+    dim: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solutions:
+    """All solutions of ``p(x) = value``: a union of polyhedra.
+
+    Corners and edges that pieces share are there once. Where pieces do not meet face to face, one of the polyhedra may
+    lie in another.
+    """
+
+    faces: tuple[Face, ...]
+
+    def __len__(self) -> int:
+        return len(self.faces)
+
+    @property
+    def points(self) -> list[Point]:
+        """The polyhedra that are single points."""
+        return [face.points[0] for face in self.faces if face.dim == 0]
+
+
+@within_float64()
+def level_set(
+    p: CPWL, value: Any, *, above: bool = False, output: int | None = None, domain: Any = None, box: Any = None
+) -> LevelSet:
+    """Where an output is at most `value`, or with `above` at least: polyhedra with interiors, one in each piece.
+
+    What has no interior, such as a single lowest point, is left to `solve`.
+
+    >>> from cpwl import CPWL
+    >>> tent = CPWL.from_grid([[0, 1, 2], [0, 1]], [[0, 0], [1, 1], [0, 0]])
+    >>> tent.level_set("1/2").volume, tent.level_set("3/4", above=True).volume
+    (Fraction(1, 1), Fraction(1, 2))
+    """
+    about, j = asked(p, domain, box), one_output(p, output)
+    found = split(about.bodies, _forms(about.laws[:, j], fraction(value)))
+    which = np.flatnonzero(found.side == (1 if above else -1))
+    parts = found.parts.take(which)
+    return LevelSet(parts.polyhedra, about.number[found.number[which]], parts)
+
+
+@within_float64()
+def solve(p: CPWL, value: Any = 0, *, domain: Any = None, box: Any = None) -> Solutions:
+    """All `x` with ``p(x) = value``, one number or one for each output: points, segments, polyhedra, each by corners.
+
+    >>> from cpwl import CPWL
+    >>> tent = CPWL.from_breakpoints([0, 1, 3], [0, 2, 0])
+    >>> [x.tolist() for x in tent.solve(1).points]
+    [[Fraction(1, 2)], [Fraction(2, 1)]]
+    """
+    about = asked(p, domain, box)
+    values = [fraction(v) for v in (value if np.ndim(value) else [value] * p.outputs)]
+    if len(values) != p.outputs:
+        raise InputError(f"`value` must be one number, or {p.outputs} of them, one for each output")
+    if not about.bodies.known.all():
+        raise LimitError("a piece contains a line, or has too many rows for its corners to be listed; give a `box`")
+    forms = [_forms(about.laws[:, j], v) for j, v in enumerate(values)]
+    faces: dict[frozenset[tuple[int, ...]], tuple[int, Point]] = {}
+    for i in _possible(about, forms):
+        places = about.bodies.places[about.bodies.spans.of_piece(i)]
+        for form in forms:
+            places = _section(places, form[i])
+        if len(places) and (places[:, -1] != 0).any():
+            faces.setdefault(frozenset(map(tuple, places.tolist())), (i, places))
+    largest = _largest(faces)
+    return Solutions(tuple(_face(int(about.number[i]), places) for i, places in largest))
+
+
+def _forms(laws: Point, value: Fraction) -> Point:
+    """Integer forms ``(g, o)`` of ``law - value``, each up to a positive factor."""
+    last = laws[:, -2] * value.denominator - value.numerator * laws[:, -1]
+    return np.column_stack([laws[:, :-2] * value.denominator, last])
+
+
+def _possible(about: Asked, forms: list[Point]) -> list[int]:
+    """The bodies on which every form has a zero, as the signs at generators tell."""
+    begin = about.bodies.spans.start
+    entry, owner = ranges(begin[:-1], np.diff(begin))
+    places = about.bodies.places[about.bodies.spans.member[entry]]
+    good = np.ones(len(about.bodies), dtype=bool)
+    for form in forms:
+        signs = sign((form[owner] * places).sum(axis=1))
+        up, down = np.zeros(len(good), dtype=bool), np.zeros(len(good), dtype=bool)
+        up[owner[signs >= 0]] = True
+        down[owner[signs <= 0]] = True
+        good &= up & down
+    return [int(i) for i in np.flatnonzero(good)]
+
+
+def _section(places: Point, form: Point) -> Point:
+    """What spans the part of a polyhedron where a form is 0: combinations of generators on both sides, pruned."""
+    if not len(places):
+        return places
+    value = (places * form).sum(axis=1)
+    signs = sign(value)
+    kept = [tuple(row) for row in places[signs == 0]]
+    for a in np.flatnonzero(signs > 0):
+        for b in np.flatnonzero(signs < 0):
+            row = places[a] * -value[b] + places[b] * value[a]
+            kept.append(tuple(primitive(row[None])[0]))
+    distinct = np.array(list(dict.fromkeys(kept)), dtype=object).reshape(-1, places.shape[1])
+    return extreme_places(distinct)
+
+
+def _largest(faces: dict[frozenset[tuple[int, ...]], tuple[int, Point]]) -> list[tuple[int, Point]]:
+    """The faces whose generators are not among those of another: shared corners and edges count once."""
+    holders: dict[tuple[int, ...], list[frozenset[tuple[int, ...]]]] = {}
+    for key in faces:
+        for place in key:
+            holders.setdefault(place, []).append(key)
+    return [found for key, found in faces.items() if not any(key < other for other in holders[next(iter(key))])]
+
+
+def _face(piece: int, places: Point) -> Face:
+    corner = np.asarray(places[:, -1] != 0, dtype=bool)
+    points = fraction_array(places[corner, :-1]) / places[corner, -1:]
+    return Face(piece, np.asarray(points), fraction_array(places[~corner, :-1]), rank(places) - 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Image:
+    """What a function maps a polytope to: a union of polytopes, number `i` the hull of ``points[i]``."""
+
+    points: tuple[Point, ...]
+    """The images of the corners of each part, ``(k, m)`` rationals."""
+    sources: tuple[Point, ...]
+    """These corners."""
+    pieces: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def inside(self, domain: Any = None, *, box: Any = None) -> Answer:
+        """Whether all of it lies in ``A y <= b``, or in a box: no comes with a point that is mapped outside."""
+        m = self.points[0].shape[1]
+        body = as_domain(domain, m, box=box)
+        rows = np.zeros((0, m + 1), dtype=object) if body is None else body.integer()
+        values, points = np.concatenate(self.points), np.concatenate(self.sources)
+        for row in rows:
+            over = (values * row[:-1]).sum(axis=1) - row[-1]
+            worst = int(np.argmax(over))
+            if over[worst] > 0:
+                reason = f"x = {point_text(points[worst])} is mapped to {point_text(values[worst])}, which is outside"
+                return Answer(False, reason, (points[worst],), (values[worst],))
+        return Answer(True, f"all corners of {len(self)} polytopes are mapped inside")
+
+
+@within_float64()
+def image(p: CPWL, domain: Any = None, *, box: Any = None) -> Image:
+    """What `p` maps a bounded domain to: a union of polytopes, one for each piece that meets it, by their corners.
+
+    >>> from cpwl import CPWL
+    >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
+    >>> found = image(p, box=(-2, 1))
+    >>> len(found), bool(found.inside(box=(0, 2))), found.inside(box=(0, 1)).points
+    (2, True, (array([Fraction(-2, 1)], dtype=object),))
+    """
+    about = asked(p, domain, box)
+    if not is_bounded(about.bodies):
+        raise InputError("`image` takes a bounded domain: give one, as `box=(low, high)`")
+    points, sources = [], []
+    for i in range(len(about.bodies)):
+        places = about.bodies.places[about.bodies.spans.of_piece(i)]
+        corners = np.asarray(fraction_array(places[:, :-1]) / places[:, -1:])
+        sources.append(corners)
+        points.append(np.array([about.value(i, x) for x in corners], dtype=object))
+    return Image(tuple(points), tuple(sources), about.number)

@@ -1,0 +1,245 @@
+"""Questions about slopes: the Lipschitz constant, monotonicity, and on which inputs a function depends."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from flint import fmpq, fmpq_mat
+from numpy.typing import NDArray
+
+from cpwl.doors import check_count, within_float64
+from cpwl.errors import InputError
+from cpwl.exact.flint import to_flint
+from cpwl.exact.integers import sign
+from cpwl.exact.rational import fraction_array
+from cpwl.function.algebra.composition import inner_point
+from cpwl.function.questions.answers import Answer, Lipschitz, number_text
+from cpwl.function.questions.asked import Asked, asked, one_output
+
+if TYPE_CHECKING:
+    from cpwl.function.cpwl import CPWL
+
+__all__ = ["depends_on", "is_monotone", "lipschitz", "step_inside"]
+
+Floats = NDArray[np.float64]
+_ROUNDING = 1e-12
+
+
+@within_float64()
+def lipschitz(p: CPWL, norm: Any = 2, *, outputs: Any = None, domain: Any = None, box: Any = None) -> Lipschitz:
+    """The Lipschitz constant in a norm, of inputs and outputs alike, with the piece and two points that show it.
+
+    On a convex domain it is the largest operator norm of a gradient: of its column sums for 1, of its row sums for
+    "inf", and the spectral norm for 2, of which the square is rational for one output. Of several outputs the spectral
+    norm is enclosed between two rationals.
+
+    Parameters
+    ----------
+    norm
+        1, 2 or "inf".
+    outputs
+        Which outputs, a number or a list; all of them if it is not said.
+    domain, box
+        Where: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box.
+
+    >>> from cpwl import CPWL
+    >>> p = CPWL.from_pieces([[[1, 0]], [[-1, 0]]], [[0], [0]], [[1, 3], [4, 3]], [0, 0])
+    >>> p.lipschitz(2).square, p.lipschitz("inf").high, p.lipschitz(1).points
+    (Fraction(25, 1), Fraction(7, 1), (array([Fraction(1, 1), Fraction(0, 1)], dtype=object), array([Fraction(2, 1),
+        Fraction(0, 1)], dtype=object)))
+    """
+    if isinstance(norm, float) and norm in (1.0, 2.0, math.inf):
+        norm = "inf" if norm == math.inf else int(norm)
+    if isinstance(norm, bool) or norm not in (1, 2, "inf"):
+        raise InputError(f'`norm` must be 1, 2 or "inf", not {norm!r}')
+    about = asked(p if outputs is None else p[outputs], domain, box)
+    slopes = about.laws[..., :-2] / about.laws[..., -1:]
+    size = _norms(np.asarray(slopes, dtype=np.float64), norm)
+    near = np.flatnonzero(size >= size.max() * (1 - _ROUNDING))
+    seen: dict[bytes, int] = {}
+    best: tuple[Fraction, int] | None = None
+    for i in near.tolist():
+        key = repr(about.laws[i, :, :-2].tolist() + about.laws[i, :, -1].tolist()).encode()
+        if key not in seen:
+            seen[key] = i
+            value = _norm_or_square(_gradient(about, i), norm)
+            best = (value, i) if best is None or value > best[0] else best
+    assert best is not None
+    return _found(about, best[0], best[1], norm)
+
+
+def _gradient(about: Asked, i: int) -> NDArray[np.object_]:
+    return np.stack([about.slope(i, j) for j in range(about.laws.shape[1])])
+
+
+def _norms(slopes: Floats, norm: Any) -> Floats:
+    if norm == 2:
+        return np.asarray(
+            np.linalg.norm(slopes, 2, axis=(1, 2)) if slopes.shape[1] > 1 else np.linalg.norm(slopes[:, 0], axis=1)
+        )
+    return np.asarray(np.abs(slopes).sum(axis=1 if norm == 1 else 2).max(axis=1))
+
+
+def _norm_or_square(gradient: NDArray[np.object_], norm: Any) -> Fraction:
+    """The norm in rationals; in the Euclidean one its square, or for several outputs a lower bound on it."""
+    if norm == 2:
+        if min(gradient.shape) == 1:
+            return Fraction((gradient * gradient).sum())
+        return _rayleigh(gradient)[0]
+    return Fraction(np.abs(gradient).sum(axis=0 if norm == 1 else 1).max())
+
+
+def _rayleigh(gradient: NDArray[np.object_]) -> tuple[Fraction, NDArray[np.object_]]:
+    """A lower bound on the square of the spectral norm, and the rational direction that shows it."""
+    direction = np.linalg.svd(gradient.astype(np.float64))[2][0]
+    v = fraction_array(np.round(direction, 12))
+    image = gradient.dot(v)
+    return Fraction((image * image).sum()) / Fraction((v * v).sum()), v
+
+
+def _found(about: Asked, value: Fraction, i: int, norm: Any) -> Lipschitz:
+    gradient = _gradient(about, i)
+    if norm == 1:
+        k = int(np.argmax(np.abs(gradient).sum(axis=0)))
+        direction = np.array([Fraction(int(c == k)) for c in range(about.dim)], dtype=object)
+        low = high = value
+        square: Fraction | None = value * value
+    elif norm == "inf":
+        j = int(np.argmax(np.abs(gradient).sum(axis=1)))
+        direction = np.array([Fraction(1 if v >= 0 else -1) for v in gradient[j]], dtype=object)
+        low = high = value
+        square = value * value
+    else:
+        low, high, square, direction = _euclidean(about, gradient, value)
+    start, far = step_inside(about, i, direction)
+    return Lipschitz(low, high, square, norm, int(about.number[i]), (start, far), about.moved)
+
+
+def _euclidean(
+    about: Asked, gradient: NDArray[np.object_], value: Fraction
+) -> tuple[Fraction, Fraction, Fraction | None, NDArray[np.object_]]:
+    if min(gradient.shape) == 1:
+        direction = gradient[0] if len(gradient) == 1 else np.array([Fraction(1)], dtype=object)
+        if not direction.any():
+            direction = np.array([Fraction(1)] + [Fraction(0)] * (about.dim - 1), dtype=object)
+        return *_root(value), value, direction
+    top = value * (1 + Fraction(1, 10**9)) + Fraction(1, 10**30)
+    # All pieces at once: no other gradient is larger than the bound.
+    slopes = np.asarray(about.laws[..., :-2] / about.laws[..., -1:], dtype=np.float64)
+    rivals = np.flatnonzero(_norms(slopes, 2) ** 2 >= float(top) * (1 - 1e-8))
+    for i in rivals.tolist():
+        while not _is_below(_gradient(about, i), top):
+            top *= 1 + Fraction(1, 10**6)
+    return _root(value)[0], _root(top)[1], None, _rayleigh(gradient)[1]
+
+
+def _root(square: Fraction) -> tuple[Fraction, Fraction]:
+    """Rationals around a root, equal if it is one."""
+    scale = 10**30
+    below = math.isqrt(square.numerator * square.denominator * scale**2)
+    exact = below**2 == square.numerator * square.denominator * scale**2
+    low = Fraction(below, square.denominator * scale)
+    return low, low if exact else Fraction(below + 1, square.denominator * scale)
+
+
+def _is_below(gradient: NDArray[np.object_], square: Fraction) -> bool:
+    """Whether ``square - G G'`` is positive definite, by its leading minors (Sylvester): then `square` is a bound."""
+    gram = gradient.dot(gradient.T)
+    size = len(gram)
+    for k in range(1, size + 1):
+        entries = [to_flint(square * (r == c) - gram[r, c]) for r in range(k) for c in range(k)]
+        if fmpq_mat(k, k, entries).det() <= fmpq(0):
+            return False
+    return True
+
+
+def step_inside(
+    about: Asked, i: int, direction: NDArray[np.object_]
+) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+    """Two points inside body `i`, the second from the first along a direction, at most its whole length."""
+    start = inner_point(about.bodies, i)
+    first, last = about.bodies.polyhedra.start[i : i + 2]
+    rows = about.bodies.rows[first:last]
+    room = rows[:, -1] - (rows[:, :-1] * start).sum(axis=1)
+    speed = (rows[:, :-1] * direction).sum(axis=1)
+    steps = [Fraction(r) / s for r, s in zip(room, speed, strict=True) if s > 0]
+    far = min([Fraction(1), *steps])
+    return start, np.asarray(start + far * direction)
+
+
+@within_float64()
+def is_monotone(
+    p: CPWL,
+    i: int = 0,
+    *,
+    increasing: bool | None = None,
+    output: int | None = None,
+    domain: Any = None,
+    box: Any = None,
+) -> Answer:
+    """Whether an output never falls (or, with `increasing` False, never rises) along input `i`; None: one of the two.
+
+    No comes with two points, or four where both senses were asked about, that differ in input `i` only.
+
+    >>> from cpwl import CPWL
+    >>> print(CPWL.from_breakpoints([0, 1], [0, 1]).is_monotone(0))
+    yes: it never falls along input 0
+    """
+    check_count(i, "i", least=0, most=p.dim - 1)
+    about, j = asked(p, domain, box), one_output(p, output)
+    signs = sign(about.laws[:, j, i])
+    values = np.asarray(about.laws[:, j, i] / about.laws[:, j, -1], dtype=np.float64)
+    against: list[tuple[NDArray[np.object_], ...]] = []
+    for sense, word in ((1, "falls"), (-1, "rises")):
+        if increasing is not None and increasing != (sense == 1):
+            continue
+        # Quotients are rounded correctly, so that they keep their order; signs are those of integers.
+        worst = int(np.lexsort((signs * sense, sense * values))[0])
+        slope = about.slope(worst, j)[i]
+        if sense * slope >= -about.noise:
+            slack = max(Fraction(0), -sense * slope)
+            return Answer(True, f"it never {word} along input {i}", slack=slack, moved=about.moved)
+        against.append(_along_input(about, worst, i, j))
+    points = tuple(x for pair in against for x in pair[:2])
+    reason = f"along input {i} it changes from " + ", and from ".join(
+        f"{number_text(pair[2][0])} to {number_text(pair[3][0])}" for pair in against
+    )
+    return Answer(False, reason, points, tuple(x for pair in against for x in pair[2:]), moved=about.moved)
+
+
+@within_float64()
+def depends_on(p: CPWL, i: int, *, output: int | None = None, domain: Any = None, box: Any = None) -> Answer:
+    """Whether the function changes with input `i`: two points that show it, or a proof that it does not.
+
+    For float data a slope that noise alone may have made is none; `slack` is the largest one.
+
+    >>> from cpwl import CPWL
+    >>> p = CPWL.from_pieces([[[1, 0]], [[-1, 0]]], [[0], [0]], [[1, 0], [4, 0]], [0, 0])
+    >>> bool(p.depends_on(0)), bool(p.depends_on(1))
+    (True, False)
+    """
+    check_count(i, "i", least=0, most=p.dim - 1)
+    about = asked(p, domain, box)
+    which = range(p.outputs) if output is None else [one_output(p, output)]
+    best, where = Fraction(0), (0, 0)
+    for j in which:
+        rows = about.laws[:, j]
+        size = np.abs(np.asarray(rows[:, i] / rows[:, -1], dtype=np.float64))
+        worst = int(np.lexsort((np.abs(sign(rows[:, i])), size))[-1])
+        slope = abs(about.slope(worst, j)[i])
+        best, where = (slope, (worst, j)) if slope > best else (best, where)
+    if best <= about.noise:
+        return Answer(False, f"no piece has a slope along input {i}", slack=best, moved=about.moved)
+    one, two, first, second = _along_input(about, where[0], i, where[1])
+    reason = f"along input {i} it changes from {number_text(first[0])} to {number_text(second[0])}"
+    return Answer(True, reason, (one, two), (first, second), moved=about.moved)
+
+
+def _along_input(about: Asked, body: int, i: int, j: int) -> tuple[NDArray[np.object_], ...]:
+    """Two points of a body that differ in input `i`, and the values of output `j` there."""
+    direction = np.array([Fraction(int(k == i)) for k in range(about.dim)], dtype=object)
+    one, two = step_inside(about, body, direction)
+    return one, two, about.value(body, one)[j : j + 1], about.value(body, two)[j : j + 1]

@@ -1,0 +1,51 @@
+"""Short rationals near floats: a fraction of small numbers if one is close by, else a dyadic number on a grid."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["FINE", "Numbers", "short"]
+
+FINE = 2.0**-54
+"""How far from a float, relative to the largest of its kind, does not matter."""
+
+
+def short(x: float, fine: float, snug: float) -> Fraction:
+    """The number near `x` to use: a multiple of about `fine`, or simple and nearer than `snug` times as much.
+
+    >>> short(1 / 3 + 1e-15, 2.0**-54, 100), short(0.3, 2.0**-4, 1)
+    (Fraction(1, 3), Fraction(5, 16))
+    """
+    exact = Fraction(x)
+    simple = exact.limit_denominator(1000)
+    if abs(simple - exact) <= fine * snug:
+        return simple
+    grid = Fraction(2) ** math.floor(math.log2(fine))
+    return round(exact / grid) * grid
+
+
+class Numbers:
+    """Unknown numbers: floats near them, how fine each must be, and how near a simple one is meant."""
+
+    def __init__(self, snug: float) -> None:
+        self._near: list[float] = []
+        self._fine: list[float] = []
+        self._snug = snug
+
+    def new(self, near: float, fine: float) -> int:
+        """One more, and its index."""
+        self._near.append(near)
+        self._fine.append(fine)
+        return len(self._near) - 1
+
+    @property
+    def near(self) -> NDArray[np.float64]:
+        return np.array(self._near)
+
+    def chosen(self, k: int) -> Fraction:
+        """A short rational near number `k`."""
+        return short(self._near[k], self._fine[k], self._snug)

@@ -1,0 +1,210 @@
+"""What a page says in words and numbers: sizes, costs, bounds, proofs, findings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from fractions import Fraction
+from typing import Any
+
+from cpwl import bounds
+from cpwl.compiler import Compiled
+from cpwl.construct.table import TABLE
+from cpwl.equality import Verdict
+from cpwl.errors import LimitError
+from cpwl.function import CPWL
+from cpwl.network import Sizes
+from cpwl.proofs.certificate import Certificate
+from cpwl.show.explorer.examine import Examined
+from cpwl.show.row import rounded_up
+
+__all__ = ["chips", "costs", "facts", "findings", "lower", "proofs"]
+
+_TITLES = {"theorem1": "Theorem 1", "theorem2": "Theorem 2", "theorem3": "Theorem 3", "algorithm1": "Algorithm 1"}
+
+
+def facts(found: Examined) -> list[tuple[str, str]]:
+    """The numbers under the title, as pairs of a name and a number."""
+    shown = found.function or found.items[0].network
+    assert shown is not None
+    said = [("inputs", f"{shown.inputs}"), ("outputs", f"{shown.outputs}")]
+    if found.function is not None:
+        p = found.function
+        data = "exact" if p.tol == 0 else f"floats, within {p.tol:g}"
+        said += [("pieces", f"{p.num_pieces:,}"), ("laws", f"{p.num_components:,}"), ("data", data)]
+    network = next((item.network for item in found.items if item.network is not None), None)
+    if network is not None:
+        said += [("hidden neurons", f"{network.sizes.neurons:,}"), ("layers", f"{network.sizes.depth}")]
+    return said
+
+
+def chips(found: Examined) -> list[tuple[str, str]]:
+    """Verdicts in a word or two, each with how it is coloured."""
+    said = []
+    if found.verdict is not None:
+        word = {True: "equal, proved", False: "different", None: "undecided"}[found.verdict.equal]
+        said.append((word, {True: "good", False: "wrong", None: ""}[found.verdict.equal]))
+    if found.proofs:
+        said.append(_proof_word(found.proofs[0][1]))
+    if found.doctor is not None:
+        errors = len(found.doctor.errors)
+        said.append(("healthy", "good") if not errors else (f"{errors} error{'s'[: errors != 1]} found", "wrong"))
+    return said
+
+
+def _proof_word(proof: Certificate) -> tuple[str, str]:
+    if not proof.proved:
+        return "not proved", "wrong"
+    if isinstance(proof.error_bound, tuple):
+        return "bound proved", "good"
+    return (f"proved within {rounded_up(proof.error_bound)}" if proof.error_bound else "proved equal"), "good"
+
+
+def costs(found: Examined) -> dict[str, Any] | None:
+    """Rows of the table of costs: what is on show, the constructions, the published bounds."""
+    compiled = found.compiled
+    rows = [
+        _row(item.name, "the network on show", item.network.sizes, kind="taken", taken=compiled is None)
+        for item in found.items
+        if item.network is not None and (compiled is None or item.network is not compiled.network)
+    ]
+    if compiled is not None:
+        rows += _constructions(compiled)
+        assert compiled.function is not None
+        rows += _published(compiled, compiled.function)
+    if not rows:
+        return None
+    largest = max((row["log10"] for row in rows if row["log10"] is not None), default=0.0)
+    return {"rows": rows, "largest": largest}
+
+
+def _constructions(compiled: Compiled) -> list[dict[str, Any]]:
+    rows = []
+    for name in TABLE:
+        if name == compiled.construction:
+            row = _row(name, f"taken: {compiled.reason}", compiled.sizes, kind="taken", taken=True)
+            rows.append({**row, "error": compiled.error})
+        elif name in compiled.alternatives:
+            other = compiled.alternatives[name]
+            wrong = other.valid is False
+            untested = "its rows were counted, not tested" if other.valid is None and other.neurons is not None else ""
+            about = f"wrong here: {other.reason}" if wrong else other.reason or untested
+            row = _row(name, about, other.sizes, kind="wrong" if wrong else "plan")
+            if other.sizes is None and other.neurons is not None:
+                row = {**row, **_count(other.neurons), "layers": other.depth}
+            rows.append({**row, "error": other.error})
+    return rows
+
+
+def _published(compiled: Compiled, p: CPWL) -> list[dict[str, Any]]:
+    rows = []
+    for name, bound in compiled.bounds.items():
+        about = "what its rows add up to" if name == "algorithm1" else "suffices for any such function"
+        row = _row(_TITLES.get(name, name), f"published: {about}", None, kind="published")
+        rows.append({**row, **_count(bound.neurons), "layers": bound.layers, "width": bound.width})
+    return rows + _prior(p)
+
+
+def _prior(p: CPWL) -> list[dict[str, Any]]:
+    """The bounds before the paper's, as far as they can be computed."""
+    n, k, q = p.dim, p.num_components, p.num_pieces
+    known: dict[str, Callable[[], int]] = {
+        "Hertrich et al. 2021": lambda: bounds.hertrich2021(n, k),
+        "He et al. 2020": lambda: bounds.he2020(n, k, q),
+    }
+    rows = []
+    for title, bound in known.items():
+        with suppress(LimitError):
+            rows.append(
+                {**_row(title, "published: up to a constant, taken as 1", None, kind="published"), **_count(bound())}
+            )
+    return rows
+
+
+def _row(name: str, about: str, sizes: Sizes | None, *, kind: str, taken: bool = False) -> dict[str, Any]:
+    known: dict[str, Any] = {
+        "text": "–",
+        "neurons": None,
+        "log10": None,
+        "layers": None,
+        "width": None,
+        "nonzeros": None,
+    }
+    if sizes is not None:
+        known |= {**_count(sizes.neurons), "layers": sizes.depth, "width": sizes.width, "nonzeros": sizes.nonzeros}
+    return {"name": name, "about": about, **known, "error": None, "kind": kind, "taken": taken}
+
+
+def _count(neurons: int) -> dict[str, Any]:
+    """A number of neurons as text, as a number that JavaScript holds exactly, and its logarithm."""
+    text = f"{neurons:,}" if neurons < 10**12 else f"10^{round(math.log10(neurons))}"
+    return {
+        "text": text,
+        "neurons": neurons if neurons < 2**53 else None,
+        "log10": math.log10(neurons) if neurons > 1 else 0.0,
+    }
+
+
+def lower(found: Examined) -> list[dict[str, Any]]:
+    """The proven lower bounds for this very function."""
+    if found.compiled is None:
+        return []
+    said = []
+    for bound in found.compiled.lower_bounds:
+        layers = bound.hidden_layers
+        where = "" if layers is None else f"with {layers} hidden layer{'s'[: layers != 1]} "
+        said.append({"neurons": bound.neurons, "text": f"{where}in any plain network: {bound.reason}"})
+    return said
+
+
+def proofs(found: Examined) -> list[dict[str, Any]]:
+    """Verdict and proofs: a word, a statement, and both error figures."""
+    said = [] if found.verdict is None else [_verdict(found.verdict)]
+    for what, proof in found.proofs:
+        word, state = _proof_word(proof)
+        lines = [] if proof.kind is None else [f"kind of proof: {proof.kind}"]
+        lines += [_figure("weights against the function, in exact arithmetic", proof.error_bound)]
+        if proof.evaluation_bound is None:
+            lines.append("rounding of evaluation: no bound on an unbounded domain")
+        else:
+            lines += [
+                _figure(f"what evaluation in {name} adds at most", bound)
+                for name, bound in proof.evaluation_bound.items()
+            ]
+        said.append({"word": word, "state": state, "what": what, "statement": proof.statement, "lines": lines})
+    return said
+
+
+def _figure(what: str, bound: Any) -> str:
+    if bound is None:
+        return f"{what}: nothing is proved"
+    if isinstance(bound, tuple):
+        return f"{what}: {_upward(bound[0])} + {_upward(bound[1])} max|x_i|"
+    return f"{what}: {_upward(bound) if math.isfinite(bound) else 'no bound'}"
+
+
+def _upward(bound: Fraction | float) -> str:
+    """One digit, never too small; plain where it is neither tiny nor huge."""
+    text = rounded_up(bound)
+    return f"{float(text):g}" if 1e-4 <= float(text) < 1e6 else text
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    word = {True: "equal", False: "different", None: "undecided"}[verdict.equal]
+    state = {True: "good", False: "wrong", None: ""}[verdict.equal]
+    lines = [f"compared on {verdict.regions:,} linear regions"] if verdict.regions else []
+    return {"word": word, "state": state, "what": "the two", "statement": verdict.statement, "lines": lines}
+
+
+def findings(found: Examined) -> list[dict[str, Any]]:
+    """What is marked on the map: the doctor's findings, and where two things differ."""
+    said: list[dict[str, Any]] = []
+    if found.verdict is not None and found.verdict.witness is not None:
+        point = [float(v) for v in found.verdict.witness]
+        text = found.verdict.statement
+        said.append({"severity": "error", "kind": "difference", "message": text, "point": point})
+    for finding in found.doctor or ():
+        place = None if finding.point is None else [float(v) for v in finding.point]
+        said.append({"severity": finding.severity, "kind": finding.kind, "message": finding.message, "point": place})
+    return said

@@ -1,0 +1,128 @@
+// One state, and everything that is drawn from it.
+
+const data = readData();
+const find = (id) => document.getElementById(id);
+const state = {
+  view: 0, // the number of an item; as many as there are items: their difference
+  output: 0,
+  axes: data.n > 1 ? [0, 1] : [0],
+  at: Float64Array.from(data.at),
+  mode: "values",
+  neuron: null,
+  turn: { ...TURN },
+};
+const scene = { field: null, bends: null, hinge: null, sums: null, frame: null, plan: null };
+
+const isDifference = () => state.view >= data.items.length;
+const item = () => data.items[isDifference() ? 0 : state.view];
+const shownNetwork = () => [item(), ...data.items].map((one) => one.network).find((network) => network && network.layers) || null;
+
+function refield() {
+  const fields = (one) => (data.n === 1 ? lineField(one, data, state.output) : planeField(one, data, state.output, state.axes, state.at));
+  if (isDifference()) {
+    const pair = data.items.map(fields);
+    scene.field = data.n === 1 ? lineDifference(...pair, data.box[0]) : differenceField(...pair);
+    scene.others = [];
+  } else {
+    scene.field = fields(item());
+    scene.others = data.n === 1 ? data.items.filter((one) => one !== item()).map(fields) : [];
+  }
+  scene.bends = data.n === 1 ? (item().pieces ? lineBends(scene.field) : []) : scene.field.shapes ? bendsOf(scene.field.shapes, scene.field.locator) : null;
+  rehinge();
+}
+
+function rehinge() {
+  const network = shownNetwork();
+  scene.hinge = null;
+  if (!network || !state.neuron) return;
+  const { layer, index } = state.neuron;
+  scene.hinge = data.n === 1 ? hingeOnLine(network.layers, layer, index, data.box[0]) : hingeOnPlane(network.layers, data.n, layer, index, state.axes, state.at, data.box);
+}
+
+function draw() {
+  const network = shownNetwork();
+  scene.sums = network ? sums(network.layers, state.at) : null;
+  const view = { ...state, ...scene, data, marks: marks(), network };
+  scene.frame = data.n === 1 ? drawCurve(find("map"), view) : drawMap(find("map"), view);
+  if (data.n > 1) drawSurface(find("surface"), view);
+  if (network) scene.plan = drawLayers(find("layers"), view);
+  readout(view);
+  legend(view);
+}
+
+// Findings on the map: those whose witness is in the window, and in a slice near to it.
+function marks() {
+  const near = (point) => data.n <= 2 || point.every((v, k) => state.axes.includes(k) || Math.abs(v - state.at[k]) <= 0.02 * (data.box[k][1] - data.box[k][0]));
+  return data.findings.filter((finding) => finding.point && near(finding.point));
+}
+
+function pieceOf() {
+  const [x, y] = state.axes.map((axis) => state.at[axis]);
+  const s = scene.field.find(x, y);
+  if (s < 0) return null;
+  return data.n === 1 ? scene.field.segments[s][4] : scene.field.shapes[s].piece;
+}
+
+function lawOf(pieces, q) {
+  const at = q * pieces.outputs + state.output;
+  const exact = pieces.texts && pieces.texts[pieces.component[at]];
+  return exact || lawText(Array.from(pieces.gradient.slice(at * data.n, (at + 1) * data.n)), pieces.offset[at], data.names);
+}
+
+function readout(view) {
+  const [x, y] = state.axes.map((axis) => state.at[axis]);
+  const value = scene.field.value(x, y);
+  const lines = [["point", pointText(state.at)], [isDifference() ? "first − second" : "value", number(value)]];
+  const q = isDifference() ? null : pieceOf();
+  if (q !== null && item().pieces) lines.push(["piece", `${q} of ${count(item().pieces.count)}`], ["law", lawOf(item().pieces, q)]);
+  if (view.network) {
+    const output = scene.sums[scene.sums.length - 1][state.output];
+    const on = scene.sums.slice(0, -1).map((z) => z.reduce((total, v) => total + (v > 0), 0));
+    const all = scene.sums.slice(0, -1).reduce((total, z) => total + z.length, 0);
+    lines.push(["network", number(output)], ["neurons on", `${count(on.reduce((a, b) => a + b, 0))} of ${count(all)}` + (on.length > 1 ? ` (${on.join(", ")} by layer)` : "")]);
+    const at = state.neuron && scene.sums[state.neuron.layer][state.neuron.index];
+    find("neuron-text").textContent = state.neuron ? neuronText(view.network.layers, state.neuron, data.names, at) + (scene.hinge && scene.hinge.exact === false ? " (hinge from a grid)" : "") : "Select a neuron: its hinge appears on the map, and the side where it is on is lighter.";
+  }
+  find("readout").replaceChildren(...lines.flatMap(([name, text]) => [make("dt", {}, name), make("dd", { id: "read-" + name.replace(/\W+/g, "-") }, text)]));
+}
+
+function legend(view) {
+  const { field } = scene;
+  const bent = state.mode === "bends" && scene.bends;
+  const stops = Array.from({ length: 17 }, (_, k) => css(bent ? diverging(k / 8 - 1) : colourOf({ ...field, bottom: 0, top: 1, signed: false }, k / 16)));
+  const signed = Array.from({ length: 17 }, (_, k) => css(diverging(k / 8 - 1)));
+  const most = bent ? steepest(scene.bends) : 0, size = Math.max(Math.abs(field.bottom), Math.abs(field.top));
+  const ends = bent ? [-most, most] : field.signed ? [-size, size] : [field.bottom, field.top];
+  find("legend-bar").style.background = `linear-gradient(to right, ${(field.signed ? signed : stops).join(",")})`;
+  find("legend-low").textContent = number(ends[0]) + (bent ? " concave" : "");
+  find("legend-high").textContent = number(ends[1]) + (bent ? " convex" : "");
+  find("legend-name").textContent = bent ? "change of slope" : "value";
+  find("legend").hidden = data.n === 1 && !bent;
+  const drawn = field.shapes ? `${count(field.shapes.length)} pieces in view` : data.n === 1 ? "" : "values on a grid";
+  find("seen").textContent = drawn;
+}
+
+// Changes of the state: each redraws what depends on it.
+function moveTo(point, redo = false) {
+  const changed = point.some((v, k) => !state.axes.includes(k) && v !== state.at[k]);
+  state.at = Float64Array.from(point, (v, k) => Math.min(Math.max(v, data.box[k][0]), data.box[k][1]));
+  document.querySelectorAll("#sliders input").forEach((input) => { input.value = state.at[input.dataset.axis]; input.nextElementSibling.textContent = number(state.at[input.dataset.axis]); });
+  if (changed || redo) refield();
+  draw();
+}
+
+function select(neuron) {
+  state.neuron = neuron;
+  if (neuron) { find("pick-layer").value = neuron.layer; find("pick-neuron").value = neuron.index; find("pick-neuron").max = shownNetwork().layers[neuron.layer].bias.length - 1; }
+  rehinge();
+  draw();
+}
+
+function setAxis(side, axis) {
+  const other = state.axes[1 - side];
+  state.axes[side] = axis;
+  if (other === axis) state.axes[1 - side] = state.axes[side] === 0 ? 1 : 0;
+  controls();
+  refield();
+  draw();
+}

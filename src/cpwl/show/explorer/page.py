@@ -1,0 +1,214 @@
+"""`report`: everything about a function, a network, or two of them on one page that needs nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from html import escape
+from importlib.metadata import version
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.doors import check_call, check_path, check_switch, within_float64
+from cpwl.errors import InputError
+from cpwl.files import write_text
+from cpwl.function import CPWL
+from cpwl.network import Network
+from cpwl.progress import Progress
+from cpwl.show.explorer.examine import Examined, Item, examine
+from cpwl.show.explorer.facts import chips, costs, facts, findings, lower, proofs
+from cpwl.show.explorer.pack import pack_network, pack_pieces
+from cpwl.show.explorer.window import window_of
+
+__all__ = ["Page", "page_of", "report"]
+
+_SCRIPTS = (
+    "data.js",
+    "colours.js",
+    "geometry.js",
+    "network.js",
+    "field.js",
+    "canvas.js",
+    "map.js",
+    "curve.js",
+    "surface.js",
+    "layers.js",
+    "tables.js",
+    "main.js",
+    "controls.js",
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Page:
+    """One self-contained HTML page."""
+
+    title: str
+    html: str
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page, whole or not at all."""
+        check_path(path, "Page.save")
+        write_text(path, self.html)
+
+    def __repr__(self) -> str:
+        return f"Page({self.title!r}, {len(self.html.encode()):,} bytes)"
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, for notebooks."""
+        return f'<iframe srcdoc="{escape(self.html)}" width="100%" height="900" style="border:0"></iframe>'
+
+
+@within_float64()
+def report(
+    first: CPWL | Network,
+    second: CPWL | Network | None = None,
+    *,
+    path: str | os.PathLike[str] | None = None,
+    title: str | None = None,
+    names: tuple[str, str] | None = None,
+    box: tuple[Any, Any] | None = None,
+    prove: bool = True,
+    progress: Progress | None = None,
+) -> Page:
+    """A page to look at: the function as a map and a surface, the network, costs, proofs and findings.
+
+    One input is drawn as a curve, two as a map of pieces and a surface, more as slices with sliders. The page is one
+    HTML file, draws itself in any browser, and asks for nothing from elsewhere. What is wrong with a function is shown
+    where it is, so a function need not be right to be reported on.
+
+    Parameters
+    ----------
+    first
+        A function or a network.
+    second
+        Another one to compare it with, if any: a function and its network, two networks, two functions.
+    path
+        Where to write the page; nothing is written if it is not given.
+    title, names
+        What the page and the things on it are called.
+    box
+        ``(low, high)``: what is drawn, and of networks also what is looked at; chosen by where it bends if not given.
+    prove
+        Whether to look for proofs, which may take longer than everything else.
+    progress
+        Called as ``progress(done, total, step)``.
+
+    Returns
+    -------
+    Page
+        The page; `Page.save` writes it, and notebooks show it.
+
+    >>> p = CPWL.from_breakpoints([0, 1, 2], [0, 1, 0])
+    >>> page = report(p, title="a hat", prove=False)
+    >>> page.title, "<script" in page.html
+    ('a hat', True)
+    """
+    check_call(progress)
+    check_switch(prove, "prove")
+    if path is not None:
+        check_path(path, "report")
+    called = names or (("p" if isinstance(first, CPWL) else "network", "") if second is None else ("first", "second"))
+    found = examine(first, second, names=called, box=box, prove=prove, progress=progress)
+    shown = [*called] if names else [repr(first), repr(second)]
+    said = title or (shown[0] if second is None else " and ".join(shown))
+    page = page_of(found, said, box=box)
+    if path is not None:
+        page.save(path)
+    return page
+
+
+def page_of(
+    found: Examined,
+    title: str,
+    *,
+    box: tuple[Any, Any] | None = None,
+    recipe: list[dict[str, str]] | None = None,
+) -> Page:
+    """The page on what was found out; `recipe` says how to make it again."""
+    shown = found.function or found.items[0].network
+    if shown is None:
+        raise InputError("there is neither a function nor a network to be shown")
+    window = window_of(shown, box)
+    names = _names(shown.inputs)
+    items = [_item(item, names) for item in found.items]
+    data = {
+        "title": title,
+        "n": shown.inputs,
+        "m": shown.outputs,
+        "names": names,
+        "box": window.tolist(),
+        "at": _start(window),
+        "items": items,
+        "facts": facts(found),
+        "chips": chips(found),
+        "notes": [*found.notes, *_absent(found.items, items)],
+        "costs": costs(found),
+        "lower": lower(found),
+        "proofs": proofs(found),
+        "findings": findings(found),
+        "healthy": None if found.doctor is None else found.doctor.healthy,
+        "recipe": recipe or _recipe(found),
+    }
+    if not np.isfinite(window).all():
+        raise InputError("the window to be drawn is not finite; say `box=(low, high)`")
+    return Page(title, _filled(title, data))
+
+
+def _start(window: NDArray[np.float64]) -> list[float]:
+    """Where the page opens: in the middle, but for slices, which show more where they are not cut along a facet."""
+    wide = window[:, 1] - window[:, 0]
+    off = np.where((np.arange(len(window)) >= 2), 0.07, 0.0)
+    digits = np.maximum(0, 4 - np.floor(np.log10(wide))).astype(int)
+    middle = window.mean(axis=1) + off * wide
+    return [round(float(v), int(d)) for v, d in zip(middle, digits, strict=True)]
+
+
+def _names(n: int) -> list[str]:
+    return list("xyz"[:n]) if n <= 3 else [f"x{k + 1}" for k in range(n)]
+
+
+def _item(item: Item, names: list[str]) -> dict[str, Any]:
+    return {
+        "name": item.name,
+        "pieces": None if item.function is None else pack_pieces(item.function, names),
+        "network": None if item.network is None else pack_network(item.network),
+    }
+
+
+def _absent(items: tuple[Item, ...], packed: list[dict[str, Any]]) -> list[str]:
+    """What is too large to be drawn, in a sentence each."""
+    return [
+        f"{item.name}: {item.function.num_pieces:,} pieces in R^{item.function.dim} are too many numbers for a page; "
+        "only what is in words is shown."
+        for item, data in zip(items, packed, strict=True)
+        if item.function is not None and data["pieces"] is None
+    ]
+
+
+def _recipe(found: Examined) -> list[dict[str, str]]:
+    """How to make the page again from Python."""
+    names = ", ".join(item.name if item.name.isidentifier() else "p" for item in found.items)
+    code = f'import cpwl\n\ncpwl.report({names}, path="report.html")'
+    return [{"what": f"With cpwl {version('cpwl')}:", "code": code}]
+
+
+def _filled(title: str, data: dict[str, Any]) -> str:
+    """The template with everything in it."""
+    folder = files("cpwl.show.explorer")
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
+    parts = {
+        "title": escape(title),
+        "version": escape(version("cpwl")),
+        "style": folder.joinpath("style.css").read_text("utf-8"),
+        # Nothing in the data may end the element that it is in.
+        "data": text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"),
+        "script": "\n".join(folder.joinpath(name).read_text("utf-8") for name in _SCRIPTS),
+    }
+    template = folder.joinpath("template.html").read_text("utf-8")
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)

@@ -1,0 +1,47 @@
+// What is known beside the pictures: costs, bounds, proof, findings, how to make it again.
+
+function costTable(costs) {
+  const largest = Math.max(...costs.rows.map((row) => (typeof row.neurons === "number" ? row.neurons : 0)), 1);
+  const bar = (row) => {
+    if (row.log10 === null) return make("td", { class: "bar-cell" });
+    const share = Math.max(1.5, (100 * Math.min(row.log10, 12)) / Math.max(Math.min(costs.largest, 12), 0.3));
+    return make("td", { class: "bar-cell" }, make("span", { class: `bar ${row.kind}`, style: `width:${Math.min(share, 100)}%` }));
+  };
+  const line = (row) => make("tr", { class: row.taken ? "taken" : "" },
+    make("th", { scope: "row" }, row.name, row.about ? make("small", {}, row.about) : null),
+    make("td", {}, row.text), make("td", {}, count(row.layers)), make("td", {}, count(row.width)), make("td", {}, count(row.nonzeros)),
+    make("td", {}, row.error === null ? "–" : number(row.error)), bar(row));
+  const head = ["", "neurons", "layers", "width", "nonzeros", "predicted error", "neurons, logarithmic"];
+  const table = make("table", { id: "costs-table" },
+    make("thead", {}, make("tr", {}, ...head.map((name) => make("th", { scope: "col" }, name)))),
+    make("tbody", {}, ...costs.rows.map(line)));
+  return largest && make("div", { class: "wide" }, table);
+}
+
+function lowerBounds(bounds) {
+  return make("ul", { id: "lower-bounds" }, ...bounds.map((bound) => make("li", {}, make("b", {}, `at least ${count(bound.neurons)} neurons`), ` ${bound.text}`)));
+}
+
+function proofTable(proofs) {
+  return make("dl", { id: "proofs" }, ...proofs.flatMap((proof) => [
+    make("dt", {}, make("span", { class: `chip ${proof.state}` }, proof.word), ` ${proof.what}`),
+    make("dd", {}, make("p", {}, proof.statement), ...proof.lines.map((line) => make("p", { class: "soft" }, line))),
+  ]));
+}
+
+function findingList(findings, goTo) {
+  const shown = findings.slice(0, 60);
+  const rows = shown.map((finding, k) => make("li", {},
+    make("span", { class: `chip ${finding.severity === "error" ? "wrong" : ""}` }, finding.severity), ` ${finding.kind}: ${finding.message} `,
+    finding.point ? make("button", { type: "button", class: "witness", "data-finding": k, onclick: () => goTo(finding) }, `show at ${pointText(finding.point)}`) : null));
+  if (findings.length > shown.length) rows.push(make("li", {}, `… and ${count(findings.length - shown.length)} more`));
+  return make("ul", { id: "findings" }, ...rows);
+}
+
+function recipe(steps) {
+  return make("div", {}, ...steps.flatMap((step) => [make("p", {}, step.what), make("pre", {}, make("code", {}, step.code))]));
+}
+
+function section(id, title, ...children) {
+  return make("section", { id, "aria-labelledby": id + "-title" }, make("h2", { id: id + "-title" }, title), ...children);
+}

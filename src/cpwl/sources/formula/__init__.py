@@ -1,0 +1,1 @@
+"""Formulas: text to expressions, expressions to functions and to networks."""

@@ -1,0 +1,142 @@
+"""The pieces of expressions, found from the inside out: a cell is split only where it is, never what cannot happen.
+
+On a cell where all members of a maximum are affine, each member has the part where it is the largest. A sum has the
+cells of its terms, each found within those of the terms before it. Whether a part has an interior is decided in
+rationals, one linear program each. So the parts cover the domain once, and the function is continuous by construction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.errors import InputError, LimitError
+from cpwl.function.cpwl import CPWL
+from cpwl.function.known import Known
+from cpwl.function.make.maxmin import polyhedra_from_integers
+from cpwl.function.parts import Laws, Parts
+from cpwl.geometry.irredundant import irredundant
+from cpwl.geometry.polyhedra import Polyhedron
+from cpwl.geometry.probe import Probe
+from cpwl.sources.formula.expression import Affine, Expression, Max
+
+__all__ = ["function_of"]
+
+_MOST = 10_000  # cells
+_Law = tuple[Fraction, ...]
+_Row = tuple[int, ...]
+
+
+class _Cell:
+    """Rows of integers ``(a, b)``, ``a.x <= b``, and a point inside if one is known."""
+
+    __slots__ = ("inner", "rows")
+
+    def __init__(self, rows: tuple[_Row, ...], inner: NDArray[np.object_] | None) -> None:
+        self.rows, self.inner = rows, inner
+
+
+def function_of(outputs: Sequence[Expression], variables: Sequence[str], domain: Polyhedron | None) -> CPWL:
+    """The function of some expressions in these variables, on a domain or on all of R^n."""
+    finder = _Finder(variables)
+    start = () if domain is None else tuple(tuple(int(v) for v in row) for row in domain.integer())
+    cells: list[tuple[_Cell, tuple[_Law, ...]]] = [(finder.whole(start), ())]
+    for output in outputs:
+        cells = finder.refined(cells, output)
+    dim = len(variables)
+    polyhedra = polyhedra_from_integers([cell.rows for cell, _ in cells], dim)
+    inner = np.array([cell.inner for cell, _ in cells], dtype=object).reshape(len(cells), dim)
+    if len(cells) > 1:
+        polyhedra = irredundant(polyhedra, inner)
+    exact = np.array([[_integers(law) for law in laws] for _, laws in cells], dtype=object)
+    asserted = Polyhedron(np.zeros((0, dim)), np.zeros(0)) if domain is None else domain
+    known = Known(inner, complete=True)
+    p = CPWL.from_parts(Parts(polyhedra, Laws.from_integer(exact), asserted, 0.0, None, known))
+    return p.merge() if p.num_components < p.num_pieces else p
+
+
+class _Finder:
+    def __init__(self, variables: Sequence[str]) -> None:
+        self.place = {name: i for i, name in enumerate(variables)}
+        self.dim = len(variables)
+        self.probe = Probe(0.0)
+        self.asked = 0
+
+    def whole(self, rows: tuple[_Row, ...]) -> _Cell:
+        """The domain; `InputError` if it has no interior."""
+        inner = self.inside(rows)
+        if inner is None:
+            raise InputError("the domain has no interior: there is no function on it")
+        return _Cell(rows, inner)
+
+    def inside(self, rows: tuple[_Row, ...]) -> NDArray[np.object_] | None:
+        """A point inside, or None."""
+        self.asked += 1
+        if self.asked > _MOST:
+            raise LimitError(
+                f"the formula has more than {_MOST:,} candidates for pieces.\n"
+                "  `cpwl.Formula.from_text(text).network()` makes a network of it without its pieces."
+            )
+        return self.probe.interior(polyhedra_from_integers([rows], self.dim)[0])
+
+    def pieces(self, part: Expression, cell: _Cell) -> list[tuple[_Cell, _Law]]:
+        """Where in a cell an expression is affine, and its law there."""
+        if isinstance(part, Affine):
+            return [(cell, self.law(part))]
+        if isinstance(part, Max):
+            together: list[tuple[_Cell, tuple[_Law, ...]]] = [(cell, ())]
+            for member in part.members:
+                together = self.refined(together, member)
+            return [found for within, laws in together for found in self.largest(within, laws)]
+        found = [(cell, self.law(part.base))]
+        for factor, term in part.terms:
+            found = [
+                (inner, tuple(a + factor * b for a, b in zip(law, extra, strict=True)))
+                for within, law in found
+                for inner, extra in self.pieces(term, within)
+            ]
+        return found
+
+    def refined(
+        self, cells: Sequence[tuple[_Cell, tuple[_Law, ...]]], part: Expression
+    ) -> list[tuple[_Cell, tuple[_Law, ...]]]:
+        return [(inner, (*laws, law)) for within, laws in cells for inner, law in self.pieces(part, within)]
+
+    def largest(self, cell: _Cell, laws: Sequence[_Law]) -> list[tuple[_Cell, _Law]]:
+        """The parts of a cell where each of some laws is the largest."""
+        distinct = list(dict.fromkeys(laws))
+        found = []
+        for law in distinct:
+            rows = [_below(other, law) for other in distinct if other != law]
+            if any(not any(row[:-1]) and row[-1] < 0 for row in rows):
+                continue  # parallel, and below
+            proper = tuple(dict.fromkeys((*cell.rows, *(row for row in rows if any(row[:-1])))))
+            inner = cell.inner if len(proper) == len(cell.rows) else self.inside(proper)
+            if inner is not None:
+                found.append((_Cell(proper, inner), law))
+        return found
+
+    def law(self, part: Affine) -> _Law:
+        law = [Fraction(0)] * self.dim + [part.constant]
+        for name, slope in part.slopes:
+            law[self.place[name]] = slope
+        return tuple(law)
+
+
+def _below(a: _Law, b: _Law) -> _Row:
+    """The half-space ``a <= b`` in primitive integers."""
+    row = [*(p - q for p, q in zip(a[:-1], b[:-1], strict=True)), b[-1] - a[-1]]
+    below = math.lcm(*(v.denominator for v in row))
+    whole = [v.numerator * (below // v.denominator) for v in row]
+    divisor = math.gcd(*whole) or 1
+    return tuple(v // divisor for v in whole)
+
+
+def _integers(law: _Law) -> list[int]:
+    """``(gradient, offset, 1) * denominator``."""
+    below = math.lcm(*(v.denominator for v in law))
+    return [*(v.numerator * (below // v.denominator) for v in law), below]

@@ -1,0 +1,1 @@
+"""Multiparametric programs: regions and laws recomputed in rationals from matrices and active sets."""

@@ -1,0 +1,1 @@
+"""Functions and networks as C code: one header, constants and a few loops."""

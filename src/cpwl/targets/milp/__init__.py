@@ -1,0 +1,1 @@
+"""Networks as mixed-integer linear programs, with the smallest constants."""

@@ -1,0 +1,261 @@
+"""`to_milp`: a network as a mixed-integer linear program for HiGHS.
+
+A neuron ``h = max(0, z)`` with ``low <= z <= high`` and ``low < 0 < high`` has a binary `a` (on or off) and the rows
+``h >= z``, ``h <= z - low (1 - a)``, ``h <= high a`` (Fischetti and Jo 2018). One that is always on is ``h = z``, one
+that is always off ``h = 0``; neither has a binary. The constants are the ranges of `z` on the domain: exact ones make
+the relaxation as tight as this formulation allows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.compiler import Compiled, compile
+from cpwl.doors import check_argument, check_limit, check_path, within_float64
+from cpwl.errors import InputError, SolverError
+from cpwl.files import write_bytes
+from cpwl.function.cpwl import CPWL
+from cpwl.function.domain import domain_rows
+from cpwl.geometry.box import bounding_box
+from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
+from cpwl.network.network import Network
+from cpwl.targets.milp.bounds import NeuronBounds, double_bound, neuron_bounds
+
+__all__ = ["Milp", "network_and_domain", "to_milp"]
+
+_ENDINGS = (".lp", ".mps")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Milp:
+    """A network as rows and columns, with a solver.
+
+    Attributes
+    ----------
+    highs : highspy.Highs
+        The model; add to it what you like. Columns are named ``x0``, ``h1_0`` (layer, neuron), ``a1_0``, ``y0``.
+    columns : dict
+        The number of each column by its name.
+    bounds : NeuronBounds
+        The range of each neuron, and which are always on or off.
+    """
+
+    highs: Any = field(repr=False)
+    columns: dict[str, int] = field(repr=False)
+    bounds: NeuronBounds
+    inputs: int
+    outputs: int
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count} {name}" for name, count in self.bounds.counts.items())
+        return f"Milp({self.highs.getNumCol()} columns, {self.highs.getNumRow()} rows; neurons: {counts})"
+
+    def optimum(self, objective: Sequence[float], *, largest: bool = False) -> tuple[float, NDArray[np.float64]]:
+        """The least, or the largest, value of ``objective . y`` on the domain, and a point `x` where it is attained."""
+        if len(objective) != self.outputs:
+            raise InputError(f"`objective` must have one number for each of the {self.outputs} outputs")
+        every = np.arange(self.highs.getNumCol(), dtype=np.int32)
+        cost = np.zeros(len(every))
+        cost[[self.columns[f"y{k}"] for k in range(self.outputs)]] = np.asarray(objective, dtype=np.float64)
+        self.highs.changeColsCost(len(every), every, cost)
+        sense = highspy.ObjSense.kMaximize if largest else highspy.ObjSense.kMinimize
+        self.highs.changeObjectiveSense(sense)
+        self.highs.run()
+        if self.highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            raise SolverError(f"HiGHS ended with {self.highs.modelStatusToString(self.highs.getModelStatus())}")
+        values = np.array(self.highs.getSolution().col_value)
+        point = values[[self.columns[f"x{k}"] for k in range(self.inputs)]]
+        return float(self.highs.getInfo().objective_function_value), point
+
+
+@within_float64()
+def to_milp(
+    source: CPWL | Network | Compiled,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    domain: Domain = None,
+    box: tuple[Any, Any] | None = None,
+    max_regions: int | None = 5000,
+) -> Milp:
+    """A network, or the network of a function, as a mixed-integer linear program.
+
+    Parameters
+    ----------
+    source : CPWL, Network or Compiled
+        A function is compiled first.
+    path : path-like, optional
+        Also write the model there: ``.lp`` or ``.mps``, which all solvers read.
+    domain, box
+        Where: ``(A, b)`` for ``A x <= b``, or ``(low, high)``; it must be bounded. That of the function by default.
+    max_regions : int, optional
+        Beyond so many linear regions the ranges of neurons are proved by intervals and linear programs instead.
+
+    Returns
+    -------
+    Milp
+        With the HiGHS model, ready for an objective and further rows.
+
+    Raises
+    ------
+    InputError
+        If the domain is not bounded, or the file cannot be written.
+
+    Examples
+    --------
+    >>> p = CPWL.from_maxmin([[1, 0], [-1, 2], [0, 0]], [[0, 1], [2]])
+    >>> value, x = to_milp(p, box=(-3, 3)).optimum([1], largest=True)
+    >>> round(value, 6), x.round(6).tolist()
+    (1.0, [1.0])
+    """
+    check_argument(source, (CPWL, Network, Compiled), "to_milp")
+    check_limit(max_regions)
+    if path is not None:
+        check_path(path, "to_milp")
+        if Path(os.fsdecode(path)).suffix.lower() not in _ENDINGS:
+            raise InputError(f"`{os.fsdecode(path)}` must end in .lp or .mps")
+    network, body = network_and_domain(source, domain, box)
+    bounds = neuron_bounds(network, body, max_regions)
+    made = _Model(network, body, bounds).milp()
+    if path is not None:
+        write_bytes(path, _written(made.highs, Path(os.fsdecode(path)).suffix.lower()))
+    return made
+
+
+def network_and_domain(
+    source: CPWL | Network | Compiled, domain: Domain, box: tuple[Any, Any] | None
+) -> tuple[Network, Polyhedron]:
+    """The network of what was given, and its bounded domain."""
+    function = source if isinstance(source, CPWL) else source.function if isinstance(source, Compiled) else None
+    network = source if isinstance(source, Network) else source.network if isinstance(source, Compiled) else None
+    dim = source.inputs if isinstance(source, (CPWL, Network)) else source.network.inputs
+    body = as_domain(domain, dim, box=box)
+    if body is None and function is not None:
+        rows = domain_rows(function) if function.domain is None else function.domain.integer()
+        body = Polyhedron.from_rows(rows[:, :-1], rows[:, -1], dim=dim)
+    ends = None if body is None else bounding_box(body)
+    if body is None or (ends is not None and any(low is None or high is None for low, high in ends)):
+        raise InputError("the domain is not bounded: give a bounded one, such as `box=(-1, 1)`")
+    if ends is None:
+        raise InputError("the domain is empty: no point satisfies all of its rows")
+    return network if network is not None else compile(source).network, body  # type: ignore[arg-type]
+
+
+class _Model:
+    """Columns and rows as they are added."""
+
+    def __init__(self, network: Network, body: Polyhedron, bounds: NeuronBounds) -> None:
+        self.network, self.body, self.bounds = network, body, bounds
+        self.names: list[str] = []
+        self.low: list[float] = []
+        self.high: list[float] = []
+        self.binary: list[bool] = []
+        self.rows: list[tuple[str, dict[int, float], float, float]] = []
+
+    def milp(self) -> Milp:
+        """The model, passed to HiGHS."""
+        before = self._inputs()
+        last = len(self.network.layers) - 1
+        for i, (weight, bias) in enumerate(self.network.layers):
+            after = []
+            for k in range(len(bias)):
+                entries = slice(weight.indptr[k], weight.indptr[k + 1])
+                terms = {
+                    before[j]: float(w) for j, w in zip(weight.indices[entries], weight.data[entries], strict=True)
+                }
+                make = self._output if i == last else self._neuron
+                after.append(make(i, k, terms, float(bias[k])))
+            before = after
+        columns = {name: number for number, name in enumerate(self.names)}
+        return Milp(self._highs(), columns, self.bounds, self.network.inputs, self.network.outputs)
+
+    def _inputs(self) -> list[int]:
+        ends = bounding_box(self.body) or []
+        found = [
+            self._column(f"x{k}", double_bound(low or Fraction(0), -1), double_bound(high or Fraction(0), 1))
+            for k, (low, high) in enumerate(ends)
+        ]
+        for r, (a, b) in enumerate(zip(self.body.A, self.body.b, strict=True)):
+            if np.count_nonzero(a) > 1:
+                size = float(np.abs(a).max())  # integer rows may be very long
+                terms = {k: float(v) / size for k, v in enumerate(a) if v}
+                self._row(f"domain{r}", terms, -highspy.kHighsInf, float(b) / size)
+        return found
+
+    def _neuron(self, layer: int, k: int, terms: dict[int, float], bias: float) -> int:
+        name = f"{layer + 1}_{k}"
+        low, high = self._ends(layer, k)
+        state = self.bounds.state(layer, k)
+        if state == "off":
+            return self._column(f"h{name}", 0.0, 0.0)
+        h = self._column(f"h{name}", max(low, 0.0), high)
+        if state == "on":
+            self._row(f"on{name}", {**_negative(terms), h: 1.0}, bias, bias)
+            return h
+        a = self._column(f"a{name}", 0.0, 1.0, binary=True)
+        self._row(f"above{name}", {**_negative(terms), h: 1.0}, bias, highspy.kHighsInf)
+        self._row(f"below{name}", {**_negative(terms), h: 1.0, a: -low}, -highspy.kHighsInf, bias - low)
+        self._row(f"zero{name}", {h: 1.0, a: -high}, -highspy.kHighsInf, 0.0)
+        return h
+
+    def _output(self, layer: int, k: int, terms: dict[int, float], bias: float) -> int:
+        y = self._column(f"y{k}", *self._ends(layer, k))
+        self._row(f"output{k}", {**_negative(terms), y: 1.0}, bias, bias)
+        return y
+
+    def _ends(self, layer: int, k: int) -> tuple[float, float]:
+        low, high = self.bounds.layers[layer][k]
+        return double_bound(low, -1), double_bound(high, 1)
+
+    def _column(self, name: str, low: float, high: float, *, binary: bool = False) -> int:
+        self.names.append(name)
+        self.low.append(float(low))
+        self.high.append(float(high))
+        self.binary.append(binary)
+        return len(self.names) - 1
+
+    def _row(self, name: str, terms: dict[int, float], low: float, high: float) -> None:
+        self.rows.append((name, terms, low, high))
+
+    def _highs(self) -> Any:
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = len(self.names), len(self.rows)
+        lp.col_cost_ = np.zeros(len(self.names))
+        lp.col_lower_, lp.col_upper_ = np.array(self.low), np.array(self.high)
+        lp.row_lower_ = np.array([row[2] for row in self.rows])
+        lp.row_upper_ = np.array([row[3] for row in self.rows])
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        lp.a_matrix_.start_ = np.cumsum([0] + [len(row[1]) for row in self.rows])
+        lp.a_matrix_.index_ = np.array([j for row in self.rows for j in row[1]], dtype=np.int32)
+        lp.a_matrix_.value_ = np.array([v for row in self.rows for v in row[1].values()])
+        kinds = highspy.HighsVarType
+        lp.integrality_ = [kinds.kInteger if binary else kinds.kContinuous for binary in self.binary]
+        lp.col_names_, lp.row_names_ = self.names, [row[0] for row in self.rows]
+        highs = highspy.Highs()
+        highs.setOptionValue("output_flag", False)
+        if highs.passModel(lp) == highspy.HighsStatus.kError:
+            raise SolverError("HiGHS refused the model: its numbers are too large for it")
+        return highs
+
+
+def _negative(terms: dict[int, float]) -> dict[int, float]:
+    return {j: -w for j, w in terms.items()}
+
+
+def _written(highs: Any, ending: str) -> bytes:
+    """The model as HiGHS writes it, by way of a file of its own."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        draft = Path(folder, f"model{ending}")
+        if highs.writeModel(str(draft)) == highspy.HighsStatus.kError:
+            raise SolverError("HiGHS could not write the model")
+        return draft.read_bytes()

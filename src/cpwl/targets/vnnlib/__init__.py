@@ -1,0 +1,1 @@
+"""Verification benchmarks whose answers are known exactly."""

@@ -1,0 +1,143 @@
+"""Laws from one system: float twins of networks come back exact, near, no larger than the truth, in short numbers."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import cpwl
+from cpwl.function.doctor.on_pieces import PieceDoctor
+from cpwl.function.snap.complex import Unfit
+from cpwl.function.snap.formal import Formal
+from cpwl.function.snap.lines import lines_of
+from cpwl.function.snap.relations import Relation
+from cpwl.function.snap.short import short
+from cpwl.function.snap.system import solve_system
+from support.twins import twin
+
+
+def regions(inputs, widths, outputs=1, seed=0, box=None):
+    """The regions of a random network with weights of 24 bits, on a box or everywhere."""
+    rng, size, layers = np.random.default_rng(seed), inputs, []
+    for width in (*widths, outputs):
+        weights = rng.standard_normal((width, size)) / np.sqrt(size)
+        layers.append((weights.astype(np.float32).astype(float), rng.standard_normal(width).astype(np.float32) / 2.0))
+        size = width
+    domain = None if box is None else (np.vstack([np.eye(inputs), -np.eye(inputs)]), np.full(2 * inputs, box))
+    return cpwl.extract(cpwl.Network(layers), exact=True, domain=domain)
+
+
+NETWORKS = {
+    "plane": (2, (7, 5), 1, 0, 2.0),
+    "plane, unbounded": (2, (6, 5), 1, 1, None),
+    "plane, two outputs": (2, (6, 5), 2, 0, 2.0),
+    "plane, three layers": (2, (5, 4, 3), 1, 1, 2.0),
+    "space": (3, (4, 3), 1, 2, 2.0),
+    "space, two outputs": (3, (3, 3), 2, 2, 2.0),
+}
+
+
+@pytest.mark.parametrize("noise", [1e-15, 1e-13])
+@pytest.mark.parametrize("name", sorted(NETWORKS))
+def test_regions_of_networks_come_back(name, noise):
+    """No bend is added, numbers have few bits, everything is near; sound by linear programs in rationals."""
+    p = regions(*NETWORKS[name])
+    found = twin(p, noise, 0).function().snap(1e-9)
+    q = found.function
+    assert q is not None, found.reason
+    assert found.way == "laws"
+    assert q.num_components == p.num_components
+    assert found.moved.value < 1e-10
+    assert max(int(x).bit_length() for x in q.laws.integer().ravel()) < 300
+    assert not any(f.severity == "error" for f in PieceDoctor(replace(q, mesh=None)).findings())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("inputs", "widths", "outputs", "box"),
+    [(2, (12, 10), 1, 2.0), (2, (12, 10), 2, 2.0), (2, (10, 8), 1, None), (3, (7, 6), 1, 2.0), (2, (8, 6, 5), 2, 2.0)],
+)
+def test_regions_of_larger_networks_come_back(inputs, widths, outputs, box, seed):
+    """As many laws as the network has, and nothing is cut up."""
+    p = regions(inputs, widths, outputs, seed, box)
+    found = twin(p, 1e-13, 0).function().snap(1e-9)
+    assert found.way == "laws", found.reason
+    assert found.function.num_components == p.num_components
+
+
+def grid_of_hinges(rows, columns, factor):
+    """Laws ``i h + j v`` of crossing hinges, those beyond the first column with a larger jump from row to row."""
+    h, v = np.array([1.0, 0.3, -0.2]), np.array([-0.4, 1.0, 0.7])
+    laws = [i * h * (1 if j == 0 else factor) + j * v for i in range(rows) for j in range(columns)]
+    corners = [(i * columns + j, i * columns + j + 1) for i in range(rows - 1) for j in range(columns - 1)]
+    kinds = ["straight" if factor != 1 and j == 0 else "cross" for _ in range(rows - 1) for j in range(columns - 1)]
+    # The jump across a row is a - d on one side, b - c on the other.
+    rings = [(b, b + columns, a + columns, a) for a, b in corners]
+    return np.array(laws), [Relation(kind, ring) for kind, ring in zip(kinds, rings, strict=True)]
+
+
+@pytest.mark.parametrize("factor", [1, 2.5])
+def test_all_relations_hold_exactly(factor):
+    """Noise in all laws of a grid; every relation of the system holds in rationals."""
+    laws, relations = grid_of_hinges(5, 5, factor)
+    noisy = laws + 1e-13 * np.random.default_rng(0).standard_normal(laws.shape)
+    found = solve_system(noisy, relations, (), np.ones(3), 1e-9)
+    assert all(relation.holds(found) for relation in relations)
+    assert np.abs(np.array(found, dtype=np.float64) - laws).max() < 1e-11
+
+
+def test_a_relation_that_does_not_hold_is_told():
+    """Exactly, for each kind."""
+    zero, one, two = [Fraction(0)] * 3, [Fraction(1), Fraction(0), Fraction(0)], [Fraction(0), Fraction(1), Fraction(0)]
+    both = [Fraction(1), Fraction(1), Fraction(0)]
+    off = [*both[:2], Fraction(1, 10**30)]
+    laws = [zero, one, both, two, off]
+    for kind in ("cross", "straight", "pencil"):
+        assert Relation(kind, (0, 1, 2, 3)).holds(laws)
+        assert not Relation(kind, (0, 1, 4, 3)).holds(laws)
+    assert Relation("parallel", (0, 2, 4)).holds(laws)
+    assert not Relation("parallel", (0, 1, 2)).holds(laws)
+
+
+def test_lines_and_classes_are_read_off_relations():
+    """A crossing has two lines with a class each; a straight line with two jumps has two classes and a bend beside."""
+    cross = lines_of([Relation("cross", (0, 1, 2, 3))])
+    assert len(set(cross.line.values())) == 2
+    assert cross.line[0, 1] == cross.line[2, 3]
+    assert cross.equal[0, 1][0] == cross.equal[2, 3][0]
+    assert cross.equal[0, 1][1] == -cross.equal[2, 3][1]
+    straight = lines_of([Relation("straight", (0, 1, 2, 3))])
+    assert straight.line[0, 1] == straight.line[2, 3]
+    assert straight.equal[0, 1][0] != straight.equal[2, 3][0]
+    assert straight.straight == {straight.line[0, 1]}
+    assert len(straight.joints) == 1
+
+
+def test_equations_are_split_symbol_by_symbol():
+    """``u = x s + y t`` and ``u = z s + w t``: x is z, and y is w."""
+    symbols = [[Fraction(1), Fraction(0)], [Fraction(0), Fraction(1)]]
+    system = Formal(np.array([0.5, 0.25, 0.5, 0.25]), symbols, np.ones(2), 1e-9)
+    for x, y in ((0, 1), (2, 3)):
+        system.add({0: Fraction(1)}, {(0, x): Fraction(-1), (1, y): Fraction(-1)})
+    numbers = system.numbers([Fraction(1, 2), Fraction(1, 4), Fraction(7), Fraction(9)].__getitem__)
+    assert numbers[0] == numbers[2]
+    assert numbers[1] == numbers[3]
+    assert system.vectors(1, numbers, lambda _: [])[0] == [numbers[0], numbers[1]]
+
+
+def test_what_does_not_add_up_is_refused():
+    """Numbers that floats say differ are not made equal."""
+    system = Formal(np.array([0.5, 0.75]), [[Fraction(1), Fraction(2)]], np.ones(1), 1e-9)
+    system.add({0: Fraction(1)}, {(0, 0): Fraction(-1)})
+    with pytest.raises(Unfit, match="add up"):
+        system.add({0: Fraction(1)}, {(0, 1): Fraction(-1)})
+
+
+def test_short_numbers_are_near_and_short():
+    """Simple fractions where they are meant, a grid elsewhere."""
+    assert short(2 / 7 + 1e-16, 2.0**-54, 100) == Fraction(2, 7)
+    x = short(np.pi, 2.0**-20, 1)
+    assert abs(float(x) - np.pi) <= 2.0**-20
+    assert x.denominator <= 2**20

@@ -1,0 +1,60 @@
+"""The order of components on float pieces: that of the exact function, without linear programs on bounded pieces."""
+
+import numpy as np
+import pytest
+
+from cpwl import CPWL
+from cpwl.exact.integers import integer_rows
+from cpwl.function.order.on_pieces import PieceOrder
+from cpwl.function.order.order import order_components, value_tolerance
+from cpwl.geometry.generators import generators
+from cpwl.geometry.polyhedra import Polyhedra
+from support.catalogue import BY_NAME, names
+from support.twins import catalogue_twin, twin
+
+# Slivers of 1e-9 are nothing to data with a tolerance; the others have pieces without an interior.
+BOUNDED = [name for name in names(without="float") if "bounded" in BY_NAME[name].tags and name != "slivers"]
+
+
+@pytest.mark.parametrize("variant", ["plain", "far 1e9", "repeated", "column-major", "two outputs"])
+@pytest.mark.parametrize("name", BOUNDED)
+def test_floats_without_noise_are_ordered_as_the_exact_function(name, variant):
+    """Rounding alone changes no answer, and no linear program is asked: not even with rows that are far away."""
+    p, data = catalogue_twin(name, variant, 0.0)
+    q = data.function()
+    for output in range(p.outputs):
+        exact, found = order_components(p, output), order_components(q, output)
+        if exact.above.shape == found.above.shape:
+            np.testing.assert_array_equal(found.above, exact.above)
+            np.testing.assert_array_equal(found.below, exact.below)
+        assert found.solves == 0
+
+
+@pytest.mark.parametrize("noise", [1e-15, 1e-12])
+@pytest.mark.parametrize("name", ["delaunay_plane", "delaunay_space", "delaunay_in_four"])
+def test_noise_is_decided_as_linear_programs_do(name, noise):
+    """Corners and linear programs give the same answers for data with noise."""
+    _, data = catalogue_twin(name, "plain", noise)
+    q = data.function()
+    found = order_components(q, 0)
+    above, below, solves = PieceOrder.of(q, 0, value_tolerance(q))(np.arange(q.num_pieces))
+    assert solves > 0
+    np.testing.assert_array_equal(found.above, above)
+    np.testing.assert_array_equal(found.below, below)
+
+
+def test_pieces_with_rays_are_left_to_linear_programs():
+    """Parallel rows with noise meet 1e12 away, or not at all: that must not decide."""
+    p = CPWL.from_pieces(
+        [[[0, 1]], [[0, -1], [0, 1]], [[0, -1]]], [[0], [0, 1], [-1]], [[0, 0], [0, 1], [0, 3]], [0, 0, -2]
+    )
+    for noise in (0.0, 1e-13):
+        q = twin(p, noise, fill=True).function()
+        assert order_components(q, 0).solves > 0
+
+
+def test_polyhedra_without_any_corner_are_not_decided():
+    """Nothing spans an empty polyhedron, nor one that contains a line."""
+    rows = np.array([[1.0, 0.0, -1.0], [-1.0, 0.0, -1.0]])
+    empty = Polyhedra(rows[:, :2], rows[:, 2], np.array([0, 2]), integer_rows(rows))
+    assert not generators(empty).known.any()

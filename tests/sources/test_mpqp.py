@@ -1,0 +1,228 @@
+"""Control laws from active sets: exact, complete, and refused where they are not functions.
+
+Oracles: the optimality conditions checked in rationals, a quadratic program solved by another method, and PPOPT.
+"""
+
+import json
+import warnings
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cpwl
+from cpwl.cli import main
+from cpwl.errors import CpwlWarning, InputError
+from cpwl.function.doctor.examine import examine
+from cpwl.sources.mpqp.active_sets import from_active_sets
+from cpwl.sources.mpqp.document import read_mpqp
+
+DATA = Path(__file__).parent / "data"
+BOX = {"A": [[1], [-1]], "b": [1, 1], "F": [[0], [0]], "A_t": [[1], [-1]], "b_t": [4, 4]}
+CLIP = {"Q": [[1]], "H": [[-1]], "c": [0], **BOX}
+
+
+def plane(**changes):
+    """min 1/2 |u|^2 - x'u over |u_i| <= 1: clips both coordinates."""
+    eye = np.eye(2, dtype=int)
+    rows = np.vstack([eye, -eye])
+    known = {"Q": eye, "H": -eye, "c": [0, 0], "A": rows, "b": [1] * 4, "F": np.zeros((4, 2), int)}
+    return {**known, "A_t": rows, "b_t": [3] * 4, **changes}
+
+
+CELLS = [[], [0], [1], [2], [3], [0, 1], [0, 3], [1, 2], [2, 3]]
+
+
+def test_clip_in_the_plane():
+    """Nine active sets give the two clipped coordinates, whatever order they come in."""
+    p = from_active_sets(plane(), CELLS[::-1])
+    assert p.doctor().healthy
+    x = np.random.default_rng(0).uniform(-3, 3, (200, 2))
+    np.testing.assert_allclose(p(x), np.clip(x, -1, 1), atol=1e-12)
+
+
+@pytest.mark.parametrize("outputs", [1, [1], slice(1, 2), np.array([1])])
+def test_outputs_are_chosen(outputs):
+    """A number, a list, a slice or an array."""
+    p = from_active_sets(plane(), CELLS, outputs=outputs)
+    assert p.outputs == 1
+    assert p([["3", "1/2"]])[0, 0] == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("lost", range(9))
+def test_lost_regions_are_gaps(lost):
+    """The doctor finds each region that is not there, also in the corners of the domain, with a point of it."""
+    p = from_active_sets(plane(), CELLS[:lost] + CELLS[lost + 1 :])
+    report = p.doctor()
+    gaps = [finding for finding in report.errors if finding.kind == "gap"]
+    assert gaps
+    point = np.array(gaps[0].point, dtype=float)
+    active = [[i for i, side in enumerate([*sign, *(-s for s in sign)]) if side > 0] for sign in [np.sign(point)]]
+    assert set(CELLS[lost]) <= set(active[0])
+    with pytest.raises(InputError, match="a piece is missing there"):
+        cpwl.compile(p)
+
+
+def repeated():
+    """Clipping with the bound u_0 <= 1 written twice, once multiplied by 2, and a row that follows from two others."""
+    rows = np.array([[1, 0], [0, 1], [-1, 0], [0, -1], [2, 0], [1, 1]])
+    return plane(A=rows, b=[1, 1, 1, 1, 2, 2], F=np.zeros((6, 2), int))
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [*CELLS, [4], [4, 1], [4, 3], [0, 5], [1, 5], [4, 5]],
+        [[], [4], [1], [2], [3], [0, 4, 1], [4, 3], [1, 2], [2, 3]],
+        [[], [0], [1], [2], [3], [1, 5], [0, 3], [1, 2], [2, 3]],
+    ],
+)
+def test_dependent_active_rows(cells):
+    """Where active rows depend on each other, several active sets lead to one region, and it is there once."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CpwlWarning)
+        p = from_active_sets(repeated(), cells)
+    assert p.num_pieces == 9
+    assert p.doctor().healthy
+    assert cpwl.equal(p, from_active_sets(plane(), CELLS))
+
+
+def test_regions_without_interior_are_dropped():
+    """An active set that holds on a line, or nowhere, is dropped with a warning."""
+    with pytest.warns(CpwlWarning, match="2 of 11 active sets"):
+        p = from_active_sets(plane(b=[1, 1, 1, 1]), [*CELLS, [0, 2], [0]])
+    assert p.num_pieces == 9
+
+
+def test_equations_are_always_active():
+    """min |u|^2 with u_0 + u_1 = x."""
+    program = {"Q": [[2, 0], [0, 2]], "H": [[0], [0]], "c": [0, 0], "A": [[1, 1], [1, 0]], "b": [0, 1]}
+    p = from_active_sets({**program, "F": [[1], [0]], "A_t": [[1], [-1]], "b_t": [3, 3]}, [[], [0, 1]], equalities=1)
+    np.testing.assert_allclose(p([[1.0], [3.0], [-2.0]]), [[0.5, 0.5], [1, 2], [-1, -1]])
+    assert p.doctor().healthy
+
+
+@pytest.mark.parametrize("number", ["0.1", Fraction(1, 10)])
+def test_numbers_stay_what_they_are(number):
+    """One tenth is one tenth; the float 0.1 is not."""
+    p = from_active_sets({**CLIP, "c": [number]}, [[], [0], [1]])
+    assert p([["0"]])[0, 0] == Fraction(-1, 10)
+    assert from_active_sets({**CLIP, "c": [0.1]}, [[], [0], [1]])([["0"]])[0, 0] == -Fraction(0.1)
+
+
+def linear(c=(-1, -2)):
+    """max of c'u over 0 <= u <= 3 with u_0 + u_1 <= x_0 + x_1."""
+    rows = [[1, 0], [0, 1], [-1, 0], [0, -1], [1, 1]]
+    F = [[0, 0]] * 4 + [[1, 1]]
+    box = {"A_t": [[1, 0], [0, 1], [-1, 0], [0, -1]], "b_t": [5, 5, 0, 0]}
+    return {"H": [[0, 0], [0, 0]], "c": list(c), "A": rows, "b": [3, 3, 0, 0, 0], "F": F, **box}
+
+
+def test_value_of_a_linear_program():
+    """With s = min(x_0 + x_1, 6) the value is -2 min(s, 3) - max(s - 3, 0)."""
+    p = from_active_sets(linear(), [[2, 4], [1, 4], [0, 1]], outputs="value")
+    assert p.doctor().healthy
+    x = np.random.default_rng(0).uniform(0, 5, (100, 2))
+    s = np.minimum(x.sum(axis=1), 6)
+    np.testing.assert_allclose(p(x)[:, 0], -2 * np.minimum(s, 3) - np.maximum(s - 3, 0))
+    shifted = from_active_sets({**linear(), "c_t": [1, 0], "c_c": [7]}, [[2, 4], [1, 4], [0, 1]], outputs="value")
+    np.testing.assert_allclose(shifted(x) - p(x), x[:, :1] + 7)
+
+
+def test_optimisers_that_jump_are_refused():
+    """With c = (-1, -1) the optimiser is not unique: other active sets for two regions jump, and the value does not."""
+    cells = [[2, 4], [0, 4], [0, 1]]
+    with pytest.raises(InputError, match=r"disagree|no piece|missing"):
+        from_active_sets(linear((-1, -1)), cells).doctor().check()
+
+
+def test_overlapping_regions_are_refused():
+    """Two optimisers for the same parameters."""
+    with pytest.raises(InputError, match="overlap"):
+        from_active_sets(linear((-1, -1)), [[2, 4], [3, 4], [1, 4], [0, 4], [0, 1]]).doctor().check()
+
+
+@pytest.mark.parametrize(
+    ("program", "cells", "options", "message"),
+    [
+        ({}, [[]], {}, "the program has no `H`"),
+        ({**CLIP, "Q": [[1, 2]]}, [[]], {}, "`Q` must be"),
+        ({**CLIP, "b": ["x", 1]}, [[]], {}, "`b`: .*is not a number"),
+        ({**CLIP, "b": [1, float("nan")]}, [[]], {}, "`b`: .*finite"),
+        ({**CLIP, "A": [[1], [1, 2]]}, [[]], {}, "ragged|not a number"),
+        (CLIP, [[5]], {}, "names a row outside 0..1"),
+        (CLIP, [[-1]], {}, "at least 0"),
+        (CLIP, [], {}, "no active set has a region"),
+        (CLIP, [[0, 1]], {}, "no active set has a region"),
+        ({**CLIP, "Q": [[0]]}, [[]], {}, "does not determine the optimiser"),
+        (CLIP, [[]], {"outputs": 1}, "`outputs` must be numbers from 0 to 0"),
+        (CLIP, [[]], {"outputs": []}, "`outputs` is empty"),
+        (CLIP, [[]], {"outputs": "first"}, "`outputs` must be"),
+        (CLIP, [[]], {"outputs": "value"}, "is for linear programs"),
+        (CLIP, [[]], {"equalities": 3}, "3 equations among 2 rows"),
+        ({**linear(), "H": [[1, 0], [0, 0]]}, [[1, 4]], {"outputs": "value"}, "the value is not affine on region 0"),
+    ],
+)
+def test_mistakes_are_one_sentence(program, cells, options, message):
+    """What is wrong, and with what."""
+    with pytest.raises(InputError, match=message):
+        from_active_sets(program, cells, **options)
+
+
+def optimality_holds(data, p, x):
+    """Primal and dual feasibility of all decision variables at a rational point, by a float QP for comparison."""
+    proc = {name: np.array(data["proc"][name], dtype=float) for name in data["proc"]}
+    u = np.array(p([x.tolist()])[0], dtype=float)
+    slack = proc["b"].ravel() + proc["F"] @ x - proc["A"] @ u
+    assert slack.min() > -1e-9
+    gradient = proc["Q"] @ u + proc["H"] @ x + proc["c"].ravel()
+    tight = proc["A"][slack < 1e-9]
+    from scipy.optimize import nnls
+
+    assert (nnls(tight.T, -gradient)[1] if len(tight) else np.linalg.norm(gradient)) < 1e-7
+
+
+@pytest.mark.parametrize("name", ["mi_N3", "diU_N10"])
+def test_laws_of_a_solver_are_optimal(name):
+    """Active sets that PPOPT has found: nothing is wrong with their function, and it is optimal where one looks."""
+    data = json.loads((DATA / f"{name}.json").read_text())
+    assert len(examine(read_mpqp(DATA / f"{name}.json"), notes=False)) == 0
+    whole = from_active_sets(data["proc"], [piece["act"] for piece in data["pieces"]])
+    most = data["proc"]["b_t"][0][0]
+    points = np.random.default_rng(0).uniform(-most, most, (40, whole.dim))
+    inside = [x for x in points if not np.isnan(whole(x[None])).any()]
+    assert len(inside) > 5
+    for x in inside:
+        optimality_holds(data, whole, x)
+
+
+@pytest.mark.parametrize("name", ["diU_N10", pytest.param("mi_N3", marks=pytest.mark.slow)])
+def test_laws_of_a_solver_are_proved(name, tmp_path):
+    """From the command line: compiled, and proved equal."""
+    words = ["compile", str(DATA / f"{name}.json"), "-o", str(tmp_path / "law.json"), "--certify"]
+    assert main(words) == 0
+    assert json.loads((tmp_path / "law.proof.json").read_text())
+    proof = cpwl.certify(read_mpqp(DATA / f"{name}.json"), cpwl.load(tmp_path / "law.json"))
+    assert proof.statement.startswith("network = function")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"proc": {"H": 1}, "pieces": [{"act": []}]}', "must be a list of numbers"),
+        ('{"proc": [], "pieces": [{"act": []}]}', "a control law has"),
+        ('{"proc": {}, "pieces": [{"act": 1}]}', r"pieces\[0\] has no list"),
+        ('{"proc": {}, "pieces": [{"act": [1.5]}]}', "whole number"),
+        ('{"proc": {}, "m": 0, "pieces": [{"act": []}]}', '"m", the number of outputs'),
+        ('{"proc": {"H": [[1e999999999]]}, "pieces": [{"act": []}]}', "the program has no"),
+    ],
+)
+def test_files_that_are_refused(tmp_path, capsys, text, message):
+    """Exit code 65, and one sentence with the name of the file."""
+    path = tmp_path / "law.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        cpwl.read(path)
+    assert main(["info", str(path)]) == 65
+    assert str(path) in capsys.readouterr().err

@@ -1,0 +1,269 @@
+"""C headers: gcc takes them without a warning, and they compute the stated sums bit for bit."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cpwl
+from cpwl.cli import main
+from cpwl.errors import InputError
+from cpwl.exact.rational import fraction_array
+from cpwl.function.sample import sample
+from cpwl.targets.c.cell import cell_of, cut
+from cpwl.targets.c.tree import search_tree
+from support.catalogue import function, names
+from support.functions import delaunay
+from support.twins import catalogue_twin
+
+GCC = shutil.which("gcc")
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+# What would contract, were it not for the pragma.
+FAST = ["-std=gnu11", "-O3", "-march=native", "-ffp-contract=fast", "-Wall", "-Wextra", "-Werror"]
+needs_gcc = pytest.mark.skipif(GCC is None, reason="there is no gcc here to compile the header with")
+
+
+def run(code: cpwl.CCode, folder: Path, x: np.ndarray, flags: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    """What the compiled header computes, and what it returns."""
+    real = "float" if code.dtype == "float32" else "double"
+    upper = code.name.upper()
+    (folder / "run.c").write_text(
+        f'#include "{code.name}.h"\n#include "{code.name}.h"\n'
+        f"void run(const {real} *x, {real} *y, int *back, long n);\n"
+        f"void run(const {real} *x, {real} *y, int *back, long n)\n{{\n"
+        f"    for (long i = 0; i < n; ++i)\n"
+        f"        back[i] = {code.name}(x + i * {upper}_INPUTS, y + i * {upper}_OUTPUTS);\n}}\n"
+    )
+    library = folder / f"run{len(list(folder.iterdir()))}.so"
+    done = subprocess.run([GCC, *flags, "-fPIC", "-shared", "run.c", "-o", library], cwd=folder, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    x = np.ascontiguousarray(x.astype(code.dtype))
+    m = int(code.text.split(f"{upper}_OUTPUTS ")[1].split("u")[0])
+    y, back = np.full((len(x), m), np.nan, dtype=code.dtype), np.zeros(len(x), dtype=np.int32)
+    call = ctypes.CDLL(str(library)).run
+    call(*(a.ctypes.data_as(ctypes.c_void_p) for a in (x, y, back)), ctypes.c_long(len(x)))
+    return y, back
+
+
+def points(p: cpwl.CPWL, seed: int = 0) -> np.ndarray:
+    """Points of the pieces and around them, some of them on the bends."""
+    known = sample(p).points[:100]
+    low, high = known.min(axis=0) - 1, known.max(axis=0) + 1
+    random = np.random.default_rng(seed).uniform(low, high, (200, p.dim))
+    return np.concatenate([known, random, np.round(random)])
+
+
+CASES = ["hat", "absolute_value", "constant", "sum_norm_in_space", "pinwheel", "star_of_cones", "one_triangle"]
+
+
+@needs_gcc
+@pytest.mark.parametrize("form", ["network", "tree"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_compiled_code_is_the_reference_bit_for_bit(tmp_path, form, dtype):
+    """Strict C99 without a warning; the same bits with optimization, fused multiply-adds and all."""
+    rng = np.random.default_rng(3)
+    p = cpwl.CPWL.from_grid([np.linspace(0, 1, 4), np.linspace(-1, 2, 4)], rng.standard_normal((4, 4, 2)))
+    code = cpwl.to_c(p, tmp_path / "law.h", form=form, dtype=dtype)
+    x = points(p)
+    for flags in (STRICT, FAST):
+        y, back = run(code, tmp_path, x, flags)
+        assert y.tobytes() == np.ascontiguousarray(code(x)).tobytes()
+        assert not back.any()
+
+
+@needs_gcc
+def test_without_the_pragma_other_bits_come_out(tmp_path):
+    """The test above can fail: where the compiler fuses, and may, some result differs."""
+    if "fma" not in Path("/proc/cpuinfo").read_text():
+        pytest.skip("this processor has no fused multiply-add")
+    rng = np.random.default_rng(0)
+    sizes = [2, 16, 16, 1]
+    layers = [(rng.standard_normal((a, b)), rng.standard_normal(a)) for b, a in itertools.pairwise(sizes)]
+    code = cpwl.to_c(cpwl.Network(layers), tmp_path / "law.h", form="network")
+    x = rng.standard_normal((100, 2))
+    assert run(code, tmp_path, x, FAST)[0].tobytes() == np.ascontiguousarray(code(x)).tobytes()
+    (tmp_path / "law.h").write_text(code.text.replace('#pragma GCC optimize("fp-contract=off")', ""))
+    assert run(code, tmp_path, x, FAST)[0].tobytes() != np.ascontiguousarray(code(x)).tobytes()
+
+
+@pytest.mark.parametrize("name", [name for name in names(without="float") if name in CASES])
+@pytest.mark.parametrize("form", ["network", "tree"])
+def test_values_are_those_of_the_function(tmp_path, name, form):
+    """On the catalogue, within the bound where there is one; the reference is the exact function."""
+    p = function(name)
+    code = cpwl.to_c(p, tmp_path / "law.h", form=form)
+    x = points(p)
+    exact = p(fraction_array(x))
+    inside = np.array([row[0] is not None for row in exact])
+    off = np.abs(code(x[inside]) - exact[inside].astype(float)).max()
+    assert off <= (1e-12 if code.error_bound is None else code.error_bound)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-12, 1e-9])
+@pytest.mark.parametrize("variant", ["repeated", "column-major", "far 1e6"])
+def test_noisy_twins_have_trees(tmp_path, noise, variant):
+    """Float pieces with noise: the tree is that of the exact function near them."""
+    p, data = catalogue_twin("sum_norm", variant, noise)
+    q = data.function()
+    code = cpwl.to_c(q, tmp_path / "law.h", form="tree")
+    x = sample(p).points
+    assert np.abs(code(x) - p(x)).max() <= 1e-7 * max(1.0, np.abs(x).max())
+
+
+def test_every_leaf_of_a_tree_is_right():
+    """On the region of a leaf every piece that meets it has the law of the leaf: exactly, by cutting."""
+    p = delaunay(2, 12, 1)
+    tree = search_tree(p)
+    for leaf in tree.leaves:
+        rows = [tuple(-side * v for v in tree.planes[k].tolist()) for k, side in leaf.path]
+        for i, body in enumerate(p.polyhedra):
+            own = [(*row[:-1].tolist(), -row[-1]) for row in body.integer()]
+            cell = cell_of([*rows, *own], 2)
+            corners = {place for place, _ in cell.rays}
+            if len(corners) >= 3:  # the two meet in more than an edge
+                assert tree.laws[leaf.law].tolist() == p.laws.integer()[i].tolist()
+
+
+def test_cutting_is_double_description():
+    """A cube cut by a plane through its middle: a hexagon on either side, and rays where it is open."""
+    cube = [[*(int(i == k) * s for i in range(3)), -1] for k in range(3) for s in (1, -1)]
+    half = cut(cell_of(cube, 3), (1, 1, 1, 0))
+    assert sum(tight >> 7 & 1 for _, tight in half.rays) == 6
+    wedge = cell_of([(-1, 0, 0)], 2)
+    assert len(wedge.lines) == 1
+    assert sorted(x for x, _ in wedge.rays) == [(0, 0, 1), (1, 0, 0)]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_bound_of_a_tree_holds_near_bends(tmp_path, dtype, seed):
+    """Points on planes up to rounding, where a tree goes astray: never farther off than the bound."""
+    p = delaunay(2, 10, seed)
+    code = cpwl.to_c(p, tmp_path / "law.h", form="tree", dtype=dtype)
+    assert code.error_bound is not None
+    rng = np.random.default_rng(seed)
+    corners = p.mesh.points[p.mesh.simplices]
+    weights = rng.dirichlet(np.ones(2), 200)
+    edge = np.einsum("ki,kij->kj", weights, corners[rng.integers(len(corners), size=200)][:, :2])
+    x = np.concatenate([edge, corners.reshape(-1, 2)]).astype(dtype).astype(float)
+    exact = p(fraction_array(x))
+    inside = np.array([row[0] is not None for row in exact])
+    assert inside.sum() > 100
+    assert np.abs(code(x[inside]) - exact[inside].astype(float)).max() <= code.error_bound
+
+
+def test_auto_compares_and_says_both_costs(tmp_path):
+    """The smaller product is taken, and the header tells the other one."""
+    p = delaunay(2, 14, 0)
+    code = cpwl.to_c(p, tmp_path / "law.h")
+    product = {form: cost.flash * cost.multiply_adds for form, cost in code.costs.items()}
+    assert set(product) == {"network", "tree"}
+    assert product[code.form] == min(product.values())
+    assert f"As a {max(product, key=product.get)}" in code.text
+    assert all(form in str(code) for form in product)
+
+
+@needs_gcc
+@pytest.mark.parametrize("form", ["network", "tree"])
+def test_flash_bytes_are_those_of_the_object(tmp_path, form):
+    """The section of constants that gcc makes has as many bytes as are said, up to alignment."""
+    code = cpwl.to_c(delaunay(2, 14, 0), tmp_path / "law.h", form=form)
+    (tmp_path / "a.c").write_text('#include "law.h"\nint f(const double *x, double *y);\n'
+                                  "int f(const double *x, double *y) { return law(x, y); }\n")  # fmt: skip
+    subprocess.run([GCC, *STRICT, "-O1", "-c", "a.c"], cwd=tmp_path, check=True)
+    said = subprocess.run(["size", "-A", "a.o"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    data = sum(int(line.split()[1]) for line in said.splitlines() if line.startswith(".rodata"))
+    assert 0 <= data - code.costs[form].flash <= 64 * len(code.body.tables)
+
+
+@needs_gcc
+@pytest.mark.parametrize("form", ["network", "tree"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_outside_clip_and_error(tmp_path, form, dtype):
+    """Clipped: the value at the nearest point of the box. Refused: 1 is returned and nothing written."""
+    p = cpwl.CPWL.from_grid([[0, "1/3", 1], ["1/7", 2, 3]], [[0, 1, 2], [2, 0, 1], [5, 1, 1]])
+    x = points(p)
+    clip = cpwl.to_c(p, tmp_path / "law.h", form=form, dtype=dtype, outside="clip")
+    y, back = run(clip, tmp_path, x, STRICT)
+    assert not back.any()
+    low, high = clip.guard.low, clip.guard.high
+    near = np.clip(x.astype(dtype), low, high)
+    free = cpwl.to_c(p, tmp_path / "free.h", form=form, dtype=dtype)
+    assert y.tobytes() == np.ascontiguousarray(free(near)).tobytes() == np.ascontiguousarray(clip(x)).tobytes()
+    refuse = cpwl.to_c(p, tmp_path / "law.h", form=form, dtype=dtype, outside="error")
+    y, back = run(refuse, tmp_path, x, STRICT)
+    inside = np.array([row[0] is not None for row in p(fraction_array(x.astype(dtype).astype(float)))])
+    assert (back == np.where(inside, 0, 1)).all()
+    assert np.isnan(y[~inside]).all()
+    assert 0 < inside.sum() < len(x)
+
+
+@needs_gcc
+def test_other_domains_can_refuse_but_not_clip(tmp_path):
+    """A triangle is no box: points of it are never refused, points well outside are."""
+    p = cpwl.CPWL.from_simplices([[0, 0], [1, 0], [0, 3]], [[0, 1, 2]], [0, 1, 5])
+    with pytest.raises(InputError, match="needs a bounded box"):
+        cpwl.to_c(p, tmp_path / "law.h", outside="clip")
+    assert not (tmp_path / "law.h").exists()
+    code = cpwl.to_c(p, tmp_path / "law.h", outside="error")
+    rng = np.random.default_rng(0)
+    edge = rng.dirichlet(np.ones(3), 100) @ [[0, 0], [1, 0], [0, 3.0]]
+    x = np.concatenate([edge, edge * 1.0001 + 1e-3 * np.sign(edge - 0.3), [[np.nan, 0.1]]])
+    _, back = run(code, tmp_path, x, STRICT)
+    exact = np.array([row[0] is not None for row in p(fraction_array(x[:-1]))])
+    assert not back[:-1][exact].any()
+    far = ~np.isfinite(p(x[:-1])[:, 0]) & (np.abs(x[:-1] @ [3, 1] - 3) > 1e-9) & (np.abs(x[:-1]).min(axis=1) > 1e-9)
+    assert back[:-1][far].all()
+    assert back[-1] == 1
+
+
+def test_networks_need_a_box_to_have_a_domain(tmp_path):
+    """A network from elsewhere: its regions make the tree, a box its domain."""
+    network = cpwl.Network([([[1, 1], [1, -1]], [0, 0]), ([[1, 2]], ["1/3"])])
+    with pytest.raises(InputError, match="give it as `box`"):
+        cpwl.to_c(network, tmp_path / "net.h", outside="clip")
+    code = cpwl.to_c(network, tmp_path / "net.h", outside="clip", box=(-1, 1))
+    assert set(code.costs) == {"network", "tree"}
+    assert code.error_bound is not None
+    assert np.abs(code([[5.0, 0.5], [0.25, 0.5]]) - network([[1.0, 0.5], [0.25, 0.5]])).max() < 1e-15
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["law.json", "-o", "law.h", "--c-form", "grid"], 64, "grid"),
+        (["law.json", "-o", "law.onnx", "--c-type", "float"], 64, "no C header"),
+        (["law.json", "-o", "law.h", "--dtype", "float32"], 64, "--c-type"),
+        (["law.json", "-o", "law.h", "--certify"], 64, "cpwl convert"),
+        (["law.json", "-o", "law.h", "--outside", "clip"], 65, "bounded box"),
+        (["law.json", "-o", "none/law.h"], 65, "no directory"),
+    ],
+)
+def test_mistakes_are_one_sentence(tmp_path, monkeypatch, capsys, words, code, said):
+    """Nothing is written, and the exit code says whose mistake it is."""
+    monkeypatch.chdir(tmp_path)
+    cpwl.save(function("absolute_value"), "law.json")
+    assert main(["compile", *words]) == code
+    assert said in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["law.json"]
+
+
+def test_command_line(tmp_path, monkeypatch, capsys):
+    """``cpwl compile law.json -o law.h`` prints both costs; ``cpwl convert`` writes headers, too."""
+    monkeypatch.chdir(tmp_path)
+    cpwl.save(function("hat"), "law.json")
+    assert main(["compile", "law.json", "-o", "law.h", "--c-type", "float"]) == 0
+    said = capsys.readouterr().out
+    assert "network: " in said
+    assert "tree: " in said
+    assert "float law_law" in Path("law.h").read_text()
+    assert main(["convert", "law.json", "other.h"]) == 0
+    assert "other_law" in Path("other.h").read_text()
+    with pytest.raises(InputError, match="a name in C"):
+        cpwl.to_c(function("hat"), "a.h", name="2law")

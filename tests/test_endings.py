@@ -1,0 +1,75 @@
+"""Files of every kind: found by their endings, read and written by the function of the row."""
+
+import pytest
+
+import cpwl
+from cpwl.cli import main
+from cpwl.endings import READERS, WRITERS, read, write
+from cpwl.errors import InputError
+from cpwl.function import CPWL
+from cpwl.network import Network
+
+LAW = CPWL.from_breakpoints([0], [0], left_slope="-1/3", right_slope=1)
+NETWORK = Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])])
+
+
+@pytest.mark.parametrize("door", [*READERS, *WRITERS], ids=lambda door: door.ending)
+def test_every_row_names_a_function(door):
+    """The function that a row names is there."""
+    assert callable(door.function())
+    assert door.ending.startswith(".")
+    assert door.ending == door.ending.lower()
+
+
+@pytest.mark.parametrize("doors", [READERS, WRITERS])
+def test_endings_are_told_apart(doors):
+    """No ending has two rows."""
+    assert len({door.ending for door in doors}) == len(doors)
+
+
+def test_reading_and_writing_go_by_the_ending(tmp_path):
+    """What is written is what is read, in capitals, too."""
+    write(NETWORK, tmp_path / "net.ONNX")
+    write(LAW, tmp_path / "law.json")
+    assert cpwl.equal(read(tmp_path / "net.ONNX"), NETWORK)
+    assert cpwl.equal(cpwl.read(tmp_path / "law.json"), LAW)
+
+
+def test_refusals_say_what_there_is(tmp_path):
+    """An unknown ending, and a function where a network belongs."""
+    with pytest.raises(InputError, match=r"one of \.json"):
+        read("law.xyz")
+    with pytest.raises(InputError, match="`cpwl compile` makes a network"):
+        write(LAW, tmp_path / "law.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_convert_and_info(tmp_path, capsys):
+    """A network goes from one kind of file to another, and `info` says what is in it."""
+    write(NETWORK, tmp_path / "net.json")
+    assert main(["convert", str(tmp_path / "net.json"), str(tmp_path / "net.onnx")]) == 0
+    assert main(["info", str(tmp_path / "net.onnx")]) == 0
+    said = capsys.readouterr().out
+    assert "kind: network" in said
+    assert "neurons: 2" in said
+    assert main(["info"]) == 0
+    assert main(["info", str(tmp_path / "net.onnx"), "--json"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["convert", "law.json", "law.xyz"], 65, "ending that is not written"),
+        (["convert", "law.json", "law.onnx"], 65, "cpwl compile"),
+        (["convert", "law.json", "law.json"], 64, "is the input, too"),
+        (["convert", "law.json", "none/law.json"], 65, "no directory"),
+        (["info", "nothing.json"], 65, "cannot read"),
+    ],
+)
+def test_mistakes_are_one_sentence(tmp_path, monkeypatch, capsys, words, code, said):
+    """Nothing is written, and the exit code says whose mistake it is."""
+    monkeypatch.chdir(tmp_path)
+    write(LAW, "law.json")
+    assert main(words) == code
+    assert said in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["law.json"]
