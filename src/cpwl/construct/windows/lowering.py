@@ -88,8 +88,7 @@ def _hinges(lifting: Lifting, edges: NDArray[np.int64]) -> tuple[NDArray[np.obje
     largest = np.argmax(np.abs(to_floats(form)), axis=1)
     pivot = np.take_along_axis(form, largest[:, None], axis=1)[:, 0]
     above = np.take_along_axis(change, np.broadcast_to(largest[None, :, None], (*change.shape[:2], 1)), axis=2)[..., 0]
-    factors: NDArray[np.object_] = above / np.where(pivot == 0, fmpq(1), pivot)
-    return form, factors
+    return form, np.asarray(above / np.where(pivot == 0, fmpq(1), pivot), dtype=object)
 
 
 class _Knots:
