@@ -1,8 +1,8 @@
 """Bounded cells in any dimension by windows on a convex lifting: accurate in float32, fewer neurons than gates.
 
 Write ``p = U - W`` with `U` and `W` convex and affine on the cells of `p`. A convex function is the maximum of its
-laws, and a maximum ignores far terms however they are rounded; less a separable convex function they are clamped to 0, so
-that laws whose windows do not overlap can be added instead. See docs/windows.md.
+laws, and a maximum ignores far terms however they are rounded; less a separable convex function they are clamped to 0,
+so that laws whose windows do not overlap can be added instead. See docs/windows.md.
 """
 
 from __future__ import annotations
