@@ -1,12 +1,16 @@
 """Windows: networks that equal tables point by point in rationals; their parts, sizes and errors."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from scipy.spatial import Delaunay
 
-from cpwl import CPWL, compile
+from cpwl import CPWL, ConstructionError, Network, compile, extract
+from cpwl.construct.windows.cells import of_table
+from cpwl.construct.windows.lifting import lift
+from cpwl.construct.windows.split import obstruction
 from cpwl.exact.rational import fraction_array
 from cpwl.network.evaluate import evaluate
 
@@ -104,3 +108,66 @@ def test_kuhn_grids_have_liftings(shape):
     x = some_points(len(shape), np.random.default_rng(6), 10)
     network = windows(p)
     assert network(x).tolist() == p(x).tolist()
+
+
+PINWHEEL = [[0, 1, 3], [1, 3, 4], [1, 2, 4], [2, 4, 5], [2, 0, 5], [0, 5, 3], [3, 4, 5]]
+CORNERS = [[4, 0], [0, 4], [0, 0], [2, 1], [1, 2], [1, 1]]
+
+
+def test_simplices_without_a_lifting_are_split():
+    """The smallest triangulation that is not regular: three bends around a triangle cannot all be upwards."""
+    p = CPWL.from_simplices(CORNERS, PINWHEEL, [1, 2, 3, 4, 5, 9])
+    cells = of_table(p.mesh, p.laws.integer())
+    assert lift(cells) is None
+    x = fraction_array([["1/3", "1/3"], ["3/2", "4/3"], [2, 1], [1, "5/2"]])
+    assert windows(p)(x).tolist() == p(x).tolist()
+
+
+def test_the_certificate_that_there_is_no_lifting():
+    """Positive weights for which the jumps of any heights cancel: tried with each corner lifted alone."""
+    p = CPWL.from_simplices(CORNERS, PINWHEEL, [1, 2, 3, 4, 5, 9])
+    cells = of_table(p.mesh, p.laws.integer())
+    error = obstruction(cells)
+    weights = error.details["weights"]
+    assert min(weights) > 0
+    for lifted_corner in range(6):
+        heights = [Fraction(int(v == lifted_corner)) for v in range(6)]
+        total = Fraction(0)
+        for (a, b), factor in zip(error.details["facets"], weights, strict=True):
+            total += factor * jump(p, heights, a, b)
+        assert total == 0
+
+
+def jump(p, heights, a, b):
+    """By how much the law on simplex `a` is below the height of the corner of `b` beyond, times a determinant."""
+    points = [[Fraction(v) for v in x] + [Fraction(1)] for x in CORNERS]
+    one, two = p.mesh.simplices[a].tolist(), p.mesh.simplices[b].tolist()
+    (beyond,) = set(two) - set(one)
+
+    def determinant(rows):
+        (a, b, c), (d, e, f), (g, h, i) = rows
+        return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
+
+    whole = determinant([points[v] for v in one])
+    shares = [determinant([points[beyond if w == v else w] for w in one]) / whole for v in one]
+    return abs(whole) * (heights[beyond] - sum(s * heights[v] for s, v in zip(shares, one, strict=True)))
+
+
+def network_on_a_box(sizes, seed=0):
+    rng = np.random.default_rng(seed)
+    layers = [(rng.integers(-9, 10, (b, a)), rng.integers(-9, 10, b)) for a, b in pairwise(sizes)]
+    return extract(Network(layers), box=([-1] * sizes[0], [1] * sizes[0]))
+
+
+@pytest.mark.parametrize("sizes", [(1, 5, 1), (2, 6, 1), (2, 5, 4, 1), (3, 5, 1), (3, 4, 3, 1), (2, 8, 6, 2)])
+def test_polyhedral_cells(sizes):
+    """Networks on a box as functions of their regions."""
+    p = network_on_a_box(sizes)
+    assert p.mesh is None
+    x = some_points(p.dim, np.random.default_rng(4))
+    assert windows(p)(x).tolist() == p(x).tolist()
+
+
+def test_unbounded_pieces_are_refused():
+    with pytest.raises(ConstructionError, match="bounded"):
+        windows(CPWL.from_maxmin([[1, 0, 0], [0, 1, 0]], [[0], [1]]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from flint import fmpq
@@ -11,8 +10,19 @@ from numpy.typing import NDArray
 
 from cpwl.function.mesh import shared_facets
 from cpwl.function.parts import Mesh
+from cpwl.geometry.complex import Complex
 
-__all__ = ["Cells", "first_cell", "rationals", "simplicial", "to_floats", "values_at", "values_of"]
+__all__ = [
+    "Cells",
+    "first_cell",
+    "of_complex",
+    "of_table",
+    "rationals",
+    "simplicial",
+    "to_floats",
+    "values_at",
+    "values_of",
+]
 
 _ratio = np.frompyfunc(lambda a, b: fmpq(int(a), int(b)), 2, 1)
 _float = np.frompyfunc(lambda x: int(x.p) / int(x.q), 1, 1)
@@ -25,8 +35,10 @@ class Cells:
     Rationals are ``fmpq``; points are rows ``(x, 1)``, laws rows ``(gradient, offset)``.
     """
 
+    whole: NDArray[np.object_]
+    """``(V, n + 1)``: the corners as integers ``(x, 1) * d``."""
     places: NDArray[np.object_]
-    """``(V, n + 1)``: the corners."""
+    """The same as rationals ``(x, 1)``."""
     points: NDArray[np.float64]
     """``(V, n)``: their float view."""
     corners: NDArray[np.int64]
@@ -61,20 +73,35 @@ def values_at(laws: NDArray[np.object_], places: NDArray[np.object_]) -> NDArray
     return np.asarray((laws * places).sum(axis=-1), dtype=object)
 
 
-def simplicial(mesh: Mesh, laws: NDArray[Any]) -> Cells:
+def simplicial(whole: NDArray[np.object_], simplices: NDArray[np.int64], laws: NDArray[np.object_]) -> Cells:
+    """Simplices on corners ``(x, 1) * d`` in integers; laws ``(m, q, n + 1)``."""
+    size = simplices.shape[1]
+    one, two = shared_facets(simplices).pairs()
+    used, number = np.unique(simplices, return_inverse=True)
+    corners = number.reshape(simplices.shape).astype(np.int64)
+    return Cells(whole[used], *_places(whole[used]), corners, laws, np.stack([one // size, two // size], axis=1))
+
+
+def of_table(mesh: Mesh, laws: NDArray[np.object_]) -> Cells:
     """The cells of a triangulated table; `laws` are the integer rows of its function, ``(q, m, n + 2)``."""
-    size = mesh.simplices.shape[1]
-    one, two = shared_facets(mesh.simplices).pairs()
-    used, number = np.unique(mesh.simplices, return_inverse=True)
-    whole = mesh.corners[used]
-    ones = np.full((len(used), 1), fmpq(1), dtype=object)
-    return Cells(
-        np.concatenate([rationals(whole), ones], axis=1),
-        mesh.points[used],
-        number.reshape(mesh.simplices.shape).astype(np.int64),
-        rationals(laws).transpose(1, 0, 2),
-        np.stack([one // size, two // size], axis=1),
-    )
+    return simplicial(mesh.corners, mesh.simplices, rationals(laws).transpose(1, 0, 2))
+
+
+def of_complex(complex_: Complex, laws: NDArray[np.object_]) -> Cells:
+    """The cells of a bounded face-to-face complex, with their laws."""
+    n = complex_.dim
+    members = complex_.faces[n].members
+    most = max(map(len, members))
+    corners = np.array([[*own, *[own[0]] * (most - len(own))] for own in members], dtype=np.int64)
+    sides = complex_.above(n - 1, n)
+    pairs = np.array([sides[f] for f in complex_.interior(n - 1)], dtype=np.int64).reshape(-1, 2)
+    return Cells(complex_.generators, *_places(complex_.generators), corners, laws, pairs)
+
+
+def _places(whole: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[np.float64]]:
+    """Points ``(x, 1)`` as rationals, and `x` in floats."""
+    exact = rationals(whole)
+    return np.concatenate([exact, np.full((len(whole), 1), fmpq(1), dtype=object)], axis=1), to_floats(exact)
 
 
 def first_cell(cells: Cells) -> NDArray[np.int64]:

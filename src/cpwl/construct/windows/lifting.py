@@ -23,7 +23,7 @@ from cpwl.exact.integers import adjugate, quotient, ratio_view
 __all__ = ["Lifting", "Simplicial", "lift", "peaks", "settle", "smallest"]
 
 _MARGIN = 1e-5  # of the range of the values: by how much every facet bends at least, so that rounding can do no harm
-_LEAST = 1e-4  # of the margin, where simplices are flat
+_LEAST = 1e-2  # of the margin, where simplices are flat
 _PEAK = 1.0  # what the peak costs in the objective
 _HEIGHT = 6.0  # and what the size of w costs
 _SQUARES = 1e-3  # and their factors
@@ -64,8 +64,8 @@ class Simplicial:
     """The same, not scaled: numbers of corners ``(F, n + 2)`` and integer coefficients, one positive factor a row."""
 
     @classmethod
-    def of(cls, cells: Cells, whole: NDArray[np.object_]) -> Simplicial:
-        """`whole` are the corners as integer rows ``(x, 1) * d``."""
+    def of(cls, cells: Cells) -> Simplicial:
+        whole = cells.whole
         det, adj = adjugate(whole[cells.corners])
         one, two = cells.pairs.T
         beyond = _beyond(cells.corners, one, two)
@@ -174,8 +174,9 @@ def _scaled(rows: Any, unit: NDArray[np.float64]) -> tuple[Any, NDArray[np.float
     return csr_array(diags_array(scale) @ table), scale
 
 
-def lift(cells: Cells, shape: Simplicial) -> Lifting | None:
-    """Heights rounded to dyadics that are convex for certain; None if there are none."""
+def lift(cells: Cells) -> Lifting | None:
+    """Heights of simplices, rounded to dyadics, that are convex for certain; None if none were found."""
+    shape = Simplicial.of(cells)
     needed = Needed.of(cells, shape)
     found = smallest(cells, shape, needed)
     if found is None:
