@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from cpwl.compiler import Alternative, Compiled, compile
     from cpwl.compressor import Compressed, compress
     from cpwl.construct.options import ConstructionName, Minimize, Precision, Weights
+    from cpwl.dynamics.invariance import is_invariant
+    from cpwl.dynamics.loop import closed_loop, equilibria, iterate
+    from cpwl.dynamics.lyapunov import decrease
     from cpwl.endings import read
     from cpwl.equality import Verdict, equal
     from cpwl.formats.json import load, save
@@ -37,10 +40,21 @@ if TYPE_CHECKING:
     from cpwl.proofs.certify import certify
     from cpwl.regions.count import count_regions
     from cpwl.regions.extract import extract
+    from cpwl.regions.inquiry import Inquiry, ask
+    from cpwl.regions.tiles.parts import extract_parts
     from cpwl.show.explorer.page import report
     from cpwl.sources.formula.formula import Formula, parse
+    from cpwl.sources.mat import from_mat
     from cpwl.sources.mpqp.active_sets import from_active_sets
     from cpwl.sources.ppopt import from_ppopt
+    from cpwl.sources.regions import from_regions
+    from cpwl.sources.tables.scipy import from_interp, from_scipy
+    from cpwl.sources.text.csv import from_csv
+    from cpwl.sources.text.nnet import from_nnet
+    from cpwl.sources.text.pwl import from_pwl
+    from cpwl.sources.tree import from_tree
+    from cpwl.sources.weights.files import from_npz, from_safetensors
+    from cpwl.sources.weights.named import from_weights
     from cpwl.targets.c.write import CCode, to_c
     from cpwl.targets.milp.bounds import NeuronBounds
     from cpwl.targets.milp.omlt import tighten_omlt, to_omlt
@@ -63,6 +77,7 @@ __all__ = [
     "CpwlWarning",
     "Formula",
     "InputError",
+    "Inquiry",
     "InternalError",
     "LimitError",
     "Milp",
@@ -76,19 +91,37 @@ __all__ = [
     "SolverError",
     "Verdict",
     "Weights",
+    "ask",
     "bounds",
     "certify",
+    "closed_loop",
     "compile",
     "compress",
     "count_regions",
+    "decrease",
     "equal",
+    "equilibria",
     "extract",
+    "extract_parts",
     "from_active_sets",
+    "from_csv",
+    "from_interp",
+    "from_mat",
+    "from_nnet",
+    "from_npz",
     "from_onnx",
     "from_ppopt",
+    "from_pwl",
+    "from_regions",
+    "from_safetensors",
+    "from_scipy",
     "from_sklearn",
     "from_torch",
+    "from_tree",
+    "from_weights",
     "image",
+    "is_invariant",
+    "iterate",
     "load",
     "maximum",
     "minimum",
@@ -124,15 +157,34 @@ _HOME = {
     "Report": "cpwl.function.doctor.report",
     "Sizes": "cpwl.network",
     "Verdict": "cpwl.equality",
+    "Inquiry": "cpwl.regions.inquiry",
+    "ask": "cpwl.regions.inquiry",
+    "closed_loop": "cpwl.dynamics.loop",
+    "decrease": "cpwl.dynamics.lyapunov",
+    "equilibria": "cpwl.dynamics.loop",
+    "is_invariant": "cpwl.dynamics.invariance",
+    "iterate": "cpwl.dynamics.loop",
     "certify": "cpwl.proofs.certify",
     "compile": "cpwl.compiler",
     "compress": "cpwl.compressor",
     "equal": "cpwl.equality",
     "count_regions": "cpwl.regions.count",
     "extract": "cpwl.regions.extract",
+    "extract_parts": "cpwl.regions.tiles.parts",
     "Formula": "cpwl.sources.formula.formula",
     "parse": "cpwl.sources.formula.formula",
     "from_active_sets": "cpwl.sources.mpqp.active_sets",
+    "from_csv": "cpwl.sources.text.csv",
+    "from_interp": "cpwl.sources.tables.scipy",
+    "from_mat": "cpwl.sources.mat",
+    "from_nnet": "cpwl.sources.text.nnet",
+    "from_npz": "cpwl.sources.weights.files",
+    "from_pwl": "cpwl.sources.text.pwl",
+    "from_regions": "cpwl.sources.regions",
+    "from_safetensors": "cpwl.sources.weights.files",
+    "from_scipy": "cpwl.sources.tables.scipy",
+    "from_tree": "cpwl.sources.tree",
+    "from_weights": "cpwl.sources.weights.named",
     "from_ppopt": "cpwl.sources.ppopt",
     "from_onnx": "cpwl.formats.onnx.read",
     "from_sklearn": "cpwl.formats.sklearn",
