@@ -30,13 +30,13 @@ _flint = np.frompyfunc(to_flint, 1, 1)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lifted:
-    """Cells with the laws of independent outputs, their lifting (None: there are none), and all outputs in these.
+    """Cells with the laws of independent outputs, their lifting, and all outputs in these.
 
     Output `j` is ``base[j] + sum_k share[j, k] (U_k - W)``.
     """
 
     cells: Cells
-    lifting: Lifting | None
+    lifting: Lifting
     share: NDArray[np.object_]
     base: NDArray[np.object_]
 
@@ -56,8 +56,6 @@ def lifted(p: CPWL) -> Lifted:
         cells = of_complex(complex_, rationals(p.laws.integer()).transpose(1, 0, 2)[:, piece])
     basis, share, base = _independent(cells)
     cells = replace(cells, laws=cells.laws[basis])
-    if not basis:
-        return Lifted(cells, None, share, base)
     cells, lifting = _lift(cells, complex_)
     return Lifted(*condensed(cells, lifting), share, base)
 

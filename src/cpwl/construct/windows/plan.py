@@ -7,10 +7,6 @@ so that laws whose windows do not overlap can be added instead. See docs/windows
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-import numpy as np
-
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.plan import Plan
 from cpwl.construct.windows.blocks import blocks_of
@@ -18,7 +14,7 @@ from cpwl.construct.windows.lifted import lifted
 from cpwl.construct.windows.lowering import lower
 from cpwl.construct.windows.supports import best_windows
 from cpwl.errors import ConstructionError
-from cpwl.exact.flint import from_flint_array
+from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.network.network import Network
 
@@ -41,10 +37,11 @@ def plan(analysis: Analysis) -> Plan:
 
 def network_of(p: CPWL) -> Network:
     """The network of a function that is given exactly."""
+    laws = p.laws.integer()
+    if (laws == laws[:1]).all():  # affine: no hidden layer
+        law = fraction_array(laws[0, :, :-1]) / laws[0, :, -1:]
+        return Network([(law[:, :-1], law[:, -1])])
     found = lifted(p)
-    if found.lifting is None:
-        zero = np.full((p.outputs, p.dim), Fraction(0), dtype=object)
-        return Network([(zero, np.asarray(from_flint_array(found.base), dtype=object))])
     blocks = blocks_of(found.cells, found.lifting)
     windows = best_windows(found.cells, found.lifting, blocks)
     return lower(found.cells, found.lifting, blocks, windows, found.share, found.base)
