@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from cpwl.construct.options import ConstructionName, Minimize, Precision, Weights
     from cpwl.endings import read
     from cpwl.equality import Verdict, equal
+    from cpwl.formats.jax import to_jax
     from cpwl.formats.json import load, save
+    from cpwl.formats.npz import from_npz, to_npz
     from cpwl.formats.onnx.read import from_onnx
     from cpwl.formats.onnx.write import to_onnx
+    from cpwl.formats.safetensors import from_safetensors, to_safetensors
     from cpwl.formats.sklearn import from_sklearn
     from cpwl.formats.torch.module import from_torch, to_torch
     from cpwl.function import CPWL
@@ -84,8 +87,10 @@ __all__ = [
     "equal",
     "extract",
     "from_active_sets",
+    "from_npz",
     "from_onnx",
     "from_ppopt",
+    "from_safetensors",
     "from_sklearn",
     "from_torch",
     "image",
@@ -100,9 +105,12 @@ __all__ = [
     "stack",
     "tighten_omlt",
     "to_c",
+    "to_jax",
     "to_milp",
+    "to_npz",
     "to_omlt",
     "to_onnx",
+    "to_safetensors",
     "to_torch",
     "to_vnnlib",
 ]
@@ -110,6 +118,11 @@ __all__ = [
 # Where each public name lives. A module is imported when a name of it is first asked for: solvers, sparse matrices and
 # file formats bring libraries of their own.
 _HOME = {
+    "to_jax": "cpwl.formats.jax",
+    "from_npz": "cpwl.formats.npz",
+    "to_npz": "cpwl.formats.npz",
+    "from_safetensors": "cpwl.formats.safetensors",
+    "to_safetensors": "cpwl.formats.safetensors",
     "Alternative": "cpwl.compiler",
     "CCode": "cpwl.targets.c.write",
     "CPWL": "cpwl.function",

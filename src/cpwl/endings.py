@@ -43,11 +43,15 @@ class Door:
 READERS: tuple[Door, ...] = (
     Door(".json", "JSON of this package; programs with active sets", _BOTH, "cpwl.sources.json_file:read_json_file"),
     Door(".onnx", "ONNX model", ("network",), "cpwl.formats.onnx.read:from_onnx"),
+    Door(".npz", "NumPy arrays", ("network",), "cpwl.formats.npz:from_npz"),
+    Door(".safetensors", "safetensors", ("network",), "cpwl.formats.safetensors:from_safetensors"),
     Door(".txt", "formula", ("function",), "cpwl.sources.formula.formula:read_formula_file"),
 )
 WRITERS: tuple[Door, ...] = (
     Door(".json", "JSON of this package, exact", _BOTH, "cpwl.formats.json:save"),
     Door(".onnx", "ONNX model", ("network",), "cpwl.formats.onnx.write:to_onnx"),
+    Door(".npz", "NumPy arrays", ("network",), "cpwl.formats.npz:to_npz"),
+    Door(".safetensors", "safetensors", ("network",), "cpwl.formats.safetensors:to_safetensors"),
     Door(".h", "C header, double", _BOTH, "cpwl.targets.c.write:to_c"),
 )
 
