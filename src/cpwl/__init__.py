@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cpwl.formats.onnx.write import to_onnx
     from cpwl.formats.safetensors import from_safetensors, to_safetensors
     from cpwl.formats.sklearn import from_sklearn
+    from cpwl.formats.tables import from_pieces_csv, to_csv, to_dataframe, to_mat
     from cpwl.formats.torch.module import from_torch, to_torch
     from cpwl.function import CPWL
     from cpwl.function.doctor.report import Report
@@ -89,6 +90,7 @@ __all__ = [
     "from_active_sets",
     "from_npz",
     "from_onnx",
+    "from_pieces_csv",
     "from_ppopt",
     "from_safetensors",
     "from_sklearn",
@@ -105,7 +107,10 @@ __all__ = [
     "stack",
     "tighten_omlt",
     "to_c",
+    "to_csv",
+    "to_dataframe",
     "to_jax",
+    "to_mat",
     "to_milp",
     "to_npz",
     "to_omlt",
@@ -118,6 +123,10 @@ __all__ = [
 # Where each public name lives. A module is imported when a name of it is first asked for: solvers, sparse matrices and
 # file formats bring libraries of their own.
 _HOME = {
+    "from_pieces_csv": "cpwl.formats.tables",
+    "to_csv": "cpwl.formats.tables",
+    "to_dataframe": "cpwl.formats.tables",
+    "to_mat": "cpwl.formats.tables",
     "to_jax": "cpwl.formats.jax",
     "from_npz": "cpwl.formats.npz",
     "to_npz": "cpwl.formats.npz",

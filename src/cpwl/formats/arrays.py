@@ -1,8 +1,8 @@
 """Networks as named arrays, whatever file holds them: a weight and a bias for each layer, ReLU between.
 
 Names are those in use: ``0.weight``, ``0.bias`` (PyTorch), ``dense/kernel``, ``dense/bias`` (Keras, Flax),
-``weight_1``, ``W1``, ``b1``, or none at all (``arr_0``, ``arr_1``, ..). Such a file says nothing of what is between the layers: it is
-taken to be ReLU.
+``weight_1``, ``W1``, ``b1``, or none at all (``arr_0``, ``arr_1``, ..). Such a file says nothing of what is
+between the layers: it is taken to be ReLU.
 """
 
 from __future__ import annotations
