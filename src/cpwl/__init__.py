@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from cpwl.proofs.certify import certify
     from cpwl.regions.count import count_regions
     from cpwl.regions.extract import extract
+    from cpwl.regions.inquiry import Inquiry, ask
     from cpwl.show.explorer.page import report
     from cpwl.sources.formula.formula import Formula, parse
     from cpwl.sources.mpqp.active_sets import from_active_sets
@@ -67,6 +68,7 @@ __all__ = [
     "CpwlWarning",
     "Formula",
     "InputError",
+    "Inquiry",
     "InternalError",
     "LimitError",
     "Milp",
@@ -80,6 +82,7 @@ __all__ = [
     "SolverError",
     "Verdict",
     "Weights",
+    "ask",
     "bounds",
     "certify",
     "compile",
@@ -146,6 +149,8 @@ _HOME = {
     "Report": "cpwl.function.doctor.report",
     "Sizes": "cpwl.network",
     "Verdict": "cpwl.equality",
+    "Inquiry": "cpwl.regions.inquiry",
+    "ask": "cpwl.regions.inquiry",
     "certify": "cpwl.proofs.certify",
     "compile": "cpwl.compiler",
     "compress": "cpwl.compressor",

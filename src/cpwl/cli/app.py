@@ -22,6 +22,7 @@ from cpwl.cli.figures import figures
 from cpwl.cli.info import info
 from cpwl.cli.milp import milp
 from cpwl.cli.output import run
+from cpwl.cli.plot import plot
 from cpwl.cli.report import report
 from cpwl.cli.vnnlib import vnnlib
 
@@ -45,6 +46,7 @@ _app.command()(milp)
 _app.command()(vnnlib)
 _app.command()(bounds)
 _app.command()(report)
+_app.command()(plot)
 _app.command()(figures)
 _app.command()(demo)
 _app.command()(bench)

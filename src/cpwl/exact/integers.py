@@ -57,7 +57,7 @@ def primitive(rows: NDArray[np.object_]) -> NDArray[np.object_]:
     """Each row divided by the greatest common divisor of its entries; the sign stays."""
     if rows.size == 0:
         return rows
-    divisor = _gcd.reduce(rows, axis=-1)
+    divisor = np.abs(_gcd.reduce(rows, axis=-1))  # of a single number it is that number, sign and all
     divisor = np.where(divisor == 0, 1, divisor)
     return np.asarray(rows // divisor[..., None], dtype=object)
 

@@ -349,7 +349,7 @@ class CPWL:
         note: 3 pieces could be 2: pieces 1 and 2 follow one law and have a convex union, for one. `p.merge()` merges
             such pieces.
         """
-        return examine(self)
+        return replace(examine(self), function=self)
 
     @within_float64()
     def merge(self) -> CPWL:
@@ -422,6 +422,39 @@ class CPWL:
     integral = volume.integral
     mean = volume.mean
     distance = gap.distance
+
+    def plot(
+        self, *, kind: str = "auto", ax: Any = None, output: int = 0, box: tuple[Any, Any] | None = None, at: Any = None
+    ) -> Any:
+        """Draw the function with matplotlib: a curve of one input, a map of pieces of two, a slice of more.
+
+        Parameters
+        ----------
+        kind
+            "surface" for a surface instead of a map.
+        ax
+            The axes to draw on; new ones if not given.
+        output
+            Which output.
+        box
+            ``(low, high)``: what is drawn; chosen by where the function bends if not given.
+        at
+            With more than two inputs, a point of the plane of the first two that is drawn.
+
+        Returns
+        -------
+        Axes
+            What was drawn on; ``ax.figure.savefig("p.png")`` writes it.
+        """
+        from cpwl.function.picture.plot import plot_function
+
+        return plot_function(self, kind, ax, output, box, at)
+
+    def _repr_svg_(self) -> str | None:
+        """A picture for notebooks; None where there would be too much to see."""
+        from cpwl.function.picture.svg import picture
+
+        return picture(self)
 
     def __repr__(self) -> str:
         exact = "exact" if self.tol == 0 else f"tol={self.tol:g}"

@@ -181,6 +181,21 @@ class Network:
 
         return output(self, j)
 
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw the network with matplotlib: neurons and weights, or of a large one how wide each layer is.
+
+        Weights above 0 are orange, those below are blue. Returns the axes.
+        """
+        from cpwl.network.plot import plot_network
+
+        return plot_network(self, ax)
+
+    def _repr_svg_(self) -> str:
+        """Its layers as bars, for notebooks."""
+        from cpwl.network.picture import layer_bars
+
+        return layer_bars(self)
+
 
 def assemble(layers: Sequence[Layer], exact: Sequence[ExactLayer] | None = None) -> Network:
     """The network of layers that are already converted and fit each other; nothing is copied.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from html import escape
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -59,6 +60,8 @@ class Report:
     """All findings about one function: errors by size, then notes by kind and size."""
 
     findings: tuple[Finding, ...]
+    function: Any = field(default=None, compare=False, repr=False)
+    """What was examined, where that is known: `plot` draws the findings on it."""
 
     @classmethod
     def of(cls, findings: list[Finding]) -> Report:
@@ -82,6 +85,27 @@ class Report:
             more = len(self.errors) - 1
             text = worst.message + (f"\n  There are {more} more findings: see `p.doctor()`." if more else "")
             raise InputError(text, kind=worst.kind, pieces=worst.pieces, point=worst.point, size=worst.size)
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw the function with matplotlib, and a ring at each witness: red for errors, grey for notes.
+
+        Returns the axes.
+        """
+        from cpwl.function.picture.plot import plot_findings
+
+        return plot_findings(self.function, self.findings, ax)
+
+    def _repr_html_(self) -> str:
+        """A table of the findings, for notebooks."""
+        if not self.findings:
+            return "<p>healthy: no findings</p>"
+        rows = []
+        for f in self.findings:
+            where = "" if f.point is None else point_text(f.point)
+            cells = (f.severity, f.kind, where, f"{f.size:.3g}", f.message)
+            rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
+        head = "".join(f"<th>{name}</th>" for name in ("", "kind", "where", "size", "what"))
+        return f"<table><tr>{head}</tr>{''.join(rows)}</table>"
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)

@@ -42,9 +42,11 @@ class Extremum:
     """The piece of the function where it is."""
     moved: float = 0.0
     """For float data how far the exact function that was asked is from it, relative (`CPWL.snap`)."""
+    complete: bool = True
+    """False: limits ended the search, and this is the best value that was seen."""
 
     def __str__(self) -> str:
-        where = f"at x = {point_text(self.point)}"
+        where = f"at x = {point_text(self.point)}" + ("" if self.complete else ", undecided: not all regions were seen")
         if self.ray is None:
             return f"{number_text(self.value)} {where}"
         return f"unbounded from x = {point_text(self.point)} along {point_text(self.ray)}"
@@ -86,12 +88,15 @@ class Lipschitz:
     points: tuple[Point, Point]
     """Two points of that piece for which it is attained; of several outputs in the Euclidean norm, `low` is."""
     moved: float = 0.0
+    complete: bool = True
+    """False: limits ended the search, and only `low` is proved."""
 
     def __float__(self) -> float:
         return math.sqrt(self.square) if self.square is not None else float(self.high)
 
     def __str__(self) -> str:
         value = number_text(self.high) if self.low == self.high else f"{float(self):.12g}"
+        value += "" if self.complete else " at least, undecided: not all regions were seen,"
         return f"{value} on piece {self.piece}, between {point_text(self.points[0])} and {point_text(self.points[1])}"
 
 

@@ -27,7 +27,7 @@ from cpwl.geometry.ranges import ranges
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
-__all__ = ["Face", "Image", "LevelSet", "Solutions", "image", "level_set", "solve"]
+__all__ = ["Face", "Image", "LevelSet", "Solutions", "image", "image_of", "level_set", "solutions", "solve"]
 
 Point = NDArray[np.object_]
 
@@ -112,10 +112,15 @@ def solve(p: CPWL, value: Any = 0, *, domain: Any = None, box: Any = None) -> So
     >>> [x.tolist() for x in tent.solve(1).points]
     [[Fraction(1, 2)], [Fraction(2, 1)]]
     """
-    about = asked(p, domain, box)
-    values = [fraction(v) for v in (value if np.ndim(value) else [value] * p.outputs)]
-    if len(values) != p.outputs:
-        raise InputError(f"`value` must be one number, or {p.outputs} of them, one for each output")
+    return solutions(asked(p, domain, box), value)
+
+
+def solutions(about: Asked, value: Any) -> Solutions:
+    """All solutions in the pieces asked about."""
+    outputs = about.laws.shape[1]
+    values = [fraction(v) for v in (value if np.ndim(value) else [value] * outputs)]
+    if len(values) != outputs:
+        raise InputError(f"`value` must be one number, or {outputs} of them, one for each output")
     if not about.bodies.known.all():
         raise LimitError("a piece contains a line, or has too many rows for its corners to be listed; give a `box`")
     forms = [_forms(about.laws[:, j], v) for j, v in enumerate(values)]
@@ -219,7 +224,11 @@ def image(p: CPWL, domain: Any = None, *, box: Any = None) -> Image:
     >>> len(found), bool(found.inside(box=(0, 2))), found.inside(box=(0, 1)).points
     (2, True, (array([Fraction(-2, 1)], dtype=object),))
     """
-    about = asked(p, domain, box)
+    return image_of(asked(p, domain, box))
+
+
+def image_of(about: Asked) -> Image:
+    """What the laws map the pieces to that are asked about."""
     if not is_bounded(about.bodies):
         raise InputError("`image` takes a bounded domain: give one, as `box=(low, high)`")
     points, sources = [], []

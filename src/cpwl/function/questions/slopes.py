@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from cpwl.function.questions.asked import Asked, asked, one_output
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
-__all__ = ["depends_on", "is_monotone", "lipschitz", "step_inside"]
+__all__ = ["dependence", "depends_on", "is_monotone", "lipschitz", "monotone", "steepest", "step_inside"]
 
 Floats = NDArray[np.float64]
 _ROUNDING = 1e-12
@@ -51,11 +52,15 @@ def lipschitz(p: CPWL, norm: Any = 2, *, outputs: Any = None, domain: Any = None
     (Fraction(25, 1), Fraction(7, 1), (array([Fraction(1, 1), Fraction(0, 1)], dtype=object), array([Fraction(2, 1),
         Fraction(0, 1)], dtype=object)))
     """
+    return steepest(asked(p if outputs is None else p[outputs], domain, box), norm)
+
+
+def steepest(about: Asked, norm: Any) -> Lipschitz:
+    """The largest operator norm of a gradient."""
     if isinstance(norm, float) and norm in (1.0, 2.0, math.inf):
         norm = "inf" if norm == math.inf else int(norm)
     if isinstance(norm, bool) or norm not in (1, 2, "inf"):
         raise InputError(f'`norm` must be 1, 2 or "inf", not {norm!r}')
-    about = asked(p if outputs is None else p[outputs], domain, box)
     slopes = about.laws[..., :-2] / about.laws[..., -1:]
     size = _norms(np.asarray(slopes, dtype=np.float64), norm)
     near = np.flatnonzero(size >= size.max() * (1 - _ROUNDING))
@@ -189,7 +194,11 @@ def is_monotone(
     yes: it never falls along input 0
     """
     check_count(i, "i", least=0, most=p.dim - 1)
-    about, j = asked(p, domain, box), one_output(p, output)
+    return monotone(asked(p, domain, box), i, one_output(p, output), increasing)
+
+
+def monotone(about: Asked, i: int, j: int, increasing: bool | None) -> Answer:
+    """Whether output `j` never falls, or never rises, along input `i`."""
     signs = sign(about.laws[:, j, i])
     values = np.asarray(about.laws[:, j, i] / about.laws[:, j, -1], dtype=np.float64)
     against: list[tuple[NDArray[np.object_], ...]] = []
@@ -222,8 +231,11 @@ def depends_on(p: CPWL, i: int, *, output: int | None = None, domain: Any = None
     (True, False)
     """
     check_count(i, "i", least=0, most=p.dim - 1)
-    about = asked(p, domain, box)
-    which = range(p.outputs) if output is None else [one_output(p, output)]
+    return dependence(asked(p, domain, box), i, range(p.outputs) if output is None else [one_output(p, output)])
+
+
+def dependence(about: Asked, i: int, which: Iterable[int]) -> Answer:
+    """Whether one of these outputs changes with input `i`."""
     best, where = Fraction(0), (0, 0)
     for j in which:
         rows = about.laws[:, j]

@@ -66,7 +66,8 @@ class Domain:
         """How far the data reaches beyond a row, and a little more."""
         row = np.array(numbers, dtype=np.float64)
         beyond = (self.complex.corners @ row[:-1] - row[-1]).max()
-        return float(2 * max(beyond, 0.0) + 1e-15 * self.complex.reach)
+        # No farther: all pieces at this row are stretched by that, and steep ones change most.
+        return float(1.01 * max(beyond, 0.0) + 1e-15 * self.complex.reach)
 
     def vertices(self) -> NDArray[np.object_]:
         """The vertices of the complex, those on the boundary moved exactly onto its rows."""

@@ -6,9 +6,9 @@
 (2) every output of the network has the same form in inputs and atoms (ReLUs of forms) as its expression, where the ReLU
     of a form is replaced by the form or by 0 only if that has a sign in the box, `trace`, `Circuit.relu`, `expression`
 (3) *below*: on each region of a tree the components that are named are at most the law + e, and the expression is
-    false if these are false and no others, `Claim.settle`, `holds`
+    false if these are false and no others, `Claim.settle`, `unsettled`
 (4) *reach*: on each region of a tree the components that are named are at least the law - e, and the expression is
-    true if these are true and no others, `Claim.settle`, `holds`
+    true if these are true and no others, `Claim.settle`, `unsettled`
 (5) the stated bound is at least e, `expression`
 
 then ``|network - p|`` is at most the stated bound on every piece.
@@ -52,6 +52,7 @@ class Circuit:
         self.atoms: dict[tuple[tuple[int, Rational], ...], int] = {}
         nothing = {frozenset[tuple[int, Rational]](): [Value("", [], {}, (0, 0))]}
         self.known = nothing if box is not None else {}  # values by the atoms in their forms
+        self.having: dict[int, list[Value]] = {}  # and by each single one of these
 
     def affine_range(self, form: Form) -> Interval:
         """Bounds of the part of a form that has no atoms, in the box."""
@@ -74,12 +75,21 @@ class Circuit:
         return -1 if high <= 0 and max(factors, default=0) <= 0 else 0
 
     def lower_bounds(self, form: Form) -> Iterator[Rational]:
-        """Of a form that is a difference of two values plus something affine, in the box."""
-        for one in (value for same in self.known.values() for value in same):
+        """Of a form that is a difference of two values plus something affine, in the box.
+
+        One of the two has any atom of the form; so only values with the rarest one are looked at."""
+        few = min((self.having.get(i, []) for i in form if i > self.n), key=len, default=[])
+        for value in few:
             self.spend(2 + len(form), "network")
-            for two in self.known.get(self.name(plus(one.form, -1, form)), []):
-                low, _ = self.affine_range(plus(plus(form, -1, one.form), 1, two.form))
-                yield low + one.bounds[0] - two.bounds[1]
+            for two in self.known.get(self.name(plus(value.form, -1, form)), []):
+                yield self.lower_bound(form, value, two)
+            for one in self.known.get(self.name(plus(value.form, 1, form)), []):
+                yield self.lower_bound(form, one, value)
+
+    def lower_bound(self, form: Form, one: Value, two: Value) -> Rational:
+        """Of the form, which is `one` less `two` plus something affine."""
+        low, _ = self.affine_range(plus(plus(form, -1, one.form), 1, two.form))
+        return low + one.bounds[0] - two.bounds[1]
 
     def relu(self, form: Form, weights: Form | None = None) -> Form:
         """The ReLU of a form, as a form; with the weights with which a neuron above the first layer reads it."""
@@ -104,6 +114,9 @@ class Circuit:
         made = Value(kind, parts, form, (pick(u.bounds[0], v.bounds[0]), pick(u.bounds[1], v.bounds[1])))
         if self.box is not None:
             self.known.setdefault(self.name(form), []).append(made)
+            for i in form:
+                if i > self.n:
+                    self.having.setdefault(i, []).append(made)
         return made
 
     def name(self, form: Form) -> frozenset[tuple[int, Rational]]:
@@ -148,18 +161,25 @@ def trace(layers: list[list[Form]], circuit: Circuit) -> list[Form]:
     return neurons
 
 
-def holds(values: list[Value], members: set[int], side: int, output: int) -> bool:
-    """Side 1: whether the expression is true if these components are, and no others (a maximum is "or"); side -1:
-    whether it is false if these components are, and no others."""
-    truth: list[bool] = []
+def unsettled(values: list[Value], leaves: list[set[int]], side: int, output: int) -> int | None:
+    """Side 1: a leaf whose components do not make the expression true, if they are true and no others (a maximum is
+    "or"); side -1: one whose components do not make it false, if they are false and no others. None if there is none.
+    One bit of an integer for each leaf, so that all of them are looked at together."""
+    every = (1 << len(leaves)) - 1
+    named = [0] * len(values)
+    for k, members in enumerate(leaves):
+        for m in members:
+            named[m] |= 1 << k
+    truth: list[int] = []
     for k, (kind, parts, _, _) in enumerate(values[: output + 1]):
         if not parts:
-            truth.append((k in members) is (side > 0))
+            truth.append(named[k] if side > 0 else every ^ named[k])
         elif kind == "max":
-            truth.append(truth[parts[0]] or truth[parts[1]])
+            truth.append(truth[parts[0]] | truth[parts[1]])
         else:
-            truth.append(truth[parts[0]] and truth[parts[1]])
-    return truth[output] is (side > 0)
+            truth.append(truth[parts[0]] & truth[parts[1]])
+    wrong = truth[output] ^ every if side > 0 else truth[output]
+    return (wrong & -wrong).bit_length() - 1 if wrong else None
 
 
 class Claim(NamedTuple):
@@ -172,20 +192,30 @@ class Claim(NamedTuple):
     o: int
     side: int
 
-    def settle(self, piece: Any, tree: Any, where: str) -> tuple[Fraction, str]:
+    def settle_all(self, pieces: list[Any], trees: list[Any], where: str) -> tuple[Fraction, str]:
+        """The least error for which the trees, one a piece, prove it."""
+        leaves: list[tuple[str, set[int]]] = []
+        e = (Fraction(0), where)
+        for j, (piece, tree) in enumerate(zip(pieces, trees, strict=True)):
+            e = max(e, self.settle(piece, tree, f"{where}, piece {j}", leaves))
+        self.checker.spend(len(self.values) * (1 + len(leaves) // 64), where)
+        wrong = unsettled(self.values, [members for _, members in leaves], self.side, self.output)
+        place = where if wrong is None else leaves[wrong][0]
+        self.checker.need(wrong is None, place, "these members do not settle the expression")
+        return e
+
+    def settle(self, piece: Any, tree: Any, where: str, leaves: list[tuple[str, set[int]]]) -> tuple[Fraction, str]:
         """The least error for which the tree proves it on a piece: cut into regions, on each of which some components
-        are on that side of the law, and the whole expression with them."""
+        are on that side of the law. These are added to the leaves: the whole expression must be so with them."""
         read, need = self.checker.read, self.checker.need
         law, e, todo = piece.laws[self.o], (Fraction(0), where), [(tree, piece)]
         for node, region in todo:
             if (parts := region.cut(node, len(law[0]) - 1, where)) is not None:
                 todo += parts
                 continue
-            self.checker.spend(len(self.values) // 4, where)
             (members,) = read(node, {"members": {str: Any}}, where)
             need(members.keys() <= self.components.keys(), where, "there is no such component")
-            settled = holds(self.values, {self.components[m][0] for m in members}, self.side, self.output)
-            need(settled, where, "these members do not settle the expression")
+            leaves.append((where, {self.components[m][0] for m in members}))
             for m, entry in members.items():
                 f = piece.vector(self.components[m][1])
                 e = max(e, region.shortfall(entry, [(self.side, f), (-self.side, law)], f"{where}, member {m}"))
@@ -216,8 +246,7 @@ def expression(checker: Any, law: Any, layers: Any, proof: Any) -> Fraction:
     for o, (k, *sides) in enumerate(zip(meant, below, reach, strict=True)):
         for side, kind, trees in ((-1, "below", sides[0]), (1, "reach", sides[1])):
             claim = Claim(checker, named, values, k, o, side)
-            for j, piece in enumerate(pieces):
-                e = max(e, claim.settle(piece, trees[j], f"output {o}, {kind}, piece {j}"))
+            e = max(e, claim.settle_all(pieces, trees, f"output {o}, {kind}"))
     checker.need(e[0] <= stated < 10**300, e[1], "this falls short by more than error_bound")
     return Fraction(stated)
 

@@ -8,6 +8,7 @@ the same with proof.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -35,6 +36,7 @@ _SAMPLES = 20_000
 _TRIES = 20_000  # atoms to try as the last one, over all forms
 _ROUNDS = 20  # of reading the network
 _DEEPEST = 64  # cuts that led to one region
+_BLOCK = 256  # pieces whose members are looked for together
 
 
 def propose_expression(question: Question) -> Iterator[Proposal]:
@@ -244,13 +246,13 @@ class _Claim(OutputProof):
         super().__init__(whole, o, [])
         self.o, self.values, self.output, self.count = o, values, output, len(number)
         self.own_number = {m: number[tuple(row)] for m, row in enumerate(table)}
+        self.own_rows = np.array(list(self.own_number.values()), dtype=np.int64)
 
     def trees(self, side: int) -> list[dict[str, Any]]:
         """One tree a piece: members below the function (side 1) or above it (side -1)."""
         known = self.order.below if side > 0 else self.order.above
         found = []
-        for j in range(self.p.num_pieces):
-            members = self._settling(side, dict.fromkeys(np.flatnonzero(known[j]).tolist(), 0))
+        for j, members in enumerate(self._settling_each(side, known)):
             if members is None:
                 found.append(self._region(j, side, self.whole.rows[j], 0, known[j]))
             else:
@@ -265,33 +267,51 @@ class _Claim(OutputProof):
         document = {str(self.own_number[m]): e.document(self.whole.own_rows) for m, e in entries.items()}
         return {"members": document}
 
-    def _settling(self, side: int, price: dict[int, int]) -> list[int] | None:
-        """Few of the members that settle the expression together, cheap ones first; None if they do not."""
-        best: list[tuple[int, frozenset[int]] | None] = [None] * self.count
-        for m, cost in price.items():
-            best[self.own_number[m]] = (cost * 1000 + 1, frozenset([m]))
-        for kind, u, v in self.values:
-            one, two = best[u], best[v]
+    def _settling_each(self, side: int, known: NDArray[np.bool_]) -> Iterator[list[int] | None]:
+        """For each piece few of its members that settle the expression together; None where they do not."""
+        for first in range(0, len(known), _BLOCK):
+            some = known[first : first + _BLOCK].T
+            yield from self._settling(side, np.where(some, 1.0, np.inf))
+
+    def _settling(self, side: int, price: NDArray[np.float64]) -> list[list[int] | None]:
+        """For each column of prices, one a member, few members that settle the expression together, cheap ones first.
+
+        Bottom up what it costs to settle a value, top down by which members it is done: of a maximum that is to be true
+        one of the two is enough, and the cheaper one is taken.
+        """
+        cost = np.full((self.count + len(self.values), price.shape[1]), np.inf)
+        cost[self.own_rows] = price
+        for k, (kind, u, v) in enumerate(self.values, self.count):
             if (kind == "max") == (side < 0):  # one of the two is enough
-                best.append(min((x for x in (one, two) if x is not None), key=lambda x: x[0], default=None))
-            elif one is None or two is None:
-                best.append(None)
+                np.minimum(cost[u], cost[v], out=cost[k])
             else:
-                both = one[1] | two[1]
-                best.append((sum(price[m] * 1000 + 1 for m in both), both))
-        found = best[self.output]
-        return None if found is None else sorted(found[1])
+                np.add(cost[u], cost[v], out=cost[k])
+        found = np.isfinite(cost[self.output])
+        return [self._taken(side, cost[:, j]) if found[j] else None for j in range(price.shape[1])]
+
+    def _taken(self, side: int, cost: NDArray[np.float64]) -> list[int]:
+        """The members by which the output is settled."""
+        todo, seen = [self.output], {self.output}
+        while todo:
+            k = todo.pop()
+            if k < self.count:
+                continue
+            kind, u, v = self.values[k - self.count]
+            both = (u, v) if (kind == "max") != (side < 0) else (u if cost[u] <= cost[v] else v,)
+            todo += [part for part in both if part not in seen]
+            seen.update(both)
+        return [m for m, number in self.own_number.items() if number in seen]
 
     def _region(self, j: int, side: int, rows: Table, depth: int, known: NDArray[np.bool_]) -> dict[str, Any]:
         """A leaf if members that settle it at a point do so on the whole region; else a cut along one that does not."""
         if depth > _DEEPEST:
             raise Shortfall(f"piece {j} needs too many cuts", [])
         inner = self._inner_point(rows)
-        price = dict.fromkeys(range(len(self.components)), 0)
+        price = np.ones((len(self.components), 1))
         if inner is not None:
-            values = {m: -side * self._value(j, m, inner) for m in price}
-            price = {m: int(not known[m]) for m, v in values.items() if v >= -100 * self.slack}
-        members = self._settling(side, price)
+            right = self._is_right(j, side, inner)
+            price[:, 0] = np.where(right, np.where(known, 1.0, 1001.0), np.inf)
+        (members,) = self._settling(side, price)
         if members is None:
             points = [] if inner is None else [self._lift(inner)]
             raise Shortfall(f"the expression is not {_word(side)} the function on piece {j}", points)
@@ -305,6 +325,16 @@ class _Claim(OutputProof):
                 return {"cut": [int(v) for v in cut], "below": below, "above": above}
             entries[m] = self._accept(entry, "")
         return self._leaf_of(entries)
+
+    def _is_right(self, j: int, side: int, x: Table) -> NDArray[np.bool_]:
+        """Which components are on that side of the law of piece `j` at a point, but for the tolerance of the data."""
+        place = [Fraction(v) for v in x]
+        w = math.lcm(*(v.denominator for v in place))
+        at = np.array([int(v * w) for v in place] + [w], dtype=object)
+        own = self.own[j]
+        values = self.components[:, :-1].dot(at) * own[-1] - own[:-1].dot(at) * self.components[:, -1]
+        least = Fraction(-100 * self.slack) * w * int(own[-1])  # in units of 1 / (w d e)
+        return np.asarray(-side * values * least.denominator >= least.numerator * self.components[:, -1], dtype=bool)
 
 
 def _word(side: int) -> str:

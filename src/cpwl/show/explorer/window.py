@@ -1,4 +1,4 @@
-"""The box in which a function is drawn: all of a bounded domain, otherwise where it bends and some room around."""
+"""The box in which a function or a network is drawn."""
 
 from __future__ import annotations
 
@@ -8,48 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.function import CPWL
-from cpwl.geometry.extent import extents
-from cpwl.geometry.polyhedra import box_polyhedron
+from cpwl.function.picture import window as of_function
 from cpwl.network import Network
 
 __all__ = ["window_of"]
-
-_ROOM = 0.3  # of the width, on each side, where the domain goes on
-_FEW = 50  # corners up to which none is far off for a picture
 
 
 def window_of(shown: CPWL | Network, box: tuple[Any, Any] | None = None) -> NDArray[np.float64]:
     """Rows ``(low, high)``, one an input; `box`, where given, is taken as it is.
 
-    >>> window_of(CPWL.from_simplices([[0, 0], [4, 0], [0, 2]], [[0, 1, 2]], [1, 2, 3])).tolist()
-    [[0.0, 4.0], [0.0, 2.0]]
-    >>> window_of(CPWL.from_breakpoints([0, 4], [0, 1], left_slope=0)).tolist()
-    [[-1.0, 1.0]]
+    >>> window_of(Network([([[1, 0], [0, 2]], [4, 0]), ([[1, 1]], [0])])).tolist()
+    [[-6.0, 6.0], [-6.0, 6.0]]
     """
-    if box is not None:
-        bound = box_polyhedron(box, shown.inputs).b
-        return np.stack([-bound[shown.inputs :], bound[: shown.inputs]], axis=1)
-    if isinstance(shown, Network):
-        return _around_hinges(shown)
-    if shown.mesh is not None:
-        corners = shown.mesh.points[np.unique(shown.mesh.simplices)]
-        return _wide(corners.min(axis=0), corners.max(axis=0))
-    found = extents(shown.polyhedra.A, shown.polyhedra.b, shown.polyhedra.start)
-    points = found.points[np.isfinite(found.points).all(axis=1)]
-    if len(points) == 0:
-        return np.tile([-1.0, 1.0], (shown.dim, 1))
-    if len(found.rays) == 0:
-        return _wide(points.min(axis=0), points.max(axis=0))
-    if len(points) > _FEW:  # nearly parallel facets meet far away; nobody wants to see that
-        low, high = np.quantile(points, [0.02, 0.98], axis=0)
-    else:
-        low, high = points.min(axis=0), points.max(axis=0)
-    span = float((high - low).max())
-    if not span:
-        return _wide(low, high)
-    # Where all corners have one coordinate in common, as much is seen of it as of the widest.
-    room = np.where(high > low, _ROOM * (high - low), (0.5 + _ROOM) * span)
-    return _wide(low - room, high + room)
+    if isinstance(shown, CPWL):
+        return of_function.window_of(shown, box)
+    return _around_hinges(shown) if box is None else of_function.box_rows(box, shown.inputs)
 
 
 def _around_hinges(network: Network) -> NDArray[np.float64]:
@@ -59,12 +32,3 @@ def _around_hinges(network: Network) -> NDArray[np.float64]:
     away = np.abs(bias[length > 0]) / length[length > 0]
     reach = 1.5 * float(np.quantile(away, 0.9)) if len(away) else 1.0
     return np.tile([-max(reach, 1.0), max(reach, 1.0)], (network.inputs, 1))
-
-
-def _wide(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The box, with some width in every direction."""
-    flat = high <= low
-    room = np.where(flat, np.maximum(1.0, np.abs(low) * 0.5), 0.0)
-    box = np.stack([low - room, high + room], axis=1)
-    # Corners are floats: ends that are off a short decimal by rounding are that decimal.
-    return np.array([[float(f"{end:.12g}") for end in row] for row in box])

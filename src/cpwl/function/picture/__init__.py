@@ -1,0 +1,1 @@
+"""Functions as pictures: what is seen in a window, as polygons, as SVG, and with matplotlib."""
