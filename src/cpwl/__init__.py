@@ -21,14 +21,17 @@ if TYPE_CHECKING:
     from cpwl.compiler import Alternative, Compiled, compile
     from cpwl.compressor import Compressed, compress
     from cpwl.construct.options import ConstructionName, Minimize, Precision, Weights
+    from cpwl.dynamics.invariance import is_invariant
+    from cpwl.dynamics.loop import closed_loop, equilibria, iterate
+    from cpwl.dynamics.lyapunov import decrease
     from cpwl.endings import read
     from cpwl.equality import Verdict, equal
     from cpwl.formats.jax import to_jax
     from cpwl.formats.json import load, save
-    from cpwl.formats.npz import from_npz, to_npz
+    from cpwl.formats.npz import to_npz
     from cpwl.formats.onnx.read import from_onnx
     from cpwl.formats.onnx.write import to_onnx
-    from cpwl.formats.safetensors import from_safetensors, to_safetensors
+    from cpwl.formats.safetensors import to_safetensors
     from cpwl.formats.sklearn import from_sklearn
     from cpwl.formats.tables import from_pieces_csv, to_csv, to_dataframe, to_mat
     from cpwl.formats.torch.module import from_torch, to_torch
@@ -44,8 +47,17 @@ if TYPE_CHECKING:
     from cpwl.regions.inquiry import Inquiry, ask
     from cpwl.show.explorer.page import report
     from cpwl.sources.formula.formula import Formula, parse
+    from cpwl.sources.mat import from_mat
     from cpwl.sources.mpqp.active_sets import from_active_sets
     from cpwl.sources.ppopt import from_ppopt
+    from cpwl.sources.regions import from_regions
+    from cpwl.sources.tables.scipy import from_interp, from_scipy
+    from cpwl.sources.text.csv import from_csv
+    from cpwl.sources.text.nnet import from_nnet
+    from cpwl.sources.text.pwl import from_pwl
+    from cpwl.sources.tree import from_tree
+    from cpwl.sources.weights.files import from_npz, from_safetensors
+    from cpwl.sources.weights.named import from_weights
     from cpwl.targets.c.write import CCode, to_c
     from cpwl.targets.milp.bounds import NeuronBounds
     from cpwl.targets.milp.omlt import tighten_omlt, to_omlt
@@ -85,20 +97,34 @@ __all__ = [
     "ask",
     "bounds",
     "certify",
+    "closed_loop",
     "compile",
     "compress",
     "count_regions",
+    "decrease",
     "equal",
+    "equilibria",
     "extract",
     "from_active_sets",
+    "from_csv",
+    "from_interp",
+    "from_mat",
+    "from_nnet",
     "from_npz",
     "from_onnx",
     "from_pieces_csv",
     "from_ppopt",
+    "from_pwl",
+    "from_regions",
     "from_safetensors",
+    "from_scipy",
     "from_sklearn",
     "from_torch",
+    "from_tree",
+    "from_weights",
     "image",
+    "is_invariant",
+    "iterate",
     "load",
     "maximum",
     "minimum",
@@ -131,9 +157,7 @@ _HOME = {
     "to_dataframe": "cpwl.formats.tables",
     "to_mat": "cpwl.formats.tables",
     "to_jax": "cpwl.formats.jax",
-    "from_npz": "cpwl.formats.npz",
     "to_npz": "cpwl.formats.npz",
-    "from_safetensors": "cpwl.formats.safetensors",
     "to_safetensors": "cpwl.formats.safetensors",
     "Alternative": "cpwl.compiler",
     "CCode": "cpwl.targets.c.write",
@@ -151,6 +175,11 @@ _HOME = {
     "Verdict": "cpwl.equality",
     "Inquiry": "cpwl.regions.inquiry",
     "ask": "cpwl.regions.inquiry",
+    "closed_loop": "cpwl.dynamics.loop",
+    "decrease": "cpwl.dynamics.lyapunov",
+    "equilibria": "cpwl.dynamics.loop",
+    "is_invariant": "cpwl.dynamics.invariance",
+    "iterate": "cpwl.dynamics.loop",
     "certify": "cpwl.proofs.certify",
     "compile": "cpwl.compiler",
     "compress": "cpwl.compressor",
@@ -160,6 +189,17 @@ _HOME = {
     "Formula": "cpwl.sources.formula.formula",
     "parse": "cpwl.sources.formula.formula",
     "from_active_sets": "cpwl.sources.mpqp.active_sets",
+    "from_csv": "cpwl.sources.text.csv",
+    "from_interp": "cpwl.sources.tables.scipy",
+    "from_mat": "cpwl.sources.mat",
+    "from_nnet": "cpwl.sources.text.nnet",
+    "from_npz": "cpwl.sources.weights.files",
+    "from_pwl": "cpwl.sources.text.pwl",
+    "from_regions": "cpwl.sources.regions",
+    "from_safetensors": "cpwl.sources.weights.files",
+    "from_scipy": "cpwl.sources.tables.scipy",
+    "from_tree": "cpwl.sources.tree",
+    "from_weights": "cpwl.sources.weights.named",
     "from_ppopt": "cpwl.sources.ppopt",
     "from_onnx": "cpwl.formats.onnx.read",
     "from_sklearn": "cpwl.formats.sklearn",

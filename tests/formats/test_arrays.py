@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import itertools
-import zipfile
 
 import numpy as np
 import pytest
 
 import cpwl
-from cpwl.errors import CpwlError, InputError, LimitError
+from cpwl.errors import InputError
 from cpwl.network.network import rounded
 
 
@@ -36,28 +34,22 @@ def test_files_hold_the_network(tmp_path, ending, dtype):
     assert same(read(tmp_path / "a"), rounded(network(), dtype))
 
 
-def test_numpy_reads_what_we_write_and_we_read_what_it_writes(tmp_path):
-    """`numpy.load`; `numpy.savez` with and without names, and compressed; Keras's kernels."""
+def test_numpy_reads_what_we_write(tmp_path):
+    """`numpy.load` finds the arrays under the names of PyTorch."""
     made = network()
     cpwl.to_npz(made, tmp_path / "a.npz")
     with np.load(tmp_path / "a.npz") as held:
-        assert list(held) == [f"{part}_{i}" for i in (1, 2, 3) for part in ("weight", "bias")]
-        assert (held["weight_2"] == made.layers[1][0].toarray()).all()
-    arrays = [array for weight, bias in made.layers for array in (weight.toarray(), bias)]
-    np.savez(tmp_path / "plain.npz", *arrays)
-    np.savez_compressed(tmp_path / "named.npz", **dict(zip(["W1", "b1", "W2", "b2", "W3", "b3"], arrays, strict=True)))
-    kernels = {f"dense_{i}/kernel": weight.toarray().T for i, (weight, _) in enumerate(made.layers)}
-    np.savez(tmp_path / "keras.npz", **kernels, **{f"dense_{i}/bias": bias for i, (_, bias) in enumerate(made.layers)})
-    for name in ("plain", "named", "keras"):
-        assert same(cpwl.read(tmp_path / f"{name}.npz"), made)
+        assert list(held) == [f"{i}.{part}" for i in (0, 2, 4) for part in ("weight", "bias")]
+        assert (held["2.weight"] == made.layers[1][0].toarray()).all()
+    assert same(cpwl.read(tmp_path / "a.npz"), made)
 
 
-def test_order_goes_by_numbers(tmp_path):
-    """Layer 10 comes after layer 9, wherever it is in the file."""
+def test_many_layers_keep_their_order(tmp_path):
+    """Layer 10 comes after layer 9."""
     made = network(1, (1, *[2] * 11, 1))
-    arrays = {f"fc{i}.{part}": a for i, pair in enumerate(made.layers) for part, a in zip(("weight", "bias"), (pair[0].toarray(), pair[1]), strict=True)}  # fmt: skip  # noqa: E501
-    np.savez(tmp_path / "a.npz", **dict(sorted(arrays.items())))
-    assert same(cpwl.from_npz(tmp_path / "a.npz"), made)
+    for ending in ("npz", "safetensors"):
+        getattr(cpwl, f"to_{ending}")(made, tmp_path / "a")
+        assert same(getattr(cpwl, f"from_{ending}")(tmp_path / "a"), made)
 
 
 def test_the_safetensors_library_agrees(tmp_path):
@@ -104,47 +96,3 @@ def test_jax_computes_the_network():
     assert np.abs(np.asarray(slope) - numeric).max() < 1e-3
     with pytest.raises(InputError, match="jax_enable_x64"):
         cpwl.to_jax(made, dtype="float64")
-
-
-@pytest.mark.parametrize("ending", ["npz", "safetensors"])
-def test_damaged_files_are_one_sentence(tmp_path, ending):
-    """Cut off, with a byte changed, and random: a network or a `CpwlError`, nothing else."""
-    getattr(cpwl, f"to_{ending}")(network(0, (2, 3, 1)), tmp_path / "a")
-    data = (tmp_path / "a").read_bytes()
-    read = getattr(cpwl, f"from_{ending}")
-    rng = np.random.default_rng(0)
-    cases = [data[:k] for k in range(0, len(data), 97)] + [rng.bytes(200), b"", b"\xff" * 40]
-    places = rng.integers(len(data), size=150)
-    cases += [data[:k] + bytes([data[k] ^ (1 << int(rng.integers(8)))]) + data[k + 1 :] for k in places]
-    said = []
-    for case in cases:
-        (tmp_path / "b").write_bytes(case)
-        try:
-            read(tmp_path / "b")
-        except CpwlError as error:
-            said.append(str(error))
-    assert len(said) > 20
-    assert not any("\n" in text for text in said)
-
-
-def test_arrays_that_make_no_layers_are_refused(tmp_path):
-    """Three dimensions, words, objects, two biases of one layer, and a zip that unfolds to far more than it is."""
-    for arrays, said in (
-        ({"W1": np.zeros((2, 2, 2))}, "of shape"),
-        ({"W1": np.array([["a"]])}, "of shape"),
-        ({"b1": np.zeros(2)}, "no weight"),
-        ({"x.b1": np.zeros(2), "x.bias1": np.zeros(2)}, "one layer"),
-        ({"W1": np.zeros((2, 3)), "W2": np.zeros((1, 5))}, "layer 2 takes 5"),
-    ):
-        np.savez(tmp_path / "a.npz", **arrays)
-        with pytest.raises(InputError, match=said):
-            cpwl.from_npz(tmp_path / "a.npz")
-    np.savez(tmp_path / "a.npz", W1=np.array([[None]]))
-    with pytest.raises(InputError, match=r"not an \.npz file"):
-        cpwl.from_npz(tmp_path / "a.npz")
-    with zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as file:
-        stream = io.BytesIO()
-        np.save(stream, np.zeros((1, 2**24)))
-        file.writestr("W1.npy", stream.getvalue())
-    with pytest.raises(LimitError, match="far more than it is"):
-        cpwl.from_npz(tmp_path / "bomb.npz")
