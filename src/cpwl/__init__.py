@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from cpwl.regions.count import count_regions
     from cpwl.regions.extract import extract
     from cpwl.regions.inquiry import Inquiry, ask
+    from cpwl.regions.tiles.parts import extract_parts
     from cpwl.show.explorer.page import report
     from cpwl.sources.formula.formula import Formula, parse
     from cpwl.sources.mat import from_mat
@@ -105,6 +106,7 @@ __all__ = [
     "equal",
     "equilibria",
     "extract",
+    "extract_parts",
     "from_active_sets",
     "from_csv",
     "from_interp",
@@ -186,6 +188,7 @@ _HOME = {
     "equal": "cpwl.equality",
     "count_regions": "cpwl.regions.count",
     "extract": "cpwl.regions.extract",
+    "extract_parts": "cpwl.regions.tiles.parts",
     "Formula": "cpwl.sources.formula.formula",
     "parse": "cpwl.sources.formula.formula",
     "from_active_sets": "cpwl.sources.mpqp.active_sets",
