@@ -33,7 +33,7 @@ def simplices_of(complex_: FloatComplex) -> tuple[NDArray[np.int64], NDArray[np.
     for i, own in enumerate(complex_.own):
         if len(own) <= n:
             A, b = complex_.rows(i)
-            own = np.flatnonzero((complex_.vertices @ A.T - b <= complex_.width).all(axis=1))
+            own = np.flatnonzero((complex_.vertices @ A.T - b <= complex_.widths[:, None]).all(axis=1))
             if len(own) <= n:
                 continue
         if len(own) != n + 1:
