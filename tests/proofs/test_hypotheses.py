@@ -260,7 +260,7 @@ def near():
     p = function(1, [([[1], [-1]], ["1/10", 1], [0], 0), ([[-1], [1]], ["-1/10", 1], [1], "1/10")])
     meant = function(1, [([[1], [-1]], [0, 1], [0], 0), ([[-1], [1]], [0, 1], [1], 0)])
     inner = {"format": "cpwl-proof", "version": 1, "kind": "line", "inputs": 1, "error_bound": 0, "direction": [1]}
-    pieces = [{"piece": 0, "point": ["-1/2"]}, {"piece": 1, "point": ["1/2"]}]
+    pieces = [{"piece": 0, "points": [[0]]}, {"piece": 1}]  # the corner 1/10 of piece 0 is beside 0
     proof = {"format": "cpwl-proof", "version": 1, "kind": "near", "inputs": 1, "error_bound": "1/10"}
     proof |= {"function": meant, "proof": inner, "pieces": pieces}
     return json.loads(json.dumps([p, network([[1, 0]], [[1, 0]]), proof]))
@@ -269,11 +269,13 @@ def near():
 NEAR = {
     1: ([(2, ("function", "pieces", 1, "offset"), str(TINY))], "the network is not the law"),
     2: ([(2, ("pieces", 0), None)], "piece 0"),
-    3: ([(0, ("pieces", 1, "A"), [[-1]]), (0, ("pieces", 1, "b"), ["-1/10"]),
+    3: ([(2, ("pieces", 0, "points"), [[str(TINY)]])], "piece 0: one of its corners is not in the other piece"),
+    4: ([(2, ("pieces", 0), {"piece": 0, "points": [[0]], "box": [[0], [str(Fraction(1, 10) - TINY)]]})],
+        "piece 0: a corner or its partner is outside the box"),
+    5: ([(0, ("pieces", 1, "A"), [[-1]]), (0, ("pieces", 1, "b"), ["-1/10"]),
          (0, ("pieces", 1, "gradient"), [str(1 + TINY)]), (2, ("function", "pieces", 1, "A"), [[-1]]),
          (2, ("function", "pieces", 1, "b"), [0])], "piece 1: along a ray it goes away faster"),
-    4: ([(2, ("pieces", 0, "point"), ["1/2"])], "its point is not inside the other piece"),
-    5: ([(2, ("error_bound",), str(Fraction(1, 10) - TINY))], "error_bound: its a is less than 0.1"),
+    6: ([(2, ("error_bound",), str(Fraction(1, 10) - TINY))], "error_bound: its a is less than 0.1"),
 }  # fmt: skip
 
 
