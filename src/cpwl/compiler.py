@@ -25,6 +25,7 @@ from cpwl.doors import check_argument, check_call, check_choice, check_number, w
 from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError
 from cpwl.function import CPWL
 from cpwl.function.doctor.examine import examine
+from cpwl.function.domain import domain_text
 from cpwl.limits import rare_collection
 from cpwl.network import Network, Sizes
 from cpwl.network.network import rounded
@@ -111,6 +112,17 @@ class Compiled:
     def function(self) -> CPWL | None:
         """What was compiled."""
         return None if self.analysis is None else self.analysis.function
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What a file of the network should tell: pieces, laws, domain, construction, and the hash of the proof."""
+        found = {"cpwl.construction": self.construction}
+        if (p := self.function) is not None:
+            found |= {"cpwl.pieces": str(p.num_pieces), "cpwl.components": str(p.num_components)}
+            found |= {"cpwl.domain": domain_text(p)}
+        if self.certificate is not None and self.certificate.proved:
+            found |= {"cpwl.proof": self.certificate.statement, "cpwl.proof.sha256": self.certificate.sha256}
+        return found
 
     @property
     def lower_bounds(self) -> list[LowerBound]:

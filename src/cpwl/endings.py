@@ -43,11 +43,21 @@ class Door:
 READERS: tuple[Door, ...] = (
     Door(".json", "JSON of this package; programs with active sets", _BOTH, "cpwl.sources.json_file:read_json_file"),
     Door(".onnx", "ONNX model", ("network",), "cpwl.formats.onnx.read:from_onnx"),
+    Door(".npz", "NumPy arrays of weights", ("network",), "cpwl.sources.weights.files:from_npz"),
+    Door(".safetensors", "weights", ("network",), "cpwl.sources.weights.files:from_safetensors"),
+    Door(".nnet", "ACAS Xu network", ("network",), "cpwl.sources.text.nnet:from_nnet"),
+    Door(".mat", "MATLAB file of regions and laws", ("function",), "cpwl.sources.mat:from_mat"),
+    Door(".csv", "table of points and values", ("function",), "cpwl.sources.text.csv:from_csv"),
+    Door(".pwl", "rational pieces of pwl2limodsat", ("function",), "cpwl.sources.text.pwl:from_pwl"),
     Door(".txt", "formula", ("function",), "cpwl.sources.formula.formula:read_formula_file"),
 )
 WRITERS: tuple[Door, ...] = (
     Door(".json", "JSON of this package, exact", _BOTH, "cpwl.formats.json:save"),
     Door(".onnx", "ONNX model", ("network",), "cpwl.formats.onnx.write:to_onnx"),
+    Door(".npz", "NumPy arrays", ("network",), "cpwl.formats.npz:to_npz"),
+    Door(".safetensors", "safetensors", ("network",), "cpwl.formats.safetensors:to_safetensors"),
+    Door(".csv", "CSV of pieces", ("function",), "cpwl.formats.tables:to_csv"),
+    Door(".mat", "MATLAB cell arrays A, b, C, d", ("function",), "cpwl.formats.tables:to_mat"),
     Door(".h", "C header, double", _BOTH, "cpwl.targets.c.write:to_c"),
 )
 
