@@ -20,7 +20,9 @@ __all__ = [
     "default_error",
 ]
 
-ConstructionName = Literal["auto", "hinge", "univariate", "gates", "columns", "clamped", "strips", "lattice", "paper"]
+ConstructionName = Literal[
+    "auto", "hinge", "univariate", "gates", "columns", "windows", "clamped", "strips", "lattice", "paper"
+]
 """How to build a network (`cpwl.construct.table`)."""
 Minimize = Literal["neurons", "depth", "width", "nonzeros"]
 """What "auto" makes small."""
