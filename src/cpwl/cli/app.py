@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from cpwl.cli.ask import ask
 from cpwl.cli.bench import bench
 from cpwl.cli.bounds import bounds
 from cpwl.cli.check import check
@@ -40,6 +41,7 @@ _app.command()(info)
 _app.command()(check)
 _app.command()(doctor)
 _app.command()(equal)
+_app.command()(ask)
 _app.command()(compress)
 _app.command()(extract)
 _app.command()(milp)
