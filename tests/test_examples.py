@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import cpwl
+from cpwl.construct.table import TABLE
 from cpwl.show.row import check_proof
 
 SCRIPTS = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
@@ -83,6 +84,39 @@ def test_control_law_is_proved_as_exported(run: Callable[[str], Ran]) -> None:
     _, folder = run("control_law")
     with as_file(files("cpwl.show").joinpath("examples", "mpc_double_integrator_27.json")) as law:
         _check(folder, str(law), "law.onnx", "law.proof.json")
+
+
+@pytest.mark.parametrize(("name", "files"), [("pendulum", ("pendulum",)), ("terrain", ("terrain",))])
+def test_notebooks_prove_what_they_export(run: Callable[[str], Ran], name: str, files: tuple[str, ...]) -> None:
+    """The proofs beside the exported networks hold: for the network as compiled, or for the weights in the file."""
+    _, folder = run(name)
+    for stem in files:
+        _check(folder, f"{stem}.json", f"{stem}.onnx", f"{stem}.proof.json")
+        assert (folder / f"{stem}.html").stat().st_size > 10_000
+
+
+def test_the_pendulum_stands(run: Callable[[str], Ran]) -> None:
+    """By the network and by the C code, from the same state to nearly upright."""
+    said, folder = run("pendulum")
+    angles = [float(line.split()[-1]) for line in said.splitlines() if "the angle is" in line]
+    assert len(angles) == 2
+    assert max(map(abs, angles)) < 0.01
+    assert "int pendulum(" in (folder / "pendulum.h").read_text()
+
+
+def test_the_tour_passes_every_construction(run: Callable[[str], Ran]) -> None:
+    """One line each, and those that apply are proved."""
+    said, _ = run("tour")
+    assert [line.split()[0] for line in said.splitlines() if line.split()[0] in TABLE] == list(TABLE)
+    assert said.count("proof of kind") >= 5
+
+
+def test_scripts_are_notebooks() -> None:
+    """The longer ones have cells of text and code, which editors show as notebooks."""
+    for name in ("pendulum", "terrain", "compress_network", "ground_truth", "tour"):
+        text = next(script for script in SCRIPTS if script.stem == name).read_text()
+        assert text.startswith("# %% [markdown]\n# # ")
+        assert text.count("\n# %%\n") >= 4
 
 
 def _check(folder: Path, law: str, network: str, proof: str) -> None:

@@ -26,10 +26,14 @@ if TYPE_CHECKING:
     from cpwl.dynamics.lyapunov import decrease
     from cpwl.endings import read
     from cpwl.equality import Verdict, equal
+    from cpwl.formats.jax import to_jax
     from cpwl.formats.json import load, save
+    from cpwl.formats.npz import to_npz
     from cpwl.formats.onnx.read import from_onnx
     from cpwl.formats.onnx.write import to_onnx
+    from cpwl.formats.safetensors import to_safetensors
     from cpwl.formats.sklearn import from_sklearn
+    from cpwl.formats.tables import from_pieces_csv, to_csv, to_dataframe, to_mat
     from cpwl.formats.torch.module import from_torch, to_torch
     from cpwl.function import CPWL
     from cpwl.function.doctor.report import Report
@@ -110,6 +114,7 @@ __all__ = [
     "from_nnet",
     "from_npz",
     "from_onnx",
+    "from_pieces_csv",
     "from_ppopt",
     "from_pwl",
     "from_regions",
@@ -133,9 +138,15 @@ __all__ = [
     "stack",
     "tighten_omlt",
     "to_c",
+    "to_csv",
+    "to_dataframe",
+    "to_jax",
+    "to_mat",
     "to_milp",
+    "to_npz",
     "to_omlt",
     "to_onnx",
+    "to_safetensors",
     "to_torch",
     "to_vnnlib",
 ]
@@ -143,6 +154,13 @@ __all__ = [
 # Where each public name lives. A module is imported when a name of it is first asked for: solvers, sparse matrices and
 # file formats bring libraries of their own.
 _HOME = {
+    "from_pieces_csv": "cpwl.formats.tables",
+    "to_csv": "cpwl.formats.tables",
+    "to_dataframe": "cpwl.formats.tables",
+    "to_mat": "cpwl.formats.tables",
+    "to_jax": "cpwl.formats.jax",
+    "to_npz": "cpwl.formats.npz",
+    "to_safetensors": "cpwl.formats.safetensors",
     "Alternative": "cpwl.compiler",
     "CCode": "cpwl.targets.c.write",
     "CPWL": "cpwl.function",

@@ -54,6 +54,10 @@ READERS: tuple[Door, ...] = (
 WRITERS: tuple[Door, ...] = (
     Door(".json", "JSON of this package, exact", _BOTH, "cpwl.formats.json:save"),
     Door(".onnx", "ONNX model", ("network",), "cpwl.formats.onnx.write:to_onnx"),
+    Door(".npz", "NumPy arrays", ("network",), "cpwl.formats.npz:to_npz"),
+    Door(".safetensors", "safetensors", ("network",), "cpwl.formats.safetensors:to_safetensors"),
+    Door(".csv", "CSV of pieces", ("function",), "cpwl.formats.tables:to_csv"),
+    Door(".mat", "MATLAB cell arrays A, b, C, d", ("function",), "cpwl.formats.tables:to_mat"),
     Door(".h", "C header, double", _BOTH, "cpwl.targets.c.write:to_c"),
 )
 

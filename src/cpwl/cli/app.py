@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from cpwl.cli.ask import ask
 from cpwl.cli.batch import batch
 from cpwl.cli.bench import bench
 from cpwl.cli.bounds import bounds
@@ -43,6 +44,7 @@ _app.command()(info)
 _app.command()(limited(check))
 _app.command()(limited(doctor))
 _app.command()(limited(equal))
+_app.command()(limited(ask))
 _app.command()(limited(compress))
 _app.command()(limited(extract))
 _app.command()(limited(count))

@@ -230,7 +230,7 @@ def _write(compiled: Compiled, output: Path, dtype: Dtype | None, form: Any, out
     else:
         from cpwl.formats.onnx.write import to_onnx
 
-        to_onnx(compiled.network, output, dtype=kind)
+        to_onnx(compiled.network, output, dtype=kind, metadata=compiled.metadata)
     return None
 
 

@@ -10,7 +10,9 @@ from cpwl.progress import Progress
 
 __all__ = ["DEFAULT", "PRECISIONS", "ConstructionName", "Minimize", "Options", "Precision", "Weights", "default_error"]
 
-ConstructionName = Literal["auto", "hinge", "univariate", "gates", "columns", "clamped", "strips", "lattice", "paper"]
+ConstructionName = Literal[
+    "auto", "hinge", "univariate", "gates", "columns", "windows", "clamped", "strips", "lattice", "paper"
+]
 """How to build a network (`cpwl.construct.table`)."""
 Minimize = Literal["neurons", "depth", "width", "nonzeros"]
 """What "auto" makes small."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from dataclasses import dataclass
@@ -68,6 +69,18 @@ class Certificate:
             return "network = function on every piece, in exact arithmetic"
         return f"|network - function| <= {upward(self.error_bound):.3g} on every piece, in exact arithmetic"
 
+    @property
+    def text(self) -> str:
+        """The proof as `save` writes it."""
+        if self.document is None:
+            raise ProofError(f"there is no proof to save: {self.reason}")
+        return json.dumps(self.document, separators=(",", ":")) + "\n"
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the file that `save` writes, so that another file can say which proof is its own."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the proof as JSON, whole or not at all; see docs/proof.md for what it says.
 
@@ -84,9 +97,7 @@ class Certificate:
             If the file cannot be written.
         """
         check_path(path, "Certificate.save")
-        if self.document is None:
-            raise ProofError(f"there is no proof to save: {self.reason}")
-        write_text(path, json.dumps(self.document, separators=(",", ":")) + "\n")
+        write_text(path, self.text)
 
 
 def upward(x: Fraction) -> float:

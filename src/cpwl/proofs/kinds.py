@@ -24,6 +24,7 @@ from cpwl.proofs.provers.maxmin import propose_max_min
 from cpwl.proofs.provers.near import propose_near
 from cpwl.proofs.provers.rounded import propose_rounded
 from cpwl.proofs.provers.strips import propose_strips
+from cpwl.proofs.provers.windows import propose_windows
 from cpwl.proofs.question import Proposal, Question
 from cpwl.proofs.refute import far_out
 from cpwl.proofs.rounding import Bound
@@ -67,7 +68,8 @@ def _rounded_weights(question: Question) -> bool:
 
 
 def _float_data(question: Question) -> bool:
-    return question.p.tol > 0
+    """Data that may be off by rounding, points of a table among it."""
+    return question.p.tol > 0 or question.evened is not None
 
 
 def _inside(names: tuple[str, ...], question: Question) -> Iterator[Proposal]:
@@ -83,7 +85,7 @@ def _inside(names: tuple[str, ...], question: Question) -> Iterator[Proposal]:
         raise NoProof(str(failures[-1]) if failures else "no kind of proof applies", points, settles=settled)
 
 
-_EQUAL = ("columns", "line", "clamped", "strip", "bends")
+_EQUAL = ("columns", "windows", "line", "clamped", "strip", "bends")
 
 
 def _rounded(question: Question) -> Iterator[Proposal]:
@@ -99,6 +101,7 @@ def _near(question: Question) -> Iterator[Proposal]:
 
 KINDS = (
     Kind("columns", _table, propose_columns, "columns_checker.py"),
+    Kind("windows", _all_as_meant, propose_windows, "windows_checker.py"),
     Kind("max-min", lambda _: True, propose_max_min, "max_min_checker.py"),
     Kind("expression", _weights_as_meant, propose_expression, "expression_checker.py"),
     Kind("rounded", _rounded_weights, _rounded, "rounded_checker.py"),
