@@ -126,7 +126,7 @@ def compile(
     ] = None,
     outside: Annotated[
         Outside,
-        typer.Option(help="Points outside a bounded domain: free, clip (to the box), or error (OUT.h refuses them)."),
+        typer.Option(help="Points outside a bounded domain: free, clip (to its box), or error (OUT.h refuses them)."),
     ] = Outside.free,
     max_neurons: Annotated[
         int | None, typer.Option(min=1, help="Write nothing, with exit code 2, if more neurons are needed.")
@@ -164,6 +164,7 @@ def compile(
             certificate=certify,
             weights=weights,
             executor=executor,
+            outside="free" if output.suffix.lower() == ".h" else outside.value,  # C code clips by itself
             progress=progress,
         )
     if written is not None and construction == "auto":
