@@ -125,7 +125,7 @@ def compile(
     ] = None,
     outside: Annotated[
         Outside,
-        typer.Option(help="Points outside a bounded domain: free, clip (to the box), or error (OUT.h refuses them)."),
+        typer.Option(help="Points outside a bounded domain: free, clip (to its box), or error (OUT.h refuses them)."),
     ] = Outside.free,
     certify: Annotated[
         bool, typer.Option("--certify", help="Prove the network that was written; the proof goes to OUT.proof.json.")
@@ -157,6 +157,7 @@ def compile(
             check=check,
             certificate=certify,
             weights=weights,
+            outside="free" if output.suffix.lower() == ".h" else outside.value,  # C code clips by itself
             progress=progress,
         )
     if written is not None and construction == "auto":
