@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +11,8 @@ from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
 
+import numpy as np
+import onnxruntime
 import pytest
 
 import cpwl
@@ -84,6 +87,27 @@ def test_control_law_is_proved_as_exported(run: Callable[[str], Ran]) -> None:
     _, folder = run("control_law")
     with as_file(files("cpwl.show").joinpath("examples", "mpc_double_integrator_27.json")) as law:
         _check(folder, str(law), "law.onnx", "law.proof.json")
+
+
+def test_the_pendulum_is_proved_and_written(run: Callable[[str], Ran]) -> None:
+    """The law equals its network, the header is there, and the loop comes to rest."""
+    said, folder = run("pendulum_to_c")
+    assert "15 regions -> " in said
+    assert "network = function on every piece, in exact arithmetic" in said
+    assert "int pendulum(" in (folder / "pendulum.h").read_text()
+    state = said.splitlines()[-1].partition("[")[2].strip("]").split()
+    assert all(abs(float(v)) < 0.01 for v in state)
+
+
+def test_the_table_is_what_the_model_computes(run: Callable[[str], Ran]) -> None:
+    """onnxruntime, in float32, at the points of the table: as far off as was proved, and no farther."""
+    said, folder = run("table_to_onnx")
+    rows = np.loadtxt(folder / "torque.csv", delimiter=",", skiprows=1)
+    session = onnxruntime.InferenceSession(str(folder / "torque.onnx"))
+    found = session.run(None, {"X": rows[:, :2].astype(np.float32)})[0][:, 0]
+    bounds = [float(v) for v in re.findall(r"(?:<=|at most) ([\d.e-]+)", said)]
+    assert len(bounds) == 2
+    assert np.abs(found - rows[:, 2]).max() <= sum(bounds) + 1e-6  # the points themselves are rounded to float32
 
 
 @pytest.mark.parametrize(("name", "files"), [("pendulum", ("pendulum",)), ("terrain", ("terrain",))])

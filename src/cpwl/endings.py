@@ -7,6 +7,7 @@ A row names its function as "module:function"; it is imported when a file of tha
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,7 +19,7 @@ from cpwl.errors import InputError
 from cpwl.function.cpwl import CPWL
 from cpwl.network.network import Network
 
-__all__ = ["READERS", "WRITERS", "Door", "read", "reader_of", "write", "writer_of"]
+__all__ = ["READERS", "WRITERS", "Door", "ending_of_content", "read", "reader_of", "write", "writer_of"]
 
 Kind = Literal["function", "network"]
 _BOTH: tuple[Kind, ...] = ("function", "network")
@@ -90,7 +91,12 @@ def write(value: CPWL | Network, path: str | os.PathLike[str]) -> None:
 
 
 def reader_of(path: str | os.PathLike[str]) -> Door:
-    """The reader of a file; `InputError` with those there are if its ending is unknown."""
+    """The reader of a file, by its ending, or by what is in it; `InputError` with those there are if neither says."""
+    if not any(_fits(door, path) for door in READERS):
+        ending = ending_of_content(_head(path))
+        found = next((door for door in READERS if door.ending == ending), None)
+        if found is not None:
+            return found
     return _door(READERS, path, "read")
 
 
@@ -99,9 +105,48 @@ def writer_of(path: str | os.PathLike[str]) -> Door:
     return _door(WRITERS, path, "written")
 
 
+def _fits(door: Door, path: str | os.PathLike[str]) -> bool:
+    return PurePath(os.fsdecode(path)).name.lower().endswith(door.ending)
+
+
+def _head(path: str | os.PathLike[str]) -> bytes:
+    """The beginning of a file that can be read twice, or nothing."""
+    if not os.path.isfile(path):
+        return b""
+    try:
+        with open(path, "rb") as file:
+            return file.read(4096)
+    except OSError:
+        return b""
+
+
+def ending_of_content(head: bytes) -> str:
+    """The ending that files which begin like this have, or "" if that cannot be told.
+
+    >>> ending_of_content(b'{"format": "cpwl"'), ending_of_content(b"// a network"), ending_of_content(b"0.1,2\\n")
+    ('.json', '.nnet', '.csv')
+    """
+    if head[8:10] in (b'{"', b"{ ") and head[4:8] == bytes(4):
+        return ".safetensors"
+    text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    return next((ending for start, ending in _BEGINNINGS if re.match(start, text)), "")
+
+
+_BEGINNINGS: tuple[tuple[bytes, str], ...] = (
+    (rb"MATLAB 5\.0", ".mat"),
+    (rb"PK\x03\x04", ".npz"),
+    (rb"\x08[\x01-\x20]", ".onnx"),
+    (rb"[{]", ".json"),
+    (rb"//", ".nnet"),
+    (rb"(?:c\b[^\n]*\n\s*)*(?:pwl\s|tl\s)", ".pwl"),
+    (rb"(?:[A-Za-z_][\w ]*[,;\t])*[A-Za-z_][\w ]*\r?\n[-+.\d]", ".csv"),
+    (rb"[-+.\d/eE]+[,;\t ]+[-+.\d/eE]+\s", ".csv"),
+)
+
+
 def _door(doors: tuple[Door, ...], path: str | os.PathLike[str], verb: str) -> Door:
     name = os.fsdecode(path)
-    fitting = [door for door in doors if PurePath(name).name.lower().endswith(door.ending)]
+    fitting = [door for door in doors if _fits(door, path)]
     if not fitting:
         known = ", ".join(door.ending for door in doors)
         raise InputError(f"`{name}` has an ending that is not {verb} here; it may be one of {known}", path=name)

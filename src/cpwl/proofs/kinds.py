@@ -68,7 +68,8 @@ def _rounded_weights(question: Question) -> bool:
 
 
 def _float_data(question: Question) -> bool:
-    return question.p.tol > 0
+    """Data that may be off by rounding, points of a table among it."""
+    return question.p.tol > 0 or question.evened is not None
 
 
 def _inside(names: tuple[str, ...], question: Question) -> Iterator[Proposal]:
