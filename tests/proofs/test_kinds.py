@@ -40,6 +40,7 @@ def networks():
     exact = compiled("thirds_and_sevenths", "auto").network
     yield function("thirds_and_sevenths"), rounded(exact, np.float64), exact
     yield function("rounded_thirds"), compiled("rounded_thirds", "gates").network, None
+    yield function("one_box"), compile(function("one_box"), outside="clip").network, None
 
 
 @pytest.mark.parametrize("refused", [True, False])

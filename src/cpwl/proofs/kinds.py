@@ -1,7 +1,7 @@
 """The table of proof kinds: when each applies, who proposes such a proof, and which stand-alone checker decides on it.
 
-`proposals` walks the table. Two kinds hold a proof of another kind inside: "rounded" for rounded weights, "near" for
-float data; for what is inside they walk part of the table again.
+`proposals` walks the table. Three kinds hold a proof of another kind inside: "clipped" for networks that clip their
+input, "rounded" for rounded weights, "near" for float data; for what is inside they walk part of the table again.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from functools import partial
 from typing import Any
 
 from cpwl.errors import LimitError
+from cpwl.network.clip import unclipped
 from cpwl.proofs.checkers import checker
 from cpwl.proofs.no_proof import NoProof
 from cpwl.proofs.provers.bends import propose_bends
 from cpwl.proofs.provers.clamped import propose_clamped
+from cpwl.proofs.provers.clipped import propose_clipped
 from cpwl.proofs.provers.columns import propose_columns
 from cpwl.proofs.provers.expression import propose_expression
 from cpwl.proofs.provers.line import bend_direction, propose_line
@@ -99,7 +101,13 @@ def _near(question: Question) -> Iterator[Proposal]:
     return propose_near(question, partial(_inside, names))
 
 
+def _clipped(question: Question) -> Iterator[Proposal]:
+    """Of the network behind, any other kind."""
+    return propose_clipped(question, partial(_inside, tuple(kind.name for kind in KINDS if kind.name != "clipped")))
+
+
 KINDS = (
+    Kind("clipped", lambda question: unclipped(question.network) is not None, _clipped, "clipped_checker.py"),
     Kind("columns", _table, propose_columns, "columns_checker.py"),
     Kind("windows", _all_as_meant, propose_windows, "windows_checker.py"),
     Kind("max-min", lambda _: True, propose_max_min, "max_min_checker.py"),
