@@ -20,7 +20,7 @@ from cpwl.network import Network
 from cpwl.network.extremum import extremum
 from cpwl.network.identity import identity
 from cpwl.network.side_by_side import side_by_side
-from cpwl.regions.extract import find_pieces
+from cpwl.regions.find import find_pieces
 from support import catalogue
 from support.strategies import networks, points
 

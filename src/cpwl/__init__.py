@@ -21,12 +21,19 @@ if TYPE_CHECKING:
     from cpwl.compiler import Alternative, Compiled, compile
     from cpwl.compressor import Compressed, compress
     from cpwl.construct.options import ConstructionName, Minimize, Precision, Weights
+    from cpwl.dynamics.invariance import is_invariant
+    from cpwl.dynamics.loop import closed_loop, equilibria, iterate
+    from cpwl.dynamics.lyapunov import decrease
     from cpwl.endings import read
     from cpwl.equality import Verdict, equal
+    from cpwl.formats.jax import to_jax
     from cpwl.formats.json import load, save
+    from cpwl.formats.npz import to_npz
     from cpwl.formats.onnx.read import from_onnx
     from cpwl.formats.onnx.write import to_onnx
+    from cpwl.formats.safetensors import to_safetensors
     from cpwl.formats.sklearn import from_sklearn
+    from cpwl.formats.tables import from_pieces_csv, to_csv, to_dataframe, to_mat
     from cpwl.formats.torch.module import from_torch, to_torch
     from cpwl.function import CPWL
     from cpwl.function.doctor.report import Report
@@ -38,10 +45,20 @@ if TYPE_CHECKING:
     from cpwl.regions.count import count_regions
     from cpwl.regions.extract import extract
     from cpwl.regions.inquiry import Inquiry, ask
+    from cpwl.regions.tiles.parts import extract_parts
     from cpwl.show.explorer.page import report
     from cpwl.sources.formula.formula import Formula, parse
+    from cpwl.sources.matlab.regions_file import from_mat
     from cpwl.sources.mpqp.active_sets import from_active_sets
     from cpwl.sources.ppopt import from_ppopt
+    from cpwl.sources.regions import from_regions
+    from cpwl.sources.tables.scipy import from_interp, from_scipy
+    from cpwl.sources.text.csv import from_csv
+    from cpwl.sources.text.nnet import from_nnet
+    from cpwl.sources.text.pwl import from_pwl
+    from cpwl.sources.tree import from_tree
+    from cpwl.sources.weights.files import from_npz, from_safetensors
+    from cpwl.sources.weights.named import from_weights
     from cpwl.targets.c.write import CCode, to_c
     from cpwl.targets.milp.bounds import NeuronBounds
     from cpwl.targets.milp.omlt import tighten_omlt, to_omlt
@@ -81,17 +98,35 @@ __all__ = [
     "ask",
     "bounds",
     "certify",
+    "closed_loop",
     "compile",
     "compress",
     "count_regions",
+    "decrease",
     "equal",
+    "equilibria",
     "extract",
+    "extract_parts",
     "from_active_sets",
+    "from_csv",
+    "from_interp",
+    "from_mat",
+    "from_nnet",
+    "from_npz",
     "from_onnx",
+    "from_pieces_csv",
     "from_ppopt",
+    "from_pwl",
+    "from_regions",
+    "from_safetensors",
+    "from_scipy",
     "from_sklearn",
     "from_torch",
+    "from_tree",
+    "from_weights",
     "image",
+    "is_invariant",
+    "iterate",
     "load",
     "maximum",
     "minimum",
@@ -103,9 +138,15 @@ __all__ = [
     "stack",
     "tighten_omlt",
     "to_c",
+    "to_csv",
+    "to_dataframe",
+    "to_jax",
+    "to_mat",
     "to_milp",
+    "to_npz",
     "to_omlt",
     "to_onnx",
+    "to_safetensors",
     "to_torch",
     "to_vnnlib",
 ]
@@ -113,6 +154,13 @@ __all__ = [
 # Where each public name lives. A module is imported when a name of it is first asked for: solvers, sparse matrices and
 # file formats bring libraries of their own.
 _HOME = {
+    "from_pieces_csv": "cpwl.formats.tables",
+    "to_csv": "cpwl.formats.tables",
+    "to_dataframe": "cpwl.formats.tables",
+    "to_mat": "cpwl.formats.tables",
+    "to_jax": "cpwl.formats.jax",
+    "to_npz": "cpwl.formats.npz",
+    "to_safetensors": "cpwl.formats.safetensors",
     "Alternative": "cpwl.compiler",
     "CCode": "cpwl.targets.c.write",
     "CPWL": "cpwl.function",
@@ -129,15 +177,32 @@ _HOME = {
     "Verdict": "cpwl.equality",
     "Inquiry": "cpwl.regions.inquiry",
     "ask": "cpwl.regions.inquiry",
+    "closed_loop": "cpwl.dynamics.loop",
+    "decrease": "cpwl.dynamics.lyapunov",
+    "equilibria": "cpwl.dynamics.loop",
+    "is_invariant": "cpwl.dynamics.invariance",
+    "iterate": "cpwl.dynamics.loop",
     "certify": "cpwl.proofs.certify",
     "compile": "cpwl.compiler",
     "compress": "cpwl.compressor",
     "equal": "cpwl.equality",
     "count_regions": "cpwl.regions.count",
     "extract": "cpwl.regions.extract",
+    "extract_parts": "cpwl.regions.tiles.parts",
     "Formula": "cpwl.sources.formula.formula",
     "parse": "cpwl.sources.formula.formula",
     "from_active_sets": "cpwl.sources.mpqp.active_sets",
+    "from_csv": "cpwl.sources.text.csv",
+    "from_interp": "cpwl.sources.tables.scipy",
+    "from_mat": "cpwl.sources.matlab.regions_file",
+    "from_nnet": "cpwl.sources.text.nnet",
+    "from_npz": "cpwl.sources.weights.files",
+    "from_pwl": "cpwl.sources.text.pwl",
+    "from_regions": "cpwl.sources.regions",
+    "from_safetensors": "cpwl.sources.weights.files",
+    "from_scipy": "cpwl.sources.tables.scipy",
+    "from_tree": "cpwl.sources.tree",
+    "from_weights": "cpwl.sources.weights.named",
     "from_ppopt": "cpwl.sources.ppopt",
     "from_onnx": "cpwl.formats.onnx.read",
     "from_sklearn": "cpwl.formats.sklearn",

@@ -23,7 +23,8 @@ from cpwl.network.program.chain import network_of
 from cpwl.network.program.tape import Tape
 from cpwl.passes.simplify import simplify
 from cpwl.progress import Progress
-from cpwl.regions.extract import as_function, find_pieces
+from cpwl.regions.extract import as_function
+from cpwl.regions.find import find_pieces
 
 __all__ = ["Compressed", "compress"]
 

@@ -15,7 +15,8 @@ from cpwl.function.known import Known
 from cpwl.function.lineality import divided
 from cpwl.function.sample import inner_points
 from cpwl.geometry.probe import Probe
-from cpwl.regions.extract import as_function, find_pieces
+from cpwl.regions.extract import as_function
+from cpwl.regions.find import find_pieces
 
 
 def _pairs(found):

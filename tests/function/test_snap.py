@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from cpwl import CPWL, InputError, load
+from cpwl.function.doctor.examine import first_error
 from cpwl.function.make.shallow import random_shallow
 from support.catalogue import function
 from support.functions import abs_sum, boxes, delaunay, five_pieces, three_piece_cut
 from support.laws import LAWS
 from support.rational_pieces import along, cut_up, cuts
+from support.twins import boxed, twin
 
 ROUNDED = {
     "strips": along(["1/3", 2], ["1/7", 1, "5/3"], [0, "1/3", -1, 2]),
@@ -218,3 +220,12 @@ def test_a_law_that_cannot_be_snapped_has_a_reason():
     """Two outputs in space whose rounded laws bend on different planes: nothing is offered, or it is healthy."""
     found = load(LAWS["mpqp_3d_55"]).snap(1e-9)
     assert "several outputs bend" in found.reason if found.function is None else found.function.doctor().healthy
+
+
+def test_simplices_that_noise_makes_flat_are_no_way_out():
+    """Pieces with a corner that noise has put beside an edge: another way is taken, without a warning."""
+    p = boxed(abs_sum(2))
+    for seed in range(6):
+        found = twin(p, 1e-12, seed).function().snap(1e-9)
+        assert found.function is not None
+        assert first_error(found.function) is None

@@ -1,8 +1,11 @@
 """Proofs for float data: a consistent function near it, a proof for that, and how near it is."""
 
 import copy
+import json
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,8 +15,12 @@ from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
 from cpwl.function.make.shallow import random_shallow
 from cpwl.network.network import exact_layers
+from cpwl.proofs.checkers.near_checker import BITS, farthest, steepness
 from support.catalogue import function, names
 from support.functions import five_pieces, three_piece_cut
+from support.proof_examples import function as function_of
+from support.proof_examples import network
+from support.proof_oracle import claim_is_true
 from support.proofs import checker, rounded
 from support.rational_pieces import piece_data, points_in_pieces, with_noise
 
@@ -72,9 +79,15 @@ def test_a_real_control_law_is_within_a_billionth():
     assert certificate.error_bound < Fraction(1, 10**9)
 
 
+def has_thirds(network):
+    """Whether some weight is no float, so that rounding changes it."""
+    return any(Fraction(float(v)) != v for weight, bias in exact_layers(network) for v in (*weight.data, *bias))
+
+
 def test_rounded_weights_are_proved_too():
     """The float64 weights of the same network: the bound takes both in."""
-    p, network, certificate = mpc()
+    every = (found for found in map(made, FLOAT) if found is not None and found[2].kind == "near of bends")
+    p, network, certificate = next(found for found in every if has_thirds(found[1]))
     other = rounded(network, np.float64)
     proof = certify(p, other, rounded_from=network)
     assert proof.document["proof"]["kind"] == "rounded"
@@ -95,7 +108,7 @@ def test_no_corrupted_proof_passes():
 
     refused(lambda d: d["pieces"].pop())
     refused(lambda d: d["pieces"].reverse())
-    refused(lambda d: d["pieces"][0].update(point=[1000] * p.dim))
+    refused(lambda d: d["pieces"][0].update(points=[[1000] * p.dim]))
     refused(lambda d: d["pieces"].__setitem__(0, None))
     refused(lambda d: d["function"]["pieces"][0].update(offset=["1/7"]))
     refused(lambda d: d.update(proof=d))
@@ -115,6 +128,7 @@ UNBOUNDED = {
     "hinges": lambda: with_noise(random_shallow(2, 4, 3), 1e-13, 0),
     "hinges in space": lambda: with_noise(random_shallow(3, 3, 0), 1e-13, 1),
     "five pieces": lambda: with_noise(five_pieces(), 1e-12, 2),
+    "hinges with lines": lambda: with_noise(random_shallow(7, 2, 0), 1e-13, 1),  # along lines data leaves its piece
 }
 
 
@@ -172,6 +186,153 @@ def test_the_checker_refuses_unbounded_proofs_that_say_less(name):
     refused(lambda d: at_slopes(d, lambda leaf: leaf.pop("slope")))
     refused(lambda d: at_slopes(d, lambda leaf: leaf.update(slope=[str(-Fraction(v)) for v in leaf["slope"]])))
     refused(lambda d: at_slopes(d, lambda leaf: leaf.update(piece=(leaf["piece"] + 1) % count)))
+
+
+def beside(rng):
+    """A law on [c, d] near that of a kinked function on [0, 1], or of one on [0, 1] x R, and networks of one layer.
+
+    The network is the function there, whatever it is elsewhere; leaves name a partner for what is outside.
+    """
+    c, d, k = (Fraction(int(v), 16) for v in (rng.integers(-6, 4), rng.integers(8, 22), rng.integers(-9, 9)))
+    f, s = ([Fraction(int(v), 8) for v in rng.integers(-8, 9, 2)] for _ in range(2))
+    lined = bool(rng.integers(2))
+    n = 1 + lined
+    tilt = Fraction(int(rng.integers(-3, 4)), 64)
+    rows = [[1, tilt][:n], [-1, -tilt][:n]], [d, -c]
+    hinges = [[*[1, 0][:n], 0], [*[1, 0][:n], -1], [*[-1, 0][:n], 0], [*[1, 0][:n], 2], [*[-1, 0][:n], -2]]
+    # On [0, 1]: s(x) = x, s(x - 1) = 0, s(-x) = 0, and what is linear is s(x + 2) - s(-x - 2) = x + 2.
+    net = network(hinges, [[0, k, -k, s[0], -s[0], s[1] - 2 * s[0]]])
+    law, meant = (
+        function_of(n, [(*some, [g[0], *([0] * lined)], g[1])])
+        for some, g in ((rows, f), (([[1, 0][:n], [-1, 0][:n]], [1, 0]), s))
+    )
+    inner = {"format": "cpwl-proof", "version": 1, "kind": "line", "inputs": n, "error_bound": 0}
+    leaf = {"piece": 0, "points": [[0, 0][:n], [1, 0][:n]]} | ({"lines": [[0, 1]]} if lined else {})
+    proof = {"format": "cpwl-proof", "version": 1, "kind": "near", "inputs": n, "error_bound": ["1000", "1000"]}
+    proof |= {"function": meant, "proof": inner | {"direction": [1, 0][:n]}, "pieces": [leaf]}
+    return json.loads(json.dumps([law, net, proof], default=str))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_is_shown_beside_a_piece_is_true_at_all_corners_of_the_network(seed):
+    """The least bound that the checker shows holds by a slow oracle, which looks at every linear piece of both."""
+    law, net, proof = beside(np.random.default_rng(seed))
+    read = [checker.read_function(law), checker.read_function(proof["function"])]
+    layers = checker.read_network(net, read[0].n, 1)
+    a, b = farthest(checker, *read, layers, proof["pieces"])
+    proof["error_bound"] = [str(a), str(b)]
+    assert checker.check(law, net, proof) == (a, b)
+    assert claim_is_true(law, net, proof)
+    for less in ([str(a - Fraction(1, 10**30)), str(b)], [str(a), str(b - Fraction(1, 10**30))]):
+        with pytest.raises(checker.Refused):
+            checker.check(law, net, proof | {"error_bound": less})
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_steepness_holds_the_gradient_at_every_point_of_the_box(seed):
+    """Exact gradients at rational points, from the neurons that are on there; and slopes everywhere hold them, too."""
+    rng = np.random.default_rng(seed)
+    sizes = [2, 4, 3, 1]
+    weights = [rng.integers(-9, 10, (m, k + 1)) for k, m in pairwise(sizes)]
+    layers = [
+        [{j: Fraction(int(w), 7) for j, w in enumerate(row) if w} for row in weight] for weight in weights
+    ]  # the bias comes last, as the checker holds it
+    low = [Fraction(int(v), 5) for v in rng.integers(-9, 9, 2)]
+    high = [v + Fraction(int(w), 11) for v, w in zip(low, rng.integers(0, 9, 2), strict=True)]
+    local, everywhere = steepness(layers, 2, (low, high))[0], steepness(layers, 2, None)[0]
+    for _ in range(20):
+        t = rng.integers(0, 65, 2)
+        x = [u + (v - u) * Fraction(int(s), 64) for u, v, s in zip(low, high, t, strict=True)]
+        value, slope = np.array(x, dtype=object), np.array([[1, 0], [0, 1]], dtype=object)
+        for depth, weight in enumerate(weights):
+            matrix = np.array([[Fraction(int(w), 7) for w in row] for row in weight], dtype=object)
+            value, slope = matrix[:, :-1] @ value + matrix[:, -1], matrix[:, :-1] @ slope
+            if depth < 2:
+                on = value > 0
+                value, slope = np.where(on, value, 0), np.where(on[:, None], slope, 0)
+        for k in range(2):
+            assert local[k][0] <= slope[0, k] * 2**BITS <= local[k][1]
+            assert everywhere[k][0] <= slope[0, k] * 2**BITS <= everywhere[k][1]
+
+
+def test_a_small_box_tells_the_slope_exactly():
+    """Where no neuron bends in the box the intervals are points, but for 2^-BITS."""
+    layers = [[{0: 1, 1: 1}, {0: 1, 1: -3}], [{0: Fraction(1, 3), 1: 5, 2: 0}]]
+    (slope,), (wide,) = (steepness(layers, 1, box)[0] for box in (([0], [1]), ([0], [4])))
+    assert (slope[1] - slope[0]) <= 2
+    assert abs(slope[0] - Fraction(2**BITS, 3)) <= 2
+    assert wide[1] >= Fraction(16, 3) * 2**BITS
+
+
+def test_what_is_inside_may_grow_and_a_partner_is_elsewhere():
+    """A network that is within E' max|x_i| of the function inside is so at the partner, not at the point."""
+    cases = (beside(np.random.default_rng(seed)) for seed in range(60))
+    law, net, proof = next(case for case in cases if Fraction(case[0]["pieces"][0]["b"][0]) > 1)
+    read = [checker.read_function(law), checker.read_function(proof["function"])]
+    layers = checker.read_network(net, read[0].n, 1)
+    still, growing = (farthest(checker, *read, layers, proof["pieces"], Fraction(v)) for v in (0, 1))
+    assert growing[0] > still[0]
+
+
+@cache
+def uneven():
+    """A table on `linspace` axes, the network for it on the even lattice, and the proof."""
+    values = np.random.default_rng(5).integers(-9, 10, (4, 7))
+    p = CPWL.from_grid([np.linspace(0, 1, 4), np.linspace(0, 0.7, 7)], values)
+    even = p.snap(even=True).function
+    network = compile(even, construction="gates").network
+    return p, network, certify(p, network)
+
+
+def test_a_table_on_a_lattice_that_rounding_has_moved_is_proved_near():
+    """The network of the even table is within rounding of the table as given, by a slow oracle as well."""
+    p, network, certificate = uneven()
+    assert certificate.document["kind"] == "near"
+    assert 0 < certificate.error_bound < Fraction(1, 10**12)
+    documents = function_document(p), network_document(network), certificate.document
+    assert "simplices" in documents[0]
+    assert checker.check(*documents) == certificate.error_bound
+    assert claim_is_true(*documents)
+    assert not claim_is_true(*documents[:2], certificate.document | {"error_bound": 0})
+
+
+def test_the_checker_refuses_tables_that_are_farther_away():
+    """A smaller bound, other simplices, boxes that do not hold them, one table with rows: all refused."""
+    p, network, certificate = uneven()
+    head = function_document(p), network_document(network)
+
+    def refused(change, reason):
+        document = copy.deepcopy(certificate.document)
+        change(document)
+        with pytest.raises(checker.Refused, match=reason):
+            checker.check(*head, document)
+
+    least = certificate.error_bound - Fraction(1, 10**30)
+    other = certificate.document["pieces"][-1]["piece"]
+    refused(lambda d: d.update(error_bound=str(least)), "its a is less than")
+    refused(lambda d: d["pieces"][0].update(piece=other), "outside the box|its a is less than")
+    refused(lambda d: d["pieces"][0].update(piece=other, box=None), "its a is less than")
+    refused(lambda d: d["pieces"][0].update(box=[[0, 0], ["1/1000", 1]]), "outside the box")
+    refused(lambda d: d["pieces"][0].update(cut=[1, 0, 0]), "unknown")
+    refused(lambda d: d["pieces"].pop(), "length")
+    refused(lambda d: d["function"]["values"].__setitem__(0, [7]), "the network is not|differ|is not the law|not equal")
+    with pytest.raises(checker.Refused, match="either it has rows"):
+        checker.check(function_document(replace(p, mesh=None)), head[1], certificate.document)
+
+
+def test_a_network_of_the_table_as_given_is_still_proved_equal():
+    """That points are nearly even does not take away what can be shown."""
+    p, _, _ = uneven()
+    assert certify(p, compile(p, construction="gates").network).error_bound == 0
+
+
+def test_a_network_that_is_off_by_more_than_rounding_is_refuted():
+    """Nearly even points are no excuse for values that are off by 1e-6 of the slopes."""
+    p, network, _ = uneven()
+    layers = [(w.toarray(), b.copy()) for w, b in exact_layers(network)]
+    layers[-1][1][0] += Fraction(1, 10**4)
+    with pytest.raises(ProofError):
+        certify(p, Network(layers))
 
 
 def test_exactly_consistent_floats_on_the_whole_plane_are_proved_equal():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import Executor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,15 +12,21 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from cpwl.doors import check_argument, check_call, check_choice, check_limit, within_float64
+from cpwl.doors import check_argument, check_call, check_choice, check_limit, check_path, within_float64
+from cpwl.errors import InputError
+from cpwl.executors import check_executor
 from cpwl.function.components import label_maps
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.network.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.cells import is_short
-from cpwl.regions.extract import LOW, as_function, find_pieces
+from cpwl.regions.extract import as_function
+from cpwl.regions.find import LOW, find_pieces
 from cpwl.regions.pieces import Pieces
 from cpwl.regions.subdivide.subdivide import TooMany, essential_dimension, subdivide
+from cpwl.regions.tiles.count import COUNT
+from cpwl.regions.tiles.journal import Journal
+from cpwl.regions.tiles.stream import stream
 from cpwl.regions.walk.walk import walk
 
 __all__ = ["Regions", "connected_pieces", "count_regions"]
@@ -52,6 +60,7 @@ def count_regions(
     box: tuple[Any, Any] | None = None,
     only: Literal["cells"] | None = None,
     max_regions: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Regions:
@@ -67,8 +76,12 @@ def count_regions(
         "cells" counts activation cells alone, which is fastest; the other numbers are None then.
     max_regions
         Ends the search after so many cells; then `complete` is False.
+    checkpoint
+        A folder that keeps what was counted so far, for ``only="cells"``: a search that was ended, even by ``kill -9``,
+        goes on from there.
     executor
-        Shares out the work for networks of many inputs.
+        Any `concurrent.futures.Executor`: shares out networks of many inputs, and of more cells than memory holds,
+        which are counted tile by tile. The numbers do not depend on it.
     progress
         Called as ``progress(done, total, step)``.
 
@@ -92,9 +105,14 @@ def count_regions(
         check_choice(only, ("cells",), "only")
     check_limit(max_regions)
     check_call(progress)
+    check_executor(executor)
+    if checkpoint is not None:
+        check_path(checkpoint, "count_regions")
+        if only != "cells":
+            raise InputError('`checkpoint` keeps counts of cells: give only="cells", too')
     polyhedron = as_domain(domain, network.inputs, box=box)
     if only == "cells":
-        count, complete = _count_cells(network, polyhedron, max_regions, executor, progress)
+        count, complete = _count_cells(network, polyhedron, max_regions, checkpoint, executor, progress)
         return Regions(count, None, None, None, complete)
     exact = is_short(network)
     pieces = find_pieces(network, polyhedron, exact, most=max_regions, executor=executor, progress=progress, spans=True)
@@ -107,11 +125,31 @@ def _count_cells(
     network: Network,
     domain: Polyhedron | None,
     most: int | None,
+    checkpoint: str | os.PathLike[str] | None,
     executor: Executor | None,
     progress: Progress | None,
 ) -> tuple[int, bool]:
     """How many cells there are, and whether these are all; no rows, laws or neighbours are worked out."""
-    if essential_dimension(network, domain) <= LOW:
+    low = essential_dimension(network, domain) <= LOW
+    if checkpoint is None and (most is not None or not low):
+        return _count_some(network, domain, most, executor, progress)
+    with nullcontext() if checkpoint is None else Journal(checkpoint, network, domain, question="cells") as journal:
+        total = 0
+        tiles = stream(network, domain, COUNT, executor=executor, journal=journal, progress=progress)
+        try:
+            for _, count in tiles:
+                total += count
+                if most is not None and total > most:
+                    return most, False
+        except KeyboardInterrupt:
+            return total, False
+        return total, True
+
+
+def _count_some(
+    network: Network, domain: Polyhedron | None, most: int | None, executor: Executor | None, progress: Progress | None
+) -> tuple[int, bool]:
+    if most is not None and essential_dimension(network, domain) <= LOW:
         try:
             made = subdivide(network, domain, most=most, progress=progress)
             return made.cells, made.complete

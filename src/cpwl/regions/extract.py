@@ -8,28 +8,23 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cpwl.doors import check_argument, check_call, check_limit, check_switch, within_float64
 from cpwl.errors import CpwlWarning, InputError
 from cpwl.function.cpwl import CPWL
 from cpwl.function.known import Known
 from cpwl.function.merge.merge import merge as merged
-from cpwl.function.sample import inner_points
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.network.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.cells import is_short
-from cpwl.regions.pieces import Pieces, find_thin, pieces_of_subdivision, pieces_of_walk, points_inside
-from cpwl.regions.subdivide.subdivide import TooMany, essential_dimension, subdivide
-from cpwl.regions.walk.walk import walk
+from cpwl.regions.find import find_pieces
+from cpwl.regions.pieces import Pieces, find_thin, points_inside
 
-__all__ = ["LOW", "as_function", "extract", "find_pieces"]
+__all__ = ["as_function", "extract"]
 
 
-LOW = 8  # up to this many directions the whole complex is kept; beyond, its faces are too many
 _TOL = 1e-9
-_AFTER_INTERRUPTION = 256  # regions to find when the whole complex was given up
 
 
 @within_float64()
@@ -110,35 +105,6 @@ def extract(
     return as_function(pieces, polyhedron, exactly, merge)
 
 
-def find_pieces(
-    network: Network,
-    domain: Polyhedron | None,
-    exact: bool,
-    *,
-    most: int | None = None,
-    resume: CPWL | None = None,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
-    spans: bool = False,
-) -> Pieces:
-    """The cells as pieces: by subdivision where there are few directions, otherwise by walking from cell to cell.
-
-    With `spans` corners and rays are kept, where there are.
-    """
-    start = None if resume is None else _inner_points(resume, network.inputs)
-    if essential_dimension(network, domain) <= LOW:
-        try:
-            made = subdivide(network, domain, most=most, progress=progress)
-            return pieces_of_subdivision(made, exact, spans=spans)[0]
-        except TooMany:
-            pass
-        except KeyboardInterrupt:
-            # A part that takes no time; the complex that was under way is in no state to be used.
-            most = min(most or _AFTER_INTERRUPTION, _AFTER_INTERRUPTION)
-            return pieces_of_subdivision(subdivide(network, domain, most=most), exact, spans=spans)[0]
-    return pieces_of_walk(walk(network, domain, most=most, start=start, executor=executor, progress=progress), exact)
-
-
 def as_function(pieces: Pieces, domain: Polyhedron | None, exact: bool, merge: bool) -> CPWL:
     """The pieces as a function; what floats can hardly see is reported."""
     tol = 0.0 if exact else _TOL
@@ -182,11 +148,3 @@ def _report_thin(pieces: Pieces) -> bool:
             stacklevel=5,
         )
     return len(thin) > 0
-
-
-def _inner_points(p: CPWL, dim: int) -> NDArray[np.float64]:
-    """A point inside each piece."""
-    if p.dim != dim:
-        raise InputError(f"`resume` is a function of {p.dim} inputs, but the network has {dim}")
-    points = inner_points(p, range(p.num_pieces)).values()
-    return np.array([np.asarray(x, dtype=np.float64) for x in points]).reshape(-1, dim)

@@ -30,7 +30,7 @@ from cpwl.geometry.box import bounding_box
 from cpwl.geometry.polyhedra import Domain, Polyhedra, Polyhedron, as_domain
 from cpwl.network.network import Network
 from cpwl.progress import Progress
-from cpwl.regions.extract import LOW, find_pieces
+from cpwl.regions.find import LOW, find_pieces
 from cpwl.regions.pieces import Pieces, pieces_of_subdivision
 from cpwl.regions.subdivide.subdivide import TooMany, essential_dimension, subdivide
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -29,6 +30,7 @@ __all__ = [
     "negative",
     "on_common_pieces",
     "output",
+    "plus_affine",
     "side_by_side",
     "subtract",
     "subtracted_from",
@@ -229,3 +231,14 @@ def _plus_constant(p: CPWL, value: Any) -> CPWL:
 def _check_shapes(p: CPWL, q: CPWL) -> None:
     if (p.dim, p.outputs) != (q.dim, q.outputs):
         raise InputError(f"the first maps R^{p.dim} to R^{p.outputs}, the second R^{q.dim} to R^{q.outputs}")
+
+
+@within_float64()
+def plus_affine(p: CPWL, matrix: Any, shift: Any) -> CPWL:
+    """The function ``x -> p(x) + M x + s``, with the same pieces."""
+    weight, move = fraction_array(matrix), fraction_array(shift)
+    wide = np.column_stack([weight, move, np.full((len(move), 1), Fraction(1), dtype=object)])
+    common = [math.lcm(*(v.denominator for v in row)) for row in wide]
+    law = np.array([[int(v * d) for v in row] for row, d in zip(wide, common, strict=True)], dtype=object)
+    laws = p.laws.integer()
+    return _with_laws(p, primitive(summed(laws, np.broadcast_to(law, laws.shape))))

@@ -46,8 +46,10 @@ class FloatComplex:
     noise: float
     """How far apart the rows of the two sides of a facet are."""
     vertices: _Floats
-    width: float
-    """What is nearer than that may be one point."""
+    widths: _Floats
+    """For each vertex: what is nearer than that may be the same point."""
+    typical: float
+    """The size of coordinates below which noise does not become smaller."""
     own: list[_Ints]
     """The corners of each piece."""
     corners: _Floats
@@ -59,6 +61,19 @@ class FloatComplex:
 
     def __len__(self) -> int:
         return len(self.start) - 1
+
+    @property
+    def width(self) -> float:
+        """The largest of all widths."""
+        return float(self.widths.max())
+
+    def size(self, points: _Floats) -> _Floats:
+        """How large coordinates count against which noise is measured, point by point."""
+        return np.asarray(np.maximum(np.abs(points).max(axis=-1), self.typical))
+
+    def width_of(self, points: _Floats, condition: _Floats) -> _Floats:
+        """What is nearer than that to points in which rows meet, with such conditions, may be the same point."""
+        return np.minimum(_width(self.size(points), condition, self.noise, self.tol), self.width)
 
     def rows(self, i: int) -> tuple[_Floats, _Floats]:
         """The rows of a piece."""
@@ -90,7 +105,9 @@ class FloatComplex:
         for i, some in zip(solid.tolist(), near, strict=True):
             A, b = self.rows(i)
             candidates = np.array(sorted(some), dtype=np.int64)
-            found[i] = candidates[(self.vertices[candidates] @ A.T - b <= 3 * self.width).all(axis=1)]
+            found[i] = candidates[
+                (self.vertices[candidates] @ A.T - b <= 3 * self.widths[candidates][:, None]).all(axis=1)
+            ]
         return found
 
     @cached_property
@@ -99,7 +116,7 @@ class FloatComplex:
         found = []
         for i, cell in enumerate(self.cells):
             A, b = self.rows(i)
-            found.append(np.abs(self.vertices[cell] @ A.T - b) <= 3 * self.width)
+            found.append(np.abs(self.vertices[cell] @ A.T - b) <= 3 * self.widths[cell][:, None])
         return found
 
     @cached_property
@@ -119,7 +136,7 @@ class FloatComplex:
         kept: list[int] = []
         for r in first.tolist():
             gap = self.vertices @ self.A[r] - self.b[r]
-            supports = gap.max() <= 3 * self.width and (gap >= -3 * self.width).sum() >= self.dim
+            supports = (gap <= 3 * self.widths).all() and (gap >= -3 * self.widths).sum() >= self.dim
             if supports and not any(np.abs(view[r] - view[k]).max() <= 1e4 * self.tol for k in kept):
                 kept.append(r)
         return np.array(kept, dtype=np.int64)
@@ -128,7 +145,7 @@ class FloatComplex:
     def on_boundary(self) -> NDArray[np.bool_]:
         """``[v, k]``: whether a vertex is on a row of the boundary, within a little more than the width."""
         gap = self.vertices @ self.A[self.boundary].T - self.b[self.boundary]
-        return np.asarray(np.abs(gap) <= 20 * self.width)
+        return np.asarray(np.abs(gap) <= 20 * self.widths[:, None])
 
 
 def float_complex(polyhedra: Polyhedra, tol: float) -> FloatComplex:
@@ -141,6 +158,7 @@ def float_complex(polyhedra: Polyhedra, tol: float) -> FloatComplex:
     noise = _noise(A, b, float(np.abs(b).max(initial=0.0)) or 1.0, tol)
     found, box = _corners(A, b, start, tol, noise), None
     reach = float(np.abs(found.points).max(initial=0.0)) or 1.0
+    typical = float(np.median(np.abs(found.points).max(axis=1))) if len(found.points) else 0.0
     if _unbounded(A, start):
         box = (4 * reach + 1.0) * (1 + 0.1 * np.cos(1.0 + np.arange(2 * polyhedra.dim)))  # in general position
         A, b, start = _clipped(A, b, start, box)
@@ -149,10 +167,13 @@ def float_complex(polyhedra: Polyhedra, tol: float) -> FloatComplex:
     if len(found.points) == 0:
         raise Unfit("no piece has a corner")
     noise = _noise(A, b, reach, tol)
-    number, leaders, width = _welded(found, A, b, reach, noise, tol)
+    typical = typical or reach
+    size = np.maximum(np.abs(found.points).max(axis=1), typical)
+    number, leaders = _welded(found, A, b, size, noise, tol)
+    widths = _width(size, found.condition, noise, tol)[leaders]
     pairs = np.unique(np.stack([found.owner, number], axis=1), axis=0)
     own = np.split(pairs[:, 1], np.searchsorted(pairs[:, 0], np.arange(1, len(start) - 1)))
-    return FloatComplex(A, b, start, tol, box, reach, noise, found.points[leaders], width, own, found.points)
+    return FloatComplex(A, b, start, tol, box, reach, noise, found.points[leaders], widths, typical, own, found.points)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -236,29 +257,29 @@ def _noise(A: _Floats, b: _Floats, reach: float, tol: float) -> float:
     return float(max(np.quantile(distance, 0.98) if len(distance) else 0.0, _ROUNDING))
 
 
-def _welded(
-    found: _Found, A: _Floats, b: _Floats, reach: float, noise: float, tol: float
-) -> tuple[_Ints, _Ints, float]:
-    """Numbers for corners, equal for those that are one; the corner that stands for each; how near is one.
+def _width(size: _Floats, condition: _Floats, noise: float, tol: float) -> _Floats:
+    """How far points of some size, in which rows with such conditions meet, may be from where they are meant to be."""
+    return np.asarray(np.minimum(1e3 * tol * size, np.maximum(1e-13, 20 * noise * condition) * size))
+
+
+def _welded(found: _Found, A: _Floats, b: _Floats, size: _Floats, noise: float, tol: float) -> tuple[_Ints, _Ints]:
+    """Numbers for corners, equal for those that are one; the corner that stands for each.
 
     Well-conditioned corners lead; each other one joins the nearest leader that lies on all its rows.
     """
-    most = 1e3 * tol * reach
-    radius = np.minimum(most, 20 * noise * reach * found.condition + 1e-14 * reach)
-    slack = 50 * noise * reach
+    radius, slack = _width(size, found.condition, noise, tol), 50 * noise * size
     order, tree = np.argsort(found.condition, kind="stable"), cKDTree(found.points)
     lead = np.full(len(order), -1, dtype=np.int64)
-    near = tree.query_ball_point(found.points[order], np.minimum(most, 2 * radius[order] + 1e-13 * reach))
+    near = tree.query_ball_point(found.points[order], np.minimum(1e3 * tol * size, 2 * radius)[order])
     for k, some in zip(order.tolist(), near, strict=True):
         leaders = np.array([j for j in some if lead[j] == j], dtype=np.int64)
         lead[k] = k
         if len(leaders):
             rows = found.rows[k]
-            fits = (np.abs(found.points[leaders] @ A[rows].T - b[rows]) <= slack + radius[leaders][:, None]).all(axis=1)
+            gap = np.abs(found.points[leaders] @ A[rows].T - b[rows])
+            fits = (gap <= slack[k] + radius[leaders][:, None]).all(axis=1)
             away = np.abs(found.points[leaders] - found.points[k]).max(axis=1)
             if fits.any():
                 lead[k] = leaders[fits][np.argmin(away[fits])]
     leaders, number = np.unique(lead, return_inverse=True)
-    typical = float(np.quantile(found.condition[leaders], 0.999))
-    width = min(most, max(1e-13 * reach, 20 * noise * reach * typical))
-    return number.ravel(), leaders, float(width)
+    return number.ravel(), leaders

@@ -27,11 +27,12 @@ class Contact:
     other: int
 
 
-def spans(points: _Floats, little: float) -> bool:
-    """Whether points span a hyperplane, but for a little."""
+def spans(points: _Floats, widths: _Floats, times: float = 30.0) -> bool:
+    """Whether points span a hyperplane, even if each is moved by so many times its width."""
     n = points.shape[1]
     if len(points) < n:
         return False
+    little = times * float(widths.max())
     if n == 2:
         return bool(np.ptp(points, axis=0).max() > little)
     return bool((np.linalg.svd(points[1:] - points[0], compute_uv=False) > little).sum() == n - 1)
@@ -40,23 +41,23 @@ def spans(points: _Floats, little: float) -> bool:
 def contacts_of(complex_: FloatComplex) -> list[Contact]:
     """All contacts; raises `Unfit` at a facet with nothing beyond it that is not on the boundary."""
     found: list[Contact] = []
-    n, little = complex_.dim, 1e2 * complex_.width
+    n = complex_.dim
     for i in complex_.solid:
         cell, on = complex_.cells[i], complex_.on[i]
         seen: set[tuple[int, ...]] = set()
         for r in np.flatnonzero(on.sum(axis=0) >= n).tolist():
             here = cell[on[:, r]]
-            if tuple(here) in seen or not spans(complex_.vertices[here], little):
+            if tuple(here) in seen or not spans(complex_.vertices[here], complex_.widths[here]):
                 continue
             seen.add(tuple(here))
-            others = _beyond(complex_, i, int(complex_.start[i]) + r, here, little)
+            others = _beyond(complex_, i, int(complex_.start[i]) + r, here)
             found += [Contact(i, r, j) for j in others]
             if not others and not complex_.on_boundary[here].all(axis=0).any():
                 raise Unfit(f"a facet of piece {i} has nothing beyond it and is not on the boundary of a convex domain")
     return found
 
 
-def _beyond(complex_: FloatComplex, i: int, row: int, here: _Ints, little: float) -> list[int]:
+def _beyond(complex_: FloatComplex, i: int, row: int, here: _Ints) -> list[int]:
     """The pieces on the other side of a facet with these vertices."""
     counts = Counter(j for v in here.tolist() for j in complex_.holders[v] if j != i)
     found = []
@@ -64,8 +65,9 @@ def _beyond(complex_: FloatComplex, i: int, row: int, here: _Ints, little: float
         if many < complex_.dim:
             continue
         common = [v for v in here.tolist() if j in complex_.holders[v]]
-        over = complex_.vertices[complex_.own[j]] @ complex_.A[row] - complex_.b[row]
-        if over.max() > 3 * complex_.width and spans(complex_.vertices[common], little):
+        own = complex_.own[j]
+        over = complex_.vertices[own] @ complex_.A[row] - complex_.b[row] > 3 * complex_.widths[own]
+        if over.any() and spans(complex_.vertices[common], complex_.widths[common]):
             found.append(j)
     return found
 

@@ -49,10 +49,10 @@ class Domain:
         side = box[j if self.A[k, j] > 0 else self.complex.dim + j]
         return bool(abs(abs(self.A[k, j]) - 1) < 1e-12 and abs(self.b[k] - side) < 1e-9 * abs(side))
 
-    def touched(self, points: _Floats) -> list[int]:
+    def touched(self, points: _Floats, widths: _Floats) -> list[int]:
         """The real rows that a part with these vertices touches."""
-        near = np.abs(points @ self.A.T - self.b).min(axis=0) <= 20 * self.complex.width
-        return [k for k in self.real if near[k]]
+        near = np.flatnonzero((np.abs(points @ self.A.T - self.b) <= 20 * widths[:, None]).any(axis=0))
+        return [k for k in self.real if k in near]
 
     def row(self, k: int) -> NDArray[np.object_]:
         """Row number `k` as integers ``(a, b)``."""
@@ -66,7 +66,8 @@ class Domain:
         """How far the data reaches beyond a row, and a little more."""
         row = np.array(numbers, dtype=np.float64)
         beyond = (self.complex.corners @ row[:-1] - row[-1]).max()
-        return float(2 * max(beyond, 0.0) + 1e-15 * self.complex.reach)
+        # No farther: all pieces at this row are stretched by that, and steep ones change most.
+        return float(1.01 * max(beyond, 0.0) + 1e-15 * self.complex.reach)
 
     def vertices(self) -> NDArray[np.object_]:
         """The vertices of the complex, those on the boundary moved exactly onto its rows."""

@@ -57,7 +57,7 @@ def _vertex_sets(complex_: FloatComplex) -> list[tuple[int, ...]]:
                 continue
             here = cell[on[:, r] & on[:, s]]
             points = complex_.vertices[here]
-            if (n > 3 or len(here) > 2) and _rank(points, 1e3 * complex_.width) != n - 2:
+            if (n > 3 or len(here) > 2) and _rank(points, 1e2 * complex_.widths[here].max()) != n - 2:
                 continue
             if n == 3:
                 along = np.linalg.svd(points - points.mean(axis=0))[2][0]
@@ -82,7 +82,7 @@ def _around(complex_: FloatComplex, label: _Ints, vertices: tuple[int, ...], hol
     order = np.argsort(angle)
     ring = label[np.array(holders)[order]].tolist()
     gap = complex_.A[complex_.boundary] @ middle - complex_.b[complex_.boundary]
-    closed = not (np.abs(gap) <= 3 * complex_.width).any()
+    closed = not (np.abs(gap) <= 3 * complex_.widths[list(vertices)].max()).any()
     if not closed:  # start after the largest gap
         turn = np.diff(np.append(angle[order], angle[order[0]] + 2 * np.pi))
         first = int(np.argmax(turn)) + 1

@@ -37,6 +37,8 @@ class Lines:
     line: dict[_Pair, int]
     equal: dict[_Pair, tuple[int, int]]
     """The class of a jump, and 1 or -1 whether it is what the class has in common or the opposite."""
+    number: dict[_Pair, tuple[int, int]]
+    """The same with the two jumps at a bend in one class: their rows differ, their numbers are equal."""
     straight: frozenset[int]
     """The lines with jumps that are not all equal."""
     joints: list[Joint]
@@ -94,11 +96,18 @@ def lines_of(relations: Sequence[Relation], pairs: Iterable[_Pair] = (), triples
         else:
             bent.append(Joint((b, c), (a, d), (a, b)))
     roots = {root: k for k, root in enumerate(dict.fromkeys(line.find(pair)[0] for pair in pairs))}
-    classes = {root: k for k, root in enumerate(dict.fromkeys(equal.find(pair)[0] for pair in pairs))}
-    number = {pair: roots[line.find(pair)[0]] for pair in pairs}
-    in_class = {pair: (classes[equal.find(pair)[0]], equal.find(pair)[1]) for pair in pairs}
+    number, in_class = {pair: roots[line.find(pair)[0]] for pair in pairs}, _classes(equal, pairs)
     straight = frozenset(number[sort(joint.line)] for joint in bent)
-    return Lines(number, in_class, straight, bent + _ends(triples, number, bent))
+    joints = bent + _ends(triples, number, bent)
+    for joint in joints:
+        equal.join(joint.one, joint.two)
+    return Lines(number, in_class, _classes(equal, pairs), straight, joints)
+
+
+def _classes(equal: _Union, pairs: Iterable[_Pair]) -> dict[_Pair, tuple[int, int]]:
+    found = {pair: equal.find(pair) for pair in pairs}
+    numbers = {root: k for k, root in enumerate(dict.fromkeys(root for root, _ in found.values()))}
+    return {pair: (numbers[root], turn) for pair, (root, turn) in found.items()}
 
 
 def _ends(triples: Iterable[_Triple], line: dict[_Pair, int], bent: Sequence[Joint]) -> list[Joint]:

@@ -112,7 +112,7 @@ def _simplex(work: Work, region: list[int]) -> _Ints:
         for r in range(len(b)):
             on = complex_.on[i][:, r].sum() >= n
             if on and ((i, r) in outer or (i, r) not in inner):
-                planes.append(np.abs(points @ A[r] - b[r]) <= 20 * complex_.width)
+                planes.append(np.abs(points @ A[r] - b[r]) <= 20 * complex_.widths[corners])
     facets = np.unique(np.array([plane for plane in planes if plane.sum() >= n]), axis=0)
     found = corners[facets.sum(axis=0) >= n]
     if len(facets) != n + 1 or len(found) != n + 1:
@@ -179,7 +179,7 @@ def _from_rows(work: Work) -> NDArray[np.float64]:
     for i, own in enumerate(complex_.own):
         A, b = complex_.rows(i)
         gap = np.abs(complex_.vertices[own] @ A.T - b)
-        found.append(np.where(gap <= 20 * complex_.width, gap, 0.0).max(axis=0, initial=0.0))
+        found.append(np.where(gap <= 20 * complex_.widths[own][:, None], gap, 0.0).max(axis=0, initial=0.0))
     return np.concatenate(found)
 
 

@@ -27,9 +27,10 @@ from scipy.sparse.linalg import lsqr
 from cpwl.exact.flint import to_flint
 from cpwl.function.snap.faces import Face
 
-__all__ = ["Relation", "relations_of", "smoothed"]
+__all__ = ["Relation", "noise_of", "relations_of", "smoothed"]
 
 _Floats = NDArray[np.float64]
+_GAP = 300.0  # noise ends where the next distance is so many times as large
 _DENSE = 4_000_000  # entries of a system that is solved as a full matrix
 
 
@@ -64,10 +65,36 @@ def _rank(rows: list[list[Fraction]]) -> int:
     return int(fmpq_mat(len(rows), len(rows[0]), [to_flint(x) for row in rows for x in row]).rank())
 
 
+def noise_of(laws: _Floats, faces: Sequence[Face], weight: _Floats, little: float) -> float:
+    """How far straight hyperplanes are from being straight, where only noise bends them: below a gap of all distances.
+
+    Not more than 20 times a `little`, and 1e-14 of the values at least.
+    """
+    view = laws * weight
+    rings = np.array([face.laws for face in faces if face.closed and len(set(face.laws)) == len(face.laws) == 4])
+    if len(rings) == 0:
+        return 20 * little
+    one, two, three, four = view[rings.T]
+    away = np.sort(np.minimum(_off_lines(one - two, four - three), _off_lines(two - three, one - four)))
+    away = away[away <= 20 * little]
+    limit = 1e-14 * float(np.abs(view).max())
+    for x in np.maximum(away, limit).tolist():
+        if x > _GAP * limit:
+            break
+        limit = x
+    return min(10 * limit, 20 * little)
+
+
+def _off_lines(u: _Floats, v: _Floats) -> _Floats:
+    """How far each `v` is from the multiples of `u`."""
+    share = (u * v).sum(axis=1) / np.maximum((u * u).sum(axis=1), 1e-300)
+    return np.asarray(np.abs(v - share[:, None] * u).max(axis=1))
+
+
 def relations_of(
     laws: _Floats, faces: Sequence[Face], parallel: Sequence[tuple[int, ...]], weight: _Floats, little: float
 ) -> list[Relation]:
-    """The relations at all faces; `weight` makes coefficients comparable, `little` is what values may be off."""
+    """The relations at all faces; `weight` makes coefficients comparable, values nearer than `little` are equal."""
     view, found = laws * weight, dict.fromkeys(Relation("parallel", triple) for triple in parallel)
     for face in faces:
         ring = face.laws
@@ -85,19 +112,19 @@ def relations_of(
 def _of_four(view: _Floats, ring: tuple[int, ...], little: float) -> Relation | None:
     """What four laws in order satisfy, if one of their hyperplanes is straight."""
     one, two, three, four = view[list(ring)]
-    if np.abs(one - two + three - four).max() <= 20 * little:
+    if np.abs(one - two + three - four).max() <= little:
         return Relation("cross", ring)
     for k in (0, 1):
         turned = ring[k:] + ring[:k]
         one, two, three, four = view[list(turned)]
-        if _off_line(one - two, four - three) <= 20 * little:
+        if _off_line(one - two, four - three) <= little:
             return Relation("straight", turned)
     return None
 
 
 def _off_line(u: _Floats, v: _Floats) -> float:
     """How far `v` is from the multiples of `u`."""
-    return float(np.abs(v - float(u @ v) / max(float(u @ u), 1e-300) * u).max())
+    return float(_off_lines(u[None], v[None])[0])
 
 
 def _straight_through(view: _Floats, ring: tuple[int, ...], little: float) -> list[Relation]:
@@ -107,9 +134,9 @@ def _straight_through(view: _Floats, ring: tuple[int, ...], little: float) -> li
         four = (ring[i], ring[(i + 1) % size], ring[j], ring[(j + 1) % size])
         if len(set(four)) == 4:
             u, v = view[four[0]] - view[four[1]], view[four[3]] - view[four[2]]
-            if np.abs(u - v).max() <= 20 * little:
+            if np.abs(u - v).max() <= little:
                 found.append(Relation("cross", four))
-            elif _off_line(u, v) <= 20 * little:
+            elif _off_line(u, v) <= little:
                 found.append(Relation("straight", four))
     return found
 

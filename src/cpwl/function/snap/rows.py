@@ -7,8 +7,8 @@ add up to 0 around every circle. Rows are scaled such that the two jumps at a be
 
 from __future__ import annotations
 
+import heapq
 import itertools
-from collections import deque
 from fractions import Fraction
 
 import numpy as np
@@ -26,6 +26,7 @@ _Law = list[Fraction]
 _Pair = tuple[int, int]
 _Row = dict[int, Fraction]
 _MOST = 20_000  # sets of rows that are looked through
+_SAME = 1e-7  # numbers of bends that differ by less, relative, are meant to be equal
 _PARALLEL = 1e-9  # slopes that differ by less, relative, are meant to be parallel
 
 
@@ -37,6 +38,7 @@ class Rows:
         self.symbols: list[_Law] = [[Fraction(0)] * (len(weight) - 1) + [Fraction(1)]]
         self.view: dict[int, _Floats] = {}
         self.row: dict[int, _Row] = {}
+        self.chain: dict[int, int] = {}
         self.pairs: dict[int, list[_Pair]] = {}
         for pair, line in lines.line.items():
             self.pairs.setdefault(line, []).append(pair)
@@ -114,14 +116,16 @@ class Rows:
         """Rows for a chain of lines: one is a symbol, others differ from it by multiples of rows that are known."""
         root = max(chain, key=lambda line: max(self.size(self.jump(pair)) for pair in self.pairs[line]))
         self.view[root] = self._unit(root)
-        self._normalize(root, joints)
+        self._normalize(root, chain)
         numbers, equations = Numbers(self.snug), []
+        steps: dict[int, list[tuple[int, float]]] = {}
         fine = FINE * self.size(self.view[root])
         for joint in joints:
             one, two, line = self.lines.line[sort(joint.one)], self.lines.line[sort(joint.two)], self._line(joint)
             step = self.share(self.view[two] - self.view[one], self.view[line])
-            x = numbers.new(step, fine / self.size(self.view[line]))
-            equations.append(({two: Fraction(1), one: Fraction(-1)}, _times(self.row[line], x)))
+            x, turn = self._step(step, self.chain[line], steps, numbers, fine / self.size(self.view[line]))
+            form = {(s, x): -turn * part for s, part in self.row[line].items()}
+            equations.append(({two: Fraction(1), one: Fraction(-1)}, form))
         for other in chain if joints and unbounded else ():
             known = self.along(self.view[other])
             if known is not None:
@@ -135,6 +139,17 @@ class Rows:
         found = system.numbers(numbers.chosen)
         rows = system.sums(sorted(chain, key=lambda line: line != root), found, self._symbol)
         self.row.update(rows)
+        self.chain.update(dict.fromkeys(chain, root))
+
+    def _step(
+        self, step: float, chain: int, known: dict[int, list[tuple[int, float]]], numbers: Numbers, fine: float
+    ) -> tuple[int, int]:
+        """The number of a bend, and its sign: the same wherever one chain is bent at another by as much."""
+        for k, other in known.setdefault(chain, []):
+            if abs(abs(step) - abs(other)) <= _SAME * abs(other):
+                return k, 1 if step * other > 0 else -1
+        known[chain].append((numbers.new(step, fine), step))
+        return known[chain][-1][0], 1
 
     def parallel_form(self, jump: _Floats, lines: tuple[int, ...], numbers: Numbers, fine: float) -> Form:
         """``-(x_1 r_1 + .. + y)`` with new numbers, `r` the rows of some lines without their constants."""
@@ -158,20 +173,31 @@ class Rows:
             raise Unfit("two laws that meet differ by a constant")
         return np.asarray(largest / steepest)
 
-    def _normalize(self, root: int, joints: list[Joint]) -> None:
-        """Float rows of a chain, scaled such that at a bend the numbers on both sides are equal."""
-        near: dict[int, list[tuple[_Pair, _Pair]]] = {}
-        for joint in joints:
-            for one, two in ((joint.one, joint.two), (joint.two, joint.one)):
-                near.setdefault(self.lines.line[sort(one)], []).append((one, two))
-        waiting = deque([root])
-        while waiting:
-            line = waiting.popleft()
-            for one, two in near.get(line, []):
-                other = self.lines.line[sort(two)]
-                if other not in self.view:
-                    self.view[other] = self.jump(two) / self.share(self.jump(one), self.view[line])
-                    waiting.append(other)
+    def _normalize(self, root: int, chain: list[int]) -> None:
+        """Float rows of a chain, scaled such that the numbers of jumps in one class are equal; by large jumps first."""
+        jumps: dict[int, list[tuple[float, _Pair, int, int]]] = {}
+        on: dict[int, list[int]] = {line: [] for line in chain}
+        for line in chain:
+            for pair in self.pairs[line]:
+                class_, turn = self.lines.number[pair]
+                jumps.setdefault(class_, []).append((self.size(self.jump(pair)), pair, line, turn))
+                on[line].append(class_)
+        done: set[int] = set()
+        heap = [(-self.size(self.jump(pair)), self.lines.number[pair][0]) for pair in self.pairs[root]]
+        heapq.heapify(heap)
+        while heap:
+            _, class_ = heapq.heappop(heap)
+            if class_ in done:
+                continue
+            done.add(class_)
+            some = sorted(jumps[class_], reverse=True)
+            pair, line, turn = next(entry[1:] for entry in some if entry[2] in self.view)
+            number = turn * self.share(self.jump(pair), self.view[line])
+            for _, pair, line, turn in some:
+                if line not in self.view:
+                    self.view[line] = turn * self.jump(pair) / number
+                    for other in on[line]:
+                        heapq.heappush(heap, (-max(x for x, _, place, _ in jumps[other] if place == line), other))
 
     def _symbol(self, line: int) -> _Row:
         """The row of a line that is free: a symbol of its own, or by one that is equal or parallel to it."""
@@ -206,8 +232,3 @@ def _spanning(slopes: _Floats, wanted: _Floats, size: int) -> tuple[int, ...] | 
     off = np.abs(wanted - (share * basis).sum(axis=1)).max(axis=1)
     fits = np.flatnonzero(apart & (off <= _PARALLEL * np.abs(wanted).max()))
     return tuple(sets[fits[0]].tolist()) if len(fits) else None
-
-
-def _times(row: _Row, number: int) -> Form:
-    """``- x r`` with the unknown number of that index."""
-    return {(s, number): -x for s, x in row.items()}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -23,7 +23,7 @@ from cpwl.exact.flint import from_flint, to_flint
 from cpwl.function.snap.complex import Unfit
 from cpwl.function.snap.faces import Face
 from cpwl.function.snap.laws import fix_laws
-from cpwl.function.snap.relations import Relation, relations_of
+from cpwl.function.snap.relations import Relation, noise_of, relations_of
 from cpwl.function.snap.system import Places, solve_outputs
 
 __all__ = ["Meetings", "combination", "exact_laws", "split_laws"]
@@ -47,11 +47,30 @@ class Meetings:
 def exact_laws(laws: _Floats, meetings: Meetings, reach: float, tol: float) -> tuple[list[_Law], list[list[_Law]]]:
     """Exact laws near ``laws[k, j]``, and a combination of outputs that bends wherever one of them does; or `Unfit`."""
     weight = np.append(np.full(laws.shape[2] - 1, reach), 1.0)
-    share = combination(laws, weight)
+    share = combination(laws, weight, meetings.pairs)
     view = np.array(share, dtype=np.float64)
     whole = np.einsum("j,kjn->kn", view, laws) if laws.shape[1] > 1 else laws[:, 0]
     little = tol * float(np.abs(whole * weight).max())
-    relations = relations_of(whole, meetings.faces, meetings.parallel(whole), weight, little)
+    noise = noise_of(whole, meetings.faces, weight, little)
+    for same in dict.fromkeys((noise, 20 * little)):  # what noise is was guessed
+        relations = relations_of(whole, meetings.faces, meetings.parallel(whole), weight, same)
+        try:
+            return _with_relations(laws, whole, share, relations, meetings, weight, little)
+        except Unfit as reason:
+            objection = reason
+    raise objection
+
+
+def _with_relations(
+    laws: _Floats,
+    whole: _Floats,
+    share: list[Fraction],
+    relations: Sequence[Relation],
+    meetings: Meetings,
+    weight: _Floats,
+    little: float,
+) -> tuple[list[_Law], list[list[_Law]]]:
+    """Exact laws that satisfy relations, the combination of all outputs first."""
     if laws.shape[1] > 1:
         found = _at_once(laws, share, relations, meetings, weight, little)
         if found is not None:
@@ -90,12 +109,28 @@ def _at_once(
     return (whole, found) if near and all(relation.holds(whole) for relation in relations) else None
 
 
-def combination(laws: _Floats, weight: _Floats) -> list[Fraction]:
-    """Generic weights for outputs ``laws[k, j]``, which make them of about one size."""
+def combination(laws: _Floats, weight: _Floats, pairs: Sequence[_Pair] = ()) -> list[Fraction]:
+    """Weights for outputs ``laws[k, j]``, which make them of about one size; of some the ones that cancel no jump.
+
+    The jumps of `pairs` of laws are looked at, and the weights taken with which the smallest, relative, is largest.
+    """
     sizes = np.abs(laws * weight).max(axis=(0, 2))
     powers = np.round(np.log2(np.where(sizes > 0, sizes, 1.0))).astype(int).tolist()
-    generic = [Fraction(29, 29 + 13 * j + 7 * j * j) for j in range(len(powers))]
-    return [x / Fraction(2) ** power for x, power in zip(generic, powers, strict=True)]
+    ends = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    jumps = (laws[ends[:, 0]] - laws[ends[:, 1]]) * weight / np.exp2(powers)[:, None]
+    largest = np.maximum(np.abs(jumps).max(axis=(1, 2)), 1e-300)
+
+    def least(candidate: Iterable[Fraction]) -> float:
+        whole = np.einsum("j,ejn->en", np.array(list(candidate), dtype=np.float64), jumps)
+        return float((np.abs(whole).max(axis=1) / largest).min(initial=np.inf))
+
+    steps = (13, 5, -3, 17, -7, 11) if len(powers) > 1 else (13,)
+    candidates: list[list[Fraction]] = [
+        [Fraction(29 * (-1 if a < 0 else 1) ** j, 29 + abs(a) * j + 7 * j * j) for j in range(len(powers))]
+        for a in steps
+    ]
+    best: list[Fraction] = max(candidates, key=least)
+    return [x / Fraction(2) ** power for x, power in zip(best, powers, strict=True)]
 
 
 def split_laws(

@@ -1,16 +1,18 @@
 """Simplices given by rounded half-spaces and laws, put together again from their welded corners.
 
 Around a corner of a triangulation there are more laws than can meet exactly by chance. But a triangulated table is
-exactly consistent whatever its numbers are: each corner takes the mean of what the laws around it say there.
+exactly consistent whatever its numbers are: each corner takes the middle of what the laws around it say there.
 """
 
 from __future__ import annotations
 
+import warnings
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.errors import CpwlWarning
 from cpwl.function.make.simplices import parts_of_simplices
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.complex import FloatComplex, Unfit
@@ -31,7 +33,7 @@ def simplices_of(complex_: FloatComplex) -> tuple[NDArray[np.int64], NDArray[np.
     for i, own in enumerate(complex_.own):
         if len(own) <= n:
             A, b = complex_.rows(i)
-            own = np.flatnonzero((complex_.vertices @ A.T - b <= complex_.width).all(axis=1))
+            own = np.flatnonzero((complex_.vertices @ A.T - b <= complex_.widths[:, None]).all(axis=1))
             if len(own) <= n:
                 continue
         if len(own) != n + 1:
@@ -44,16 +46,22 @@ def simplices_of(complex_: FloatComplex) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def table(domain: Domain, laws: Laws, cells: NDArray[np.int64], pieces: NDArray[np.int64]) -> Parts:
-    """The table on the welded corners: at each the mean of what the laws of the pieces around say."""
+    """The table on the welded corners: at each the middle of what the laws of the pieces around say, as far from the
+    least as from the largest."""
     exact = domain.vertices()
     vertices = exact.astype(np.float64)
     owner, corner = np.repeat(pieces, cells.shape[1]), cells.ravel()
     values = np.einsum("kmn,kn->km", laws.gradient[owner], vertices[corner]) + laws.offset[owner]
     used, number = np.unique(corner, return_inverse=True)
-    total = np.zeros((len(used), laws.outputs))
-    np.add.at(total, number.ravel(), values)
-    total /= np.bincount(number.ravel())[:, None]
-    return parts_of_simplices(exact[used], number.reshape(cells.shape), total)
+    low, high = (np.full((len(used), laws.outputs), side * np.inf) for side in (1, -1))
+    np.minimum.at(low, number.ravel(), values)
+    np.maximum.at(high, number.ravel(), values)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CpwlWarning)  # of simplices without interior
+        parts = parts_of_simplices(exact[used], number.reshape(cells.shape), low + (high - low) / 2)
+    if len(parts.polyhedra) != len(cells):
+        raise Unfit("some of the simplices have no interior")
+    return parts
 
 
 def pulled(complex_: FloatComplex) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

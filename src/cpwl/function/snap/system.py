@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.function.snap.formal import Form, Formal
-from cpwl.function.snap.lines import Lines, lines_of, sign, sort
-from cpwl.function.snap.relations import Relation
+from cpwl.function.snap.lines import Lines, lines_of, sort
+from cpwl.function.snap.relations import Relation, smoothed
 from cpwl.function.snap.rows import Rows, slope_share
 from cpwl.function.snap.short import FINE, Numbers, short
 
@@ -58,7 +58,8 @@ def solve_outputs(
     near: _Floats, share: _Floats, relations: Sequence[Relation], places: Places, weight: _Floats, little: float
 ) -> list[list[_Law]]:
     """For each law its outputs, near floats ``near[k, j]``, which bend where their combination by `share` does."""
-    rows = _rows(np.einsum("j,kjn->kn", share, near), lines_of(relations, places.pairs, places.triples), weight, little)
+    whole = smoothed(np.einsum("j,kjn->kn", share, near), relations, weight, little)
+    rows = _rows(whole, lines_of(relations, places.pairs, places.triples), weight, little)
     rows.express(everything=True, unbounded=places.unbounded)
     outputs = [_laws(rows, near[:, j], relations, ()) for j in range(near.shape[1])]
     return [list(laws) for laws in zip(*outputs, strict=True)]
@@ -98,40 +99,20 @@ def _laws(rows: Rows, near: _Floats, relations: Sequence[Relation], far: Sequenc
 
 def _on_lines(rows: Rows, near: _Floats, numbers: Numbers, fine: float) -> list[_Equation]:
     """``f_a - f_b = x r`` for all jumps on lines with rows, one number `x` for each class of equal jumps."""
-    same, number, found = _classes(rows), {}, []
+    jumps: dict[int, list[tuple[_Pair, int, int]]] = {}
     for pair, line in rows.lines.line.items():
-        if line not in rows.row:
-            continue
-        class_, turn = rows.lines.equal[pair]
-        class_, more = same[class_]
-        turn *= more
-        if class_ not in number:
-            share = turn * rows.share(near[pair[0]] - near[pair[1]], rows.view[line])
-            number[class_] = numbers.new(share, fine / rows.size(rows.view[line]))
-        form = {(s, number[class_]): -turn * x for s, x in rows.row[line].items()}
-        found.append(({pair[0]: Fraction(1), pair[1]: Fraction(-1)}, form))
+        if line in rows.row:
+            class_, turn = rows.lines.number[pair]
+            jumps.setdefault(class_, []).append((pair, line, turn))
+    found = []
+    for some in jumps.values():
+        views = np.array([turn * rows.view[line] for _, line, turn in some]) * rows.weight
+        steps = np.array([near[a] - near[b] for (a, b), _, _ in some]) * rows.weight
+        x = numbers.new(float((views * steps).sum() / (views * views).sum()), fine / float(np.abs(views).max()))
+        for (a, b), line, turn in some:
+            form = {(s, x): -turn * part for s, part in rows.row[line].items()}
+            found.append(({a: Fraction(1), b: Fraction(-1)}, form))
     return found
-
-
-def _classes(rows: Rows) -> dict[int, tuple[int, int]]:
-    """Classes of jumps on lines with rows, those on the two sides of a bend as one, up to sign."""
-    lines = rows.lines
-    parent = {k: (k, 1) for k, _ in lines.equal.values()}
-
-    def find(k: int) -> tuple[int, int]:
-        turn = 1
-        while parent[k][0] != k:
-            k, more = parent[k]
-            turn *= more
-        return k, turn
-
-    for joint in lines.joints:
-        if lines.line[sort(joint.one)] in rows.row:
-            (p, s), (q, t) = (lines.equal[sort(pair)] for pair in (joint.one, joint.two))
-            (p, u), (q, v) = find(p), find(q)
-            if p != q:
-                parent[p] = (q, s * t * u * v * sign(joint.one) * sign(joint.two))
-    return {k: find(k) for k in parent}
 
 
 def _alternating(ring: tuple[int, ...]) -> dict[int, Fraction]:

@@ -1,18 +1,22 @@
 """Check a proof for data that only nearly fits, kind "near": near_checker.py law.json net.json law.proof.json
 
-**Theorem.** Let q be the function inside the proof. If
+**Theorem.** Let q be the function inside the proof and N the network. If
 
-(1) the network is within ``E + E' max|x_i|`` of q on every piece of q, by a proof of another kind, `near`
-(2) every piece of the data is cut into regions, spanned by corners v and rays r, `farthest`
-(3) a region with law f that lies in a piece of q with law s has a vector h such that for all rays ``h . r`` is at least
-    ``|(grad s - grad f) . r|``; let ``a >= |s(v) - f(v)| - h . v`` for all corners, and ``b = |h|_1``, `inside`
-(4) a bounded region with law f that does not has a piece S of q with law s, and a point m of S; every corner v of the
-    region is at most d from S in the largest coordinate, on the way to m or at a corner of S, `distance`; let
-    ``a = d (L + |grad s|_1) + max |s(v) - f(v)|``, with L a bound on the slope of the network, `slopes`, and ``b = 0``
-(5) the largest ``E + a`` and ``E' + b`` are at most the stated bound, `near`
+(1) N is within ``E + E' max|x_i|`` of q on every piece of q, by a proof of another kind, `near`
+(2) every piece of the data is cut into regions, spanned by corners v, rays r and lines l, `farthest`; each line has a
+    coordinate in which it is 1, and all else that spans the region is 0, `spanned`
+(3) a region with law f has a piece S of q with law s, for every corner v a point v' of S, and for every ray r and line
+    l a direction r' and a line l' of S; these are v, r and l themselves where that is possible, `partners`. Simplices
+    are not cut, and the partners of their corners are corners of another simplex, `table`
+(4) J holds the gradient of N: on a box with all v and v', if the region is bounded, or else everywhere, `steepness`
+(5) h is a vector with ``h . r >= e_r`` for all rays. Here ``e_v = |s(v') - f(v) + J . (v - v')| + E' |v - v'|``, at the
+    worst of J and with the largest coordinate for the last norm, and the same with gradients for e_r and e_l; let
+    ``a >= e_v - h . v`` for all corners, and ``b = |h|_1 + sum of (e_l + |h . l|)`` over the lines, `spread`
+(6) the largest ``E + a`` and ``E' + b`` are at most the stated bound, `near`
 
-then ``|network - p|`` is at most the stated bound ``a + b max|x_i|`` on every piece of the data. For (3): every x of
-the region is a mean of corners plus a sum of multiples of rays, so that ``|s(x) - f(x)|`` is at most ``a + h . x``.
+then ``|N - p|`` is at most the stated bound ``a + b max|x_i|`` on every piece of the data. For x is a mean of corners
+plus sums of multiples of rays, which are not negative, and of lines, which are coordinates of x; the same sum of the
+partners is a point y of S, and ``N(x) - f(x) = (N(y) - s(y)) + (s(y) - f(x)) + (N(x) - N(y))``.
 
 It needs checker.py beside it, which proves the network for the consistent function inside, and hands proofs of this
 kind over to here. Only the standard library, only integers and fractions. Why this is a proof is in docs/proof.md.
@@ -22,9 +26,20 @@ import runpy
 import sys
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 Point = list[Fraction]
+Interval = tuple[int, int]  # multiples of 2^-BITS
+ZERO = Fraction(0)
+BITS = 256  # numbers of the network are enclosed by multiples of 2^-BITS
+
+
+class Span(NamedTuple):
+    """What spans a region; or, of its piece in the function inside, their partners."""
+
+    corners: list[Point]
+    rays: list[Point]  # the largest coordinate of each is 1 or -1
+    lines: list[Point]  # each is 1 in a coordinate where all else is 0
 
 
 def near(checker: Any, law: Any, layers: Any, proof: Any) -> Any:
@@ -41,8 +56,8 @@ def near(checker: Any, law: Any, layers: Any, proof: Any) -> Any:
     same = (meant.n, meant.outputs) == (law.n, law.outputs)
     checker.need(same, "function", "it does not have as many inputs and outputs")
     most = checker.decide(meant, layers, inner)
-    start = most if isinstance(most, tuple) else (most, 0)
-    shown = [u + v for u, v in zip(start, farthest(checker, law, meant, layers, trees), strict=True)]
+    start = most if isinstance(most, tuple) else (most, ZERO)
+    shown = [u + v for u, v in zip(start, farthest(checker, law, meant, layers, trees, start[1]), strict=True)]
     for name, least, most in (("a", shown[0], level), ("b", shown[1], slope)):
         checker.need(
             least <= most < 10**300, "error_bound", f"its {name} is less than {float(least):.3g}, which is shown"
@@ -50,17 +65,25 @@ def near(checker: Any, law: Any, layers: Any, proof: Any) -> Any:
     return (Fraction(level), Fraction(slope)) if grows else Fraction(level)
 
 
-def farthest(checker: Any, law: Any, meant: Any, layers: Any, trees: list[Any]) -> tuple[Fraction, Fraction]:
-    """How far the data is from the function inside, ``a + b max|x_i|``, as an error of a network equal to that."""
-    n, others, slope, worst = law.n, meant.pieces, slopes(layers, law.n), (Fraction(0), Fraction(0))
-    checker.need(all(p.corners is None for p in [*law.pieces, *others]), "function", "pieces must have rows")
-    places_of: dict[int, list[Point]] = {}
+def farthest(
+    checker: Any, law: Any, meant: Any, layers: Any, trees: list[Any], growth: Fraction = ZERO
+) -> tuple[Fraction, Fraction]:
+    """How far the data is from the function inside, ``a + b max|x_i|``, as an error of a network that is within
+    `growth` times ``max|x_i|`` of that."""
+    n, others, worst = law.n, meant.pieces, (ZERO, ZERO)
+    known: dict[Any, list[list[Interval]]] = {}
+    tables = {p.corners is not None for p in [*law.pieces, *others]}
+    checker.need(len(tables) == 1, "function", "either it has rows and the other has simplices, or the other way round")
+    if tables == {True}:
+        return table(checker, law, meant, layers, trees, growth), ZERO
+    shape = {"piece": range(len(others)), "slope": [checker.Rational, n], "box": Any}
+    shape |= {name: [[checker.Rational, n]] for name in ("points", "directions", "lines")}
+    usual = {"slope": [0] * n, "points": [], "directions": [], "lines": [], "box": None}
     for j, (piece, tree) in enumerate(zip(law.pieces, trees, strict=True)):
         where = f"piece {j}"
         todo = [(tree, checker.piece_cone(piece, n))]  # no recursion, which a deep tree would exhaust
         for node, part in todo:
-            ends = part.generators()
-            if not any(g[-1] for g in ends):
+            if not any(g[-1] for g, _ in part.rays):
                 continue  # no point is in it
             if type(node) is dict and "cut" in node:
                 cut, below, above = checker.read(
@@ -69,78 +92,224 @@ def farthest(checker: Any, law: Any, meant: Any, layers: Any, trees: list[Any]) 
                 row = checker.half_space(cut)[0]
                 todo += [(below, part.cut(row)), (above, part.cut(checker.minus(row)))]
                 continue
-            shape = {"piece": range(len(others)), "slope": [checker.Rational, n], "point": Any}
-            i, h, middle = checker.read(
-                {"slope": [0] * n, "point": None} | node if type(node) is dict else node, shape, where
-            )
+            i, h, box, *named = checker.read(usual | node if type(node) is dict else node, shape, where)
             rows = [row for row, _ in others[i].rows.values()]
-            checker.spend(n * len(ends) * (2 + len(rows)), where)
+            checker.spend(n * (len(part.rays) + len(part.lines)) * (2 + len(rows)), where)
             laws = list(zip(piece.laws, others[i].laws, strict=True))
-            if all(checker.dot(row, g) >= 0 for row in rows for g in ends):
-                found = [inside(checker, *pair, ends, h, where) for pair in laws]
+            if not part.lines and all(checker.dot(row, g) >= 0 for row in rows for g, _ in part.rays):
+                found = [inside(checker, *pair, part.generators(), h, where) for pair in laws]
             else:
-                checker.need(all(g[-1] for g in ends), where, "it is not inside the other piece, and not bounded")
-                if i not in places_of:
-                    places_of[i] = points(checker.region(n, rows).generators())
-                middle = checker.read(middle, [checker.Rational, n], where)
-                places = points(ends)
-                far = max(distance(checker, others[i].rows, x, middle, places_of[i], where) for x in places)
-                found = [(moved(*pair, places, far, slope[o]), Fraction(0)) for o, pair in enumerate(laws)]
+                span = spanned(checker, part, where)
+                other = partners(checker, rows, span, named, where)
+                steep = gradient(checker, layers, n, span, other, box, known, where)
+                off = [gaps(checker, pair, span, other, J, growth) for pair, J in zip(laws, steep, strict=True)]
+                found = [spread(checker, span, e, h, where) for e in off]
             for bound in found:
                 worst = max(worst[0], bound[0]), max(worst[1], bound[1])
     return worst
 
 
+def table(checker: Any, law: Any, meant: Any, layers: Any, leaves: list[Any], growth: Fraction) -> Fraction:
+    """How far a table is from another one: every simplex has a partner, and its corners the nearest corners of that."""
+    n, others, worst = law.n, meant.pieces, ZERO
+    known: dict[Any, list[list[Interval]]] = {}
+    for j, (piece, leaf) in enumerate(zip(law.pieces, leaves, strict=True)):
+        where = f"piece {j}"
+        shape = {"piece": range(len(others)), "box": Any}
+        i, box = checker.read({"box": None} | leaf if type(leaf) is dict else leaf, shape, where)
+        checker.spend(4 * n * n, where)
+        ours, theirs = ([[Fraction(v, p.scale) for v in x[:-1]] for x in p.corners] for p in (piece, others[i]))
+        whose = [nearest(x, theirs) for x in ours]
+        span, other = Span(ours, [], []), Span([theirs[k] for k in whose], [], [])
+        steep = gradient(checker, layers, n, span, other, box, known, where)
+        for (f, d), (s, e), J in zip(piece.laws, others[i].laws, steep, strict=True):
+            for v, k in enumerate(whose):
+                size = piece.scale * others[i].scale
+                pairs = zip(piece.corners[v], others[i].corners[k], strict=True)
+                step = [a * others[i].scale - b * piece.scale for a, b in pairs][:-1]
+                worst = max(worst, gap(Fraction(s[k], e) - Fraction(f[v], d), step, size, J, growth))
+    return worst
+
+
+def nearest(x: Point, others: list[Point]) -> int:
+    """The number of a point near `x`: the nearest one, as floats see it; any would do."""
+    here = view(x)
+    away = [max(abs(u - v) for u, v in zip(here, view(y), strict=True)) for y in others]
+    return away.index(min(away))
+
+
 def inside(
     checker: Any, law: Any, other: Any, ends: list[list[int]], h: list[Any], where: str
 ) -> tuple[Fraction, Fraction]:
-    """How far two laws are apart on a region, ``a + b max|x_i|``: by ``a + h . x`` at corners and along rays."""
+    """The same as `spread` in integers, for a region that is its own partner, and without lines."""
     (one, d), (two, e) = law, other
     step = [u * e - v * d for u, v in zip(one, two, strict=True)]
-    level = Fraction(0)
+    level = ZERO
     for g in ends:
         off = Fraction(abs(checker.dot(step, g)), d * e) - sum(u * v for u, v in zip(h, g[:-1], strict=True))
         if g[-1]:
             level = max(level, off / g[-1])
         else:
             checker.need(off <= 0, where, "along a ray it goes away faster than its slope says")
-    return level, sum((abs(Fraction(x)) for x in h), Fraction(0))
+    return level, sum((abs(Fraction(x)) for x in h), ZERO)
 
 
-def points(generators: list[list[int]]) -> list[Point]:
-    """The corners among some generators."""
-    return [[Fraction(v, g[-1]) for v in g[:-1]] for g in generators if g[-1]]
+def times(u: Any, v: Any) -> Fraction:
+    return sum((x * y for x, y in zip(u, v, strict=True)), ZERO)
 
 
-def distance(checker: Any, rows: dict[str, Any], x: Point, middle: Point, others: list[Point], where: str) -> Fraction:
-    """How far at most, in the largest coordinate, a point is from the polyhedron: on the way to a point of it, or from
-    one of its corners."""
-    share = Fraction(0)
-    for (*a, b), _ in rows.values():  # a . x + b >= 0
-        inside, here = (sum((u * v for u, v in zip(a, y, strict=True)), Fraction(b)) for y in (middle, x))
-        checker.need(inside >= 0 and (inside > 0 or here >= 0), where, "its point is not inside the other piece")
-        if here < 0:
-            share = max(share, here / (here - inside))
-    way = share * max(abs(u - v) for u, v in zip(x, middle, strict=True))
-    return min([way, *(max(abs(u - v) for u, v in zip(x, y, strict=True)) for y in others)])
+def view(x: Point) -> list[float]:
+    return [float(v) if abs(v) < 10**300 else 1e300 for v in x]
 
 
-def moved(law: Any, other: Any, ends: list[Point], far: Fraction, slope: Fraction) -> Fraction:
-    """How far the network can be from the law, but for the bound inside: at a point `far` away it is the other law, and
-    from there both change by no more than their slopes."""
-    one, two = ([Fraction(v, d) for v in numbers] for numbers, d in (law, other))
-    step = [u - v for u, v in zip(one, two, strict=True)]
-    off = max(abs(sum((u * v for u, v in zip(step, [*x, Fraction(1)], strict=True)), Fraction(0))) for x in ends)
-    return off + far * (slope + sum(map(abs, two[:-1]), Fraction(0)))
+def spanned(checker: Any, part: Any, where: str) -> Span:
+    """The corners, rays and lines of a region. A line is found by a coordinate in which the others are 0: it is made 1
+    there, and taken off corners and rays until they are 0 there. So its factor in a sum x is that coordinate of x."""
+    lines = [[Fraction(v) for v in line[:-1]] for line in part.lines]
+    corners = [[Fraction(v, g[-1]) for v in g[:-1]] for g, _ in part.rays if g[-1]]
+    rays = [[Fraction(v) for v in g[:-1]] for g, _ in part.rays if not g[-1]]
+    for k, line in enumerate(lines):
+        own = [c for c, v in enumerate(line) if v and not any(o[c] for o in lines if o is not line)]
+        checker.need(own, where, "no coordinate belongs to one of its lines alone")
+        lines[k] = line = [v / line[own[0]] for v in line]
+        for some in (corners, rays):
+            some[:] = [[u - x[own[0]] * v for u, v in zip(x, line, strict=True)] for x in some]
+    checker.need(all(map(any, rays)), where, "one of its rays is a sum of its lines")
+    sizes = [max(map(abs, ray)) for ray in rays]
+    return Span(corners, [[v / size for v in ray] for ray, size in zip(rays, sizes, strict=True)], lines)
 
 
-def slopes(layers: Any, n: int) -> list[Fraction]:
-    """For each output a number that its change is at most, where no input changes by more than 1."""
-    reach = [Fraction(1)] * n
-    for layer in layers:
-        size = len(reach)  # the coefficient after the last input's is the bias
-        reach = [sum((abs(Fraction(w)) * reach[j] for j, w in row.items() if j < size), Fraction(0)) for row in layer]
-    return reach
+def partners(checker: Any, rows: list[list[int]], span: Span, named: list[list[Point]], where: str) -> Span:
+    """For each corner, ray and line itself, if the piece with these rows has it, or the nearest one that is named."""
+    found = []
+    for what, some, others in zip(Span._fields, span, named, strict=True):
+        last = int(what == "corners")  # of rays and lines the constants of rows are left out
+
+        def fits(x: Any, what: str = what, last: int = last) -> bool:
+            place = checker.over_one([*x, last])[0]
+            values = [checker.dot(row, place) for row in rows]
+            return not any(values) if what == "lines" else min(values, default=0) >= 0
+
+        checker.need(all(map(fits, others)), where, f"one of its {what} is not in the other piece")
+        kept = []
+        for x in some:
+            own = fits(x)
+            checker.need(own or others, where, f"for one of its {what} the other piece is given none")
+            kept.append(x if own else [Fraction(v) for v in others[nearest(x, others)]])
+        found.append(kept)
+    return Span(*found)
+
+
+def gradient(
+    checker: Any, layers: Any, n: int, span: Span, other: Span, box: Any, known: dict[Any, Any], where: str
+) -> Any:
+    """What holds the gradient of each output between the points of a region and their partners."""
+    places = span.corners + other.corners
+    if span == other:
+        return [[(0, 0)] * n] * len(layers[-1])  # nothing is gone
+    if span.rays or span.lines:
+        sides = None
+    elif box is None:
+        sides = tuple(tuple(f(column) for column in zip(*places, strict=True)) for f in (min, max))
+    else:
+        low, high = sides = tuple(map(tuple, checker.read(box, [[checker.Rational, n], 2], where)))
+        holds = all(l <= v <= u for x in places for l, v, u in zip(low, x, high, strict=True))
+        checker.need(holds, where, "a corner or its partner is outside the box")
+    if sides not in known:
+        checker.spend(2 * sum(len(form) * (n + 1) for layer in layers for form in layer), where)
+        known[sides] = steepness(layers, n, sides)
+    return known[sides]
+
+
+def gaps(
+    checker: Any, pair: Any, span: Span, other: Span, steep: list[Interval], growth: Fraction
+) -> list[list[Fraction]]:
+    """How far the network can be from the law at corners, and how fast it goes away along rays and lines."""
+    (f, d), (s, e) = pair
+
+    def off(x: Point, y: Point, last: int) -> Fraction:  # in integers, which is many times faster
+        (u, p), (v, q) = checker.over_one([*x, last]), checker.over_one([*y, last])
+        step = [a * q - b * p for a, b in zip(u[:-1], v[:-1], strict=True)]
+        stays = Fraction(checker.dot(s, v) * d * p - checker.dot(f, u) * e * q, d * e * p * q)
+        return gap(stays, step, p * q, steep, growth)
+
+    pairs = zip(span, other, (1, 0, 0), strict=True)
+    return [[off(x, y, last) for x, y in zip(some, theirs, strict=True)] for some, theirs, last in pairs]
+
+
+def gap(stays: Fraction, step: list[int], size: int, steep: list[Interval], growth: Fraction) -> Fraction:
+    """The most that ``stays + J . step / size`` can be, or minus that, and what growth adds on the way."""
+    ends = [(l * c, h * c) for (l, h), c in zip(steep, step, strict=True) if c]
+    low, high = (stays + Fraction(sum(map(side, ends)), size << BITS) for side in (min, max))
+    return max(-low, high) + growth * Fraction(max(map(abs, step)), size)
+
+
+def spread(checker: Any, span: Span, off: list[Point], h: list[Any], where: str) -> tuple[Fraction, Fraction]:
+    """The bound ``a + b max|x_i|`` that a vector `h` shows: ``a + h . x`` at corners and along rays, lines besides."""
+    corners, rays, lines = off
+    for e, ray in zip(rays, span.rays, strict=True):
+        checker.need(e <= times(h, ray), where, "along a ray it goes away faster than its slope says")
+    level = max(ZERO, *(e - times(h, v) for e, v in zip(corners, span.corners, strict=True)))
+    rise = sum((e + abs(times(h, line)) for e, line in zip(lines, span.lines, strict=True)), ZERO)
+    return level, rise + sum((abs(Fraction(x)) for x in h), ZERO)
+
+
+def steepness(layers: Any, n: int, box: Any) -> list[list[Interval]]:
+    """For each output intervals that hold its derivatives on a box, or everywhere.
+
+    A neuron is held as its value at the centre of the box and as derivatives, all in intervals of multiples of 2^-BITS.
+    By the mean value theorem its values on the box follow; a ReLU of both signs has a derivative between 0 and that of
+    what it reads, and keeps its value at the centre."""
+    one, radius = 1 << BITS, None
+    neurons: list[Any] = [((0, 0), {k: (one, one)}) for k in range(n)]
+    if box is not None:
+        centre = [int((l + u) * one) >> 1 for l, u in zip(*box, strict=True)]
+        radius = [int(max(u * one - c, c - l * one)) + 1 for l, c, u in zip(box[0], centre, box[1], strict=True)]
+        neurons = [((c, c), {k: (one, one)}) for k, c in enumerate(centre)]
+    for depth, layer in enumerate(layers):
+        neurons = [weighted(form, neurons) for form in layer]
+        if depth + 1 < len(layers):
+            neurons = [relu(neuron, radius) for neuron in neurons]
+    return [[slope.get(k, (0, 0)) for k in range(n)] for _, slope in neurons]
+
+
+def weighted(form: Any, neurons: list[Any]) -> Any:
+    """What a neuron reads, given the neurons before it; the coefficient after theirs is its bias."""
+    size = len(neurons)
+    low, high = scaled(form.get(size, 0), (1 << BITS, 1 << BITS))
+    slope: dict[int, tuple[int, int]] = {}
+    for j, w in form.items():
+        if j < size:
+            value, slopes = neurons[j]
+            l, u = scaled(w, value)
+            low, high = low + l, high + u
+            for k, interval in slopes.items():
+                l, u = scaled(w, interval)
+                before = slope.get(k, (0, 0))
+                slope[k] = (before[0] + l, before[1] + u)
+    return (low, high), slope
+
+
+def scaled(w: Any, interval: tuple[int, int]) -> tuple[int, int]:
+    """A multiple of an interval, rounded outwards."""
+    p, q = w.numerator, w.denominator
+    l, u = interval if p >= 0 else interval[::-1]
+    return p * l // q, -(-p * u // q)
+
+
+def relu(neuron: Any, radius: list[int] | None) -> Any:
+    """The ReLU of a neuron on a box with these half widths, or everywhere."""
+    (low, high), slope = neuron
+    if slope and radius is None:
+        least, most = -1, 1
+    else:
+        away = sum(max(-l, u) * (radius or {})[k] for k, (l, u) in slope.items())
+        least, most = low - (away >> BITS) - 1, high + (away >> BITS) + 1
+    if least >= 0:
+        return neuron
+    if most <= 0:
+        return (0, 0), {}
+    return (max(low, 0), max(high, 0)), {k: (min(l, 0), max(u, 0)) for k, (l, u) in slope.items()}
 
 
 if __name__ == "__main__":

@@ -67,6 +67,7 @@ def essential_rows(rows: NDArray[np.float64], exact: Callable[[], NDArray[np.obj
     with np.errstate(all="ignore"):
         scaled = rows / np.where(size == 0, 1, size)
     if np.isfinite(scaled).all():
+        scaled = _first_of_parallel(scaled)
         # As many rows, or columns, as there are of the other kind.
         tall = len(rows) >= n
         order = qr(scaled.T if tall else scaled, pivoting=True, mode="economic")[2]
@@ -77,6 +78,17 @@ def essential_rows(rows: NDArray[np.float64], exact: Callable[[], NDArray[np.obj
             return (chosen, every) if tall else (every, chosen)
     whole = fmpz_mat([[int(v) for v in row] for row in exact()])
     return _pivots(whole.transpose()), _pivots(whole)
+
+
+def _first_of_parallel(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The rows with 0 for those parallel to an earlier one: a row of the domain goes before a neuron that bends there,
+    so that the facets of cells at the border are known to lie in it."""
+    largest = np.abs(rows).argmax(axis=1)
+    signed = rows * np.where(rows[np.arange(len(rows)), largest] < 0, -1.0, 1.0)[:, None]
+    first = np.unique(np.round(signed, 9) + 0.0, axis=0, return_index=True)[1]
+    kept = np.zeros_like(rows)
+    kept[first] = rows[first]
+    return kept
 
 
 def _pivots(matrix: fmpz_mat) -> list[int]:
@@ -182,18 +194,24 @@ class _Subdivider:
 
     def _layer(self, level: int, width: int, skip: set[int]) -> None:
         cells = np.arange(self.forms.levels[level].cells)
+        sides = self.vertices.sides(level)
+        known = np.flatnonzero(sides)
+        self.signs[:, self.done + known] = sides[known]
         for j in range(width):
-            if j not in skip:
+            if j not in skip and sides[j] == 0:
                 signs = self.vertices.signs(level, j, self.lattice.base[0])
                 flag = self._cut(signs, self.forms.reference(level, j, cells))
                 self.signs[:, self.done + j] = _as_signs(flag)
             if self.most is not None and len(self.signs) > self.most:
                 if self.strict:
-                    raise TooMany(f"there are more than {self.most} cells")
+                    done, total = self.done + j + 1, self.total
+                    raise TooMany(f"there are more than {self.most} cells", neurons=done, of=total)
                 self._truncate(self.most)
             if sum(map(len, self.lattice.sub)) > _MOST_BOUNDS:
                 raise TooMany(
-                    "the complex of this network has more faces than can be kept; extract walks from cell to cell"
+                    "the complex of this network has more faces than can be kept; extract walks from cell to cell",
+                    neurons=self.done + j + 1,
+                    of=self.total,
                 )
             if self.progress is not None:
                 self.progress(self.done + j + 1, self.total, f"{len(self.signs):,} regions")

@@ -17,6 +17,7 @@ __all__ = ["Vertices"]
 
 _ROUGH = 1e-10  # relative error beyond which a vertex is computed exactly
 _BLOCK = 2**16
+_MOST_SIDES = 2**22  # numbers held at once
 
 
 class Vertices:
@@ -74,6 +75,24 @@ class Vertices:
         if len(doubtful):
             signs[doubtful] = self._exact_signs(level, neuron, base[doubtful], doubtful)
         return signs
+
+    def sides(self, level: int) -> NDArray[np.int8]:
+        """For each neuron of a level with one cell the sign that it has at every vertex, or 0 where floats cannot tell.
+
+        A form that is positive at all vertices and directions is positive between them, however they are cut later.
+        """
+        forms = self.forms.levels[level]
+        width = len(forms.rows)
+        if forms.cells > 1 or not 0 < width * len(self) <= _MOST_SIDES:
+            return np.zeros(width, dtype=np.int8)
+        with np.errstate(all="ignore"):
+            a, e = forms.rows[:, 0, self.columns], forms.error[:, 0, self.columns]
+            view, off = self.view, self.error
+            value = a @ view.T
+            unsure = np.abs(a) @ off.T + e @ (np.abs(view) + off).T
+            bound = unsure * (1 + 32 * EPS) + 4 * (len(self.columns) + 2) * EPS * (np.abs(a) @ np.abs(view).T) + 1e-290
+            over, under = (value > bound).all(axis=1), (value < -bound).all(axis=1)
+        return np.where(over, 1, np.where(under, -1, 0)).astype(np.int8)
 
     def _exact_signs(
         self, level: int, neuron: int, base: NDArray[np.int64], which: NDArray[np.int64]

@@ -1,0 +1,216 @@
+"""The pieces of float data, cut into regions that lie in one piece of an exact function each, or beside one."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+from operator import mul
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.exact.rational import text
+from cpwl.function import CPWL
+from cpwl.geometry.generators import generators
+from cpwl.proofs.checkers import checker
+from cpwl.proofs.checkers.near_checker import Span, gaps, gradient, partners, spanned
+from cpwl.proofs.provers.near_partners import NotNear, Point, distance, least_slope, nearest
+
+__all__ = ["regions", "simplices"]
+
+_DEEP = 60  # cuts of one piece, one after the other
+_LINES = 6  # lines in a piece of the data, each of which doubles the regions
+_INPUTS = 5  # from more on a piece that is near one of the function is not cut
+_NEAR = 1e-6  # how near that is, relative
+_BOXES = 36  # in which slopes are bounded, for a table
+
+
+def regions(p: CPWL, meant: CPWL, layers: Any, growth: Fraction = Fraction(0)) -> list[dict[str, Any] | None]:
+    """For each piece of the data the tree of regions, each in a piece of the function or beside one.
+
+    `layers` is the network as the checker reads it, which is within `growth` times ``max|x_i|`` of the function."""
+    cover = _Cover(p, meant, layers, growth)
+    rows, start = p.polyhedra.integer(), p.polyhedra.start
+    found = []
+    for j, (a, b) in enumerate(pairwise(start.tolist())):
+        own = [checker.half_space([int(v) for v in row])[0] for row in rows[a:b]]
+        found.append(cover.tree(j, checker.region(p.dim, own)))
+    return found
+
+
+def simplices(p: CPWL, other: CPWL) -> list[dict[str, Any] | None]:
+    """Leaves for a table whose simplices are those of another, but for a little; a few boxes hold all of them."""
+    assert p.mesh is not None
+    assert other.mesh is not None
+    if p.num_pieces != other.num_pieces:
+        raise NotNear("the two tables do not have the same simplices")
+    places = np.concatenate([p.mesh.points[p.mesh.simplices], other.mesh.points[other.mesh.simplices]], axis=1)
+    low, high = places.min(axis=1), places.max(axis=1)
+    width = np.maximum(high.max(axis=0) - low.min(axis=0), 1e-300)
+    each = max(1, round(_BOXES ** (1 / p.dim)))
+    block = np.minimum((each * (low + high - 2 * low.min(axis=0)) / (2 * width)).astype(np.int64), each - 1)
+    whose = np.unique(block, axis=0, return_inverse=True)[1].ravel()
+    boxes = []
+    for k in range(whose.max() + 1):
+        ends = np.nextafter(low[whose == k].min(axis=0), -np.inf), np.nextafter(high[whose == k].max(axis=0), np.inf)
+        boxes.append([_texts([Fraction(v) for v in end.tolist()]) for end in ends])
+    return [{"piece": i, "box": boxes[k]} for i, k in enumerate(whose.tolist())]
+
+
+class _Cover:
+    """Regions of the data, each in a piece of the consistent function, or near one."""
+
+    def __init__(self, p: CPWL, meant: CPWL, layers: Any, growth: Fraction) -> None:
+        self.meant, self.n, self.layers, self.growth = meant, p.dim, layers, growth
+        stack = meant.polyhedra
+        rows, bounds = stack.integer(), list(pairwise(stack.start.tolist()))
+        self.given = [[[int(v) for v in row] for row in rows[a:b]] for a, b in bounds]
+        self.rows = [[checker.half_space(list(row))[0] for row in own] for own in self.given]
+        self.length = np.linalg.norm(stack.A, axis=1)
+        self.low, self.high, self.reach = _boxes(meant)
+        self.steep, self.bodies = dict[Any, Any](), dict[int, Span]()
+        laws = (q.laws.integer() for q in (p, meant))
+        self.laws = [[[([int(v) for v in f[:-1]], int(f[-1])) for f in law] for law in table] for table in laws]
+
+    def tree(self, j: int, cone: Any, depth: int = 0) -> dict[str, Any] | None:
+        """The piece that holds the region, or a cut and a tree for either side; None if no point is in it."""
+        ends = cone.generators()
+        if not any(g[-1] for g in ends):
+            return None
+        if cone.lines or self.n > _INPUTS:
+            leaf = self.beside(j, cone, ends)
+            if leaf is not None:
+                return leaf
+        if cone.lines:
+            if len(cone.lines) > _LINES:
+                raise NotNear(f"piece {j} of the data contains {len(cone.lines)} lines, one independent of the other")
+            k = max(range(self.n), key=lambda t: abs(cone.lines[0][t]))
+            return self.cut(j, cone, [int(t == k) for t in range(self.n + 1)], depth)
+        i, held = self.holder(ends)
+        beyond = [r for r, row in enumerate(self.rows[i]) if any(checker.dot(row, g) < 0 for g in ends)]
+        if not held:  # outside the domain: what is inside is cut off first
+            beyond = [r for r in beyond if any(checker.dot(self.rows[i][r], g) > 0 for g in ends)]
+        if beyond and depth < _DEEP:
+            return self.cut(j, cone, self.given[i][beyond[0]], depth)
+        inside = held and not beyond
+        if inside and all(g[-1] for g in ends):
+            return {"piece": i}
+        span = spanned(checker, cone, f"piece {j}")
+        return self.leaf(j, i, span, {} if inside else self.named(i, span))
+
+    def cut(self, j: int, cone: Any, row: list[int], depth: int) -> dict[str, Any]:
+        inner = checker.half_space(list(row))[0]
+        below, above = (self.tree(j, cone.cut(side), depth + 1) for side in (inner, checker.minus(inner)))
+        return {"cut": row, "below": below, "above": above}
+
+    def holder(self, ends: list[list[int]]) -> tuple[int, bool]:
+        """The piece that an inner point of the region is in; or that comes nearest to it, and False."""
+        total = self.middle(ends)
+        point = [Fraction(v, total[-1]) for v in total[:-1]]
+        x = np.array([float(v) for v in point])
+        slack = 1e-6 * (self.reach + np.abs(x).max())
+        near = np.flatnonzero(((self.low <= x + slack) & (x - slack <= self.high)).all(axis=1))
+        stack = self.meant.polyhedra
+        excess = np.full(len(near), -np.inf)
+        for k, i in enumerate(near.tolist()):
+            own = slice(stack.start[i], stack.start[i + 1])
+            excess[k] = ((stack.A[own] @ x - stack.b[own]) / self.length[own]).max(initial=-np.inf)
+        for k in np.argsort(excess, kind="stable").tolist():
+            if excess[k] > slack:
+                break
+            if all(checker.dot(row, total) >= 0 for row in self.rows[near[k]]):
+                return int(near[k]), True
+        if len(near) == 0:
+            raise NotNear("a piece of the data is far outside the function near it")
+        return int(near[np.argmin(excess)]), False
+
+    def middle(self, ends: list[list[int]]) -> list[int]:
+        """A place inside a region: its corners have about the same weight, and rays reach out as far as corners do."""
+        most = max(g[-1] for g in ends)
+        far = most * math.ceil(self.reach)
+        weights = [max(1, most // g[-1] if g[-1] else far // max(map(abs, g))) for g in ends]
+        return [sum(map(mul, weights, values)) for values in zip(*ends, strict=True)]
+
+    def body(self, i: int) -> Span:
+        """What spans a piece of the function."""
+        if i not in self.bodies:
+            self.bodies[i] = spanned(checker, checker.region(self.n, self.rows[i]), f"piece {i}")
+        return self.bodies[i]
+
+    def beside(self, j: int, cone: Any, ends: list[list[int]]) -> dict[str, Any] | None:
+        """A leaf for all of a region, if its corners, rays and lines are near some of one piece; None if not."""
+        i, _ = self.holder(ends)
+        span = spanned(checker, cone, f"piece {j}")
+        named = self.named(i, span)
+        try:
+            other = partners(checker, self.rows[i], span, [*named.values()], f"piece {j}")
+        except checker.Refused:  # it has none of that sort
+            return None
+        for some, theirs, size in zip(span, other, (self.reach, 1.0, 1.0), strict=True):
+            for x, y in zip(some, theirs, strict=True):
+                if distance(x, y) > _NEAR * max(size, float(max(map(abs, x)))):
+                    return None
+        return self.leaf(j, i, span, named)
+
+    def named(self, i: int, span: Span) -> dict[str, list[Point]]:
+        """Points, directions and lines of a piece near those of a region that it does not have."""
+        rows, body = self.rows[i], self.body(i)
+        lines = [_line_near(x, body.lines) for x in span.lines]
+        points = [nearest(rows, x, body.corners, 1) for x in span.corners]
+        directions = [nearest(rows, x, [*body.rays, [Fraction(0)] * self.n], 0) for x in span.rays]
+        found = {"points": points, "directions": directions, "lines": lines}
+        pairs = zip(found.items(), span, strict=True)
+        return {
+            name: [y for x, y in zip(own, some, strict=True) if y is not None and y != x] for (name, some), own in pairs
+        }
+
+    def leaf(self, j: int, i: int, span: Span, named: dict[str, list[Point]]) -> dict[str, Any]:
+        """A leaf, with a vector `h` so that ``h . r`` is at least what the laws differ by along each ray."""
+        found: dict[str, Any] = {"piece": i}
+        found |= {name: [_texts(x) for x in some] for name, some in named.items() if some}
+        if not span.rays:
+            return found
+        where = f"piece {j}"
+        other = partners(checker, self.rows[i], span, [*named.values()] or [[], [], []], where)
+        steep = gradient(checker, self.layers, self.n, span, other, None, self.steep, where)
+        laws = zip(self.laws[0][j], self.laws[1][i], strict=True)
+        off = [gaps(checker, pair, span, other, J, self.growth) for pair, J in zip(laws, steep, strict=True)]
+        corners, rays = ([max(e) for e in zip(*some, strict=True)] for some in zip(*(e[:2] for e in off), strict=True))
+        if any(rays):
+            found["slope"] = _texts(least_slope(span.corners, corners, span.rays, rays, self.reach))
+        return found
+
+
+def _line_near(x: Point, lines: list[Point]) -> Point | None:
+    """The sum of lines, each 1 in a coordinate where the others are 0, that is `x` in these coordinates."""
+    total = [Fraction(0)] * len(x)
+    for line in lines:
+        own = next(c for c, v in enumerate(line) if v == 1 and not any(o[c] for o in lines if o is not line))
+        if x[own]:
+            total = [u + x[own] * v for u, v in zip(total, line, strict=True)]
+    return total if lines else None
+
+
+def _texts(x: Point) -> list[int | str]:
+    return [text(v) for v in x]
+
+
+def _boxes(meant: CPWL) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """A box around each piece, infinite where it is not known or not bounded; the largest coordinate of a corner."""
+    spanned = generators(meant.polyhedra, most=6000)
+    places, owner = spanned.places, np.repeat(np.arange(meant.num_pieces), np.diff(spanned.start))
+    far = np.asarray(places[:, -1] == 0, dtype=bool)
+    points = np.asarray(places[:, :-1] / np.where(far, 1, places[:, -1])[:, None], dtype=np.float64)
+    low, high = (np.full((meant.num_pieces, meant.dim), side * np.inf) for side in (1, -1))
+    member = spanned.member
+    with np.errstate(invalid="ignore"):
+        ends = np.where(far[member][:, None], np.sign(points[member]) * np.inf, points[member])
+        ends = np.where(np.isnan(ends), 0.0, ends)
+    skip = far[member][:, None] & (points[member] == 0)
+    np.minimum.at(low, owner, np.where(skip, np.inf, ends))
+    np.maximum.at(high, owner, np.where(skip, -np.inf, ends))
+    low[~spanned.known], high[~spanned.known] = -np.inf, np.inf
+    finite = np.abs(points[~far])
+    return low, high, float(finite.max(initial=0.0)) or 1.0

@@ -1,0 +1,109 @@
+"""What was found so far, in a folder: a line for each tile, so that a search which was killed goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import os
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from cpwl.documents.write import document_text, network_document
+from cpwl.errors import InputError
+from cpwl.geometry.polyhedra import Polyhedron
+from cpwl.network.network import Network
+
+__all__ = ["Journal"]
+
+_NAME = "journal.jsonl"
+
+
+class Journal:
+    """Lines of JSON, each written through to the disk before the search goes on.
+
+    The first line says what is searched; a journal of something else is refused. A last line that was cut off when
+    the process was killed is dropped, and that tile is done again.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], network: Network, domain: Polyhedron | None, **question: Any):
+        self.folder = Path(folder)
+        head = {"format": "cpwl-journal", "version": 1, **question, "input": _fingerprint(network, domain)}
+        self._known: dict[tuple[int, ...], dict[str, Any]] = {}
+        path = self.folder / _NAME
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._file = open(path, "a+b")  # noqa: SIM115 - closed by `__exit__`
+        except OSError as error:
+            message = f"cannot use the folder `{folder}`: {error.strerror or error}"
+            raise InputError(message, path=str(folder)) from error
+        try:
+            self._lock()
+            self._read(head)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def get(self, name: tuple[int, ...]) -> dict[str, Any] | None:
+        """What is noted of a tile."""
+        return self._known.get(name)
+
+    def add(self, name: tuple[int, ...], **found: Any) -> None:
+        """Notes what was found on a tile, on the disk when this returns."""
+        self._known[name] = found
+        self._write({"tile": list(name), **found})
+
+    def _write(self, line: dict[str, Any]) -> None:
+        try:
+            self._file.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise InputError(f"cannot write to `{self.folder}`: {error.strerror}", path=str(self.folder)) from error
+
+    def _lock(self) -> None:
+        """One search at a time; the lock goes when the process does, however it ends."""
+        try:
+            import fcntl
+        except ImportError:  # no such locks on Windows
+            return
+        try:
+            fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(f"another search is using the folder `{self.folder}`", path=str(self.folder)) from None
+
+    def _read(self, head: dict[str, Any]) -> None:
+        self._file.seek(0)
+        text = self._file.read()
+        whole = text[: text.rfind(b"\n") + 1]
+        if len(whole) < len(text):
+            self._file.truncate(len(whole))
+        if not whole:
+            self._write(head)
+            return
+        try:
+            lines = [json.loads(line) for line in whole.splitlines()]
+            found = lines[0]
+            known = {
+                tuple(int(i) for i in line["tile"]): {k: v for k, v in line.items() if k != "tile"}
+                for line in lines[1:]
+            }
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise InputError(f"`{self.folder / _NAME}` is damaged: {error}; use another folder") from None
+        if found != head:
+            other = next((key for key in head if not isinstance(found, dict) or found.get(key) != head[key]), "format")
+            raise InputError(
+                f"the folder `{self.folder}` holds the search of another question ({other} differs); use another folder"
+            )
+        self._known = known
+
+
+def _fingerprint(network: Network, domain: Polyhedron | None) -> str:
+    rows = None if domain is None else [[str(v) for v in row] for row in domain.integer().tolist()]
+    text = document_text(network_document(network), None) + json.dumps(rows)
+    return sha256(text.encode()).hexdigest()

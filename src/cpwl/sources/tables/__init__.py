@@ -1,0 +1,1 @@
+"""Tables and interpolants: SciPy's, NumPy's, and those in text files."""

@@ -1,0 +1,1 @@
+"""Text files of other programs; decimal numbers are read as decimals."""

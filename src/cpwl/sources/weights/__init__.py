@@ -1,0 +1,1 @@
+"""Networks given by their weights alone: lists, .npz and .safetensors files."""

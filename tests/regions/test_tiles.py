@@ -1,0 +1,248 @@
+"""Tiles: together they are the network, whoever works on them and however often they are killed."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cpwl import CPWL, InputError, Network, count_regions, equal, extract, extract_parts
+from cpwl.documents.write import document_text, function_document
+from cpwl.errors import CpwlWarning
+from cpwl.executors import spread
+from cpwl.regions.subdivide.subdivide import subdivide
+from cpwl.regions.tiles.count import COUNT
+from cpwl.regions.tiles.stream import stream
+from cpwl.regions.tiles.tile import Tile, first_neurons, split
+
+
+def arrangement(planes: int, dim: int, seed: int = 0) -> Network:
+    """Hyperplanes in general position, with random integers."""
+    rng = np.random.default_rng(seed)
+    weight, bias = rng.integers(-999, 999, (planes, dim)), rng.integers(-999, 999, planes)
+    return Network([(weight, bias), (np.ones((1, planes), dtype=int), [0])])
+
+
+def deep(widths: tuple[int, ...], seed: int = 0, *, exact: bool = True) -> Network:
+    rng = np.random.default_rng(seed)
+    layers = []
+    for a, b in pairwise(widths):
+        weight, bias = rng.standard_normal((b, a)), rng.standard_normal(b)
+        layers.append((np.round(8 * weight).astype(int), np.round(8 * bias).astype(int)) if exact else (weight, bias))
+    return Network(layers)
+
+
+def as_text(part: CPWL) -> str:
+    return document_text(function_document(part), None)
+
+
+@pytest.mark.parametrize(("planes", "dim", "size"), [(12, 1, 3), (20, 2, 40), (14, 3, 50), (8, 4, 60), (20, 2, 10**6)])
+def test_cells_of_arrangements_are_those_of_the_formula(planes: int, dim: int, size: int) -> None:
+    tiles = list(stream(arrangement(planes, dim), None, COUNT, size=size))
+    assert sum(count for _, count in tiles) == sum(math.comb(planes, i) for i in range(dim + 1))
+    assert all(count <= size for _, count in tiles)
+    assert len({tile.name for tile, _ in tiles}) == len(tiles)
+
+
+@pytest.mark.parametrize("widths", [(1, 6, 4, 1), (2, 6, 5, 1), (2, 4, 3, 2, 2), (3, 4, 3, 1)])
+@pytest.mark.parametrize("exact", [True, False])
+def test_parts_of_deep_networks_are_the_network(widths: tuple[int, ...], exact: bool) -> None:
+    network = deep(widths, exact=exact)
+    box = ([-3] * widths[0], [3] * widths[0])
+    whole = extract(network, box=box)
+    parts = list(extract_parts(network, box=box, size=max(2, whole.num_pieces // 5)))
+    assert len(parts) > 1
+    assert sum(part.num_pieces for part in parts) == whole.num_pieces
+    assert all(part.complete for part in parts)
+    for part in parts:
+        assert part.domain is not None
+        verdict = equal(network, part, domain=(part.domain.integer()[:, :-1], part.domain.integer()[:, -1]))
+        assert verdict.equal or (not exact and verdict.gap is not None and verdict.gap < 1e-12)
+
+
+def test_neurons_in_special_position_are_no_trouble() -> None:
+    # Repeated, proportional, opposite, dead and constant neurons, and three lines through one point.
+    weight = [[1, 0], [1, 0], [-2, 0], [0, 1], [0, 0], [0, 0], [1, 1], [0, 3]]
+    network = Network([(weight, [0, 0, 0, 0, 1, -1, 0, -3]), ([[1] * 8, [1, -1] * 4], [0, -1]), ([[1, 1]], [0])])
+    cells = count_regions(network).activation_cells
+    for size in (1, 2, 3, 5, 100):
+        assert sum(count for _, count in stream(network, None, COUNT, size=size)) == cells
+
+
+def test_a_wall_of_the_domain_on_a_bend_is_a_wall() -> None:
+    network = Network([([[1, 0], [0, 1], [1, 1]], [0, 0, -1]), ([[1, 1, 1]], [0])])
+    made = extract(network, domain=([[1, 0], [0, 1]], [0, 0]))
+    assert made.complete
+    assert made.num_pieces == 1
+
+
+def test_the_first_neurons_decide_the_parts() -> None:
+    network = arrangement(10, 2)
+    tiles = split(network, Tile((), None), 12)
+    made = subdivide(first_neurons(network, 3), None)
+    assert made.cells == 7
+    assert len(tiles) in (7, 11)
+    assert [tile.name for tile in tiles] == [(i,) for i in range(len(tiles))]
+
+
+# --- whoever does the work --------------------------------------------------------------------------------------------
+
+
+def executors() -> list[str]:
+    return ["threads", "processes", "loky", "dask"]
+
+
+def make_executor(kind: str) -> tuple[Executor, list[object]]:
+    """An executor, and what is to be closed after it."""
+    if kind == "threads":
+        return ThreadPoolExecutor(3), []
+    if kind == "processes":
+        return ProcessPoolExecutor(2), []
+    if kind == "loky":
+        loky = pytest.importorskip("loky")
+        return loky.ProcessPoolExecutor(2), []
+    distributed = pytest.importorskip("distributed")
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    )
+    client = distributed.Client(cluster)
+    return client.get_executor(), [client, cluster]
+
+
+@pytest.mark.parametrize("kind", executors())
+@pytest.mark.xdist_group("workers")
+def test_the_same_bytes_whoever_does_the_work(kind: str) -> None:
+    network = deep((2, 8, 6, 2), exact=False)
+    alone = [as_text(part) for part in extract_parts(network, size=30)]
+    pool, after = make_executor(kind)
+    try:
+        assert [as_text(part) for part in extract_parts(network, size=30, executor=pool)] == alone
+        assert len(alone) > 3
+    finally:
+        pool.shutdown()
+        for each in after:
+            each.close()  # type: ignore[attr-defined]
+
+
+def _die_once(marker: str, item: int) -> int:
+    """Kills its own process, really, the first time that item 3 comes along."""
+    if item == 3 and not Path(marker).exists():
+        Path(marker).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return item * item
+
+
+@pytest.mark.xdist_group("workers")
+def test_a_killed_worker_costs_time_not_results(tmp_path: Path) -> None:
+    with ProcessPoolExecutor(2) as pool, pytest.warns(CpwlWarning, match="a worker died"):
+        assert list(spread(_die_once, str(tmp_path / "marker"), range(200), pool)) == [i * i for i in range(200)]
+
+
+def test_a_pool_that_was_shut_down_does_no_harm() -> None:
+    pool = ThreadPoolExecutor(1)
+    pool.shutdown()
+    with pytest.warns(CpwlWarning, match="a worker died"):
+        assert list(spread(divmod, 7, [2, 3], pool)) == [(3, 1), (2, 1)]
+
+
+def test_errors_of_the_work_are_errors() -> None:
+    with ThreadPoolExecutor(1) as pool, pytest.raises(ZeroDivisionError):
+        list(spread(divmod, 7, [2, 0, 3], pool))
+
+
+def test_what_cannot_take_work_is_refused() -> None:
+    with pytest.raises(InputError, match="`executor` takes a"):
+        count_regions(arrangement(3, 2), only="cells", executor=4)  # type: ignore[arg-type]
+
+
+# --- killed, and resumed ----------------------------------------------------------------------------------------------
+
+_SEARCH = """
+import sys, numpy as np
+from cpwl import extract_parts, load
+for part in extract_parts(load(sys.argv[1]), size=60, checkpoint=sys.argv[2]):
+    print(part.num_pieces, flush=True)
+"""
+
+
+def test_a_search_that_was_killed_goes_on(tmp_path: Path) -> None:
+    network = deep((2, 12, 10, 1))
+    network_file, folder = tmp_path / "network.json", tmp_path / "parts"
+    from cpwl import save
+
+    save(network, network_file)
+    command = [sys.executable, "-c", _SEARCH, str(network_file), str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as search:
+        assert search.stdout is not None
+        assert search.stdout.readline().strip().isdigit()  # at least one part is there
+        search.kill()
+    found = (folder / "journal.jsonl").read_bytes()
+    (folder / "journal.jsonl").write_bytes(found + b'{"tile":[0,')  # cut off in the middle of a line
+    before = found.count(b'"done"')
+    resumed = [as_text(part) for part in extract_parts(network, size=60, checkpoint=folder)]
+    assert resumed == [as_text(part) for part in extract_parts(network, size=60)]
+    assert 0 < before < len(resumed)
+    # Nothing is left to do: only files are read.
+    started = time.process_time()
+    assert [as_text(part) for part in extract_parts(network, size=60, checkpoint=folder)] == resumed
+    assert time.process_time() - started < 60
+
+
+def test_counts_go_on_from_a_checkpoint(tmp_path: Path) -> None:
+    network = arrangement(20, 2)
+    first = count_regions(network, only="cells", checkpoint=tmp_path)
+    lines = (tmp_path / "journal.jsonl").read_text().splitlines()
+    assert json.loads(lines[1])["done"] == first.activation_cells == 211
+    # A count that is noted is believed: it is not worked out again.
+    (tmp_path / "journal.jsonl").write_text("\n".join([lines[0], lines[1].replace("211", "5")]) + "\n")
+    assert count_regions(network, only="cells", checkpoint=tmp_path).activation_cells == 5
+
+
+def test_the_folder_of_another_search_is_refused(tmp_path: Path) -> None:
+    count_regions(arrangement(5, 2), only="cells", checkpoint=tmp_path)
+    with pytest.raises(InputError, match="holds the search of another question"):
+        count_regions(arrangement(6, 2), only="cells", checkpoint=tmp_path)
+    with pytest.raises(InputError, match="holds the search of another question"):
+        list(extract_parts(arrangement(5, 2), checkpoint=tmp_path))
+
+
+@pytest.mark.parametrize("text", ["[]\n", "{\n", '{"format": "cpwl-journal"}\n{"tile": 3}\n', "\xff\n"])
+def test_damaged_journals_are_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "journal.jsonl").write_bytes(text.encode("latin-1"))
+    with pytest.raises(InputError):
+        count_regions(arrangement(5, 2), only="cells", checkpoint=tmp_path)
+
+
+def test_missing_and_changed_parts_are_noticed(tmp_path: Path) -> None:
+    network = arrangement(8, 2)
+    parts = list(extract_parts(network, size=10, checkpoint=tmp_path))
+    files = sorted(tmp_path.glob("part*.json"))
+    assert len(files) == len(parts) > 1
+    files[0].unlink()
+    with pytest.raises(InputError, match="cannot read"):
+        list(extract_parts(network, size=10, checkpoint=tmp_path))
+
+
+def test_two_searches_do_not_share_a_folder(tmp_path: Path) -> None:
+    network = arrangement(8, 2)
+    parts = extract_parts(network, size=10, checkpoint=tmp_path)
+    next(parts)
+    with pytest.raises(InputError, match="another search is using the folder"):
+        next(extract_parts(network, size=10, checkpoint=tmp_path))
+    parts.close()  # type: ignore[attr-defined]
+    assert len(list(extract_parts(network, size=10, checkpoint=tmp_path))) > 1
+
+
+def test_a_checkpoint_is_for_cells() -> None:
+    with pytest.raises(InputError, match="checkpoint"):
+        count_regions(arrangement(5, 2), checkpoint="somewhere")

@@ -1,0 +1,215 @@
+"""Text files: decimals are decimals, and every mistake has a line."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import cpwl
+from cpwl.cli import main
+from cpwl.errors import InputError
+from cpwl.sources.text.csv import from_csv
+from cpwl.sources.text.nnet import from_nnet
+from cpwl.sources.text.pwl import from_pwl
+
+
+def saved(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", " ", ", "])
+def test_breakpoints(tmp_path, separator):
+    """One input: straight between points in any order, exact, nothing beyond."""
+    text = "\n".join(separator.join(pair) for pair in [("x", "y"), ("0.3", "1"), ("0.1", "0"), ("0.2", "1/3")])
+    p = from_csv(saved(tmp_path, "a.csv", "# a table\n" + text + "\n\n"))
+    assert p([["0.15"]])[0, 0] == Fraction(1, 6)
+    assert np.isnan(p([[0.35]])).all()
+    assert p.tol == 0
+    assert p.doctor().healthy
+
+
+def test_a_grid_is_found(tmp_path):
+    """Points of a full grid, shuffled: an even grid in decimals is even, so that bends line up."""
+    rng = np.random.default_rng(0)
+    rows = [f"{i / 10:.1f},{j / 10:.1f},{(i * j) % 3}" for i in range(6) for j in range(6)]
+    rng.shuffle(rows)
+    p = from_csv(saved(tmp_path, "grid.csv", "\n".join(rows)))
+    assert p.num_pieces == 50
+    whole = cpwl.CPWL.from_grid([range(6), range(6)], [[(i * j) % 3 for j in range(6)] for i in range(6)])
+    assert cpwl.compile(p).sizes.neurons == cpwl.compile(whole).sizes.neurons
+
+
+def test_scattered_points_and_several_outputs(tmp_path):
+    """A triangulation; two columns of values."""
+    points = [(0, 0), (1, 0), (0, 1), (1, 1), (0.4, 0.3)]
+    text = "\n".join(f"{x}, {y}, {x + y}, {x - 2 * y}" for x, y in points)
+    p = from_csv(saved(tmp_path, "a.csv", text), outputs=2)
+    assert p.doctor().healthy
+    np.testing.assert_allclose(p([[0.2, 0.7]]), [[0.9, -1.2]], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no numbers"),
+        ("x,y\n", "no numbers"),
+        ("1\n2\n", "at least two columns"),
+        ("1,2\n3\n", "line 2 has 1 numbers, and the first has 2"),
+        ("1,2\n3,x\n", 'line 2: "x" is not a number'),
+        ("1,2\n3,nan\n", "line 2: .*is not a number"),
+        ("1,2\n3,1e99999\n", "line 2: .*larger exponent"),
+        ("1,2\n1,3\n", "lines 1 and 2 have the same point"),
+        ("1,2\n", "at least two points"),
+        ("0,0,1\n1,1,2\n2,2,3\n", "cannot be triangulated"),
+        ("0,0,1\n1,1,2\n", "cannot be triangulated"),
+    ],
+)
+def test_tables_that_are_refused(tmp_path, text, message):
+    """With the line."""
+    with pytest.raises(InputError, match=message):
+        from_csv(saved(tmp_path, "a.csv", text))
+
+
+PIECES = """c an example
+pwl
+
+b 0 1 0
+b 0.25 -1 0
+b 0.5 -1 0
+
+p 1 1 -2 1 0 1
+g 1
+g 2
+p 1 2 0 1 0 1
+l 2
+g 3
+p 3 4 -1 2 0 1
+l 3
+"""
+
+
+def test_rational_pieces(tmp_path):
+    """On the unit square; the values are those of the three laws."""
+    p = from_pwl(saved(tmp_path, "a.pwl", PIECES))
+    assert p.tol == 0
+    assert p.doctor().healthy
+    assert [v for (v,) in p([["0", "1"], ["1/4", "0"], ["1/3", "0"], ["1", "1"]])] == [
+        1,
+        Fraction(1, 2),
+        Fraction(1, 2),
+        Fraction(1, 4),
+    ]
+    assert p([["2", "0"]])[0, 0] is None
+
+
+def test_rounded_boundaries(tmp_path):
+    """A boundary written as 0.333333 is off by a little: the pieces are data within 1e-5, and healthy as such."""
+    text = "pwl\nb 0.333333 -1\np 0 1 1 1\ng 1\np 1 3 0 1\nl 1\n"
+    p = from_pwl(saved(tmp_path, "a.pwl", text))
+    assert p.tol > 0
+    assert p.doctor().healthy
+    assert p([[0.9]])[0, 0] == pytest.approx(1 / 3)
+
+
+def test_truncated_linear_functions(tmp_path):
+    """``tl``: an affine function cut off at 0 and 1."""
+    p = from_pwl(saved(tmp_path, "a.pwl", "c\ntl 3 2 -2 1 1 2\n"))
+    assert p.doctor().healthy
+    x = np.random.default_rng(0).uniform(0, 1, (50, 2))
+    np.testing.assert_allclose(p(x)[:, 0], np.clip(1.5 - 2 * x[:, 0] + 0.5 * x[:, 1], 0, 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "this is not a .pwl file"),
+        ("hello", "this is not a .pwl file"),
+        ("pwl\n", "no pieces"),
+        ("pwl\np 1 1 1\n", "line 2: a piece has a numerator"),
+        ("pwl\np 1 0 1 1\n", "denominators must be positive"),
+        ("pwl\nb 1 1\nb 1\n", "line 3 has 0 inputs"),
+        ("pwl\nb 1 1\ng 1\n", "line 3: `g` means nothing here"),
+        ("pwl\nb 1 1\np 1 1 1 1\ng 2\n", "line 4: `g` takes the number of a boundary, 1 to 1"),
+        ("pwl\np 1 1 1 1\nb 1 1 1\n", "inputs, and there are others"),
+        ("pwl\np 1 1 x 1\n", 'line 2: "x" is not a number'),
+    ],
+)
+def test_pieces_that_are_refused(tmp_path, text, message):
+    """With the line."""
+    with pytest.raises(InputError, match=message):
+        from_pwl(saved(tmp_path, "a.pwl", text))
+
+
+NNET = """// a network
+// of two layers
+2,2,1,3,
+2,3,1,
+0,
+-1,-1,
+1,1,
+0.5,0.0,7.0,
+2.0,1.0,3.0,
+1.0,0.1,
+-1.0,0.2,
+0.5,0.3,
+0.1,
+0.0,
+-0.2,
+1.0,2.0,-1.0,
+0.25,
+"""
+
+
+def nnet_value(x, normalize):
+    """The same by hand, in floats."""
+    W1, b1 = np.array([[1, 0.1], [-1, 0.2], [0.5, 0.3]]), np.array([0.1, 0, -0.2])
+    z = (x - [0.5, 0]) / [2, 1] if normalize else x
+    y = np.maximum(z @ W1.T + b1, 0) @ [1, 2, -1] + 0.25
+    return y * 3 + 7 if normalize else y
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_acas_networks(tmp_path, normalize):
+    """Weights with the means and ranges of the file, or alone; the decimals are decimals."""
+    network = from_nnet(saved(tmp_path, "a.nnet", NNET), normalize=normalize)
+    x = np.random.default_rng(0).normal(size=(40, 2))
+    np.testing.assert_allclose(network(x)[:, 0], nnet_value(x, normalize), atol=1e-12)
+    if not normalize:
+        assert network([["0", "1"]])[0, 0] == Fraction(1, 5) + 2 * Fraction(1, 5) - Fraction(1, 10) + Fraction(1, 4)
+
+
+def test_acas_networks_are_extracted(tmp_path):
+    """From the command line to the pieces of the network."""
+    path = saved(tmp_path, "a.nnet", NNET)
+    assert main(["extract", str(path), "-o", str(tmp_path / "law.json"), "--box", "-1", "1"]) == 0
+    assert main(["convert", str(path), str(tmp_path / "a.onnx")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "cut short"),
+        ("\n".join(NNET.splitlines()[:9]), "cut short"),
+        (NNET + "1,2,3\n", "there is more in the file"),
+        (NNET.replace("2,2,1,3,", "2,3,1,3,"), "do not fit"),
+        (NNET.replace("2,2,1,3,", "1.5,3,1,3,"), "must be whole"),
+        (NNET.replace("1.0,0.1,", "1.0,"), "line 10 has 1 numbers, and 2 belong there"),
+        (NNET.replace("1.0,0.1,", "1.0,x,"), 'line 10: "x" is not a number'),
+        (NNET.replace("2.0,1.0,3.0,", "2.0,0.0,3.0,"), "a range is 0"),
+        ("999999,1,1,1\n1,1\n", "numbers, and 1000000 belong"),
+    ],
+)
+def test_networks_that_are_refused(tmp_path, text, message):
+    """With the line."""
+    with pytest.raises(InputError, match=message):
+        from_nnet(saved(tmp_path, "a.nnet", text))
+
+
+def test_files_that_are_no_text(tmp_path):
+    """Bytes that are not UTF-8."""
+    for name, reader in (("a.csv", from_csv), ("a.pwl", from_pwl), ("a.nnet", from_nnet)):
+        (tmp_path / name).write_bytes(b"1,2\n\xff\xfe")
+        with pytest.raises(InputError, match="not UTF-8"):
+            reader(tmp_path / name)
