@@ -132,7 +132,8 @@ def proposals(question: Question, failures: list[NoProof], names: tuple[str, ...
             failures.append(reason)
             if reason.settles:
                 return
-        except LimitError as reason:
+        except (LimitError, checker.Refused, checker.Undecided) as reason:
+            # Provers guess with the functions of their checkers, which refuse networks of another kind.
             failures.append(NoProof(str(reason)))
 
 
