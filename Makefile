@@ -5,12 +5,13 @@ BIN := $(VENV)/bin
 # Files that say what to install: the environment is remade when they change.
 BASE := $(VENV)/.base
 DEV := $(VENV)/.dev
+DOCS := $(VENV)/.docs
 LOWEST := .venv-lowest
 
 # How long `make soak` looks for disagreements.
 MINUTES ?= 10
 
-.PHONY: demo test test-all lint bench soak clean
+.PHONY: demo test test-all lint bench docs soak clean
 
 demo: $(BASE)
 	@$(BIN)/cpwl demo
@@ -38,6 +39,10 @@ lint: $(DEV)
 bench: $(DEV)
 	$(BIN)/cpwl bench
 
+# The documentation as a site in build/site: strict, links checked, readable without network access.
+docs: $(DOCS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 soak: $(DEV)
 	PYTHONPATH=tests $(BIN)/python -m soak --minutes $(MINUTES)
 
@@ -53,6 +58,11 @@ $(DEV): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test-torch]"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev,plot,doors]"
+	@touch $(BASE) $@
+
+$(DOCS): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs,plot]"
 	@touch $(BASE) $@
 
 $(LOWEST)/.made: pyproject.toml

@@ -26,10 +26,14 @@ if TYPE_CHECKING:
     from cpwl.dynamics.lyapunov import decrease
     from cpwl.endings import read
     from cpwl.equality import Verdict, equal
+    from cpwl.formats.jax import to_jax
     from cpwl.formats.json import load, save
+    from cpwl.formats.npz import to_npz
     from cpwl.formats.onnx.read import from_onnx
     from cpwl.formats.onnx.write import to_onnx
+    from cpwl.formats.safetensors import to_safetensors
     from cpwl.formats.sklearn import from_sklearn
+    from cpwl.formats.tables import from_pieces_csv, to_csv, to_dataframe, to_mat
     from cpwl.formats.torch.module import from_torch, to_torch
     from cpwl.function import CPWL
     from cpwl.function.doctor.report import Report
@@ -44,7 +48,7 @@ if TYPE_CHECKING:
     from cpwl.regions.tiles.parts import extract_parts
     from cpwl.show.explorer.page import report
     from cpwl.sources.formula.formula import Formula, parse
-    from cpwl.sources.mat import from_mat
+    from cpwl.sources.matlab.regions_file import from_mat
     from cpwl.sources.mpqp.active_sets import from_active_sets
     from cpwl.sources.ppopt import from_ppopt
     from cpwl.sources.regions import from_regions
@@ -110,6 +114,7 @@ __all__ = [
     "from_nnet",
     "from_npz",
     "from_onnx",
+    "from_pieces_csv",
     "from_ppopt",
     "from_pwl",
     "from_regions",
@@ -133,9 +138,15 @@ __all__ = [
     "stack",
     "tighten_omlt",
     "to_c",
+    "to_csv",
+    "to_dataframe",
+    "to_jax",
+    "to_mat",
     "to_milp",
+    "to_npz",
     "to_omlt",
     "to_onnx",
+    "to_safetensors",
     "to_torch",
     "to_vnnlib",
 ]
@@ -143,6 +154,13 @@ __all__ = [
 # Where each public name lives. A module is imported when a name of it is first asked for: solvers, sparse matrices and
 # file formats bring libraries of their own.
 _HOME = {
+    "from_pieces_csv": "cpwl.formats.tables",
+    "to_csv": "cpwl.formats.tables",
+    "to_dataframe": "cpwl.formats.tables",
+    "to_mat": "cpwl.formats.tables",
+    "to_jax": "cpwl.formats.jax",
+    "to_npz": "cpwl.formats.npz",
+    "to_safetensors": "cpwl.formats.safetensors",
     "Alternative": "cpwl.compiler",
     "CCode": "cpwl.targets.c.write",
     "CPWL": "cpwl.function",
@@ -176,7 +194,7 @@ _HOME = {
     "from_active_sets": "cpwl.sources.mpqp.active_sets",
     "from_csv": "cpwl.sources.text.csv",
     "from_interp": "cpwl.sources.tables.scipy",
-    "from_mat": "cpwl.sources.mat",
+    "from_mat": "cpwl.sources.matlab.regions_file",
     "from_nnet": "cpwl.sources.text.nnet",
     "from_npz": "cpwl.sources.weights.files",
     "from_pwl": "cpwl.sources.text.pwl",

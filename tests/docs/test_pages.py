@@ -12,6 +12,7 @@ from cpwl.construct.table import TABLE
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCES = [path for folder in ("src", "tests", "docs", "examples") for path in sorted((ROOT / folder).rglob("*.py"))]
+MADE = ("api.md", "changelog.md")
 
 
 def anchors(page: Path) -> set[str]:
@@ -24,8 +25,8 @@ def anchors(page: Path) -> set[str]:
 def test_links_lead_somewhere(page):
     """Every relative link names a file that is there, and a heading of it."""
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
-        if "://" in target:
-            continue
+        if "://" in target or target in MADE or target.startswith("gallery/"):
+            continue  # what the site makes is checked when it is built, strictly
         name, _, anchor = target.partition("#")
         file = (page.parent / name) if name else page
         assert file.exists(), target

@@ -113,10 +113,10 @@ def test_float32_overflow(tmp_path):
 
 
 def test_too_large_for_a_file(tmp_path):
-    """A network beyond the 2 GiB of a protobuf file is refused before anything is made dense."""
+    """A network beyond the 2 GiB of a protobuf file is refused before anything is made dense, if it is to be dense."""
     network = extremum(np.ones((20_000, 1)), np.arange(20_000))
     with pytest.raises(LimitError, match=r"4\.\d GiB as dense float64, more than the 2 GiB"):
-        to_onnx(network, tmp_path / "a.onnx")
+        to_onnx(network, tmp_path / "a.onnx", layout="dense")
 
 
 @pytest.mark.parametrize("options", [{"dtype": "float16"}, {"batch": ""}, {"batch": 3}])

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from cpwl import CPWL, InputError, load
+from cpwl.function.doctor.examine import first_error
 from cpwl.function.flags.consistency import consistency
 from cpwl.function.make.shallow import random_shallow
 from support.catalogue import function
 from support.functions import abs_sum, boxes, delaunay, five_pieces, three_piece_cut
 from support.laws import LAWS
 from support.rational_pieces import along, cut_up, cuts
+from support.twins import boxed, twin
 
 ROUNDED = {
     "strips": along(["1/3", 2], ["1/7", 1, "5/3"], [0, "1/3", -1, 2]),
@@ -226,3 +228,12 @@ def test_a_law_with_two_outputs_in_space_becomes_exact():
     both = ~np.isnan(p(x)).any(axis=1) & ~np.isnan(found.function(x)).any(axis=1)
     assert both.any()
     np.testing.assert_allclose(found.function(x)[both], p(x)[both], rtol=0, atol=1e-9)
+
+
+def test_simplices_that_noise_makes_flat_are_no_way_out():
+    """Pieces with a corner that noise has put beside an edge: another way is taken, without a warning."""
+    p = boxed(abs_sum(2))
+    for seed in range(6):
+        found = twin(p, 1e-12, seed).function().snap(1e-9)
+        assert found.function is not None
+        assert first_error(found.function) is None

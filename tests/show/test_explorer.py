@@ -85,6 +85,14 @@ def test_the_window_is_the_domain_where_that_ends(p: cpwl.CPWL, box: list[list[f
     assert window_of(p).tolist() == box
 
 
+@pytest.mark.parametrize("far", [0, 1, 1000])
+def test_windows_have_a_width(far: int) -> None:
+    """Corners that are one but for rounding do not make a window without width."""
+    p = cpwl.CPWL.from_maxmin([[1, 0, far], [-1, 2, 3], [0, -1, 1]], [[0, 1], [2]])
+    for low, high in window_of(p):
+        assert high - low >= 1
+
+
 def test_the_window_shows_all_bends_of_a_function_without_end() -> None:
     """Every corner is inside, with room on all sides, also where all corners have one coordinate."""
     (left, right), (low, high) = window_of(five_pieces())

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import json
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import InputError, LimitError
+from cpwl.exact.rational import text
 from cpwl.function.box import box_around
 from cpwl.function.cpwl import CPWL
 from cpwl.geometry.box import bounding_box
@@ -16,12 +19,13 @@ from cpwl.geometry.corners import Corners
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.generators import generators, plane_rows
 
-__all__ = ["domain_box", "domain_rows"]
+__all__ = ["Box", "box_to_clip", "domain_box", "domain_rows", "domain_text"]
 
+Box: TypeAlias = tuple[list[Fraction], list[Fraction]]
 _MOST = 12  # dimensions in which the corners of a box are looked at
 
 
-def domain_box(p: CPWL) -> tuple[list[Fraction], list[Fraction]] | None:
+def domain_box(p: CPWL) -> Box | None:
     """The lower and upper ends of the domain if it is a bounded box, else None.
 
     A convex domain is the box around it iff it has its corners. Of float data the corners may be off by the tolerance.
@@ -45,6 +49,29 @@ def domain_box(p: CPWL) -> tuple[list[Fraction], list[Fraction]] | None:
     if p.tol:
         return (low, high) if np.isfinite(p(corners.astype(np.float64))).all() else None
     return (low, high) if all(value is not None for value in p(corners)[:, 0]) else None
+
+
+def box_to_clip(p: CPWL) -> Box:
+    """The box to whose nearest point inputs are moved: the domain, which must be one."""
+    ends = domain_box(p)
+    if ends is None:
+        raise InputError('`outside="clip"` needs a bounded box as domain, and the domain of this function is none')
+    return ends
+
+
+def domain_text(p: CPWL) -> str:
+    """The domain in JSON: rows ``A x <= b`` if it was asserted, the box around a table, or that it is the pieces.
+
+    >>> domain_text(CPWL.from_simplices([[0], ["1/3"]], [[0, 1]], [0, 1]))
+    '{"low": [0], "high": ["1/3"]}'
+    """
+    if p.domain is not None:
+        rows = p.domain.integer().tolist()
+        return json.dumps({"A": [row[:-1] for row in rows], "b": [row[-1] for row in rows]})
+    box = box_around(p) if p.mesh is not None else None
+    if box is None:
+        return json.dumps("the union of the pieces")
+    return json.dumps({"low": [text(low) for low, _ in box], "high": [text(high) for _, high in box]})
 
 
 def domain_rows(p: CPWL) -> NDArray[np.object_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from dataclasses import dataclass
@@ -60,6 +61,12 @@ class Certificate:
         """What was proved, in one line."""
         if not self.proved:
             return self.reason
+        if self.document is not None and self.document.get("kind") == "clipped":
+            where = "on every piece, and outside the box at its nearest point"
+            return self._on_pieces().replace("on every piece", where)
+        return self._on_pieces()
+
+    def _on_pieces(self) -> str:
         if isinstance(self.error_bound, tuple):
             a, b = (upward(v) for v in self.error_bound)
             return f"|network - function| <= {a:.3g} + {b:.3g} max|x_i| on every piece, in exact arithmetic"
@@ -67,6 +74,18 @@ class Certificate:
         if self.error_bound == 0:
             return "network = function on every piece, in exact arithmetic"
         return f"|network - function| <= {upward(self.error_bound):.3g} on every piece, in exact arithmetic"
+
+    @property
+    def text(self) -> str:
+        """The proof as `save` writes it."""
+        if self.document is None:
+            raise ProofError(f"there is no proof to save: {self.reason}")
+        return json.dumps(self.document, separators=(",", ":")) + "\n"
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the file that `save` writes, so that another file can say which proof is its own."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the proof as JSON, whole or not at all; see docs/proof.md for what it says.
@@ -84,9 +103,7 @@ class Certificate:
             If the file cannot be written.
         """
         check_path(path, "Certificate.save")
-        if self.document is None:
-            raise ProofError(f"there is no proof to save: {self.reason}")
-        write_text(path, json.dumps(self.document, separators=(",", ":")) + "\n")
+        write_text(path, self.text)
 
 
 def upward(x: Fraction) -> float:

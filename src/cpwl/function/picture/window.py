@@ -43,6 +43,7 @@ def window_of(p: CPWL, box: tuple[Any, Any] | None = None) -> NDArray[np.float64
         low, high = np.quantile(points, [0.02, 0.98], axis=0)
     else:
         low, high = points.min(axis=0), points.max(axis=0)
+    low, high = np.where(_flat(low, high), (low + high) / 2, [low, high])
     span = float((high - low).max())
     if not span:
         return _wide(low, high)
@@ -57,10 +58,15 @@ def box_rows(box: tuple[Any, Any], dim: int) -> NDArray[np.float64]:
     return np.stack([-bound[dim:], bound[:dim]], axis=1)
 
 
+def _flat(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Coordinates in which all corners are the same, but for rounding."""
+    flat: NDArray[np.bool_] = high - low <= 1e-9 * np.maximum(np.abs(low), np.abs(high))
+    return flat
+
+
 def _wide(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
     """The box, with some width in every direction."""
-    flat = high <= low
-    room = np.where(flat, np.maximum(1.0, np.abs(low) * 0.5), 0.0)
+    room = np.where(_flat(low, high), np.maximum(1.0, np.abs(low) * 0.5), 0.0)
     box = np.stack([low - room, high + room], axis=1)
     # Corners are floats: ends that are off a short decimal by rounding are that decimal.
     return np.array([[float(f"{end:.12g}") for end in row] for row in box])

@@ -23,7 +23,7 @@ def number_text(value: Any) -> str:
     >>> number_text(Fraction(1, 3)), number_text(Fraction(10**40, 7)), number_text(math.inf)
     ('1/3', '1.42857e+39', 'inf')
     """
-    if isinstance(value, Fraction) and len(str(value)) < 16:
+    if isinstance(value, Fraction) and value.numerator.bit_length() + value.denominator.bit_length() < 50:
         return str(value)
     return f"{float(value):.6g}"
 

@@ -6,11 +6,13 @@ exactly consistent whatever its numbers are: each corner takes the middle of wha
 
 from __future__ import annotations
 
+import warnings
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.errors import CpwlWarning
 from cpwl.function.make.simplices import parts_of_simplices
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.complex import FloatComplex, Unfit
@@ -54,7 +56,12 @@ def table(domain: Domain, laws: Laws, cells: NDArray[np.int64], pieces: NDArray[
     low, high = (np.full((len(used), laws.outputs), side * np.inf) for side in (1, -1))
     np.minimum.at(low, number.ravel(), values)
     np.maximum.at(high, number.ravel(), values)
-    return parts_of_simplices(exact[used], number.reshape(cells.shape), low + (high - low) / 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CpwlWarning)  # of simplices without interior
+        parts = parts_of_simplices(exact[used], number.reshape(cells.shape), low + (high - low) / 2)
+    if len(parts.polyhedra) != len(cells):
+        raise Unfit("some of the simplices have no interior")
+    return parts
 
 
 def pulled(complex_: FloatComplex) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

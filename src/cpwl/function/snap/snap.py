@@ -21,7 +21,7 @@ from cpwl.function.doctor.examine import first_error
 from cpwl.function.flags.consistency import consistency
 from cpwl.function.parts import Parts
 from cpwl.function.snap.complex import Unfit
-from cpwl.function.snap.even import even_table
+from cpwl.function.snap.even import even_table, is_of_floats
 from cpwl.function.snap.measure import lost_law
 from cpwl.function.snap.nearby import WAYS, Nearby, Work, ways
 from cpwl.function.snap.on_pieces import snap_pieces
@@ -31,10 +31,11 @@ from cpwl.function.snap.stretched import stretched, uneven
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
-__all__ = ["Moved", "Snapped", "snap"]
+__all__ = ["Moved", "Snapped", "evened_floats", "snap"]
 
 _FEW = 200  # pieces up to which linear programs are worth the time
 _INPUTS = 5  # more have too many corners
+_LITTLE = 1e-13  # what points may move by unasked, relative
 
 
 @lru_cache(maxsize=4)  # compiling and proving ask for the same one, and it takes a while
@@ -57,7 +58,7 @@ def snap(p: CPWL, tol: float, even: bool = False) -> Snapped:
     """
     if not 0 < tol < 1:
         raise InputError(f"`tol` must be more than 0 and less than 1, not {tol}")
-    moved = _evened(p, tol) if even else None
+    moved = evened(p, tol) if even else None
     if moved is not None:
         return moved
     make = type(p).from_parts
@@ -90,7 +91,19 @@ def _back(p: CPWL, found: Snapped, powers: NDArray[np.int64]) -> Snapped:
     return replace(found, function=function, where=where)
 
 
-def _evened(p: CPWL, tol: float) -> Snapped | None:
+def evened_floats(p: CPWL) -> CPWL | None:
+    """A table of floats on the even lattice that its points are on but for rounding; None if there is none to gain.
+
+    Numbers that are no floats are meant as they are, and so is a table with a domain of its own.
+    """
+    if p.mesh is None or p.tol or p.domain is not None:
+        return None
+    found = evened(p, _LITTLE)
+    return found.function if found is not None and is_of_floats(p) else None
+
+
+@lru_cache(maxsize=4)
+def evened(p: CPWL, tol: float) -> Snapped | None:
     """The table on an even lattice, if it is exactly consistent and nothing moves by more than `tol`, relative."""
     found = even_table(p)
     if found is None or p.mesh is None:

@@ -17,8 +17,8 @@ __all__ = ["window_of"]
 def window_of(shown: CPWL | Network, box: tuple[Any, Any] | None = None) -> NDArray[np.float64]:
     """Rows ``(low, high)``, one an input; `box`, where given, is taken as it is.
 
-    >>> window_of(Network([([[1, 0], [0, 2]], [4, 0]), ([[1, 1]], [0])])).tolist()
-    [[-6.0, 6.0], [-6.0, 6.0]]
+    >>> window_of(Network([([[2, 0]], [4]), ([[1]], [0])])).tolist()
+    [[-3.0, 3.0], [-3.0, 3.0]]
     """
     if isinstance(shown, CPWL):
         return of_function.window_of(shown, box)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cpwl.doors import check_count, check_path, within_float64
 from cpwl.errors import InputError, LimitError
+from cpwl.formats.tables import from_pieces_csv, is_pieces_csv
 from cpwl.function.cpwl import CPWL
 from cpwl.sources.text.lines import lines_of, number, reading
 
@@ -27,6 +28,7 @@ def from_csv(path: str | os.PathLike[str], *, outputs: int = 1) -> CPWL:
     simplices (Kuhn); otherwise they are triangulated (Delaunay). There is nothing beyond the points. Numbers are
     read as decimals, 0.1 is one tenth, or as "p/q"; a first line that is no numbers has the names of the columns.
     Columns are separated by commas, semicolons, tabs or spaces, and ``#`` starts a remark.
+    A file of pieces, as `to_csv` writes it, is read as that.
 
     Parameters
     ----------
@@ -43,7 +45,10 @@ def from_csv(path: str | os.PathLike[str], *, outputs: int = 1) -> CPWL:
     check_path(path, "from_csv")
     check_count(outputs, "outputs")
     with reading(path):
-        table, lines = _table(lines_of(os.fspath(path)))
+        given = lines_of(os.fspath(path))
+        if given and is_pieces_csv(given[0]):
+            return from_pieces_csv(path)
+        table, lines = _table(given)
         dim = table.shape[1] - outputs
         if dim < 1:
             message = f"with {outputs} columns of values there are no coordinates left of {table.shape[1]}"

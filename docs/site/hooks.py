@@ -1,0 +1,123 @@
+"""What the documentation site has that the folder docs has not: navigation, the API, the gallery, the release notes.
+
+mkdocs calls these functions while it builds the site; see mkdocs.yml.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+import cpwl
+
+ROOT = Path(__file__).parent.parent.parent
+DOCS = ROOT / "docs"
+FENCE = re.compile(r"^\s*```")
+BLOCK = re.compile(r"^(\||[-*] |\d+\. )")
+
+
+def title(page: Path) -> str:
+    """The first heading of a page, without marks."""
+    return re.sub(r"[`*]", "", page.read_text(encoding="utf-8").splitlines()[0].lstrip("# "))
+
+
+def pages(folder: str, first: str) -> list[dict[str, str]]:
+    """All pages of a folder, one of them first."""
+    found = sorted((DOCS / folder).glob("*.md"), key=lambda page: (page.name != first, page.name))
+    return [{title(page): page.relative_to(DOCS).as_posix()} for page in found]
+
+
+def on_config(config: Any) -> Any:
+    """Pages that are added to a folder are in the navigation without further ado."""
+    constructions = ("auto", "hinge", "univariate", "gates", "columns", "clamped", "strips", "lattice", "paper")
+    ways_back = ("extract", "equal", "simplify", "import", "floats", "proof")
+    named = {*constructions, *ways_back, "index", "tutorial", "gallery", "erratum", "comparison", "glossary"}
+    others = sorted(page.stem for page in DOCS.glob("*.md") if page.stem not in named)
+    listed = [{title(DOCS / f"{name}.md"): f"{name}.md"} for name in (*ways_back, *others)]
+    config.nav = [
+        {"Home": "index.md"},
+        {"Tutorial": "tutorial.md"},
+        {"How to": pages("howto", "README.md")},
+        {"Gallery": "gallery.md"},
+        {"Constructions": [{title(DOCS / f"{name}.md"): f"{name}.md"} for name in constructions]},
+        {"In depth": listed},
+        {"Theory": pages("theory", "README.md")},
+        {"Erratum": "erratum.md"},
+        {"Reference": [
+            {"API": "api.md"},
+            {"Glossary": "glossary.md"},
+            {"Other tools": "comparison.md"},
+            {"Release notes": "changelog.md"},
+        ]},
+    ]  # fmt: skip
+    return config
+
+
+def api() -> str:
+    """Every public name, from its docstring."""
+    homes = {name: f"{module}.{name}" for name, module in cpwl._HOME.items()}
+    homes |= {name: f"cpwl.errors.{name}" for name in cpwl.__all__ if name.endswith(("Error", "Warning"))}
+    homes["bounds"] = "cpwl.bounds"
+    kinds = {
+        "Verbs": [name for name in cpwl.__all__ if name[0].islower() and name != "bounds"],
+        "Values": [name for name in cpwl.__all__ if name[0].isupper() and not name.endswith(("Error", "Warning"))],
+        "Bounds": ["bounds"],
+        "Errors": [name for name in cpwl.__all__ if name.endswith(("Error", "Warning"))],
+    }
+    parts = ["# API\n\nEvery name below is imported from `cpwl`. Options are named, never positional.\n"]
+    for kind, names in kinds.items():
+        parts.append(f"## {kind}\n")
+        parts += [f"::: {homes[name]}\n" for name in names]
+    return "\n".join(parts)
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the API, the release notes, and the pages of the demonstration."""
+    from cpwl.show.demo import run_demo
+
+    files.append(File.generated(config, "api.md", content=api()))
+    files.append(File.generated(config, "changelog.md", content=(ROOT / "CHANGELOG.md").read_text(encoding="utf-8")))
+    with tempfile.TemporaryDirectory() as folder:
+        run_demo(folder)
+        for path in sorted(Path(folder).iterdir()):
+            files.append(File.generated(config, f"gallery/{path.name}", content=path.read_bytes()))
+    return files
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:  # noqa: ARG001 - what mkdocs calls it with
+    """The theme would fetch a script for searching in files that were opened without a server; ours is here."""
+    up = "../" * page.url.count("/")
+    return re.sub(
+        r'<script src="https://unpkg.com/[^"]*"></script>', f'<script src="{up}site/worker.js"></script>', output
+    )
+
+
+def unlisted(index: str) -> str:
+    """How-to pages that their index does not name yet, as a list."""
+    found = sorted((DOCS / "howto").glob("*.md"))
+    new = [page for page in found if page.name != "README.md" and f"({page.name})" not in index]
+    return "".join(f"\n- [{title(page)}]({page.name})" for page in new)
+
+
+def on_page_markdown(markdown: str, page: Any = None, **_: Any) -> str:
+    """GitHub begins a list or a table without an empty line before it; the site needs one."""
+    if page is not None and page.file.src_uri == "howto/README.md":
+        markdown += unlisted(markdown)
+    markdown = re.sub(r"^<!-- (run first|not run).*?-->\n", "", markdown, flags=re.MULTILINE | re.DOTALL)
+    lines, inside, before = list[str](), False, ""
+    for line in markdown.splitlines():
+        if FENCE.match(line):
+            if not inside and before.strip() and not before.startswith((" ", "-")):
+                lines.append("")
+            inside = not inside
+        elif (
+            not inside and BLOCK.match(line) and before.strip() and not (BLOCK.match(before) or before.startswith(" "))
+        ):
+            lines.append("")
+        lines.append(line)
+        before = line
+    return "\n".join(lines)

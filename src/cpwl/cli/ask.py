@@ -1,0 +1,252 @@
+"""``cpwl ask``: exact answers about a function or a network, each question an option."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cpwl.cli.box import box_domain
+from cpwl.cli.output import Code, print_json
+from cpwl.cli.progress import progress_bar
+from cpwl.cli.source import load_any
+from cpwl.errors import LimitError
+
+if TYPE_CHECKING:
+    from cpwl.function import CPWL
+    from cpwl.network import Network
+
+__all__ = ["ask"]
+
+
+def ask(
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE", readable=False, help="A function or network: .json, .onnx ..")
+    ],
+    largest: Annotated[bool, typer.Option("--max", help="The largest value, and where.")] = False,
+    least: Annotated[bool, typer.Option("--min", help="The least value, and where.")] = False,
+    lipschitz: Annotated[
+        list[str] | None, typer.Option(metavar="NORM", help="The Lipschitz constant in the norm 1, 2 or inf.")
+    ] = None,
+    convex: Annotated[bool, typer.Option("--convex", help="Is it convex?")] = False,
+    concave: Annotated[bool, typer.Option("--concave", help="Is it concave?")] = False,
+    increasing: Annotated[
+        list[int] | None, typer.Option(metavar="I", min=0, help="Does it never fall along input I?")
+    ] = None,
+    decreasing: Annotated[
+        list[int] | None, typer.Option(metavar="I", min=0, help="Does it never rise along input I?")
+    ] = None,
+    depends_on: Annotated[
+        list[int] | None, typer.Option(metavar="I", min=0, help="Does it change with input I?")
+    ] = None,
+    solve: Annotated[list[str] | None, typer.Option(metavar="VALUE", help="Where does it have that value?")] = None,
+    level: Annotated[
+        list[str] | None, typer.Option(metavar="VALUE", help="Where is it at most that, and what volume has that?")
+    ] = None,
+    integral: Annotated[bool, typer.Option("--integral", help="The integral over a bounded domain.")] = False,
+    mean: Annotated[bool, typer.Option("--mean", help="The mean over a bounded domain.")] = False,
+    distance: Annotated[
+        Path | None, typer.Option(metavar="FILE", readable=False, help="How far is another function, at most?")
+    ] = None,
+    inside: Annotated[tuple[str, str] | None, typer.Option(metavar="LO HI", help="Are all values in [LO, HI]?")] = None,
+    invariant: Annotated[bool, typer.Option("--invariant", help="Does the map keep the domain?")] = False,
+    equilibria: Annotated[bool, typer.Option("--equilibria", help="Which points stay where they are?")] = False,
+    output: Annotated[int | None, typer.Option(min=0, help="Which output, where there are several.")] = None,
+    box: Annotated[
+        tuple[str, str] | None, typer.Option(metavar="LO HI", help="Ask where all coordinates are in [LO, HI].")
+    ] = None,
+    max_regions: Annotated[int, typer.Option(min=1, help="Networks: give up beyond so many linear regions.")] = 100_000,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Ask a function or a network: every answer is exact and comes with a point that shows it.
+
+    Exit code 0: all answered, and every question that takes a yes with yes; 1: a no; 2: something is undecided.
+    """
+    f = load_any(path)
+    domain = box_domain(box, f.inputs)
+    with progress_bar() as progress:
+        desk = _desk(f, domain, output, max_regions, progress)
+        questions: list[tuple[str, Callable[[], _Reply]]] = []
+        for wanted, name, question in (
+            (largest, "max", lambda: _extremum(desk.argmax())),
+            (least, "min", lambda: _extremum(desk.argmin())),
+            (convex, "convex", lambda: _answer(desk.is_convex())),
+            (concave, "concave", lambda: _answer(desk.is_concave())),
+            (integral, "integral", lambda: _number(desk.integral())),
+            (mean, "mean", lambda: _number(desk.mean())),
+            (invariant, "invariant", lambda: _invariance(desk.is_invariant())),
+            (equilibria, "equilibria", lambda: _faces(desk.equilibria())),
+        ):
+            if wanted:
+                questions.append((name, question))
+        questions += [(f"lipschitz {n}", _lipschitz_of(desk, n)) for n in lipschitz or ()]
+        questions += [(f"increasing {i}", _monotone_of(desk, i, True)) for i in increasing or ()]
+        questions += [(f"decreasing {i}", _monotone_of(desk, i, False)) for i in decreasing or ()]
+        questions += [(f"depends on {i}", _depends_of(desk, i)) for i in depends_on or ()]
+        questions += [(f"solve {v}", _solve_of(desk, v)) for v in solve or ()]
+        questions += [(f"level {v}", _level_of(desk, v)) for v in level or ()]
+        if distance is not None:
+            other = load_any(distance)
+            questions.append(("distance", lambda: _distance(desk.distance(other))))
+        if inside is not None:
+            questions.append((f"inside {inside[0]} {inside[1]}", lambda: _answer(desk.inside(inside))))
+        if not questions:
+            raise typer.BadParameter("ask something, such as --max or --convex.")
+        replies = {name: _asked(question) for name, question in questions}
+    if as_json:
+        print_json({"file": str(path), "answers": {name: reply.data for name, reply in replies.items()}})
+    else:
+        for name, reply in replies.items():
+            print(f"{name}: {reply.text}")
+    held = [reply.holds for reply in replies.values()]
+    raise typer.Exit(Code.REFUTED if False in held else Code.UNDECIDED if None in held else Code.DONE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """An answer for people and for machines; `holds` is True unless it is a no or undecided."""
+
+    text: str
+    data: dict[str, Any] = field(default_factory=dict)
+    holds: bool | None = True
+
+
+def _asked(question: Callable[[], _Reply]) -> _Reply:
+    """What a question gives; beyond our limits it is undecided."""
+    try:
+        return question()
+    except LimitError as error:
+        return _Reply(f"undecided: {error}", {"undecided": str(error)}, None)
+
+
+def _desk(f: CPWL | Network, domain: Any, output: int | None, max_regions: int, progress: Any) -> Any:
+    """Who answers: the function on the domain, or the network region by region."""
+    from cpwl.cli.desks import FunctionDesk, NetworkDesk
+    from cpwl.function import CPWL
+
+    if isinstance(f, CPWL):
+        return FunctionDesk(f, domain, output)
+    return NetworkDesk(f, domain, output, max_regions, progress)
+
+
+def _lipschitz_of(desk: Any, norm: str) -> Callable[[], _Reply]:
+    if norm not in ("1", "2", "inf"):
+        raise typer.BadParameter(f"{norm} is none of 1, 2, inf.", param_hint="'--lipschitz'")
+
+    def reply() -> _Reply:
+        found = desk.lipschitz(norm if norm == "inf" else int(norm))
+        data = {
+            "value": float(found),
+            "low": _exact(found.low),
+            "high": _exact(found.high),
+            "square": None if found.square is None else _exact(found.square),
+            "piece": found.piece,
+            "points": [_point(x) for x in found.points],
+            "complete": found.complete,
+        }
+        return _Reply(str(found), data, True if found.complete else None)
+
+    return reply
+
+
+def _monotone_of(desk: Any, i: int, increasing: bool) -> Callable[[], _Reply]:
+    return lambda: _answer(desk.is_monotone(i, increasing))
+
+
+def _depends_of(desk: Any, i: int) -> Callable[[], _Reply]:
+    return lambda: _answer(desk.depends_on(i))
+
+
+def _solve_of(desk: Any, value: str) -> Callable[[], _Reply]:
+    return lambda: _faces(desk.solve(value))
+
+
+def _level_of(desk: Any, value: str) -> Callable[[], _Reply]:
+    from cpwl.function.questions.answers import number_text
+
+    def reply() -> _Reply:
+        found = desk.level_set(value)
+        data: dict[str, Any] = {"polyhedra": len(found)}
+        if found.polyhedra.dim > 3:
+            return _Reply(f"{len(found)} polyhedra", data)
+        volume = found.volume
+        return _Reply(f"{len(found)} polyhedra, volume {number_text(volume)}", {**data, "volume": _exact(volume)})
+
+    return reply
+
+
+def _extremum(found: Any) -> _Reply:
+    data = {
+        "value": None if abs(found.value) == math.inf else float(found.value),
+        "exact": _exact(found.value),
+        "point": [float(v) for v in found.point],
+        "point_exact": _point(found.point),
+        "ray": None if found.ray is None else _point(found.ray),
+        "piece": found.piece,
+        "complete": found.complete,
+    }
+    return _Reply(str(found), data, True if found.complete else None)
+
+
+def _answer(found: Any) -> _Reply:
+    data = {
+        "holds": found.holds,
+        "reason": found.reason,
+        "points": [_point(x) for x in found.points],
+        "values": [_point(x) for x in found.values],
+        "slack": _exact(found.slack),
+    }
+    return _Reply(str(found), data, found.holds)
+
+
+def _invariance(found: Any) -> _Reply:
+    data = {
+        "holds": found.holds,
+        "cells": len(found.proof),
+        "point": None if found.point is None else _point(found.point),
+        "value": None if found.value is None else _point(found.value),
+    }
+    return _Reply(str(found), data, found.holds)
+
+
+def _faces(found: Any) -> _Reply:
+    faces = [
+        {"dim": f.dim, "points": [_point(x) for x in f.points], "rays": [_point(x) for x in f.rays]}
+        for f in found.faces
+    ]
+    shown = "; ".join(" - ".join("(" + ", ".join(x) + ")" for x in f["points"]) for f in faces[:10])
+    more = f" and {len(faces) - 10} more" if len(faces) > 10 else ""
+    return _Reply(f"{shown}{more}" if faces else "nowhere", {"faces": faces})
+
+
+def _distance(found: Any) -> _Reply:
+    data = {
+        "largest": _exact(found.largest),
+        "point": _point(found.point),
+        "mean": None if found.mean is None else _exact(found.mean),
+    }
+    return _Reply(str(found), data)
+
+
+def _number(value: Fraction) -> _Reply:
+    from cpwl.function.questions.answers import number_text
+
+    return _Reply(number_text(value), {"value": float(value), "exact": _exact(value)})
+
+
+def _exact(value: Any) -> str:
+    """A rational as "p/q"; one with thousands of digits as the nearest float."""
+    if not isinstance(value, Fraction):
+        return "infinity" if value > 0 else "-infinity"
+    return (
+        str(value) if max(value.numerator.bit_length(), value.denominator.bit_length()) < 14_000 else repr(float(value))
+    )
+
+
+def _point(x: Any) -> list[str]:
+    return [_exact(v) for v in x]

@@ -1,0 +1,99 @@
+"""The documentation site: it builds without a warning, has every page and every public name, and needs no network."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import cpwl
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+
+
+@pytest.fixture(scope="module")
+def hooks() -> ModuleType:
+    pytest.importorskip("mkdocs", reason="mkdocs is not installed; run `pip install 'cpwl[docs]'`")
+    spec = importlib.util.spec_from_file_location("hooks", ROOT / "docs" / "site" / "hooks.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_public_name_is_on_the_page_of_the_api(hooks: ModuleType) -> None:
+    """Each name of `cpwl.__all__` once, by the module that it comes from."""
+    listed = re.findall(r"^::: (\S+)$", hooks.api(), re.MULTILINE)
+    assert sorted(name.rpartition(".")[2] for name in listed) == sorted(cpwl.__all__)
+
+
+def test_every_page_is_in_the_navigation(hooks: ModuleType) -> None:
+    """Pages that somebody adds are found by readers, too."""
+    from types import SimpleNamespace
+
+    nav = str(hooks.on_config(SimpleNamespace(nav=None)).nav)
+    missing = [page.relative_to(ROOT / "docs").as_posix() for page in PAGES]
+    assert [name for name in missing if f"'{name}'" not in nav] == []
+
+
+def test_lists_and_tables_begin_after_an_empty_line(hooks: ModuleType) -> None:
+    """What GitHub shows as a list or a table is one on the site, and code is left alone."""
+    text = "Some words:\n- one\n- two\n  more\n- three\n\nText\n| a |\n|---|\n```\nx\n- y\n```\n"
+    shown = hooks.on_page_markdown(text)
+    assert "words:\n\n- one\n- two\n  more\n- three" in shown
+    assert "Text\n\n| a |\n|---|" in shown
+    assert "x\n- y" in shown
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_pages_begin_with_their_title(page: Path) -> None:
+    """The navigation is made of titles."""
+    assert page.read_text().startswith("# ")
+
+
+def test_how_to_pages_are_all_listed(hooks: ModuleType) -> None:
+    """The index of the how-to pages links each of them, on the site also those that nobody has put there."""
+    folder = ROOT / "docs" / "howto"
+    index = (folder / "README.md").read_text()
+    index += hooks.unlisted(index)
+    assert "(compress.md)" in hooks.unlisted("")
+    assert [
+        page.name for page in folder.glob("*.md") if page.name != "README.md" and f"({page.name})" not in index
+    ] == []
+
+
+def test_the_gallery_names_what_is_there() -> None:
+    """The scripts that it names are in the folder examples, and it has all pages of the demonstration."""
+    from cpwl.show.bundled import bundled_examples
+
+    gallery = (ROOT / "docs" / "gallery.md").read_text()
+    scripts = re.findall(r"`(\w+\.py)`", gallery)
+    assert len(scripts) > 8
+    assert [name for name in scripts if not (ROOT / "examples" / name).exists()] == []
+    assert [e.slug for e in bundled_examples() if f"gallery/{e.slug}.html" not in gallery] == []
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning(hooks: ModuleType, tmp_path: Path) -> None:
+    """Strict: a link that leads nowhere fails the build. No page fetches anything from elsewhere."""
+    pytest.importorskip("material", reason="mkdocs-material is not installed; run `pip install 'cpwl[docs]'`")
+    pytest.importorskip("mkdocstrings", reason="mkdocstrings is not installed; run `pip install 'cpwl[docs]'`")
+    assert hooks
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    fetched = re.compile(
+        r'<(?:script|img|iframe|source)[^>]* src="https?:|<link [^>]*rel="stylesheet"[^>]*href="https?:'
+    )
+    shown = sorted((tmp_path / "site").rglob("*.html"))
+    assert len(shown) > 30
+    assert [page.name for page in shown if fetched.search(page.read_text(encoding="utf-8"))] == []
