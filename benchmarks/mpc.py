@@ -66,10 +66,10 @@ def double_integrator(horizon: int) -> Any:
     return MPQP_Program(rows, right, none, effect.T @ weight @ free, (Q + Q.T) / 2, box, np.full((4, 1), 5.0), F)
 
 
-def cheapest(made: Compiled) -> Cost:
-    """What the C code of a law costs, in the form that `to_c` takes."""
+def cheapest(made: Compiled, many: bool) -> Cost:
+    """What the C code of a law costs, in the form that `to_c` takes; as a network where there are many regions."""
     with tempfile.TemporaryDirectory() as folder:
-        code = cpwl.to_c(made, Path(folder, "law.h"))
+        code = cpwl.to_c(made, Path(folder, "law.h"), form="network" if many else "auto")
     return code.costs[code.form]
 
 
@@ -86,7 +86,7 @@ def row(name: str, law: CPWL, solver: float | None, began: float) -> None:
     certificate = made.certificate
     assert certificate is not None
     said = certificate.statement if certificate.proved else certificate.reason
-    cost, (size, products) = cheapest(made), region_search(law)
+    cost, (size, products) = cheapest(made, law.dim > 2 and law.num_pieces > 100), region_search(law)
     numbers = (law.num_pieces, law.num_components, made.sizes.neurons, made.sizes.depth)
     costs = (cost.flash, cost.multiply_adds, size, products)
     took = "-" if solver is None else f"{solver:.1f}"

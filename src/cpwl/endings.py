@@ -19,7 +19,7 @@ from cpwl.errors import InputError
 from cpwl.function.cpwl import CPWL
 from cpwl.network.network import Network
 
-__all__ = ["READERS", "WRITERS", "Door", "ending_of_content", "read", "reader_of", "write", "writer_of"]
+__all__ = ["READERS", "WRITERS", "Door", "ending_of_content", "read", "reader_of", "recognized", "write", "writer_of"]
 
 Kind = Literal["function", "network"]
 _BOTH: tuple[Kind, ...] = ("function", "network")
@@ -47,7 +47,7 @@ READERS: tuple[Door, ...] = (
     Door(".npz", "NumPy arrays of weights", ("network",), "cpwl.sources.weights.files:from_npz"),
     Door(".safetensors", "weights", ("network",), "cpwl.sources.weights.files:from_safetensors"),
     Door(".nnet", "ACAS Xu network", ("network",), "cpwl.sources.text.nnet:from_nnet"),
-    Door(".mat", "MATLAB file of regions and laws", ("function",), "cpwl.sources.mat:from_mat"),
+    Door(".mat", "MATLAB file of regions and laws", ("function",), "cpwl.sources.matlab.regions_file:from_mat"),
     Door(".csv", "table of points and values", ("function",), "cpwl.sources.text.csv:from_csv"),
     Door(".pwl", "rational pieces of pwl2limodsat", ("function",), "cpwl.sources.text.pwl:from_pwl"),
     Door(".txt", "formula", ("function",), "cpwl.sources.formula.formula:read_formula_file"),
@@ -92,12 +92,16 @@ def write(value: CPWL | Network, path: str | os.PathLike[str]) -> None:
 
 def reader_of(path: str | os.PathLike[str]) -> Door:
     """The reader of a file, by its ending, or by what is in it; `InputError` with those there are if neither says."""
-    if not any(_fits(door, path) for door in READERS):
-        ending = ending_of_content(_head(path))
-        found = next((door for door in READERS if door.ending == ending), None)
-        if found is not None:
-            return found
-    return _door(READERS, path, "read")
+    found = recognized(path)
+    return _door(READERS, path, "read") if found is None else found
+
+
+def recognized(path: str | os.PathLike[str]) -> Door | None:
+    """The reader of a file, by its ending, or by what is in it; None if neither says."""
+    if any(_fits(door, path) for door in READERS):
+        return _door(READERS, path, "read")
+    ending = ending_of_content(_head(path))
+    return next((door for door in READERS if door.ending == ending), None)
 
 
 def writer_of(path: str | os.PathLike[str]) -> Door:

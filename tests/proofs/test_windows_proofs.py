@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from construct.test_windows import table
+from construct.test_windows import CORNERS, PINWHEEL, network_on_a_box, table
 from cpwl import CPWL, Network, certify, compile
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
@@ -23,9 +23,17 @@ TABLES = {
 }
 
 
+def function(name):
+    if name == "split":
+        return CPWL.from_simplices(CORNERS, PINWHEEL, [1, 2, 3, 4, 5, 9])
+    if name == "polyhedra":
+        return network_on_a_box((2, 5, 4, 2))
+    return table(*TABLES.get(name, LARGE), outputs=2 if "two outputs" in name else None)
+
+
 @cache
 def made(name):
-    p = table(*TABLES.get(name, LARGE), outputs=2 if "two outputs" in name else None)
+    p = function(name)
     network = compile(p, construction="windows").network
     proof = certify(p, network)
     assert proof.proved, proof.reason
@@ -51,7 +59,7 @@ def with_layer(network, l, change):
     return network | {"layers": layers}
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", [*TABLES, "split", "polyhedra"])
 def test_equality_is_proved(name):
     """By this kind, and the checker says 0."""
     function, network, proof = triple(name)
@@ -295,3 +303,34 @@ def test_float_data_has_a_proof():
     proof = certify(p, made_of.network)
     assert proof.proved, proof.reason
     assert proof.document["kind"] == "near"
+
+
+def leaves(node):
+    return leaves(node["below"]) + leaves(node["above"]) if isinstance(node, dict) else [node]
+
+
+def test_a_piece_is_cut_where_its_cells_meet():
+    """Simplices that had to be split have parts in the proof; without the cut it is refused."""
+    function, network, proof = triple("split")
+    cut = [j for j, entry in enumerate(proof["pieces"]) if isinstance(entry, dict)]
+    assert cut
+    node = proof["pieces"][cut[0]]
+    for other in leaves(node):
+        entries = list(proof["pieces"])
+        entries[cut[0]] = other
+        refused(function, network, proof | {"pieces": entries})
+
+
+@pytest.mark.parametrize("name", ["split", "polyhedra"])
+def test_no_law_may_be_off(name):
+    """Weights of the third layer off by very little, in networks with other cells than the pieces of a table."""
+    function, network, proof = triple(name)
+    rng = np.random.default_rng(2)
+    for l in (0, 2, len(network["layers"]) - 1):
+        for _ in range(6):
+            k = int(rng.integers(len(network["layers"][l]["bias"])))
+
+            def change(layer, k=k):
+                layer["bias"][k] = str(Fraction(layer["bias"][k]) + Fraction(1, 10**30))
+
+            refused(function, with_layer(network, l, change), proof)

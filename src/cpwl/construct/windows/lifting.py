@@ -152,9 +152,9 @@ def smallest(cells: Cells, shape: Simplicial, needed: Needed) -> tuple[NDArray[n
     low = np.concatenate([needed.jump, np.zeros(V + q)])
     # That nothing be lacking could be a constraint, but then the solver would give up on some programs too early.
     cost = np.concatenate([np.zeros(V), np.full(n, _SQUARES), [_HEIGHT, _PEAK, _LACK]])
-    unit = np.concatenate([np.full(V, _UNIT), np.full(n, needed.unit), [_UNIT, _UNIT, 1.0]])
-    table, scale = _scaled(csr_array(rows), unit)
-    for solver in ("ipm", "simplex"):
+    for solver, size in (("ipm", _UNIT), ("ipm", 1.0), ("simplex", _UNIT)):
+        unit = np.concatenate([np.full(V, size), np.full(n, needed.unit), [size, size, 1.0]])
+        table, scale = _scaled(csr_array(rows), unit)
         found = solve(cost * unit, table, low * scale, np.zeros(len(cost)), solver=solver, time_limit=_SECONDS)
         if len(found.point) == len(cost) and np.isfinite(found.point).all():
             x = found.point * unit
@@ -162,8 +162,8 @@ def smallest(cells: Cells, shape: Simplicial, needed: Needed) -> tuple[NDArray[n
             heights = needed.square @ factor + x[:V] - x[V + n]
             if (jumps @ heights >= needed.jump - 0.5 * needed.margin).all():
                 return heights, factor
-            if found.optimal:
-                return None
+            if found.optimal and x[-1] > 10 * _MARGIN:
+                return None  # something is lacking, and not by rounding
     return None
 
 

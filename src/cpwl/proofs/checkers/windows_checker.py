@@ -7,22 +7,22 @@ classes of clamps; the sum over a class and then the largest over the classes is
 
 **Theorem.** If
 
-(1) every piece with a point is bounded, and its corners are known, `corners_of`
+(1) every piece with a point is bounded, and may be cut into parts; their corners are known, `parts_of`
 (2) the first hidden layer reads x_i - X or X - x_i, for knots X, `read_knots`
 (3) the second carries a neuron of the first, or reads what is affine on the box, `read_second`
 (4) the third reads F - R: hinges with factors that are not negative, and the same R, convex, in all, `read_clamps`
-(5) each piece names one clamp of every side; none of its hinges changes its sign at the piece's corners, and at these
+(5) each part names one clamp of every side; none of its hinges changes its sign at the part's corners, and at these
     the clamp reads at least 0, `own_values`
-(6) at every corner of every piece no clamp of the side reads more than the one that the piece names, `need_largest`
+(6) at every corner of every part no clamp of the side reads more than the one that the part names, `need_largest`
 (7) clamps of one class have boxes that do not overlap, and are 0 on the function's box outside of theirs, `need_apart`
 (8) the layers after the third take the maxima over the classes of each side, by pairs: max(a, b) = b + s(a - b), or
     carry a sum of what is not negative, `read_maxima`
 (9) each output is a sum of multiples of the sides' values, of factors with the sum 0, and a constant; at the corners of
-    every piece that sum is the value of the function's law, `need_values`
+    every part that sum is the value of the piece's law, `need_values`
 
 then the network is the function on every piece.
 
-*Proof.* (a) A piece P is the convex hull of its corners. The named clamp reads F - R with F affine on P, by (5): a
+*Proof.* (a) A part P is the convex hull of its corners. The named clamp reads F - R with F affine on P, by (5): a
 hinge that is not positive at any corner, or not negative at any, is affine on P. F - R is concave on P, so not negative
 there. (b) Let F' - R be what another clamp of the side reads. F' is convex and F affine on P, so F' - F is at most 0 on
 P if it is so at its corners: (6). At a corner outside the box of the other clamp that need not be looked at: there F' -
@@ -47,6 +47,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ZERO = Fraction(0)
+LIMIT = 10_000  # parts of one piece
 FINE = 2**64  # boxes of clamps are rounded outwards to this part of the function's box
 Row = list[int]
 Knot = tuple[int, int, Fraction]  # sign, input, place
@@ -93,12 +94,12 @@ def windows(checker: Any, law: Any, layers: Any, proof: Any) -> Fraction:
     need(len(layers) >= 4, "network", "it needs three hidden layers or more")
     count = len(layers[2])
     head = {"format": "cpwl-proof", "version": 1, "kind": "windows", "inputs": n, "error_bound": 0}
-    shape = {"sides": [[[range(count)]]], "pieces": [[range(count)]]}
+    shape = {"sides": [[[range(count)]]], "pieces": [Any]}
     *_, sides, named = checker.read(proof, head | shape, "proof")
     need(len(named) == len(law.pieces), "pieces", f"there are {len(law.pieces)}, not {len(named)}")
     every = sorted(k for side in sides for group in side for k in group)
     need(sides and all(sides) and every == list(range(count)), "sides", "each clamp must be in one class of one side")
-    places, corners = corners_of(checker, law)
+    places, parts = parts_of(checker, law, named, count)
     low, high = ([Fraction(f(Fraction(x[i], x[-1]) for x in places)) for i in range(n)] for f in (min, max))
     knots = read_knots(checker, layers[0], n)
     second = read_second(checker, layers[1], knots, low, high)
@@ -110,29 +111,53 @@ def windows(checker: Any, law: Any, layers: Any, proof: Any) -> Fraction:
     values = []
     for s, side in enumerate(sides):
         own = {k for group in side for k in group}
-        value = own_values(checker, s, own, clamps, named, corners, places, base)
+        value = own_values(checker, s, own, clamps, parts, places, base)
         need_largest(checker, own, clamps, boxes, places, value, ground)
         values.append(value)
-    need_values(checker, law, places, corners, values, factors, constants)
+    need_values(checker, law, places, parts, values, factors, constants)
     return ZERO
 
 
 # --- Places -----------------------------------------------------------------------------------------------------------
 
 
-def corners_of(checker: Any, law: Any) -> tuple[list[Row], list[list[int]]]:
-    """(1): all corners, and the numbers of each piece's."""
+class Part(NamedTuple):
+    """A piece or a part of it: the numbers of its corners, and the clamp of each side."""
+
+    piece: int
+    corners: list[int]
+    names: list[int]
+    whole: bool
+
+
+def parts_of(checker: Any, law: Any, named: list[Any], count: int) -> tuple[list[Row], list[Part]]:
+    """(1): all corners, and the parts of all pieces."""
     number: dict[tuple[int, ...], int] = {}
-    corners = []
-    for j, piece in enumerate(law.pieces):
-        checker.spend(4 * (law.n + 1) ** 2, f"piece {j}")
-        ends = piece.corners or checker.piece_cone(piece, law.n).generators()
-        if not any(x[-1] for x in ends):
-            ends = []  # the piece has no point
-        checker.need(all(x[-1] for x in ends), f"piece {j}", "it is not bounded")
-        keys = [tuple(checker.mix(1, x, 0, x)) for x in ends]
-        corners.append([number.setdefault(key, len(number)) for key in keys])
-    return [list(key) for key in number], corners
+    parts = []
+    for j, (piece, entry) in enumerate(zip(law.pieces, named, strict=True)):
+        where = f"piece {j}"
+        checker.spend(4 * (law.n + 1) ** 2, where)
+        if type(entry) is list and piece.corners:
+            todo = [(entry, None, piece.corners)]
+        else:
+            cone = checker.piece_cone(piece, law.n)
+            todo = [(entry, cone, cone.generators())]
+        for node, cone, ends in checker.each(todo, LIMIT, where, f"it has more than {LIMIT} parts"):
+            if type(node) is dict:
+                cut, below, above = checker.read(
+                    node, {"cut": [checker.Rational, law.n + 1], "below": Any, "above": Any}, where
+                )
+                row = checker.half_space(cut)[0]
+                sides = [(below, cone.cut(row)), (above, cone.cut(checker.minus(row)))]
+                todo += [(side, region, region.generators()) for side, region in sides]
+                continue
+            if not any(x[-1] for x in ends):
+                ends = []  # it has no point
+            checker.need(all(x[-1] for x in ends), where, "it is not bounded")
+            names = checker.read(node, [range(count)], where)
+            keys = [tuple(checker.mix(1, x, 0, x)) for x in ends]
+            parts.append(Part(j, [number.setdefault(key, len(number)) for key in keys], names, cone is None))
+    return [list(key) for key in number], parts
 
 
 # --- Layers -----------------------------------------------------------------------------------------------------------
@@ -322,14 +347,13 @@ def own_values(
     s: int,
     own: set[int],
     clamps: list[Clamp],
-    named: list[list[int]],
-    corners: list[list[int]],
+    parts: list[Part],
     places: list[Row],
     base: list[Fraction],
 ) -> list[Fraction]:
-    """(5), and F at every corner: pieces that share one must agree there."""
+    """(5), and F at every corner: parts that share one must agree there."""
     values: list[Fraction | None] = [None] * len(places)
-    for j, (names, ends) in enumerate(zip(named, corners, strict=True)):
+    for j, ends, names, _ in parts:
         checker.need(len(names) > s and names[s] in own, f"piece {j}", f"it names no clamp of side {s}")
         clamp = clamps[names[s]]
         checker.spend(2 * len(ends) * (1 + len(clamp.hinges)) * len(clamp.affine), f"piece {j}")
@@ -378,7 +402,7 @@ def need_values(
     checker: Any,
     law: Any,
     places: list[Row],
-    corners: list[list[int]],
+    parts: list[Part],
     values: list[list[Fraction]],
     factors: list[list[Fraction]],
     constants: list[Fraction],
@@ -386,14 +410,34 @@ def need_values(
     """(9)"""
     for o, (own, constant) in enumerate(zip(factors, constants, strict=True)):
         total = [sum((c * v for c, v in zip(own, row, strict=True)), constant) for row in zip(*values, strict=True)]
-        for j, (piece, ends) in enumerate(zip(law.pieces, corners, strict=True)):
-            checker.spend(4 * len(ends), f"piece {j}")
+        for j, ends, _, whole in parts:
+            where, piece = f"output {o}, piece {j}", law.pieces[j]
+            checker.spend(4 * len(ends), where)
             numbers, divisor = piece.laws[o]
+            if piece.corners and not whole:
+                numbers, divisor = coefficients(checker, piece, numbers, divisor)
             for k, v in enumerate(ends):
                 x = places[v]
-                meant = Fraction(numbers[k] if piece.corners else Fraction(dot(numbers, x), x[-1])) / divisor
-                where = f"output {o}, piece {j}"
+                meant = Fraction(numbers[k] if whole else Fraction(dot(numbers, x), x[-1])) / divisor
                 checker.need(total[v] == meant, where, f"network and function differ at {checker.show(x)}", [x])
+
+
+def coefficients(checker: Any, piece: Any, values: Row, divisor: int) -> tuple[Row, int]:
+    """The affine function with some values at the corners of a simplex, by elimination."""
+    size = len(piece.corners)
+    checker.spend(4 * size**3, "values")
+    table = [
+        [*map(Fraction, x), Fraction(v * piece.scale, divisor)] for x, v in zip(piece.corners, values, strict=True)
+    ]
+    for i in range(size):
+        pivot = next(k for k in range(i, size) if table[k][i])
+        table[i], table[pivot] = table[pivot], table[i]
+        table[i] = [v / table[i][i] for v in table[i]]
+        for k in range(size):
+            if k != i:
+                table[k] = [v - table[k][i] * w for v, w in zip(table[k], table[i], strict=True)]
+    found: tuple[Row, int] = checker.over_one([row[-1] for row in table])
+    return found
 
 
 if __name__ == "__main__":

@@ -6,8 +6,11 @@ piece. All else is found out and decided by the stand-alone checker. See docs/wi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,8 +18,9 @@ from numpy.typing import NDArray
 
 from cpwl.exact.rational import fraction_array
 from cpwl.function.cpwl import CPWL
-from cpwl.function.sample import inner_points
+from cpwl.geometry.generators import generators
 from cpwl.network.network import Network, exact_layers
+from cpwl.proofs.checkers import checker, windows_checker
 from cpwl.proofs.document import proof_head
 from cpwl.proofs.no_proof import NotRecognised
 from cpwl.proofs.question import Proposal, Question
@@ -24,19 +28,28 @@ from cpwl.proofs.question import Proposal, Question
 __all__ = ["propose_windows"]
 
 _CLOSE = 1e-9  # of the size of the terms: what is nearer to the largest is looked at exactly
+_PARTS = 30  # cuts one inside the other
 _BLOCK = 2**22  # activations held at once
 Rows = list[dict[int, Any]]
 
 
 def propose_windows(question: Question) -> Iterator[Proposal]:
     """The one proposal for a network of windows; `NotRecognised` for other networks."""
-    network = question.network
+    network, p = question.network, question.p
     if len(network.layers) < 4:
         raise NotRecognised("windows have three hidden layers or more")
     sides = _sides(network)
-    middles = _middles(question.p)
-    named = np.stack([_largest(network, middles, sorted(k for own in side for k in own)) for side in sides], axis=1)
-    document = proof_head("windows", question.p.dim) | {"sides": sides, "pieces": named.tolist()}
+    places, corners = _corners(p)
+    middles = np.array([places[own].sum(axis=0) / len(own) for own in corners], dtype=object)
+    members = [sorted(k for own in side for k in own) for side in sides]
+    named = np.stack([_largest(network, middles, own) for own in members], axis=1)
+    entries: list[Any] = named.tolist()
+    bent = _bent(network, places, corners, middles, named, members)
+    if len(bent):
+        cutter = Cutter(question, members)
+        for j in bent.tolist():
+            entries[j] = cutter.parts(j)
+    document = proof_head("windows", p.dim) | {"sides": sides, "pieces": entries}
     yield Proposal(Fraction(0), document)
 
 
@@ -84,17 +97,138 @@ def _below(rows: Rows, group: list[int]) -> Iterator[list[int]]:
         yield sorted(j for j, v in rows[k].items() if v > 0)
 
 
-def _middles(p: CPWL) -> NDArray[Any]:
-    """A point of each piece."""
+def _corners(p: CPWL) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
+    """All corners, exactly, and the numbers of each piece's."""
     if p.mesh is not None:
-        corners = p.mesh.corners[p.mesh.simplices]
-        size = corners.shape[1]
-        whole = fraction_array(corners[..., :-1]) / corners[..., -1:]
-        return np.asarray(whole.sum(axis=1) / size, dtype=object)
-    found = inner_points(p, range(p.num_pieces))
-    if len(found) < p.num_pieces:
-        raise NotRecognised("a piece has no interior")
-    return np.stack([fraction_array(found[i]) for i in range(p.num_pieces)])
+        whole = p.mesh.corners
+        return fraction_array(whole[:, :-1]) / whole[:, -1:], list(p.mesh.simplices)
+    found = generators(p.polyhedra)
+    if not found.known.all() or (found.places[:, -1] == 0).any():
+        raise NotRecognised("a piece is not bounded, or has too many rows")
+    places = fraction_array(found.places[:, :-1]) / found.places[:, -1:]
+    return places, [found.member[a:b] for a, b in pairwise(found.start.tolist())]
+
+
+def _bent(
+    network: Network,
+    places: NDArray[Any],
+    corners: list[NDArray[np.int64]],
+    middles: NDArray[Any],
+    named: NDArray[np.int64],
+    members: list[list[int]],
+) -> NDArray[np.int64]:
+    """Pieces on which the named clamp seems not to be affine, or not to be the largest at all corners.
+
+    A convex function is affine iff in the middle it is the mean of its values at the corners.
+    """
+    count = np.array([len(own) for own in corners])
+    owner, vertex = np.repeat(np.arange(len(corners)), count), np.concatenate(corners)
+    first = np.concatenate([[0], np.cumsum(count)[:-1]])
+    x, y = places.astype(np.float64), middles.astype(np.float64)
+    most, at = _reads(network, x, [named[owner, s] for s in range(len(members))], vertex, members)
+    _, inside = _reads(network, y, list(named.T), np.arange(len(y)), members)
+    off, off_inside = _taken_off(network, x), _taken_off(network, y)
+    wrong = np.zeros(len(corners), dtype=bool)
+    for s in range(len(members)):
+        size = _CLOSE * float(np.abs(most[s]).max() + np.abs(off).max())
+        np.logical_or.at(wrong, owner, at[s] < most[s][vertex] - size)
+        mean = np.add.reduceat(at[s] - off[vertex], first) / count
+        wrong |= np.abs(inside[s] - off_inside - mean) > size
+    return np.flatnonzero(wrong)
+
+
+def _taken_off(network: Network, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What the clamps take off, up to sign and an affine function: the first one without its hinges."""
+    (one, shift), (two, constant), (three, _) = network.layers[:3]
+    value = np.maximum(one @ points.T + shift[:, None], 0.0)
+    carries = (np.diff(two.indptr) == 1) & (constant == 0)
+    value = np.where(carries[:, None], two @ value, 0.0)
+    return np.asarray((three[[0]] @ value)[0], dtype=np.float64)
+
+
+def _reads(
+    network: Network,
+    points: NDArray[np.float64],
+    chosen: list[NDArray[np.int64]],
+    at: NDArray[np.int64],
+    members: list[list[int]],
+) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
+    """For each side: what the largest clamp reads at every point, and what chosen clamps read at some of them."""
+    most = [np.empty(len(points)) for _ in members]
+    found = [np.empty(len(at)) for _ in members]
+    weight, bias = network.layers[2]
+    step = max(1, _BLOCK // len(bias))
+    for start in range(0, len(points), step):
+        value = points[start : start + step].T
+        for first, constant in network.layers[:2]:
+            value = np.maximum(first @ value + constant[:, None], 0.0)
+        reads = weight @ value + bias[:, None]
+        here = np.flatnonzero((at >= start) & (at < start + step))
+        for s, own in enumerate(members):
+            most[s][start : start + step] = reads[own].max(axis=0)
+            found[s][here] = reads[chosen[s][here], at[here] - start]
+    return most, found
+
+
+class Cutter:
+    """Cuts a piece into parts on which one clamp of each side is affine and the largest, in integers."""
+
+    def __init__(self, question: Question, members: list[list[int]]) -> None:
+        self.checker = SimpleNamespace(**vars(checker))
+        law = checker.read_function(question.function_document)
+        layers = checker.read_network(question.network_document, law.n, law.outputs)
+        places, _ = _corners(question.p)
+        low, high = places.min(axis=0).tolist(), places.max(axis=0).tolist()
+        knots = windows_checker.read_knots(self.checker, layers[0], law.n)
+        second = windows_checker.read_second(self.checker, layers[1], knots, low, high)
+        self.clamps, _ = windows_checker.read_clamps(self.checker, layers[2], second, knots, low, high)
+        self.members, self.n, self.pieces = members, law.n, law.pieces
+
+    def parts(self, j: int) -> Any:
+        """The entry of a piece."""
+        return self._entry(checker.piece_cone(self.pieces[j], self.n), _PARTS)
+
+    def _entry(self, cone: Any, depth: int) -> Any:
+        ends = [g for g in cone.generators() if g[-1]]
+        if not ends:
+            return [own[0] for own in self.members]
+        common = math.lcm(*(g[-1] for g in ends))
+        middle = [sum(column) for column in zip(*([v * (common // g[-1]) for v in g] for g in ends), strict=True)]
+        names = []
+        for own in self.members:
+            k, law, scale = self._active(own, middle)
+            for g in ends:
+                other, above, divisor = self._active(own, g)
+                cut = [a * divisor - b * scale for a, b in zip(law, above, strict=True)]
+                if other != k and sum(c * v for c, v in zip(cut, g, strict=True)) < 0:
+                    return self._cut(cone, cut, depth)
+                mine = self._law(k, g)
+                bend = [a - b for a, b in zip(law, mine, strict=True)]
+                if sum(c * v for c, v in zip(bend, g, strict=True)) < 0:
+                    return self._cut(cone, bend, depth)
+            names.append(k)
+        return names
+
+    def _cut(self, cone: Any, row: list[int], depth: int) -> Any:
+        if not depth:
+            raise NotRecognised("a piece has too many parts")
+        cut: list[int | Fraction] = [*(-v for v in row[:-1]), row[-1]]
+        half = checker.half_space(cut)[0]
+        below, above = cone.cut(half), cone.cut([-v for v in half])
+        return {"cut": cut, "below": self._entry(below, depth - 1), "above": self._entry(above, depth - 1)}
+
+    def _active(self, own: list[int], x: list[int]) -> tuple[int, list[int], int]:
+        """The largest clamp at a point, its law there, and the denominator."""
+        k = max(own, key=lambda k: Fraction(self.clamps[k].at(x), self.clamps[k].scale))
+        return k, self._law(k, x), self.clamps[k].scale
+
+    def _law(self, k: int, x: list[int]) -> list[int]:
+        clamp = self.clamps[k]
+        law = clamp.affine
+        for hinge in clamp.hinges:
+            if sum(a * b for a, b in zip(hinge, x, strict=True)) > 0:
+                law = [a + b for a, b in zip(law, hinge, strict=True)]
+        return law
 
 
 def _largest(network: Network, points: NDArray[Any], own: list[int]) -> NDArray[np.int64]:
