@@ -3,14 +3,16 @@
     python benchmarks/mpc.py [--from 2] [--to 12] [--cases FOLDER]
 
 Each law is recomputed in rationals from PPOPT's active sets (`cpwl.from_ppopt`, `cpwl.read`), compiled, and proved
-equal. `solver s` is PPOPT's time, `ours s` ours, proof included, both of this process; `C bytes` is the size of the
-header that `cpwl.to_c` writes, where it is there.
+equal. `C bytes` and `C m-adds` are the constants and the multiply-adds, in the worst case, of the code that `cpwl.to_c`
+writes; `search B` and `m-adds` those of trying one region after the other. `solver s` is PPOPT's time, `ours s` ours,
+proof included, both of this process.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import tempfile
 import time
 import warnings
@@ -21,9 +23,24 @@ import numpy as np
 from scipy.linalg import solve_discrete_are
 
 import cpwl
-from cpwl import CPWL
+from cpwl import CPWL, Compiled
+from cpwl.targets.c.tables import Cost
 
-HEAD = "law                    regions  laws neurons layers C bytes solver s ours s  proof"
+HEAD = "".join(
+    f"{name:>9}"
+    for name in (
+        "regions",
+        "laws",
+        "neurons",
+        "layers",
+        "C bytes",
+        "C m-adds",
+        "search B",
+        "m-adds",
+        "solver s",
+        "ours s",
+    )
+)
 
 
 def double_integrator(horizon: int) -> Any:
@@ -49,14 +66,17 @@ def double_integrator(horizon: int) -> Any:
     return MPQP_Program(rows, right, none, effect.T @ weight @ free, (Q + Q.T) / 2, box, np.full((4, 1), 5.0), F)
 
 
-def c_bytes(network: cpwl.Network) -> str:
-    """The size of the C header, if this version writes one."""
-    if not hasattr(cpwl, "to_c"):
-        return "-"
+def cheapest(made: Compiled, many: bool) -> Cost:
+    """What the C code of a law costs, in the form that `to_c` takes; as a network where there are many regions."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "law.h")
-        cpwl.to_c(network, path)
-        return f"{path.stat().st_size}"
+        code = cpwl.to_c(made, Path(folder, "law.h"), form="network" if many else "auto")
+    return code.costs[code.form]
+
+
+def region_search(law: CPWL) -> tuple[int, int]:
+    """Bytes of constants (double), and multiply-adds in the worst case, if regions are tried one after the other."""
+    rows, n, m = len(law.polyhedra.b), law.dim, law.outputs
+    return 8 * (rows * (n + 1) + law.num_pieces * m * (n + 1)), rows * n + m * n
 
 
 def row(name: str, law: CPWL, solver: float | None, began: float) -> None:
@@ -66,9 +86,12 @@ def row(name: str, law: CPWL, solver: float | None, began: float) -> None:
     certificate = made.certificate
     assert certificate is not None
     said = certificate.statement if certificate.proved else certificate.reason
-    sizes, took = made.sizes, "-" if solver is None else f"{solver:.1f}"
-    numbers = f"{law.num_pieces:>8}{law.num_components:>6}{sizes.neurons:>8}{sizes.depth:>7}{c_bytes(made.network):>8}"
-    print(f"{name:<22}{numbers}{took:>9}{seconds:>7.1f}  {said}", flush=True)
+    cost, (size, products) = cheapest(made, law.dim > 2 and law.num_pieces > 100), region_search(law)
+    numbers = (law.num_pieces, law.num_components, made.sizes.neurons, made.sizes.depth)
+    costs = (cost.flash, cost.multiply_adds, size, products)
+    took = "-" if solver is None else f"{solver:.1f}"
+    cells = "".join(f"{v:>9}" for v in (*numbers, *costs, took, f"{seconds:.1f}"))
+    print(f"{name:<21}{cells}  {said}", flush=True)
 
 
 def main() -> None:
@@ -78,12 +101,12 @@ def main() -> None:
     parser.add_argument("--cases", type=Path)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    print(HEAD)
+    print(f"{'law':<21}{HEAD}  proof")
     for horizon in range(options.first, options.last + 1):
         from ppopt.mp_solvers.solve_mpqp import mpqp_algorithm, solve_mpqp
 
         began = time.process_time()
-        with contextlib.redirect_stdout(None):  # it says which active set it begins with
+        with contextlib.redirect_stdout(io.StringIO()):  # it says which active set it begins with
             solution = solve_mpqp(double_integrator(horizon), mpqp_algorithm.geometric)
         solved = time.process_time()
         law = cpwl.from_ppopt(solution, outputs=0)

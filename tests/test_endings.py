@@ -1,6 +1,8 @@
 """Files of every kind: found by their endings, read and written by the function of the row."""
 
+import numpy as np
 import pytest
+from scipy.io import savemat
 
 import cpwl
 from cpwl.cli import main
@@ -42,6 +44,33 @@ def test_refusals_say_what_there_is(tmp_path):
     with pytest.raises(InputError, match="`cpwl compile` makes a network"):
         write(LAW, tmp_path / "law.onnx")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", [".json", ".onnx", ".csv", ".nnet", ".pwl", ".npz", ".safetensors", ".mat"])
+def test_content_where_the_ending_says_nothing(tmp_path, kind):
+    """Each kind of file is recognised under another name; where nothing is, the endings are named."""
+    path = tmp_path / f"a{kind}"
+    if kind in (".json", ".onnx"):
+        write(NETWORK, path)
+    elif kind == ".mat":
+        cell = np.empty((1, 1), dtype=object)
+        cell[0, 0] = np.array([[1.0]])
+        savemat(path, dict.fromkeys("AbCd", cell))
+    elif kind == ".npz":
+        np.savez(path, W1=np.eye(2), b1=np.zeros(2))
+    elif kind == ".safetensors":
+        text = b'{"0.weight":{"dtype":"F64","shape":[1,1],"data_offsets":[0,8]}}'
+        path.write_bytes(len(text).to_bytes(8, "little") + text + np.ones(1).tobytes())
+    else:
+        texts = {".csv": "x,y\n0,1\n1,2\n", ".nnet": "// one\n1,1,1,1,\n1,1,\n0,\n0,\n0,\n0,0,\n1,1,\n2,\n3,\n"}
+        path.write_text({**texts, ".pwl": "c one\npwl\np 1 2 1 3\n"}[kind])
+    expected = repr(read(path))
+    other = path.rename(tmp_path / "a.data")
+    assert repr(read(other)) == expected
+    assert main(["info", str(other)]) == 0
+    other.write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match=r"one of \.json"):
+        read(other)
 
 
 def test_convert_and_info(tmp_path, capsys):

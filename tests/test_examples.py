@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +11,8 @@ from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
 
+import numpy as np
+import onnxruntime
 import pytest
 
 import cpwl
@@ -84,6 +87,46 @@ def test_control_law_is_proved_as_exported(run: Callable[[str], Ran]) -> None:
     _, folder = run("control_law")
     with as_file(files("cpwl.show").joinpath("examples", "mpc_double_integrator_27.json")) as law:
         _check(folder, str(law), "law.onnx", "law.proof.json")
+
+
+def test_the_pendulum_is_proved_and_written(run: Callable[[str], Ran]) -> None:
+    """The law equals its network, the header is there, and the loop comes to rest."""
+    said, folder = run("pendulum_to_c")
+    assert "15 regions -> " in said
+    assert "network = function on every piece, in exact arithmetic" in said
+    assert "int pendulum(" in (folder / "pendulum.h").read_text()
+    state = said.splitlines()[-1].partition("[")[2].strip("]").split()
+    assert all(abs(float(v)) < 0.01 for v in state)
+
+
+def test_the_table_is_what_the_model_computes(run: Callable[[str], Ran]) -> None:
+    """onnxruntime, in float32, at the points of the table: as far off as was proved, and no farther."""
+    said, folder = run("table_to_onnx")
+    rows = np.loadtxt(folder / "torque.csv", delimiter=",", skiprows=1)
+    session = onnxruntime.InferenceSession(str(folder / "torque.onnx"))
+    found = session.run(None, {"X": rows[:, :2].astype(np.float32)})[0][:, 0]
+    bounds = [float(v) for v in re.findall(r"(?:<=|at most) ([\d.e-]+)", said)]
+    assert len(bounds) == 2
+    assert np.abs(found - rows[:, 2]).max() <= sum(bounds) + 1e-6  # the points themselves are rounded to float32
+
+
+def test_the_formula_is_optimised(run: Callable[[str], Ran]) -> None:
+    """The optima are those of the formula on a fine grid, and the file is there."""
+    said, folder = run("formula_to_milp")
+    x, y = np.meshgrid(np.linspace(-2, 4, 601), np.linspace(-2, 4, 601))
+    z = np.maximum(np.minimum(x + 2 * y - 1, 3), -x) - np.abs(y - 1) / 2
+    best, constrained = (float(v) for v in re.findall(r"(?:largest value|with x \+ y <= 1:) ([\d.-]+)", said))
+    assert abs(best - z.max()) < 1e-6
+    assert abs(constrained - z[x + y <= 1 + 1e-9].max()) < 1e-6
+    assert (folder / "tariff.mps").stat().st_size > 100
+
+
+def test_the_benchmark_of_a_trained_network(run: Callable[[str], Ran]) -> None:
+    """Four queries with their truth, and an equivalence query that is unsat but for rounding to float32."""
+    said, folder = run("network_to_benchmark")
+    assert said.count(": sat") == said.count(": unsat") == 2
+    assert len((folder / "benchmark" / "instances.csv").read_text().splitlines()) == 4
+    assert "unsat" in said.splitlines()[-1]
 
 
 @pytest.mark.parametrize(("name", "files"), [("pendulum", ("pendulum",)), ("terrain", ("terrain",))])

@@ -6,18 +6,19 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from html import escape
-from typing import TypeAlias, get_args
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from cpwl.bounds import Bound
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.lower_bounds import LowerBound, lower_bounds
 from cpwl.construct.measure import measured_error
-from cpwl.construct.options import ConstructionName, Minimize, Options, Precision, Weights, default_error
+from cpwl.construct.options import ConstructionName, Minimize, Options, Outside, Precision, Weights, default_error
 from cpwl.construct.select import Candidate, Choice, select
 from cpwl.construct.table import TABLE
 from cpwl.construct.upper_bounds import upper_bounds
@@ -25,9 +26,11 @@ from cpwl.doors import check_argument, check_call, check_choice, check_number, w
 from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError
 from cpwl.function import CPWL
 from cpwl.function.doctor.examine import examine
-from cpwl.function.domain import domain_text
+from cpwl.function.doctor.report import point_text
+from cpwl.function.domain import Box, box_to_clip, domain_text
 from cpwl.limits import rare_collection
 from cpwl.network import Network, Sizes
+from cpwl.network.clip import clipped
 from cpwl.network.network import rounded
 from cpwl.progress import Progress
 from cpwl.proofs.certificate import Certificate
@@ -93,6 +96,8 @@ class Compiled:
         precision, relative to the range; None without a limit (``precision="exact"``) and with ``check=False``.
     analysis
         What is known about what was compiled: the pieces that have an interior.
+    outside
+        What is done with points outside the domain: "free", "clip" or "error".
     """
 
     network: Network
@@ -107,16 +112,28 @@ class Compiled:
     reason: str = ""
     analysis: Analysis | None = field(default=None, repr=False)
     measured: float | None = None
+    outside: str = "free"
 
     @property
     def function(self) -> CPWL | None:
         """What was compiled."""
         return None if self.analysis is None else self.analysis.function
 
+    def __call__(self, x: ArrayLike) -> NDArray[Any]:
+        """The network at points ``(N, n)``; with ``outside="error"`` a point outside the domain is refused."""
+        values = self.network(x)
+        if self.outside == "error" and (p := self.function) is not None:
+            inside = np.atleast_2d(p(x))
+            out = [i for i, row in enumerate(inside) if any(v is None or v != v for v in row)]
+            if out:
+                where = point_text(np.atleast_2d(np.asarray(x))[out[0]])
+                raise InputError(f"point {out[0]} is outside the domain: x = {where}", point=out[0])
+        return values
+
     @property
     def metadata(self) -> dict[str, str]:
         """What a file of the network should tell: pieces, laws, domain, construction, and the hash of the proof."""
-        found = {"cpwl.construction": self.construction}
+        found = {"cpwl.construction": self.construction, "cpwl.outside": self.outside}
         if (p := self.function) is not None:
             found |= {"cpwl.pieces": str(p.num_pieces), "cpwl.components": str(p.num_components)}
             found |= {"cpwl.domain": domain_text(p)}
@@ -162,6 +179,7 @@ def compile(
     check: bool = True,
     certificate: bool = False,
     weights: Weights = "exact",
+    outside: Outside = "free",
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Compiled:
@@ -189,6 +207,10 @@ def compile(
         is, `Compiled.reason` says which were tried.
     weights
         With what weights it is proved: as they are, or as a file has them, rounded to that type.
+    outside
+        What the network does outside a bounded domain: "free", whatever comes out; "clip", the value at the nearest
+        point of the domain, which must be a box: two more neurons for each input, in two more layers, and the proof
+        covers it; "error", the network is as with "free", and calling the result refuses such points.
     executor
         Shares out the decisions; the result does not depend on it.
     progress
@@ -225,6 +247,7 @@ def compile(
     check_argument(p, CPWL, "compile")
     check_call(progress)
     limit = _check_options(construction, minimize, precision, max_error, weights)
+    check_choice(outside, get_args(Outside), "outside")
     prove = partial(_proof, p, weights) if certificate else None
     with rare_collection(), within_float64():
         if check:
@@ -232,7 +255,28 @@ def compile(
                 progress(0, 1, "checking the pieces")
             p = _healthy(p)
         options = Options(minimize, precision, limit, check, executor, progress)
-        return _Compilation(Analysis(p, options), construction, told=max_error is not None).result(prove)
+        box = box_to_clip(p) if outside == "clip" else None
+        analysis, told = Analysis(p, options), max_error is not None
+        made = None
+        if construction == "auto" and limit and analysis.even is not None:
+            made = _even(analysis, analysis.even, prove, told=told, box=box)
+        if made is None:
+            made = _Compilation(analysis, construction, told=told, box=box).result(prove)
+        return replace(made, outside=outside)
+
+
+def _even(
+    data: Analysis, even: Analysis, prove: _Prove | None, *, told: bool, box: Box | None = None
+) -> Compiled | None:
+    """The network of a table on an even lattice, if it is as near to the data, and as well proved, as it is to be.
+
+    Bends that rounding has scattered are on one line again, so that there are no more of them, and mostly fewer.
+    """
+    made = _Compilation(even, "auto", told=told, data=data, box=box).result(prove)
+    near = made.measured is None or made.measured <= data.options.max_error
+    if not near or (made.certificate is not None and not made.certificate.proved):
+        return None
+    return replace(made, reason=f"{made.reason}, of the table on an even lattice")
 
 
 def _proof(p: CPWL, weights: Weights, network: Network) -> Certificate:
@@ -259,9 +303,18 @@ class _Built:
 class _Compilation:
     """Plans, selects and builds: what was planned so far, and what was not and why."""
 
-    def __init__(self, analysis: Analysis, construction: str, *, told: bool) -> None:
+    def __init__(
+        self,
+        analysis: Analysis,
+        construction: str,
+        *,
+        told: bool,
+        data: Analysis | None = None,
+        box: Box | None = None,
+    ) -> None:
         self.analysis, self.options, self.told = analysis, analysis.options, told
-        self.auto = construction == "auto"
+        self.data = analysis if data is None else data
+        self.auto, self.box = construction == "auto", box
         self.names = tuple(TABLE) if self.auto else (construction,)
         self.planned: dict[str, Candidate] = {}
         self.others: dict[str, Alternative] = {}
@@ -308,7 +361,8 @@ class _Compilation:
         for candidate in self._candidates(choice):
             with _in_range():
                 network = candidate.plan.build()
-            measured = measured_error(network, self.analysis)
+                network = network if self.box is None else clipped(network, *self.box)
+            measured = measured_error(network, self.data)
             tried.append(_Built(candidate, network, measured, None if prove is None else prove(network)))
             unproved, off = self._failures(tried[-1])
             if not unproved and (not off or not choice.accurate):

@@ -7,6 +7,7 @@ A row names its function as "module:function"; it is imported when a file of tha
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,7 +19,7 @@ from cpwl.errors import InputError
 from cpwl.function.cpwl import CPWL
 from cpwl.network.network import Network
 
-__all__ = ["READERS", "WRITERS", "Door", "read", "reader_of", "write", "writer_of"]
+__all__ = ["READERS", "WRITERS", "Door", "ending_of_content", "read", "reader_of", "recognized", "write", "writer_of"]
 
 Kind = Literal["function", "network"]
 _BOTH: tuple[Kind, ...] = ("function", "network")
@@ -46,7 +47,7 @@ READERS: tuple[Door, ...] = (
     Door(".npz", "NumPy arrays of weights", ("network",), "cpwl.sources.weights.files:from_npz"),
     Door(".safetensors", "weights", ("network",), "cpwl.sources.weights.files:from_safetensors"),
     Door(".nnet", "ACAS Xu network", ("network",), "cpwl.sources.text.nnet:from_nnet"),
-    Door(".mat", "MATLAB file of regions and laws", ("function",), "cpwl.sources.mat:from_mat"),
+    Door(".mat", "MATLAB file of regions and laws", ("function",), "cpwl.sources.matlab.regions_file:from_mat"),
     Door(".csv", "table of points and values", ("function",), "cpwl.sources.text.csv:from_csv"),
     Door(".pwl", "rational pieces of pwl2limodsat", ("function",), "cpwl.sources.text.pwl:from_pwl"),
     Door(".txt", "formula", ("function",), "cpwl.sources.formula.formula:read_formula_file"),
@@ -90,8 +91,17 @@ def write(value: CPWL | Network, path: str | os.PathLike[str]) -> None:
 
 
 def reader_of(path: str | os.PathLike[str]) -> Door:
-    """The reader of a file; `InputError` with those there are if its ending is unknown."""
-    return _door(READERS, path, "read")
+    """The reader of a file, by its ending, or by what is in it; `InputError` with those there are if neither says."""
+    found = recognized(path)
+    return _door(READERS, path, "read") if found is None else found
+
+
+def recognized(path: str | os.PathLike[str]) -> Door | None:
+    """The reader of a file, by its ending, or by what is in it; None if neither says."""
+    if any(_fits(door, path) for door in READERS):
+        return _door(READERS, path, "read")
+    ending = ending_of_content(_head(path))
+    return next((door for door in READERS if door.ending == ending), None)
 
 
 def writer_of(path: str | os.PathLike[str]) -> Door:
@@ -99,9 +109,48 @@ def writer_of(path: str | os.PathLike[str]) -> Door:
     return _door(WRITERS, path, "written")
 
 
+def _fits(door: Door, path: str | os.PathLike[str]) -> bool:
+    return PurePath(os.fsdecode(path)).name.lower().endswith(door.ending)
+
+
+def _head(path: str | os.PathLike[str]) -> bytes:
+    """The beginning of a file that can be read twice, or nothing."""
+    if not os.path.isfile(path):
+        return b""
+    try:
+        with open(path, "rb") as file:
+            return file.read(4096)
+    except OSError:
+        return b""
+
+
+def ending_of_content(head: bytes) -> str:
+    """The ending that files which begin like this have, or "" if that cannot be told.
+
+    >>> ending_of_content(b'{"format": "cpwl"'), ending_of_content(b"// a network"), ending_of_content(b"0.1,2\\n")
+    ('.json', '.nnet', '.csv')
+    """
+    if head[8:10] in (b'{"', b"{ ") and head[4:8] == bytes(4):
+        return ".safetensors"
+    text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    return next((ending for start, ending in _BEGINNINGS if re.match(start, text)), "")
+
+
+_BEGINNINGS: tuple[tuple[bytes, str], ...] = (
+    (rb"MATLAB 5\.0", ".mat"),
+    (rb"PK\x03\x04", ".npz"),
+    (rb"\x08[\x01-\x20]", ".onnx"),
+    (rb"[{]", ".json"),
+    (rb"//", ".nnet"),
+    (rb"(?:c\b[^\n]*\n\s*)*(?:pwl\s|tl\s)", ".pwl"),
+    (rb"(?:[A-Za-z_][\w ]*[,;\t])*[A-Za-z_][\w ]*\r?\n[-+.\d]", ".csv"),
+    (rb"[-+.\d/eE]+[,;\t ]+[-+.\d/eE]+\s", ".csv"),
+)
+
+
 def _door(doors: tuple[Door, ...], path: str | os.PathLike[str], verb: str) -> Door:
     name = os.fsdecode(path)
-    fitting = [door for door in doors if PurePath(name).name.lower().endswith(door.ending)]
+    fitting = [door for door in doors if _fits(door, path)]
     if not fitting:
         known = ", ".join(door.ending for door in doors)
         raise InputError(f"`{name}` has an ending that is not {verb} here; it may be one of {known}", path=name)

@@ -12,8 +12,8 @@ import pytest
 from scipy.spatial import Delaunay
 
 from cpwl import CPWL, ConstructionError, InputError, Network, ProofError, certify, compile
+from cpwl.construct.blocks.colours import colours
 from cpwl.construct.clamped.clusters import Stars, propose
-from cpwl.construct.clamped.colours import colours
 from cpwl.construct.clamped.exact import exact_bump
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
@@ -249,7 +249,7 @@ def test_boxes_of_one_colour_do_not_overlap():
     rng = np.random.default_rng(1)
     low = rng.integers(0, 20, (60, 2))
     found = np.concatenate([low, low + rng.integers(1, 6, (60, 2))], axis=1)
-    colour = colours(found)
+    colour = colours(found[:, :2], found[:, 2:])
     for i, j in itertools.combinations(range(60), 2):
         if colour[i] == colour[j]:
             assert (found[i, 2:] <= found[j, :2]).any() or (found[j, 2:] <= found[i, :2]).any()

@@ -5,6 +5,8 @@ import pytest
 
 from cpwl import CPWL
 from cpwl.exact.integers import integer_rows
+from cpwl.function.make.shallow import random_shallow
+from cpwl.function.order.on_cones import order_on_cones
 from cpwl.function.order.on_pieces import PieceOrder
 from cpwl.function.order.order import order_components, value_tolerance
 from cpwl.geometry.generators import generators
@@ -51,6 +53,30 @@ def test_pieces_with_rays_are_left_to_linear_programs():
     for noise in (0.0, 1e-13):
         q = twin(p, noise, fill=True).function()
         assert order_components(q, 0).solves > 0
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-15, 1e-12])
+@pytest.mark.parametrize(("n", "count"), [(2, 2), (3, 3), (10, 3), (40, 4)])
+def test_pieces_with_independent_rows_need_no_linear_programs(n, count, noise):
+    """Few hyperplanes in many dimensions: the order is that of the exact function, and that of linear programs."""
+    p = random_shallow(n, count, n)
+    q = twin(p, noise).function()
+    exact, found = order_components(p, 0), order_components(q, 0)
+    assert found.solves == 0
+    np.testing.assert_array_equal(found.above, exact.above)
+    np.testing.assert_array_equal(found.below, exact.below)
+    above, below, solves = PieceOrder.of(q, 0, value_tolerance(q))(np.arange(q.num_pieces))
+    assert solves > 0
+    np.testing.assert_array_equal(found.above, above)
+    np.testing.assert_array_equal(found.below, below)
+
+
+def test_rows_that_are_nearly_dependent_are_left_to_others():
+    """Two rows 1e-9 apart do not say where they meet."""
+    A = np.array([[1.0, 0.0, 0.0], [1.0, 1e-9, 0.0]])
+    stack = Polyhedra(A, np.zeros(2), np.array([0, 2]))
+    laws = np.array([[1.0, 0, 0, 0], [0, 1, 0, 0]])
+    assert not order_on_cones(stack, laws, np.array([0]), 1e-9, 1e-9)[2].any()
 
 
 def test_polyhedra_without_any_corner_are_not_decided():

@@ -279,7 +279,57 @@ NEAR = {
 }  # fmt: skip
 
 
+# --- clipped ----------------------------------------------------------------------------------------------------------
+
+
+def clipped():
+    """s(x) of x moved into [-1, 1]: 1 - s(2 - s(x + 1)) is that; the layer behind reads 1 minus what it is given."""
+    p = function(1, [([[1], [-1]], [0, 1], [0], 0), ([[-1], [1]], [0, 1], [1], 0)])
+    net = network([[1, 1]], [[-1, 2]], [[-1, 1]], [[1, 0]])
+    inner = {"format": "cpwl-proof", "version": 1, "kind": "line", "inputs": 1, "error_bound": 0, "direction": [1]}
+    inside = [[on({"0": 1}, 1), on({"1": 1})], [on({"1": 1}), on({"0": 1}, 1)]]
+    proof = {"format": "cpwl-proof", "version": 1, "kind": "clipped", "inputs": 1, "error_bound": 0}
+    proof |= {"box": {"low": [-1], "high": [1], "proof": inside}, "proof": inner}
+    return json.loads(json.dumps([p, net, proof]))
+
+
+CLIPPED = {
+    1: ([(1, ("layers", 1, "entries", 0, 2), str(-1 - TINY))], "layer 1, neuron 0: it must read its own neuron"),
+    2: ([(1, ("layers", 2, "bias", 0), more)], "the network is not the law"),
+    3: ([(2, ("box", "low"), ["-1/2"]), (2, ("box", "proof", 0, 1, "t"), "-1/2"),
+         (2, ("box", "proof", 1, 1, "t"), "1/2")], "box, piece 0, entry 1: the piece is not inside"),
+    4: ([(1, ("layers", 0, "bias", 0), more), (1, ("layers", 1, "bias", 0), more)], "it is less than 1e-30"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ((1, ("layers", 0, "entries", 0, 2), more), "layer 0, neuron 0: it must read its own input"),
+        ((1, ("layers", 1, "bias", 0), str(-TINY)), "its bias must not be negative"),
+        ((1, ("layers",), lambda layers: layers[:1] + layers[3:]), "no layers behind"),
+        ((2, ("proof",), lambda inner: {**clipped()[2], "proof": inner}), "another kind"),
+        ((2, ("error_bound",), str(-TINY)), "error_bound: it is less than 0"),
+    ],
+)
+def test_clipping_layers_are_as_they_must_be(change, reason):
+    """Each part of the first hypothesis, a proof inside itself, and a bound below 0."""
+    with pytest.raises(Refused, match=reason):
+        check(*changed(clipped(), change))
+
+
+def test_the_bound_of_clipping_counts_the_ends():
+    """A box that is off by d costs d times the slope: that much and no less must be stated."""
+    files = changed(clipped(), (1, ("layers", 0, "bias", 0), "9/8"), (1, ("layers", 1, "bias", 0), "17/8"))
+    files[2]["error_bound"] = "1/8"
+    assert check(*files) == Fraction(1, 8)
+    files[2]["error_bound"] = str(Fraction(1, 8) - TINY)
+    with pytest.raises(Refused, match=r"it is less than 0\.125"):
+        check(*files)
+
+
 KINDS = {
+    "clipped_checker": (clipped, CLIPPED),
     "checker": (all_kinds, COMMON),
     "max_min_checker": (max_min, MAX_MIN),
     "expression_checker": (expression, EXPRESSION),

@@ -40,6 +40,14 @@ def networks():
     exact = compiled("thirds_and_sevenths", "auto").network
     yield function("thirds_and_sevenths"), rounded(exact, np.float64), exact
     yield function("rounded_thirds"), compiled("rounded_thirds", "gates").network, None
+    yield function("one_box"), compile(function("one_box"), outside="clip").network, None
+
+
+def test_what_another_kind_refuses_is_no_obstacle():
+    """Clamped gates of two outputs, which the prover of windows takes for windows until its checker refuses."""
+    values = [[[0, 1], [1, 2], [2, 0]], [[2, 1], [0, 0], [1, 5]], [[5, 1], [1, 2], [1, 1]]]
+    p = CPWL.from_grid([[0, "1/3", 1], ["1/7", 2, 3]], values)
+    assert certify(p, compile(p, construction="clamped").network).kind == "clamped"
 
 
 @pytest.mark.parametrize("refused", [True, False])
@@ -66,7 +74,7 @@ def test_the_checker_has_the_last_word(tmp_path, monkeypatch, refused):
             saved = documents(tmp_path, p, network, proof)
             assert json.loads(json.dumps(asked[-1])) == json.loads(json.dumps(saved))
             assert check(*saved) == proof.error_bound
-    assert refused or seen >= {kind.name for kind in KINDS} - {"columns"}  # that one has tests of its own
+    assert refused or seen >= {kind.name for kind in KINDS} - {"columns", "windows"}  # they have tests of their own
 
 
 @pytest.mark.parametrize("name", BY_NAME)

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
@@ -78,9 +79,15 @@ def test_a_real_control_law_is_within_a_billionth():
     assert certificate.error_bound < Fraction(1, 10**9)
 
 
+def has_thirds(network):
+    """Whether some weight is no float, so that rounding changes it."""
+    return any(Fraction(float(v)) != v for weight, bias in exact_layers(network) for v in (*weight.data, *bias))
+
+
 def test_rounded_weights_are_proved_too():
     """The float64 weights of the same network: the bound takes both in."""
-    p, network, certificate = mpc()
+    every = (found for found in map(made, FLOAT) if found is not None and found[2].kind == "near of bends")
+    p, network, certificate = next(found for found in every if has_thirds(found[1]))
     other = rounded(network, np.float64)
     proof = certify(p, other, rounded_from=network)
     assert proof.document["proof"]["kind"] == "rounded"
@@ -265,6 +272,67 @@ def test_what_is_inside_may_grow_and_a_partner_is_elsewhere():
     layers = checker.read_network(net, read[0].n, 1)
     still, growing = (farthest(checker, *read, layers, proof["pieces"], Fraction(v)) for v in (0, 1))
     assert growing[0] > still[0]
+
+
+@cache
+def uneven():
+    """A table on `linspace` axes, the network for it on the even lattice, and the proof."""
+    values = np.random.default_rng(5).integers(-9, 10, (4, 7))
+    p = CPWL.from_grid([np.linspace(0, 1, 4), np.linspace(0, 0.7, 7)], values)
+    even = p.snap(even=True).function
+    network = compile(even, construction="gates").network
+    return p, network, certify(p, network)
+
+
+def test_a_table_on_a_lattice_that_rounding_has_moved_is_proved_near():
+    """The network of the even table is within rounding of the table as given, by a slow oracle as well."""
+    p, network, certificate = uneven()
+    assert certificate.document["kind"] == "near"
+    assert 0 < certificate.error_bound < Fraction(1, 10**12)
+    documents = function_document(p), network_document(network), certificate.document
+    assert "simplices" in documents[0]
+    assert checker.check(*documents) == certificate.error_bound
+    assert claim_is_true(*documents)
+    assert not claim_is_true(*documents[:2], certificate.document | {"error_bound": 0})
+
+
+def test_the_checker_refuses_tables_that_are_farther_away():
+    """A smaller bound, other simplices, boxes that do not hold them, one table with rows: all refused."""
+    p, network, certificate = uneven()
+    head = function_document(p), network_document(network)
+
+    def refused(change, reason):
+        document = copy.deepcopy(certificate.document)
+        change(document)
+        with pytest.raises(checker.Refused, match=reason):
+            checker.check(*head, document)
+
+    least = certificate.error_bound - Fraction(1, 10**30)
+    other = certificate.document["pieces"][-1]["piece"]
+    refused(lambda d: d.update(error_bound=str(least)), "its a is less than")
+    refused(lambda d: d["pieces"][0].update(piece=other), "outside the box|its a is less than")
+    refused(lambda d: d["pieces"][0].update(piece=other, box=None), "its a is less than")
+    refused(lambda d: d["pieces"][0].update(box=[[0, 0], ["1/1000", 1]]), "outside the box")
+    refused(lambda d: d["pieces"][0].update(cut=[1, 0, 0]), "unknown")
+    refused(lambda d: d["pieces"].pop(), "length")
+    refused(lambda d: d["function"]["values"].__setitem__(0, [7]), "the network is not|differ|is not the law|not equal")
+    with pytest.raises(checker.Refused, match="either it has rows"):
+        checker.check(function_document(replace(p, mesh=None)), head[1], certificate.document)
+
+
+def test_a_network_of_the_table_as_given_is_still_proved_equal():
+    """That points are nearly even does not take away what can be shown."""
+    p, _, _ = uneven()
+    assert certify(p, compile(p, construction="gates").network).error_bound == 0
+
+
+def test_a_network_that_is_off_by_more_than_rounding_is_refuted():
+    """Nearly even points are no excuse for values that are off by 1e-6 of the slopes."""
+    p, network, _ = uneven()
+    layers = [(w.toarray(), b.copy()) for w, b in exact_layers(network)]
+    layers[-1][1][0] += Fraction(1, 10**4)
+    with pytest.raises(ProofError):
+        certify(p, Network(layers))
 
 
 def test_exactly_consistent_floats_on_the_whole_plane_are_proved_equal():

@@ -9,18 +9,21 @@ from typing import Annotated
 import typer
 
 from cpwl.cli.ask import ask
+from cpwl.cli.batch import batch
 from cpwl.cli.bench import bench
 from cpwl.cli.bounds import bounds
 from cpwl.cli.check import check
 from cpwl.cli.compile import compile
 from cpwl.cli.compress import compress
 from cpwl.cli.convert import convert
+from cpwl.cli.count import count
 from cpwl.cli.demo import demo
 from cpwl.cli.doctor import doctor
 from cpwl.cli.equal import equal
 from cpwl.cli.extract import extract
 from cpwl.cli.figures import figures
 from cpwl.cli.info import info
+from cpwl.cli.limits import limited
 from cpwl.cli.milp import milp
 from cpwl.cli.output import run
 from cpwl.cli.plot import plot
@@ -35,19 +38,21 @@ _EPILOG = (
 )
 
 _app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-_app.command()(compile)
+_app.command()(limited(compile))
 _app.command()(convert)
 _app.command()(info)
-_app.command()(check)
-_app.command()(doctor)
-_app.command()(equal)
-_app.command()(ask)
-_app.command()(compress)
-_app.command()(extract)
-_app.command()(milp)
-_app.command()(vnnlib)
+_app.command()(limited(check))
+_app.command()(limited(doctor))
+_app.command()(limited(equal))
+_app.command()(limited(ask))
+_app.command()(limited(compress))
+_app.command()(limited(extract))
+_app.command()(limited(count))
+_app.command()(batch)
+_app.command()(limited(milp))
+_app.command()(limited(vnnlib))
 _app.command()(bounds)
-_app.command()(report)
+_app.command()(limited(report))
 _app.command()(plot)
 _app.command()(figures)
 _app.command()(demo)

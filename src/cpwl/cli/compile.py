@@ -15,6 +15,7 @@ from cpwl.cli.formula import or_as_it_stands, read_formula_option
 from cpwl.cli.output import check_output, plain_integer, print_json, print_table, readable_integer
 from cpwl.cli.progress import progress_bar
 from cpwl.cli.source import load_function
+from cpwl.cli.workers import Dask, Workers, executor_of
 
 if TYPE_CHECKING:
     from cpwl.compiler import Compiled
@@ -125,8 +126,13 @@ def compile(
     ] = None,
     outside: Annotated[
         Outside,
-        typer.Option(help="Points outside a bounded domain: free, clip (to the box), or error (OUT.h refuses them)."),
+        typer.Option(help="Points outside a bounded domain: free, clip (to its box), or error (OUT.h refuses them)."),
     ] = Outside.free,
+    max_neurons: Annotated[
+        int | None, typer.Option(min=1, help="Write nothing, with exit code 2, if more neurons are needed.")
+    ] = None,
+    workers: Workers = 1,
+    dask: Dask = None,
     certify: Annotated[
         bool, typer.Option("--certify", help="Prove the network that was written; the proof goes to OUT.proof.json.")
     ] = False,
@@ -147,7 +153,7 @@ def compile(
     p = load_function(source, "there is nothing to compile") if written is None else written.function()
     weights: Weights = "exact" if output.suffix.lower() == ".json" else (dtype or Dtype.float64).value
     began = perf_counter()
-    with progress_bar() as progress:
+    with progress_bar() as progress, executor_of(workers, dask) as executor:
         compiled = compile_function(
             p,
             construction=cast("ConstructionName", construction),  # `_known` has looked
@@ -157,11 +163,14 @@ def compile(
             check=check,
             certificate=certify,
             weights=weights,
+            executor=executor,
+            outside="free" if output.suffix.lower() == ".h" else outside.value,  # C code clips by itself
             progress=progress,
         )
     if written is not None and construction == "auto":
         compiled = or_as_it_stands(p, written, compiled, minimize.value, weights)
     seconds = perf_counter() - began
+    _check_neurons(compiled, max_neurons)
     if proof is not None:
         _check_proof(p, compiled, max_error)
         proof.unlink(missing_ok=True)  # the proof of a network that is no more
@@ -234,6 +243,15 @@ def _c_summary(code: CCode) -> dict[str, Any]:
         "costs": {form: asdict(cost) for form, cost in code.costs.items()},
         "evaluation_bound": code.error_bound,
     }
+
+
+def _check_neurons(compiled: Compiled, most: int | None) -> None:
+    from cpwl.errors import LimitError
+
+    neurons = compiled.sizes.neurons
+    if most is not None and neurons > most:
+        message = f"nothing was written: the smallest network that was found has {neurons:,} neurons, and {most:,} are"
+        raise LimitError(f"{message} allowed", neurons=neurons)
 
 
 def _check_proof(p: CPWL, compiled: Compiled, max_error: float | None) -> None:

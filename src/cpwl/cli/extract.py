@@ -14,6 +14,7 @@ import typer
 
 from cpwl.cli.output import Code, check_output, print_json
 from cpwl.cli.progress import progress_bar
+from cpwl.cli.workers import Dask, Workers, executor_of
 
 if TYPE_CHECKING:
     from cpwl.function import CPWL
@@ -23,7 +24,9 @@ __all__ = ["extract"]
 
 def extract(
     source: Annotated[Path, typer.Argument(metavar="MODEL", readable=False, help="The network: .onnx or .json.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT.json", readable=False, help="The pieces.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="OUT", readable=False, help="OUT.json, or a folder for parts.")
+    ],
     max_regions: Annotated[
         int | None, typer.Option(min=1, help="Stop after this many regions; the exit code is then 2.")
     ] = None,
@@ -38,11 +41,17 @@ def extract(
     resume: Annotated[
         Path | None, typer.Option(metavar="PART.json", readable=False, help="Go on from what an earlier run found.")
     ] = None,
+    workers: Workers = 1,
+    dask: Dask = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Find every linear region of a ReLU network, with its affine map."""
+    if not output.suffix:
+        _extract_parts(source, output, box, exact, (merge, max_regions, resume), workers, dask, as_json)
+        return
     if output.suffix.lower() != ".json":
-        raise typer.BadParameter(f"`{output}` must end in .json.", param_hint="'--output' / '-o'")
+        message = f"`{output}` must end in .json, or be a folder, without an ending, for parts."
+        raise typer.BadParameter(message, param_hint="'--output' / '-o'")
     if output.exists() and source.exists() and output.samefile(source):
         raise typer.BadParameter(f"`{output}` is the input, too.", param_hint="'--output' / '-o'")
     check_output(output)
@@ -54,7 +63,7 @@ def extract(
     network = load_network(source)
     known = None if resume is None else _load_pieces(resume)
     began = perf_counter()
-    with progress_bar() as progress, _ended_by_sigterm():
+    with progress_bar() as progress, executor_of(workers, dask) as executor, _ended_by_sigterm():
         p = extract_pieces(
             network,
             box=box,
@@ -62,6 +71,7 @@ def extract(
             max_regions=max_regions,
             exact=exact,
             resume=known,
+            executor=executor,
             progress=progress,
         )
     seconds = perf_counter() - began
@@ -74,6 +84,51 @@ def extract(
         save(p, output, note=note)
     _print(p, source, output, seconds, as_json, saved=held <= p.num_pieces)
     raise typer.Exit(Code.DONE if p.complete else Code.UNDECIDED)
+
+
+def _extract_parts(
+    source: Path,
+    folder: Path,
+    box: tuple[str, str] | None,
+    exact: bool | None,
+    not_for_parts: tuple[bool, int | None, Path | None],
+    workers: int,
+    dask: str | None,
+    as_json: bool,
+) -> None:
+    """Every part as a file of its own; a search that was ended goes on when the command is given again."""
+    for given, name in zip(not_for_parts, ("merge", "max-regions", "resume"), strict=True):
+        if given:
+            raise typer.BadParameter(f"a folder of parts has no --{name}.", param_hint=f"'--{name}'")
+    from cpwl.cli.box import box_domain
+    from cpwl.cli.source import load_network
+    from cpwl.regions.tiles.parts import extract_parts
+
+    network = load_network(source)
+    began, parts, pieces, complete = perf_counter(), 0, 0, False
+    with progress_bar() as progress, executor_of(workers, dask) as executor, _ended_by_sigterm():
+        found = extract_parts(
+            network,
+            domain=box_domain(box, network.inputs),
+            exact=exact,
+            checkpoint=folder,
+            executor=executor,
+            progress=progress,
+        )
+        try:
+            for part in found:
+                parts, pieces = parts + 1, pieces + part.num_pieces
+            complete = True
+        except KeyboardInterrupt:
+            pass
+    seconds = perf_counter() - began
+    if as_json:
+        numbers = {"parts": parts, "pieces": pieces, "complete": complete, "seconds": round(seconds, 6)}
+        print_json({"input": str(source), "output": str(folder), **numbers})
+    else:
+        what = "all of them" if complete else "not complete; the same command goes on from here"
+        print(f"{folder}: {pieces:,} pieces in {parts:,} parts in {seconds:.2f} s: {what}")
+    raise typer.Exit(Code.DONE if complete else Code.UNDECIDED)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +14,9 @@ from cpwl.cli.progress import progress_bar
 
 __all__ = ["figures"]
 
-_ALL = (1, 2, 5)
+_PAPER = ("1", "2", "5")
+_OWN = ("sizes", "errors", "times")
+_ALL = (*_PAPER, *_OWN)
 
 
 class Format(StrEnum):
@@ -26,8 +29,8 @@ class Format(StrEnum):
 
 def _numbers(only: str) -> str:
     for part in only.split(","):
-        if part.strip() not in map(str, _ALL):
-            raise typer.BadParameter(f"'{part}' is not one of {', '.join(map(str, _ALL))}.")
+        if part.strip() not in (*_ALL, "all"):
+            raise typer.BadParameter(f"'{part}' is not one of {', '.join(_ALL)}, all.")
     return only
 
 
@@ -35,20 +38,25 @@ def figures(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", readable=False, help="The directory.")
     ] = Path(),
-    only: Annotated[str, typer.Option(callback=_numbers, metavar="NUMBERS", help="Which ones.")] = "1,2,5",
+    only: Annotated[str, typer.Option(callback=_numbers, metavar="NAMES", help="Which ones.")] = "1,2,5",
     format: Annotated[Format, typer.Option(help="The kind of files.")] = Format.png,
     trials: Annotated[int | None, typer.Option(min=1, help="Functions to measure for each point of Figure 5.")] = None,
 ) -> None:
-    """Draw Figures 1, 2 (bounds) and 5 (run times, measured anew) of the paper."""
-    numbers = sorted({int(part) for part in only.split(",")})
-    if trials is not None and 5 not in numbers:
+    """Draw Figures 1, 2 (bounds) and 5 (run times, measured anew) of the paper, or our own.
+
+    Our own are measured, too: sizes (neurons against pieces, by every construction and bound), errors (in float32,
+    against neurons) and times (against pieces). "all" are all six.
+    """
+    asked = {part.strip() for part in only.split(",")}
+    names = [name for name in _ALL if name in asked or "all" in asked]
+    if trials is not None and "5" not in names:
         raise typer.BadParameter("only Figure 5 is measured.", param_hint="'--trials'")
     _make_directory(output)
-    paths = {number: output / f"figure{number}.{format.value}" for number in numbers}
+    paths = {name: output / f"{'figure' if name in _PAPER else ''}{name}.{format.value}" for name in names}
     for path in paths.values():
         check_output(path)
-    for number, path in paths.items():
-        _draw(number, path, trials)
+    for name, path in paths.items():
+        _draw(name, path, trials)
         print(path)
 
 
@@ -62,7 +70,7 @@ def _make_directory(path: Path) -> None:
         raise InputError(message, path=str(path)) from error
 
 
-def _draw(number: int, path: Path, trials: int | None) -> None:
+def _draw(name: str, path: Path, trials: int | None) -> None:
     from cpwl.errors import LimitError
 
     try:
@@ -71,10 +79,23 @@ def _draw(number: int, path: Path, trials: int | None) -> None:
         if (error.name or "").partition(".")[0] != "matplotlib":
             raise
         raise LimitError("matplotlib is not installed; run `pip install 'cpwl[plot]'`") from error
-    if number == 5:
+    if name == "5":
         _measure(path, {} if trials is None else {"trials": trials})
+    elif name in _OWN:
+        _measure_own(name, path)
     else:
-        {1: figure1, 2: figure2}[number](path)
+        {"1": figure1, "2": figure2}[name](path)
+
+
+def _measure_own(name: str, path: Path) -> None:
+    from cpwl.show.error_figure import figure_of_errors
+    from cpwl.show.size_figure import figure_of_sizes
+    from cpwl.show.time_figure import figure_of_times
+
+    own: dict[str, Callable[..., object]]
+    own = {"sizes": figure_of_sizes, "errors": figure_of_errors, "times": figure_of_times}
+    with progress_bar() as progress:
+        own[name](path, progress=progress)
 
 
 def _measure(path: Path, options: dict[str, int]) -> None:

@@ -27,8 +27,10 @@ def info(
         said = _kinds()
     else:
         from cpwl.cli.source import load_any
+        from cpwl.endings import recognized
 
-        said = {"input": str(source), **summary(load_any(source))}
+        held, door = load_any(source), recognized(source)
+        said = {"input": str(source), **({} if door is None else {"file": door.what}), **summary(held)}
     if as_json:
         print_json(said)
     else:

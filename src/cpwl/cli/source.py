@@ -15,12 +15,11 @@ __all__ = ["load_any", "load_function", "load_network"]
 
 
 def load_any(path: Path) -> CPWL | Network:
-    """The function or the network in a file, read by the ending of its name; JSON where that says nothing."""
-    from cpwl.endings import READERS, read
+    """The function or the network in a file, read by the ending of its name, or its content; else as JSON."""
+    from cpwl.endings import read, recognized
     from cpwl.formats.json import load
 
-    known = any(path.name.lower().endswith(door.ending) for door in READERS)
-    return read(path) if known else load(path)
+    return load(path) if recognized(path) is None else read(path)
 
 
 def load_network(path: Path) -> Network:

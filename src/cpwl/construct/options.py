@@ -8,9 +8,21 @@ from typing import Literal
 
 from cpwl.progress import Progress
 
-__all__ = ["DEFAULT", "PRECISIONS", "ConstructionName", "Minimize", "Options", "Precision", "Weights", "default_error"]
+__all__ = [
+    "DEFAULT",
+    "PRECISIONS",
+    "ConstructionName",
+    "Minimize",
+    "Options",
+    "Outside",
+    "Precision",
+    "Weights",
+    "default_error",
+]
 
-ConstructionName = Literal["auto", "hinge", "univariate", "gates", "columns", "clamped", "strips", "lattice", "paper"]
+ConstructionName = Literal[
+    "auto", "hinge", "univariate", "gates", "columns", "windows", "clamped", "strips", "lattice", "paper"
+]
 """How to build a network (`cpwl.construct.table`)."""
 Minimize = Literal["neurons", "depth", "width", "nonzeros"]
 """What "auto" makes small."""
@@ -18,6 +30,8 @@ Precision = Literal["float64", "float32", "exact"]
 """The arithmetic in which the network will be evaluated."""
 Weights = Literal["exact", "float64", "float32"]
 """With what weights a network is proved: as they are, or rounded to a type."""
+Outside = Literal["free", "clip", "error"]
+"""What is done with points outside a bounded domain."""
 PRECISIONS: dict[str, tuple[float, float]] = {
     "float64": (2.0**-53, 1e-9),
     "float32": (2.0**-24, 1e-5),

@@ -19,6 +19,7 @@ from cpwl.construct.select import Candidate
 from cpwl.construct.strips import plan as strips
 from cpwl.construct.univariate import plan as univariate
 from cpwl.construct.upper_bounds import upper_bounds
+from cpwl.construct.windows import plan as windows
 
 __all__ = ["TABLE", "Construction", "Planned"]
 
@@ -100,6 +101,12 @@ _ROWS = (
     Construction("univariate", "one direction of bends: one to three hidden layers", univariate.plan, _skip_univariate),
     Construction("gates", "linear in the pieces, any dimension", gates.plan, _skip_gates),
     Construction("columns", "Kuhn grids, any n: safe in float32, far terms are exactly 0", columns.plan, _one_layer),
+    Construction(
+        "windows",
+        "bounded cells with a convex lifting, any n: safe in float32, far terms are exactly 0",
+        windows.plan,
+        _skip_clamped,
+    ),
     Construction("clamped", "plane, bounded: safe in float32, far terms are exactly 0", clamped.plan, _skip_clamped),
     Construction(
         "strips", "plane, bounded: fewer neurons than pieces, for exact arithmetic", strips.plan, _skip_strips

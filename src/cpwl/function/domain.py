@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +19,13 @@ from cpwl.geometry.corners import Corners
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.generators import generators, plane_rows
 
-__all__ = ["domain_box", "domain_rows", "domain_text"]
+__all__ = ["Box", "box_to_clip", "domain_box", "domain_rows", "domain_text"]
 
+Box: TypeAlias = tuple[list[Fraction], list[Fraction]]
 _MOST = 12  # dimensions in which the corners of a box are looked at
 
 
-def domain_box(p: CPWL) -> tuple[list[Fraction], list[Fraction]] | None:
+def domain_box(p: CPWL) -> Box | None:
     """The lower and upper ends of the domain if it is a bounded box, else None.
 
     A convex domain is the box around it iff it has its corners. Of float data the corners may be off by the tolerance.
@@ -47,6 +49,14 @@ def domain_box(p: CPWL) -> tuple[list[Fraction], list[Fraction]] | None:
     if p.tol:
         return (low, high) if np.isfinite(p(corners.astype(np.float64))).all() else None
     return (low, high) if all(value is not None for value in p(corners)[:, 0]) else None
+
+
+def box_to_clip(p: CPWL) -> Box:
+    """The box to whose nearest point inputs are moved: the domain, which must be one."""
+    ends = domain_box(p)
+    if ends is None:
+        raise InputError('`outside="clip"` needs a bounded box as domain, and the domain of this function is none')
+    return ends
 
 
 def domain_text(p: CPWL) -> str:

@@ -61,6 +61,12 @@ class Certificate:
         """What was proved, in one line."""
         if not self.proved:
             return self.reason
+        if self.document is not None and self.document.get("kind") == "clipped":
+            where = "on every piece, and outside the box at its nearest point"
+            return self._on_pieces().replace("on every piece", where)
+        return self._on_pieces()
+
+    def _on_pieces(self) -> str:
         if isinstance(self.error_bound, tuple):
             a, b = (upward(v) for v in self.error_bound)
             return f"|network - function| <= {a:.3g} + {b:.3g} max|x_i| on every piece, in exact arithmetic"

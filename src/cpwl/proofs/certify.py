@@ -27,6 +27,8 @@ from cpwl.proofs.rounding import Bound, evaluation_bound
 
 __all__ = ["Certificate", "certify"]
 
+_ROUNDED = 1e-9  # of the largest coefficient: what rounded points of a table may cost
+
 
 @within_float64()
 def certify(
@@ -40,8 +42,9 @@ def certify(
     """Prove that `network` computes `p` on every piece, from its weights alone.
 
     For an exact network and exact data the proof is of equality. For rounded weights or float data it is of a bound
-    on the difference. Every kind of proof that applies is tried (`cpwl.proofs.kinds`), and the stand-alone checker
-    decides on function, network and proof as they are saved.
+    on the difference, and so it may be for a table whose points are even but for rounding (docs/floats.md). Every kind
+    of proof that applies is tried (`cpwl.proofs.kinds`), and the stand-alone checker decides on function, network and
+    proof as they are saved.
 
     Parameters
     ----------
@@ -144,6 +147,8 @@ class _Wanted:
         exactly = question.network.exact is not None and question.p.tol == 0
         if max_error is not None:
             return cls(max_error, equal=False, asked=True)
+        if exactly and question.evened is not None:  # a network of the even table is as good
+            return cls(_ROUNDED * _size(question), equal=False, asked=False)
         return cls(0.0 if exactly else 1e-4 * _size(question), equal=exactly, asked=False)
 
     def allows(self, bound: Bound) -> bool:
@@ -187,7 +192,8 @@ def _evaluation(question: Question, proposal: Proposal) -> dict[str, float] | No
 def _no_certificate(question: Question, wanted: _Wanted, failures: list[NoProof]) -> Certificate:
     """A difference if one is found, else the reason of the kind that came nearest, which is the last one."""
     exactly = question.network.exact is not None and question.p.tol == 0
-    close = Fraction(0) if exactly else Fraction(1e-4 * _size(question))
+    rounded = _ROUNDED if exactly and question.evened is not None else 0.0
+    close = Fraction((rounded if exactly else 1e-4) * _size(question))
     _raise_difference(question, close, [x for failure in failures for x in failure.points])
     large = next((failure for failure in failures if isinstance(failure, _TooLarge)), None)
     if large is not None and wanted.asked:  # otherwise a large bound refutes nothing

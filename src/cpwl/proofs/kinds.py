@@ -1,7 +1,7 @@
 """The table of proof kinds: when each applies, who proposes such a proof, and which stand-alone checker decides on it.
 
-`proposals` walks the table. Two kinds hold a proof of another kind inside: "rounded" for rounded weights, "near" for
-float data; for what is inside they walk part of the table again.
+`proposals` walks the table. Three kinds hold a proof of another kind inside: "clipped" for networks that clip their
+input, "rounded" for rounded weights, "near" for float data; for what is inside they walk part of the table again.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from functools import partial
 from typing import Any
 
 from cpwl.errors import LimitError
+from cpwl.network.clip import unclipped
 from cpwl.proofs.checkers import checker
 from cpwl.proofs.no_proof import NoProof
 from cpwl.proofs.provers.bends import propose_bends
 from cpwl.proofs.provers.clamped import propose_clamped
+from cpwl.proofs.provers.clipped import propose_clipped
 from cpwl.proofs.provers.columns import propose_columns
 from cpwl.proofs.provers.expression import propose_expression
 from cpwl.proofs.provers.line import bend_direction, propose_line
@@ -24,6 +26,7 @@ from cpwl.proofs.provers.maxmin import propose_max_min
 from cpwl.proofs.provers.near import propose_near
 from cpwl.proofs.provers.rounded import propose_rounded
 from cpwl.proofs.provers.strips import propose_strips
+from cpwl.proofs.provers.windows import propose_windows
 from cpwl.proofs.question import Proposal, Question
 from cpwl.proofs.refute import far_out
 from cpwl.proofs.rounding import Bound
@@ -67,7 +70,8 @@ def _rounded_weights(question: Question) -> bool:
 
 
 def _float_data(question: Question) -> bool:
-    return question.p.tol > 0
+    """Data that may be off by rounding, points of a table among it."""
+    return question.p.tol > 0 or question.evened is not None
 
 
 def _inside(names: tuple[str, ...], question: Question) -> Iterator[Proposal]:
@@ -83,7 +87,7 @@ def _inside(names: tuple[str, ...], question: Question) -> Iterator[Proposal]:
         raise NoProof(str(failures[-1]) if failures else "no kind of proof applies", points, settles=settled)
 
 
-_EQUAL = ("columns", "line", "clamped", "strip", "bends")
+_EQUAL = ("columns", "windows", "line", "clamped", "strip", "bends")
 
 
 def _rounded(question: Question) -> Iterator[Proposal]:
@@ -97,8 +101,15 @@ def _near(question: Question) -> Iterator[Proposal]:
     return propose_near(question, partial(_inside, names))
 
 
+def _clipped(question: Question) -> Iterator[Proposal]:
+    """Of the network behind, any other kind."""
+    return propose_clipped(question, partial(_inside, tuple(kind.name for kind in KINDS if kind.name != "clipped")))
+
+
 KINDS = (
+    Kind("clipped", lambda question: unclipped(question.network) is not None, _clipped, "clipped_checker.py"),
     Kind("columns", _table, propose_columns, "columns_checker.py"),
+    Kind("windows", _all_as_meant, propose_windows, "windows_checker.py"),
     Kind("max-min", lambda _: True, propose_max_min, "max_min_checker.py"),
     Kind("expression", _weights_as_meant, propose_expression, "expression_checker.py"),
     Kind("rounded", _rounded_weights, _rounded, "rounded_checker.py"),
@@ -121,7 +132,7 @@ def proposals(question: Question, failures: list[NoProof], names: tuple[str, ...
             failures.append(reason)
             if reason.settles:
                 return
-        except LimitError as reason:
+        except (LimitError, checker.Refused, checker.Undecided) as reason:  # some provers ask parts of a checker
             failures.append(NoProof(str(reason)))
 
 

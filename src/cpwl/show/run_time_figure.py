@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from io import BytesIO
 from pathlib import Path
 
-from matplotlib import style
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from cpwl.files import write_bytes
-from cpwl.show.bound_figures import GRID, METADATA, SHADES, STYLE, check_suffix
+from cpwl.show.bound_figures import GRID, SHADES
+from cpwl.show.paper_style import row_of_panels
 from cpwl.show.run_times import RunTime
 
 __all__ = ["draw_run_times"]
@@ -33,21 +30,12 @@ CURVES = {
 
 def draw_run_times(rows: Sequence[RunTime], path: str | Path) -> Figure:
     """Draw the rows into `path` (.png, .svg or .pdf), both axes logarithmic."""
-    suffix = check_suffix(path)
     dims = sorted({row.n for row in rows})
-    with style.context(["default", STYLE]):
-        figure = Figure(figsize=(4.2 + 3.0 * len(dims), 4.8), layout="constrained")
-        FigureCanvasAgg(figure)
-        figure.suptitle(TITLE, x=0.01, ha="left", fontsize=13, fontweight="bold")
-        figure.supxlabel(FOOTNOTE, x=0.01, ha="left", fontsize=8.5, color="#777777")
-        panels = figure.subplots(1, len(dims), sharey=True, squeeze=False)[0]
+    with row_of_panels(TITLE, FOOTNOTE, len(dims), path, sharey=True) as (figure, panels):
         for axes, n in zip(panels, dims, strict=True):
             _draw_panel(axes, n, [row for row in rows if row.n == n])
         panels[0].set_ylabel("seconds")
         panels[0].legend(loc="upper left")
-        drawn = BytesIO()
-        figure.savefig(drawn, format=suffix[1:], metadata=METADATA[suffix])
-    write_bytes(path, drawn.getvalue())
     return figure
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from cpwl import CPWL, compile
 from cpwl.function.snap.even import even_coordinates
+from cpwl.function.snap.snap import evened_floats
 
 
 def table(axis, size, seed=0):
@@ -48,3 +49,35 @@ def test_even_is_only_done_when_asked_for():
     """Data that is exactly consistent stays as it is by default."""
     p = table(np.linspace(0, 1, 7), 7)
     assert p.snap().function is p
+
+
+def test_auto_takes_the_even_lattice_where_that_is_allowed():
+    """As small as on integers, within rounding of the data, proved; not where no error is allowed, nor if asked not."""
+    size = 6
+    floats, whole = table(np.linspace(0, 0.7, size), size), table(range(size), size)
+    made, even = compile(floats, certificate=True), compile(whole)
+    assert made.sizes.neurons == even.sizes.neurons
+    assert "even lattice" in made.reason
+    assert made.certificate.proved
+    assert 0 < made.certificate.error_bound < Fraction(1, 10**12)
+    exact = compile(floats, precision="exact")
+    assert exact.sizes.neurons > made.sizes.neurons
+    assert "even lattice" not in exact.reason
+    assert "even lattice" not in compile(floats, construction="gates").reason
+
+
+def test_points_that_are_meant_stay():
+    """Fractions next to a lattice are no rounding, and neither are floats that are farther off."""
+    near = [Fraction(k, 7) + (k == 3) * Fraction(1, 10**17) for k in range(8)]
+    far = [k / 7 + (k == 3) * 1e-12 for k in range(8)]
+    for axis in (near, far):
+        assert evened_floats(table(axis, 8)) is None
+    assert evened_floats(table(np.linspace(0, 1, 8), 8)) is not None
+    assert evened_floats(table([float(k) for k in range(8)], 8)) is None
+
+
+def test_three_inputs():
+    """10^3 in small: `linspace` axes cost no more than integers do."""
+    values = np.random.default_rng(2).integers(-9, 10, (4, 2, 3))
+    floats, whole = (CPWL.from_grid([axis, range(2), range(3)], values) for axis in (np.linspace(0, 1, 4), range(4)))
+    assert compile(floats).sizes.neurons == compile(whole).sizes.neurons

@@ -18,8 +18,8 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
+from cpwl.construct.blocks.colours import colours
 from cpwl.construct.clamped.clusters import Stars
-from cpwl.construct.clamped.colours import colours
 from cpwl.construct.clamped.exact import Bump
 from cpwl.construct.clamped.orient import Orientation, hinges
 from cpwl.construct.clamped.tiles import Tiles, make_tiles, penalty
@@ -89,7 +89,8 @@ class _Lowering:
         for k, own in enumerate(outputs):
             mine = range(number, number + len(own))
             number += len(own)
-            colour = colours(boxes[list(mine)])
+            own_boxes = boxes[list(mine)]
+            colour = colours(own_boxes[:, :2], own_boxes[:, 2:])
             sums: dict[int, Row] = defaultdict(dict)
             carried: Row = {}
             for i, c in zip(mine, colour.tolist(), strict=True):

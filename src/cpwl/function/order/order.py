@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from cpwl.function import CPWL
 from cpwl.function.order.at_generators import order_at_generators
+from cpwl.function.order.on_cones import order_on_cones
 from cpwl.function.order.on_mesh import mesh_signs
 from cpwl.function.order.on_pieces import PieceOrder
 from cpwl.function.order.within_tolerance import order_within
@@ -53,8 +54,9 @@ def order_components(
     """Decides both relations for every piece and component of one output (step 5 of Algorithm 1).
 
     The corners of a simplex decide everything on it, so a triangulated table needs no linear program; nor do exact
-    pieces with few rows, which are decided at their corners and rays, and bounded float pieces. Other pieces are
-    decided one at a time; an `executor` shares them out, and the result does not depend on it.
+    pieces with few rows, which are decided at their corners and rays, and float pieces that are bounded or have
+    independent rows. Other pieces are decided one at a time; an `executor` shares them out, and the result does not
+    depend on it.
     """
     count = int(p.component[:, output].max()) + 1
     check_memory(
@@ -66,7 +68,12 @@ def order_components(
         return _order_on_mesh(p, p.mesh, output, count, progress)
     work = PieceOrder.of(p, output, value_tolerance(p))
     if p.tol:
-        above, below, known = order_within(p.polyhedra, work.laws, work.component, work.unit, work.slack)
+        above, below, known = order_on_cones(p.polyhedra, work.laws, work.component, p.tol, work.slack)
+        if not known.all():
+            *corners, bounded = order_within(p.polyhedra, work.laws, work.component, work.unit, work.slack)
+            new = bounded & ~known
+            above[new], below[new] = corners[0][new], corners[1][new]
+            known = known | bounded
     else:
         spanned = generators(p.polyhedra)
         above, below = order_at_generators(work.laws, work.component, spanned)

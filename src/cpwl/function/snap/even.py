@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.exact.integers import integer_rows
 from cpwl.function.make.simplices import parts_of_simplices
 from cpwl.function.parts import Parts
 
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
-__all__ = ["even_coordinates", "even_table"]
+__all__ = ["even_coordinates", "even_table", "is_of_floats"]
 
 _ULPS = 8  # units in the last place of the largest coordinate
 _STEPS = 60  # of the algorithm for the greatest common divisor, in floats
@@ -34,7 +35,7 @@ def even_table(p: CPWL) -> tuple[Parts, float] | None:
     >>> parts.mesh.corners[2].tolist(), far < 1e-15
     ([1, 0, 3], True)
     """
-    if p.mesh is None:
+    if p.mesh is None or not any(_may_be_even(column) for column in p.mesh.points.T):
         return None
     corners = p.mesh.corners
     exact = np.array([[Fraction(v, row[-1]) for v in row[:-1]] for row in corners.tolist()], dtype=object)
@@ -47,6 +48,19 @@ def even_table(p: CPWL) -> tuple[Parts, float] | None:
         return None
     values = p.mesh.values if p.mesh.exact_values is None else p.mesh.exact_values
     return parts_of_simplices(np.stack(columns, axis=1), p.mesh.simplices, values), float(far)
+
+
+def is_of_floats(p: CPWL) -> bool:
+    """Whether all points of a table are floats, so that rounding may have moved them."""
+    assert p.mesh is not None
+    return bool((integer_rows(np.column_stack([p.mesh.points, np.ones(len(p.mesh.points))])) == p.mesh.corners).all())
+
+
+def _may_be_even(column: NDArray[np.float64]) -> bool:
+    """Whether coordinates are on an even lattice but for rounding, and not without: the few distinct ones say it."""
+    places = np.array([Fraction(x) for x in np.unique(column).tolist()], dtype=object)
+    even = even_coordinates(places)
+    return even is not None and bool((even != places).any())
 
 
 def even_coordinates(column: NDArray[np.object_]) -> NDArray[np.object_] | None:

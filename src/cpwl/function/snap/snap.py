@@ -9,29 +9,33 @@ What is tried, in this order, until one is exactly consistent:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cpwl.errors import InputError, LimitError
 from cpwl.function.doctor.examine import first_error
 from cpwl.function.flags.consistency import consistency
 from cpwl.function.parts import Parts
 from cpwl.function.snap.complex import Unfit
-from cpwl.function.snap.even import even_table
+from cpwl.function.snap.even import even_table, is_of_floats
 from cpwl.function.snap.measure import lost_law
 from cpwl.function.snap.nearby import WAYS, Nearby, Work, ways
 from cpwl.function.snap.on_pieces import snap_pieces
 from cpwl.function.snap.report import Moved, Snapped
+from cpwl.function.snap.stretched import stretched, uneven
 
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
-__all__ = ["Moved", "Snapped", "snap"]
+__all__ = ["Moved", "Snapped", "evened_floats", "snap"]
 
 _FEW = 200  # pieces up to which linear programs are worth the time
 _INPUTS = 5  # more have too many corners
+_LITTLE = 1e-13  # what points may move by unasked, relative
 
 
 @lru_cache(maxsize=4)  # compiling and proving ask for the same one, and it takes a while
@@ -54,7 +58,7 @@ def snap(p: CPWL, tol: float, even: bool = False) -> Snapped:
     """
     if not 0 < tol < 1:
         raise InputError(f"`tol` must be more than 0 and less than 1, not {tol}")
-    moved = _evened(p, tol) if even else None
+    moved = evened(p, tol) if even else None
     if moved is not None:
         return moved
     make = type(p).from_parts
@@ -63,17 +67,43 @@ def snap(p: CPWL, tol: float, even: bool = False) -> Snapped:
     if not reason:
         return Snapped(exactly, Moved(), "", "exact", flat=flat)
     rough = make(Parts(p.polyhedra, p.laws, p.domain, tol))
-    if 2 <= p.dim <= _INPUTS:
+    powers = uneven(p.polyhedra) if p.dim > 1 else None
+    return _near(rough, reason) if powers is None else _back(p, _near(stretched(rough, powers), reason), powers)
+
+
+def _near(rough: CPWL, reason: str) -> Snapped:
+    """The function of the first way that leads to one; `reason` is why the data itself is none."""
+    if 2 <= rough.dim <= _INPUTS:
         found = _from_complex(rough)
         if isinstance(found, Snapped):
             return found
         reason = found
-    if p.num_pieces <= _FEW:
-        return snap_pieces(rough)
-    return Snapped(None, Moved(), reason)
+    return snap_pieces(rough) if rough.num_pieces <= _FEW else Snapped(None, Moved(), reason)
 
 
-def _evened(p: CPWL, tol: float) -> Snapped | None:
+def _back(p: CPWL, found: Snapped, powers: NDArray[np.int64]) -> Snapped:
+    """What was found for stretched coordinates, for those of the data, with the domain that was asserted."""
+    if found.function is None:
+        return found
+    q = stretched(found.function, -powers)
+    function = type(p).from_parts(Parts(q.polyhedra, q.laws, p.domain, 0.0, q.mesh))
+    where = None if found.where is None else tuple((np.array(found.where) * np.exp2(-powers)).tolist())
+    return replace(found, function=function, where=where)
+
+
+def evened_floats(p: CPWL) -> CPWL | None:
+    """A table of floats on the even lattice that its points are on but for rounding; None if there is none to gain.
+
+    Numbers that are no floats are meant as they are, and so is a table with a domain of its own.
+    """
+    if p.mesh is None or p.tol or p.domain is not None:
+        return None
+    found = evened(p, _LITTLE)
+    return found.function if found is not None and is_of_floats(p) else None
+
+
+@lru_cache(maxsize=4)
+def evened(p: CPWL, tol: float) -> Snapped | None:
     """The table on an even lattice, if it is exactly consistent and nothing moves by more than `tol`, relative."""
     found = even_table(p)
     if found is None or p.mesh is None:

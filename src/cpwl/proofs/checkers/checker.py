@@ -39,7 +39,8 @@ COUNT = range(1, sys.maxsize)
 WEIGHTS = {str: Rational}
 NOT_READ = {"complete", "domain", "note", "tol"}  # what is proved is proved on every piece, whatever the domain
 # Each in a file of its own.
-KINDS = ("max-min", "expression", "bends", "line", "clamped", "columns", "strip", "rounded", "near")
+PLAIN = ("max-min", "expression", "bends", "line", "clamped", "columns", "windows", "strip")
+KINDS = (*PLAIN, "rounded", "near", "clipped")  # the last three hold a proof of another kind
 
 
 # --- Limits -----------------------------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@
 (2) every piece of the data is cut into regions, spanned by corners v, rays r and lines l, `farthest`; each line has a
     coordinate in which it is 1, and all else that spans the region is 0, `spanned`
 (3) a region with law f has a piece S of q with law s, for every corner v a point v' of S, and for every ray r and line
-    l a direction r' and a line l' of S; these are v, r and l themselves where that is possible, `partners`
+    l a direction r' and a line l' of S; these are v, r and l themselves where that is possible, `partners`. Simplices
+    are not cut, and the partners of their corners are corners of another simplex, `table`
 (4) J holds the gradient of N: on a box with all v and v', if the region is bounded, or else everywhere, `steepness`
 (5) h is a vector with ``h . r >= e_r`` for all rays. Here ``e_v = |s(v') - f(v) + J . (v - v')| + E' |v - v'|``, at the
     worst of J and with the largest coordinate for the last norm, and the same with gradients for e_r and e_l; let
@@ -70,8 +71,11 @@ def farthest(
     """How far the data is from the function inside, ``a + b max|x_i|``, as an error of a network that is within
     `growth` times ``max|x_i|`` of that."""
     n, others, worst = law.n, meant.pieces, (ZERO, ZERO)
-    checker.need(all(p.corners is None for p in [*law.pieces, *others]), "function", "pieces must have rows")
     known: dict[Any, list[list[Interval]]] = {}
+    tables = {p.corners is not None for p in [*law.pieces, *others]}
+    checker.need(len(tables) == 1, "function", "either it has rows and the other has simplices, or the other way round")
+    if tables == {True}:
+        return table(checker, law, meant, layers, trees, growth), ZERO
     shape = {"piece": range(len(others)), "slope": [checker.Rational, n], "box": Any}
     shape |= {name: [[checker.Rational, n]] for name in ("points", "directions", "lines")}
     usual = {"slope": [0] * n, "points": [], "directions": [], "lines": [], "box": None}
@@ -103,6 +107,35 @@ def farthest(
             for bound in found:
                 worst = max(worst[0], bound[0]), max(worst[1], bound[1])
     return worst
+
+
+def table(checker: Any, law: Any, meant: Any, layers: Any, leaves: list[Any], growth: Fraction) -> Fraction:
+    """How far a table is from another one: every simplex has a partner, and its corners the nearest corners of that."""
+    n, others, worst = law.n, meant.pieces, ZERO
+    known: dict[Any, list[list[Interval]]] = {}
+    for j, (piece, leaf) in enumerate(zip(law.pieces, leaves, strict=True)):
+        where = f"piece {j}"
+        shape = {"piece": range(len(others)), "box": Any}
+        i, box = checker.read({"box": None} | leaf if type(leaf) is dict else leaf, shape, where)
+        checker.spend(4 * n * n, where)
+        ours, theirs = ([[Fraction(v, p.scale) for v in x[:-1]] for x in p.corners] for p in (piece, others[i]))
+        whose = [nearest(x, theirs) for x in ours]
+        span, other = Span(ours, [], []), Span([theirs[k] for k in whose], [], [])
+        steep = gradient(checker, layers, n, span, other, box, known, where)
+        for (f, d), (s, e), J in zip(piece.laws, others[i].laws, steep, strict=True):
+            for v, k in enumerate(whose):
+                size = piece.scale * others[i].scale
+                pairs = zip(piece.corners[v], others[i].corners[k], strict=True)
+                step = [a * others[i].scale - b * piece.scale for a, b in pairs][:-1]
+                worst = max(worst, gap(Fraction(s[k], e) - Fraction(f[v], d), step, size, J, growth))
+    return worst
+
+
+def nearest(x: Point, others: list[Point]) -> int:
+    """The number of a point near `x`: the nearest one, as floats see it; any would do."""
+    here = view(x)
+    away = [max(abs(u - v) for u, v in zip(here, view(y), strict=True)) for y in others]
+    return away.index(min(away))
 
 
 def inside(
@@ -158,15 +191,11 @@ def partners(checker: Any, rows: list[list[int]], span: Span, named: list[list[P
             return not any(values) if what == "lines" else min(values, default=0) >= 0
 
         checker.need(all(map(fits, others)), where, f"one of its {what} is not in the other piece")
-        kept, views = [], [view(y) for y in others]
+        kept = []
         for x in some:
-            if fits(x):
-                kept.append(x)
-                continue
-            checker.need(others, where, f"for one of its {what} the other piece is given none")
-            here = view(x)  # that it is the nearest one is good to have, and not needed
-            away = [max(abs(u - v) for u, v in zip(here, y, strict=True)) for y in views]
-            kept.append([Fraction(v) for v in others[away.index(min(away))]])
+            own = fits(x)
+            checker.need(own or others, where, f"for one of its {what} the other piece is given none")
+            kept.append(x if own else [Fraction(v) for v in others[nearest(x, others)]])
         found.append(kept)
     return Span(*found)
 
@@ -198,16 +227,21 @@ def gaps(
     """How far the network can be from the law at corners, and how fast it goes away along rays and lines."""
     (f, d), (s, e) = pair
 
-    def gap(x: Point, y: Point, last: int) -> Fraction:  # in integers, which is many times faster
+    def off(x: Point, y: Point, last: int) -> Fraction:  # in integers, which is many times faster
         (u, p), (v, q) = checker.over_one([*x, last]), checker.over_one([*y, last])
-        off = Fraction(checker.dot(s, v) * d * p - checker.dot(f, u) * e * q, d * e * p * q)
         step = [a * q - b * p for a, b in zip(u[:-1], v[:-1], strict=True)]
-        ends = [(l * c, h * c) for (l, h), c in zip(steep, step, strict=True) if c]
-        low, high = (off + Fraction(sum(map(side, ends)), p * q << BITS) for side in (min, max))
-        return max(-low, high) + growth * Fraction(max(map(abs, step)), p * q)
+        stays = Fraction(checker.dot(s, v) * d * p - checker.dot(f, u) * e * q, d * e * p * q)
+        return gap(stays, step, p * q, steep, growth)
 
     pairs = zip(span, other, (1, 0, 0), strict=True)
-    return [[gap(x, y, last) for x, y in zip(some, theirs, strict=True)] for some, theirs, last in pairs]
+    return [[off(x, y, last) for x, y in zip(some, theirs, strict=True)] for some, theirs, last in pairs]
+
+
+def gap(stays: Fraction, step: list[int], size: int, steep: list[Interval], growth: Fraction) -> Fraction:
+    """The most that ``stays + J . step / size`` can be, or minus that, and what growth adds on the way."""
+    ends = [(l * c, h * c) for (l, h), c in zip(steep, step, strict=True) if c]
+    low, high = (stays + Fraction(sum(map(side, ends)), size << BITS) for side in (min, max))
+    return max(-low, high) + growth * Fraction(max(map(abs, step)), size)
 
 
 def spread(checker: Any, span: Span, off: list[Point], h: list[Any], where: str) -> tuple[Fraction, Fraction]:

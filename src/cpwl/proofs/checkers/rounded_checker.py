@@ -35,7 +35,7 @@ def rounded(checker: Any, law: Any, layers: Any, proof: Any) -> Bound:
     n, outputs, pieces = law.n, law.outputs, law.pieces
     head = {"format": "cpwl-proof", "version": 1, "kind": "rounded", "inputs": n, "error_bound": Any, "box": Any}
     *_, stated, box, meant, inner = checker.read(proof, head | {"network": Any, "proof": {str: Any}}, "proof")
-    known = inner.get("kind") in ("bends", "line", "clamped", "columns", "expression", "strip")
+    known = inner.get("kind") in ("bends", "line", "clamped", "columns", "expression", "strip", "windows")
     checker.need(known, "proof.proof", "it must show equality, or a bound of its own")
     exact = checker.read_network(meant, n, outputs)
     short = checker.decide(law, exact, inner)

@@ -12,11 +12,12 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from cpwl.function import CPWL
 from cpwl.proofs.checkers import checker
 from cpwl.proofs.checkers.near_checker import farthest
 from cpwl.proofs.document import proof_head
 from cpwl.proofs.provers.near_partners import NotNear
-from cpwl.proofs.provers.near_regions import regions
+from cpwl.proofs.provers.near_regions import regions, simplices
 from cpwl.proofs.question import Proposal, Question
 
 __all__ = ["NotNear", "propose_near"]
@@ -25,10 +26,7 @@ __all__ = ["NotNear", "propose_near"]
 def propose_near(question: Question, propose: Callable[[Question], Iterator[Proposal]]) -> Iterator[Proposal]:
     """Proofs that `propose` has for the function near the data, with what the distance of the two costs."""
     p = question.p
-    snapped = p.snap(p.tol)
-    if snapped.function is None:
-        raise NotNear(f"there is no exact function near this data: {snapped.reason}")
-    inner = replace(question, p=replace(snapped.function, mesh=None))
+    inner = replace(question, p=_near(question))
     known: dict[Fraction, tuple[list[Any], tuple[Fraction, Fraction]]] = {}
     for proof in propose(inner):
         start = proof.bound if isinstance(proof.bound, tuple) else (proof.bound, Fraction(0))
@@ -41,12 +39,23 @@ def propose_near(question: Question, propose: Callable[[Question], Iterator[Prop
         yield Proposal(bound, proof_head("near", p.dim, bound) | fields)
 
 
+def _near(question: Question) -> CPWL:
+    """The function near the data: for a table the one on an even lattice."""
+    if question.evened is not None:
+        return question.evened
+    snapped = question.p.snap(question.p.tol)
+    if snapped.function is None:
+        raise NotNear(f"there is no exact function near this data: {snapped.reason}")
+    return replace(snapped.function, mesh=None)
+
+
 def _cost(question: Question, inner: Question, growth: Fraction) -> tuple[list[Any], tuple[Fraction, Fraction]]:
     """Trees of regions, and what the checker will find that the distance costs."""
     law, meant = (checker.read_function(q.function_document) for q in (question, inner))
     layers = checker.read_network(question.network_document, law.n, law.outputs)
     try:
-        trees = regions(question.p, inner.p, layers, growth)
+        even = question.evened
+        trees = regions(question.p, inner.p, layers, growth) if even is None else simplices(question.p, even)
         return trees, farthest(checker, law, meant, layers, trees, growth)
     except checker.Refused as reason:
         raise NotNear(str(reason)) from None

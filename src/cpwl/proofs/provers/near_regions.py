@@ -18,12 +18,13 @@ from cpwl.proofs.checkers import checker
 from cpwl.proofs.checkers.near_checker import Span, gaps, gradient, partners, spanned
 from cpwl.proofs.provers.near_partners import NotNear, Point, distance, least_slope, nearest
 
-__all__ = ["regions"]
+__all__ = ["regions", "simplices"]
 
 _DEEP = 60  # cuts of one piece, one after the other
 _LINES = 6  # lines in a piece of the data, each of which doubles the regions
 _INPUTS = 5  # from more on a piece that is near one of the function is not cut
 _NEAR = 1e-6  # how near that is, relative
+_BOXES = 36  # in which slopes are bounded, for a table
 
 
 def regions(p: CPWL, meant: CPWL, layers: Any, growth: Fraction = Fraction(0)) -> list[dict[str, Any] | None]:
@@ -37,6 +38,25 @@ def regions(p: CPWL, meant: CPWL, layers: Any, growth: Fraction = Fraction(0)) -
         own = [checker.half_space([int(v) for v in row])[0] for row in rows[a:b]]
         found.append(cover.tree(j, checker.region(p.dim, own)))
     return found
+
+
+def simplices(p: CPWL, other: CPWL) -> list[dict[str, Any] | None]:
+    """Leaves for a table whose simplices are those of another, but for a little; a few boxes hold all of them."""
+    assert p.mesh is not None
+    assert other.mesh is not None
+    if p.num_pieces != other.num_pieces:
+        raise NotNear("the two tables do not have the same simplices")
+    places = np.concatenate([p.mesh.points[p.mesh.simplices], other.mesh.points[other.mesh.simplices]], axis=1)
+    low, high = places.min(axis=1), places.max(axis=1)
+    width = np.maximum(high.max(axis=0) - low.min(axis=0), 1e-300)
+    each = max(1, round(_BOXES ** (1 / p.dim)))
+    block = np.minimum((each * (low + high - 2 * low.min(axis=0)) / (2 * width)).astype(np.int64), each - 1)
+    whose = np.unique(block, axis=0, return_inverse=True)[1].ravel()
+    boxes = []
+    for k in range(whose.max() + 1):
+        ends = np.nextafter(low[whose == k].min(axis=0), -np.inf), np.nextafter(high[whose == k].max(axis=0), np.inf)
+        boxes.append([_texts([Fraction(v) for v in end.tolist()]) for end in ends])
+    return [{"piece": i, "box": boxes[k]} for i, k in enumerate(whose.tolist())]
 
 
 class _Cover:

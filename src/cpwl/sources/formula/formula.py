@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,7 @@ from cpwl.sources.formula.circuit import network_of_expressions
 from cpwl.sources.formula.expression import Affine, Expression, Max
 from cpwl.sources.formula.grammar import read_formula
 from cpwl.sources.formula.pieces import function_of
+from cpwl.sources.natural import natural_key
 
 __all__ = ["Formula", "parse", "read_formula_file"]
 
@@ -50,7 +50,7 @@ class Formula:
         if variables is None:
             if not used:
                 raise InputError("the formula has no variables; `variables` says which inputs the function has")
-            return cls(outputs, tuple(sorted(used, key=_natural)))
+            return cls(outputs, tuple(sorted(used, key=natural_key)))
         names = [variables] if isinstance(variables, str) else list(variables)
         if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
             raise InputError("`variables` must be different names, such as ('x', 'y')")
@@ -137,8 +137,3 @@ def _collect(part: Expression, names: set[str]) -> None:
     names.update(name for name, _ in (part if isinstance(part, Affine) else part.base).slopes)
     for _, term in () if isinstance(part, Affine) else part.terms:
         _collect(term, names)
-
-
-def _natural(name: str) -> list[tuple[int, int, str]]:
-    """Digits by their value, so that x2 comes before x10."""
-    return [(0, int(word), "") if word.isdigit() else (1, 0, word) for word in re.findall(r"\d+|\D+", name)]

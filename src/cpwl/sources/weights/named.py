@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cpwl.doors import check_choice, check_list
 from cpwl.errors import InputError
 from cpwl.network.network import Network
+from cpwl.sources.natural import natural_key
 
 __all__ = ["from_named_weights", "from_weights"]
 
@@ -66,7 +67,7 @@ def from_named_weights(tensors: Mapping[str, NDArray[Any]]) -> Network:
             raise InputError(f"`{name[:80]}` is neither the weight nor the bias of a layer", name=name)
         part = found["part"].lower().rstrip("s") if found["part"].lower() != "bias" else "bias"
         part = {"biase": "bias", "bia": "bias"}.get(part, part)
-        key = _natural(f"{found['layer']}{found['number']}")
+        key = natural_key(f"{found['layer']}{found['number']}")
         kind = "bias" if part in _VECTOR else "weight"
         if kind in layers.setdefault(key, {}):
             raise InputError(f"`{name[:80]}` is one more {kind} of its layer", name=name)
@@ -87,8 +88,3 @@ def _array(values: Any) -> NDArray[Any]:
     if array.dtype.kind == "f":
         return array.astype(np.float64)
     return np.asarray(values, dtype=object) if array.dtype.kind in "OUS" else array
-
-
-def _natural(name: str) -> tuple[tuple[int, int, str], ...]:
-    """Digits by their value, so that layer 10 comes after layer 2."""
-    return tuple((0, int(w), "") if w.isdigit() else (1, 0, w) for w in re.findall(r"\d+|\D+", name))

@@ -7,15 +7,16 @@ domain is moved out by what rounding can do to its sum, so that no point of the 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.construct.options import Outside
 from cpwl.errors import InputError
 from cpwl.function.box import box_around
 from cpwl.function.cpwl import CPWL
-from cpwl.function.domain import domain_box, domain_rows
+from cpwl.function.domain import Box, box_to_clip, domain_box, domain_rows
 from cpwl.geometry.box import bounding_box
 from cpwl.geometry.polyhedra import box_polyhedron
 from cpwl.targets.c.bound import sum_error
@@ -23,10 +24,7 @@ from cpwl.targets.c.reference import row_sums
 from cpwl.targets.c.tables import scaled_plane
 from cpwl.targets.c.text import Guard
 
-__all__ = ["Outside", "box_ends", "guard_of", "inside_box", "rounded_box"]
-
-Outside: TypeAlias = Literal["free", "clip", "error"]
-Box: TypeAlias = tuple[list[Fraction], list[Fraction]]
+__all__ = ["box_ends", "guard_of", "inside_box", "rounded_box"]
 
 
 def guard_of(outside: Outside, domain: CPWL | Box | None, dtype: str) -> Guard:
@@ -35,11 +33,11 @@ def guard_of(outside: Outside, domain: CPWL | Box | None, dtype: str) -> Guard:
         return Guard(outside)
     if domain is None:
         raise InputError(f'`outside="{outside}"` needs a domain: a network has none of its own; give it as `box`')
+    if outside == "clip" and isinstance(domain, CPWL):
+        return Guard(outside, *rounded_box(box_to_clip(domain), dtype))
     ends = domain_box(domain) if isinstance(domain, CPWL) else domain
     if ends is not None:
         return Guard(outside, *rounded_box(ends, dtype))
-    if outside == "clip":
-        raise InputError('`outside="clip"` needs a bounded box as domain, and the domain of this function is none')
     assert isinstance(domain, CPWL)
     around = box_around(domain)
     if around is None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cpwl.compiler import Compiled, compile
+from cpwl.construct.options import Outside
 from cpwl.doors import check_argument, check_choice, check_path, within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rounding import doubles_around
@@ -19,13 +20,15 @@ from cpwl.formats.dense import Dtype
 from cpwl.function.box import box_around
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.examine import examine
+from cpwl.function.domain import Box
 from cpwl.function.evaluate import as_points
+from cpwl.network.clip import unclipped
 from cpwl.network.network import Network
 from cpwl.proofs.float_error import float_error
 from cpwl.regions.extract import extract
 from cpwl.targets.c.bound import tree_error
 from cpwl.targets.c.name import c_name, checked_name
-from cpwl.targets.c.outside import Box, Outside, box_ends, guard_of, inside_box
+from cpwl.targets.c.outside import box_ends, guard_of, inside_box
 from cpwl.targets.c.reference import network_values, tree_values
 from cpwl.targets.c.tables import Cost, NetworkTables, TreeTables, network_tables, tree_tables
 from cpwl.targets.c.text import Guard, header
@@ -98,7 +101,7 @@ def to_c(
     *,
     dtype: Dtype = "float64",
     form: Form = "auto",
-    outside: Outside = "free",
+    outside: Outside | None = None,
     box: tuple[Any, Any] | None = None,
     name: str | None = None,
 ) -> CCode:
@@ -120,7 +123,7 @@ def to_c(
         "auto" compares bytes of constants times multiply-adds in the worst case, and takes the smaller product.
     outside : {"free", "clip", "error"}
         What is done with points outside the domain: nothing; the value at the nearest point of the domain, which must
-        be a box; or the code returns 1 and writes nothing.
+        be a box; or the code returns 1 and writes nothing. By default as it was compiled, or "free".
     box : pair, optional
         The domain ``(low, high)`` of a network, which has none of its own.
     name : str, optional
@@ -152,6 +155,8 @@ def to_c(
     check_path(path, "to_c")
     check_choice(dtype, ("float32", "float64"), "dtype")
     check_choice(form, ("auto", "network", "tree"), "form")
+    if outside is None:
+        outside = cast("Outside", source.outside) if isinstance(source, Compiled) else "free"
     check_choice(outside, ("free", "clip", "error"), "outside")
     called = c_name(path) if name is None else checked_name(name)
     forms = _Forms(source, dtype, form, box)
@@ -180,6 +185,10 @@ class _Forms:
             source.function if isinstance(source, Compiled) else source if isinstance(source, CPWL) else None
         )
         self.given = source.network if isinstance(source, Compiled) else source if isinstance(source, Network) else None
+        if self.compiled is not None and self.compiled.outside == "clip" and self.given is not None:
+            # The code clips by itself; the network behind is what is left to compute.
+            found = unclipped(self.given)
+            self.given, self.compiled = self.given if found is None else found.inner, None
         if self.function is not None and box is not None:
             raise InputError("`box` is the domain of a network; a function has one of its own")
         self.ends = None if box is None or self.given is None else box_ends(box, self.given.inputs)

@@ -24,12 +24,12 @@ from cpwl.files import write_text
 from cpwl.formats.dense import Dtype
 from cpwl.formats.onnx.write import to_onnx
 from cpwl.function.cpwl import CPWL
-from cpwl.function.domain import domain_box
+from cpwl.function.domain import Box, domain_box
 from cpwl.geometry.polyhedra import Polyhedron, box_polyhedron
 from cpwl.network.end_to_end import end_to_end
 from cpwl.network.network import Network, rounded
 from cpwl.network.side_by_side import side_by_side
-from cpwl.targets.c.outside import Box, box_ends, rounded_box
+from cpwl.targets.c.outside import box_ends, rounded_box
 from cpwl.targets.extremes import extremes
 from cpwl.targets.vnnlib.queries import Query, decimal, queries_of_equivalence, queries_of_ranges
 

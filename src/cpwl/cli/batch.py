@@ -1,0 +1,181 @@
+"""``cpwl batch``: every function in a folder compiled, each in a process of its own."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cpwl.cli.compile import Dtype, Minimize, Precision
+from cpwl.cli.output import Code
+
+__all__ = ["batch"]
+
+_COLUMNS = ("input", "status", "code", "output", "pieces", "neurons", "depth", "construction", "statement", "seconds")
+_GRACE = 10.0  # seconds beyond --timeout after which a process is killed
+
+
+def batch(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", readable=False, help="The functions: files in it.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT", readable=False, help="The results go here.")],
+    workers: Annotated[int, typer.Option(min=1, help="How many are compiled at the same time.")] = 1,
+    construction: Annotated[str, typer.Option(help="How to build them, as for `cpwl compile`.")] = "auto",
+    minimize: Annotated[Minimize, typer.Option(help="What to make small.")] = Minimize.neurons,
+    precision: Annotated[Precision | None, typer.Option(help="The arithmetic of the networks.")] = None,
+    dtype: Annotated[Dtype, typer.Option(help="The type of the weights.")] = Dtype.float64,
+    certify: Annotated[bool, typer.Option("--certify", help="Prove each network.")] = False,
+    timeout: Annotated[
+        float | None, typer.Option(min=0.001, metavar="SECONDS", help="The longest that one function may take.")
+    ] = None,
+    max_memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="The most memory that one function may take, such as 4G.")
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Also those that an earlier run has done.")] = False,
+) -> None:
+    """Compile every function in a folder; OUT/results.csv and OUT/results.jsonl have a line for each.
+
+    A function that fails, or takes its process down, costs its own line and nothing else. A run that was ended goes on
+    where it was: what is done, with the same options and the same content, is not done again.
+    """
+    from cpwl.errors import InputError
+    from cpwl.files import write_text
+
+    jobs = list(_jobs(folder, output))
+    if not jobs:
+        raise InputError(f"there is no file of a function in `{folder}`", path=str(folder))
+    options = ["--construction", construction, "--minimize", minimize.value, "--dtype", dtype.value]
+    options += ["--certify"] if certify else []
+    options += [] if precision is None else ["--precision", precision.value]
+    options += [] if timeout is None else ["--timeout", str(timeout)]
+    options += [] if max_memory is None else ["--max-memory", max_memory]
+    output.mkdir(parents=True, exist_ok=True)
+    notes = output / "results.jsonl"
+    known = {} if again else _known(notes)
+    lines: dict[str, dict[str, Any]] = {}
+    todo = []
+    for job in jobs:
+        line = known.get(job.name)
+        if line is not None and line.get("key") == job.key(options) and _there(line, output):
+            lines[job.name] = line
+        else:
+            todo.append(job)
+    if lines:
+        print(f"{len(lines)} of {len(jobs)} were done before")
+
+    def save() -> None:
+        ordered = [lines[job.name] for job in jobs if job.name in lines]
+        write_text(notes, "".join(json.dumps(line) + "\n" for line in ordered))
+        write_text(output / "results.csv", _table(ordered))
+
+    save()
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            for job, line in zip(todo, pool.map(lambda job: _run(job, options, timeout), todo), strict=True):
+                lines[job.name] = line
+                save()
+                print(_sentence(line), flush=True)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    failed = sum(line["status"] != "done" for line in lines.values())
+    print(f"{output / 'results.csv'}: {len(lines) - failed} done, {failed} failed")
+    raise typer.Exit(Code.DONE if not failed else Code.UNDECIDED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A function in a file, and where its network goes."""
+
+    source: Path
+    name: str
+    target: Path
+
+    def key(self, options: list[str]) -> str:
+        """What the result depends on."""
+        from cpwl.files import read_bytes
+
+        return sha256(repr(options).encode() + read_bytes(self.source)).hexdigest()
+
+
+def _jobs(folder: Path, output: Path) -> Iterator[_Job]:
+    from cpwl.endings import READERS
+    from cpwl.errors import InputError
+
+    if not folder.is_dir():
+        raise InputError(f"`{folder}` is not a folder", path=str(folder))
+    endings = tuple(door.ending for door in READERS)
+    taken: set[str] = set()
+    for source in sorted(folder.iterdir()):
+        if not source.is_file() or not source.name.lower().endswith(endings) or source.name.endswith(".proof.json"):
+            continue
+        stem = source.stem if source.stem not in taken else source.name  # law.json and law.csv
+        taken.add(stem)
+        yield _Job(source, source.name, output / f"{stem}.onnx")
+
+
+def _run(job: _Job, options: list[str], timeout: float | None) -> dict[str, Any]:
+    line: dict[str, Any] = {"input": job.name, "key": job.key(options)}
+    command = [sys.executable, "-m", "cpwl", "compile", str(job.source), "-o", str(job.target), "--json", *options]
+    limit = None if timeout is None else timeout + _GRACE
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit)
+    except subprocess.TimeoutExpired:
+        return line | {"status": f"killed after {limit:g} s", "code": int(Code.UNDECIDED)}
+    if done.returncode != 0:
+        said = [each for each in done.stderr.splitlines() if each.startswith("error: ")]
+        ended = f"the process ended with {done.returncode}"
+        return line | {"status": said[-1][7:] if said else ended, "code": done.returncode}
+    found = json.loads(done.stdout.splitlines()[-1])
+    return line | {
+        "status": "done",
+        "code": 0,
+        "output": job.target.name,
+        "pieces": found["pieces"],
+        "neurons": found["sizes"]["neurons"],
+        "depth": found["sizes"]["depth"],
+        "construction": found["construction"],
+        "statement": found.get("statement"),
+        "seconds": found["seconds"],
+    }
+
+
+def _known(path: Path) -> dict[str, dict[str, Any]]:
+    """The lines of an earlier run, as far as they can be read."""
+    found = {}
+    if path.is_file():
+        for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                line = json.loads(text)
+                found[str(line["input"])] = line
+            except (ValueError, TypeError, KeyError):
+                continue
+    return found
+
+
+def _there(line: dict[str, Any], output: Path) -> bool:
+    """Failures are tried again; a network must still be where it was written."""
+    return line.get("status") == "done" and (output / str(line.get("output"))).is_file()
+
+
+def _table(lines: list[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    rows = csv.DictWriter(text, _COLUMNS, extrasaction="ignore", restval="", lineterminator="\n")
+    rows.writeheader()
+    rows.writerows(lines)
+    return text.getvalue()
+
+
+def _sentence(line: dict[str, Any]) -> str:
+    if line["status"] != "done":
+        return f"{line['input']}: failed: {line['status']}"
+    return f"{line['input']}: {line['pieces']:,} pieces, {line['neurons']:,} neurons ({line['construction']})"

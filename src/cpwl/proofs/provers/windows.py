@@ -1,0 +1,265 @@
+"""Proofs of kind "windows": which clamps are compared with each other, and which is the largest on each piece.
+
+The classes are read off the layers that take maxima; the largest clamp of a side is looked for in the middle of each
+piece. All else is found out and decided by the stand-alone checker. See docs/windows.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.exact.rational import fraction_array
+from cpwl.function.cpwl import CPWL
+from cpwl.geometry.generators import generators
+from cpwl.network.network import Network, exact_layers
+from cpwl.proofs.checkers import checker, windows_checker
+from cpwl.proofs.document import proof_head
+from cpwl.proofs.no_proof import NotRecognised
+from cpwl.proofs.question import Proposal, Question
+
+__all__ = ["propose_windows"]
+
+_CLOSE = 1e-9  # of the size of the terms: what is nearer to the largest is looked at exactly
+_PARTS = 30  # cuts one inside the other
+_BLOCK = 2**22  # activations held at once
+Rows = list[dict[int, Any]]
+
+
+def propose_windows(question: Question) -> Iterator[Proposal]:
+    """The one proposal for a network of windows; `NotRecognised` for other networks."""
+    network, p = question.network, question.p
+    if len(network.layers) < 4:
+        raise NotRecognised("windows have three hidden layers or more")
+    sides = _sides(network)
+    places, corners = _corners(p)
+    middles = np.array([places[own].sum(axis=0) / len(own) for own in corners], dtype=object)
+    members = [sorted(k for own in side for k in own) for side in sides]
+    named = np.stack([_largest(network, middles, own) for own in members], axis=1)
+    entries: list[Any] = named.tolist()
+    bent = _bent(network, places, corners, middles, named, members)
+    if len(bent):
+        cutter = Cutter(question, members)
+        for j in bent.tolist():
+            entries[j] = cutter.parts(j)
+    document = proof_head("windows", p.dim) | {"sides": sides, "pieces": entries}
+    yield Proposal(Fraction(0), document)
+
+
+def _sides(network: Network) -> list[list[list[int]]]:
+    """The classes of each side, in the order in which they are compared."""
+    layers = exact_layers(network)
+    above = [_rows(weight) for weight, _ in layers[3:-1]]
+    if any(bias.any() for _, bias in layers[3:-1]):
+        raise NotRecognised("a layer of maxima has a bias")
+    groups = _groups(above[-1]) if above else _by_factors(layers[-1][0])
+    sides = [[group] for group in groups]
+    for rows in reversed(above):
+        sides = [[below for group in side for below in _below(rows, group)] for side in sides]
+    return sides
+
+
+def _rows(weight: Any) -> Rows:
+    rows: Rows = [{} for _ in range(weight.shape[0])]
+    for i, j, value in zip(weight.rows.tolist(), weight.indices.tolist(), weight.data, strict=True):
+        rows[i][j] = value
+    return rows
+
+
+def _groups(rows: Rows) -> list[list[int]]:
+    """Neurons ``s(a - b)`` with the neuron `b` after them, and those that stand alone."""
+    groups, k = [], 0
+    while k < len(rows):
+        size = 2 if any(v < 0 for v in rows[k].values()) else 1
+        groups.append(list(range(k, min(k + size, len(rows)))))
+        k += size
+    return groups
+
+
+def _by_factors(weight: Any) -> list[list[int]]:
+    """Neurons that all outputs read with the same factors."""
+    factors: dict[tuple[Any, ...], list[int]] = {}
+    for j, column in enumerate(weight.toarray().T):
+        factors.setdefault(tuple(column), []).append(j)
+    return list(factors.values())
+
+
+def _below(rows: Rows, group: list[int]) -> Iterator[list[int]]:
+    """What a group compares or carries, in the layer below."""
+    for k in group:
+        yield sorted(j for j, v in rows[k].items() if v > 0)
+
+
+def _corners(p: CPWL) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
+    """All corners, exactly, and the numbers of each piece's."""
+    if p.mesh is not None:
+        whole = p.mesh.corners
+        return fraction_array(whole[:, :-1]) / whole[:, -1:], list(p.mesh.simplices)
+    found = generators(p.polyhedra)
+    if not found.known.all() or (found.places[:, -1] == 0).any():
+        raise NotRecognised("a piece is not bounded, or has too many rows")
+    places = fraction_array(found.places[:, :-1]) / found.places[:, -1:]
+    return places, [found.member[a:b] for a, b in pairwise(found.start.tolist())]
+
+
+def _bent(
+    network: Network,
+    places: NDArray[Any],
+    corners: list[NDArray[np.int64]],
+    middles: NDArray[Any],
+    named: NDArray[np.int64],
+    members: list[list[int]],
+) -> NDArray[np.int64]:
+    """Pieces on which the named clamp seems not to be affine, or not to be the largest at all corners.
+
+    A convex function is affine iff in the middle it is the mean of its values at the corners.
+    """
+    count = np.array([len(own) for own in corners])
+    owner, vertex = np.repeat(np.arange(len(corners)), count), np.concatenate(corners)
+    first = np.concatenate([[0], np.cumsum(count)[:-1]])
+    x, y = places.astype(np.float64), middles.astype(np.float64)
+    most, at = _reads(network, x, [named[owner, s] for s in range(len(members))], vertex, members)
+    _, inside = _reads(network, y, list(named.T), np.arange(len(y)), members)
+    off, off_inside = _taken_off(network, x), _taken_off(network, y)
+    wrong = np.zeros(len(corners), dtype=bool)
+    for s in range(len(members)):
+        size = _CLOSE * float(np.abs(most[s]).max() + np.abs(off).max())
+        np.logical_or.at(wrong, owner, at[s] < most[s][vertex] - size)
+        mean = np.add.reduceat(at[s] - off[vertex], first) / count
+        wrong |= np.abs(inside[s] - off_inside - mean) > size
+    return np.flatnonzero(wrong)
+
+
+def _taken_off(network: Network, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What the clamps take off, up to sign and an affine function: the first one without its hinges."""
+    (one, shift), (two, constant), (three, _) = network.layers[:3]
+    value = np.maximum(one @ points.T + shift[:, None], 0.0)
+    carries = (np.diff(two.indptr) == 1) & (constant == 0)
+    value = np.where(carries[:, None], two @ value, 0.0)
+    return np.asarray((three[[0]] @ value)[0], dtype=np.float64)
+
+
+def _reads(
+    network: Network,
+    points: NDArray[np.float64],
+    chosen: list[NDArray[np.int64]],
+    at: NDArray[np.int64],
+    members: list[list[int]],
+) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
+    """For each side: what the largest clamp reads at every point, and what chosen clamps read at some of them."""
+    most = [np.empty(len(points)) for _ in members]
+    found = [np.empty(len(at)) for _ in members]
+    weight, bias = network.layers[2]
+    step = max(1, _BLOCK // len(bias))
+    for start in range(0, len(points), step):
+        value = points[start : start + step].T
+        for first, constant in network.layers[:2]:
+            value = np.maximum(first @ value + constant[:, None], 0.0)
+        reads = weight @ value + bias[:, None]
+        here = np.flatnonzero((at >= start) & (at < start + step))
+        for s, own in enumerate(members):
+            most[s][start : start + step] = reads[own].max(axis=0)
+            found[s][here] = reads[chosen[s][here], at[here] - start]
+    return most, found
+
+
+class Cutter:
+    """Cuts a piece into parts on which one clamp of each side is affine and the largest, in integers."""
+
+    def __init__(self, question: Question, members: list[list[int]]) -> None:
+        self.checker = SimpleNamespace(**vars(checker))
+        law = checker.read_function(question.function_document)
+        layers = checker.read_network(question.network_document, law.n, law.outputs)
+        places, _ = _corners(question.p)
+        low, high = places.min(axis=0).tolist(), places.max(axis=0).tolist()
+        knots = windows_checker.read_knots(self.checker, layers[0], law.n)
+        second = windows_checker.read_second(self.checker, layers[1], knots, low, high)
+        self.clamps, _ = windows_checker.read_clamps(self.checker, layers[2], second, knots, low, high)
+        self.members, self.n, self.pieces = members, law.n, law.pieces
+
+    def parts(self, j: int) -> Any:
+        """The entry of a piece."""
+        return self._entry(checker.piece_cone(self.pieces[j], self.n), _PARTS)
+
+    def _entry(self, cone: Any, depth: int) -> Any:
+        ends = [g for g in cone.generators() if g[-1]]
+        if not ends:
+            return [own[0] for own in self.members]
+        common = math.lcm(*(g[-1] for g in ends))
+        middle = [sum(column) for column in zip(*([v * (common // g[-1]) for v in g] for g in ends), strict=True)]
+        names = []
+        for own in self.members:
+            k, law, scale = self._active(own, middle)
+            for g in ends:
+                other, above, divisor = self._active(own, g)
+                cut = [a * divisor - b * scale for a, b in zip(law, above, strict=True)]
+                if other != k and sum(c * v for c, v in zip(cut, g, strict=True)) < 0:
+                    return self._cut(cone, cut, depth)
+                mine = self._law(k, g)
+                bend = [a - b for a, b in zip(law, mine, strict=True)]
+                if sum(c * v for c, v in zip(bend, g, strict=True)) < 0:
+                    return self._cut(cone, bend, depth)
+            names.append(k)
+        return names
+
+    def _cut(self, cone: Any, row: list[int], depth: int) -> Any:
+        if not depth:
+            raise NotRecognised("a piece has too many parts")
+        cut: list[int | Fraction] = [*(-v for v in row[:-1]), row[-1]]
+        half = checker.half_space(cut)[0]
+        below, above = cone.cut(half), cone.cut([-v for v in half])
+        return {"cut": cut, "below": self._entry(below, depth - 1), "above": self._entry(above, depth - 1)}
+
+    def _active(self, own: list[int], x: list[int]) -> tuple[int, list[int], int]:
+        """The largest clamp at a point, its law there, and the denominator."""
+        k = max(own, key=lambda k: Fraction(self.clamps[k].at(x), self.clamps[k].scale))
+        return k, self._law(k, x), self.clamps[k].scale
+
+    def _law(self, k: int, x: list[int]) -> list[int]:
+        clamp = self.clamps[k]
+        law = clamp.affine
+        for hinge in clamp.hinges:
+            if sum(a * b for a, b in zip(hinge, x, strict=True)) > 0:
+                law = [a + b for a, b in zip(law, hinge, strict=True)]
+        return law
+
+
+def _largest(network: Network, points: NDArray[Any], own: list[int]) -> NDArray[np.int64]:
+    """At each point the clamp that reads most: floats propose, rationals decide what is close."""
+    result = np.empty(len(points), dtype=np.int64)
+    x = points.astype(np.float64).T
+    step = max(1, _BLOCK // max(1, len(own)))
+    weight, bias = network.layers[2]
+    weight, bias = weight[own], bias[own]
+    for start in range(0, len(points), step):
+        value = x[:, start : start + step]
+        for first, constant in network.layers[:2]:
+            value = np.maximum(first @ value + constant[:, None], 0.0)
+        reads = weight @ value + bias[:, None]
+        size = abs(weight) @ value + np.abs(bias)[:, None]
+        best = np.argmax(reads, axis=0)
+        columns = np.arange(reads.shape[1])
+        result[start : start + step] = np.array(own)[best]
+        close = reads >= reads[best, columns] - _CLOSE * (size + size[best, columns])
+        for column in np.flatnonzero(close.sum(axis=0) > 1):
+            several = [own[k] for k in np.flatnonzero(close[:, column])]
+            result[start + column] = _exactly(network, points[start + column], several)
+    return result
+
+
+def _exactly(network: Network, point: NDArray[Any], several: list[int]) -> int:
+    """The clamp, of several, that reads most."""
+    value = point
+    layers = exact_layers(network)
+    zero = Fraction(0)
+    for weight, bias in layers[:2]:
+        value = np.array([max(zero, v) for v in weight @ value + bias], dtype=object)
+    reads = layers[2][0].take_rows(several) @ value + layers[2][1][several]
+    return several[int(np.argmax(reads))]

@@ -1,0 +1,183 @@
+"""Limits of time, memory and neurons; workers; many functions at once: exit codes and what is left behind."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cpwl import CPWL, Network, load, save
+from cpwl.cli import main
+from cpwl.cli.limits import parse_memory
+
+
+@pytest.fixture
+def law(tmp_path: Path) -> Path:
+    path = tmp_path / "law.json"
+    save(CPWL.from_breakpoints([0, 1, 2, 3], [0, 2, 1, 5]), path)
+    return path
+
+
+def wide(path: Path, widths: tuple[int, ...] = (4, 40, 40, 1), seed: int = 0) -> Path:
+    """A network of very many regions."""
+    rng = np.random.default_rng(seed)
+    sizes = zip(widths, widths[1:], strict=False)  # noqa: RUF007
+    save(Network([(rng.integers(-99, 99, (b, a)), rng.integers(-99, 99, b)) for a, b in sizes]), path)
+    return path
+
+
+def run(*arguments: object, limit: float = 120) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "cpwl", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit)
+
+
+def test_a_search_that_is_out_of_time_leaves_a_part_that_says_so(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    done = run("extract", wide(tmp_path / "net.json", (5, 60, 60, 1)), "-o", out, "--timeout", 8)
+    assert done.returncode == 2, done.stderr
+    assert "not complete" in done.stdout
+    assert json.loads(out.read_text())["complete"] is False
+    found = load(out)
+    assert isinstance(found, CPWL)
+    assert found.complete is False
+    assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".")] == []
+
+
+def test_what_has_no_part_to_show_writes_nothing(tmp_path: Path) -> None:
+    net = wide(tmp_path / "net.json", (3, 60, 60, 60, 1))
+    done = run("compress", net, "-o", tmp_path / "small.onnx", "--timeout", "0.5")
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("error: ") == 1
+    assert "--timeout" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == [net]
+
+
+def test_memory_has_a_limit(tmp_path: Path) -> None:
+    done = run("count", wide(tmp_path / "net.json", (4, 70, 1)), "--max-memory", "250M")
+    assert done.returncode == 2, done.stderr
+    assert "at least" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_a_count_that_is_out_of_time_says_at_least(tmp_path: Path) -> None:
+    done = run("count", wide(tmp_path / "net.json", (4, 120, 1)), "--cells", "--timeout", 8)
+    assert done.returncode == 2, done.stderr
+    assert "at least" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("1k", 1000), ("2M", 2 * 10**6), ("1.5GB", 15 * 10**8), ("7", 7), ("1GiB", 10**9)]
+)
+def test_sizes_of_memory(text: str, size: int) -> None:
+    assert parse_memory(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "much", "-1G", "0", "1Q"])
+def test_what_is_no_size_of_memory(law: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compile", str(law), "-o", str(law.with_suffix(".onnx")), "--max-memory", text]) == 64
+    assert "is not a size" in capsys.readouterr().err
+
+
+def test_more_neurons_than_allowed_are_not_written(law: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = law.with_suffix(".onnx")
+    assert main(["compile", str(law), "-o", str(out), "--max-neurons", "1"]) == 2
+    assert "neurons, and 1 are allowed" in capsys.readouterr().err
+    assert not out.exists()
+    assert main(["compile", str(law), "-o", str(out), "--max-neurons", "100"]) == 0
+
+
+def test_limits_that_are_not_reached_change_nothing(law: Path) -> None:
+    plain, limited = law.with_name("a.json"), law.with_name("b.json")
+    assert main(["compile", str(law), "-o", str(plain)]) == 0
+    assert main(["compile", str(law), "-o", str(limited), "--timeout", "100", "--max-memory", "100G"]) == 0
+    assert plain.read_bytes() == limited.read_bytes()
+    assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+@pytest.mark.xdist_group("workers")
+def test_workers_change_no_byte(tmp_path: Path) -> None:
+    net = wide(tmp_path / "net.json", (2, 8, 6, 1))
+    for out, more in (("a", []), ("b", ["--workers", "2"])):
+        assert main(["extract", str(net), "-o", str(tmp_path / out), *more]) == 0
+    alone, shared = (sorted((tmp_path / out).iterdir()) for out in "ab")
+    assert [each.name for each in alone] == [each.name for each in shared]
+    assert [each.read_bytes() for each in alone] == [each.read_bytes() for each in shared]
+
+
+def test_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    net = wide(tmp_path / "net.json", (2, 10, 1))
+    assert main(["count", str(net), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["activation_cells"] == 1 + 10 + 45
+    assert main(["count", str(net), "--cells", "--checkpoint", str(tmp_path / "notes")]) == 0
+    assert "56 activation cells" in capsys.readouterr().out
+    assert main(["count", str(net), "--checkpoint", str(tmp_path / "notes")]) == 64
+    assert main(["count", str(net), "--cells", "--max-regions", "5"]) == 2
+
+
+def test_there_is_no_scheduler(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("distributed")
+    net = wide(tmp_path / "net.json", (2, 3, 1))
+    assert main(["count", str(net), "--dask", "nonsense://"]) == 65
+    assert "no Dask scheduler" in capsys.readouterr().err
+
+
+# --- many functions ---------------------------------------------------------------------------------------------------
+
+
+def test_a_batch_isolates_failures_and_goes_on(tmp_path: Path) -> None:
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    for i in range(2):
+        save(CPWL.from_breakpoints([0, 1, 2], [0, i, 1]), folder / f"f{i}.json")
+    (folder / "broken.json").write_text("{")
+    (folder / "note.md").write_text("not a function")
+    done = run("batch", folder, "-o", out, "--workers", 2, "--certify")
+    assert done.returncode == 2, done.stderr
+    with open(out / "results.csv", newline="") as file:
+        rows = {row["input"]: row for row in csv.DictReader(file)}
+    assert sorted(rows) == ["broken.json", "f0.json", "f1.json"]
+    assert rows["broken.json"]["code"] == "65"
+    assert all(rows[f"f{i}.json"]["status"] == "done" for i in range(2))
+    assert all(rows[f"f{i}.json"]["statement"] for i in range(2))
+    lines = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
+    assert [line["input"] for line in lines] == sorted(rows)
+    # Repaired and run again: only what failed, or changed, is done.
+    save(CPWL.from_breakpoints([0, 1], [0, 1]), folder / "broken.json")
+    times = {path: path.stat().st_mtime_ns for path in out.glob("f*.onnx")}
+    again = run("batch", folder, "-o", out, "--certify")
+    assert again.returncode == 0, again.stderr
+    assert "2 of 3 were done before" in again.stdout
+    assert {path: path.stat().st_mtime_ns for path in out.glob("f*.onnx")} == times
+
+
+def test_a_batch_without_functions_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["batch", str(tmp_path), "-o", str(tmp_path / "out")]) == 65
+    assert "no file of a function" in capsys.readouterr().err
+    assert main(["batch", str(tmp_path / "nowhere"), "-o", str(tmp_path / "out")]) == 65
+
+
+def test_a_terminated_search_keeps_its_parts(tmp_path: Path) -> None:
+    net, out = wide(tmp_path / "net.json", (4, 60, 1)), tmp_path / "parts"
+    command = [sys.executable, "-m", "cpwl", "extract", str(net), "-o", str(out), "--float"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as search:
+        for _ in range(600):
+            if (out / "journal.jsonl").exists():
+                break
+            time.sleep(0.1)
+        time.sleep(0.5)
+        os.kill(search.pid, signal.SIGTERM)
+        said, errors = search.communicate(timeout=60)
+    assert search.returncode == 2, errors
+    assert "the same command goes on" in said
+    assert "Traceback" not in errors

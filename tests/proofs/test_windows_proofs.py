@@ -1,0 +1,336 @@
+"""Proofs of kind "windows": accepted by the stand-alone checker, and refused when anything in them is wrong."""
+
+import copy
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+from construct.test_windows import CORNERS, PINWHEEL, network_on_a_box, table
+from cpwl import CPWL, Network, certify, compile
+from cpwl.documents.write import function_document, network_document
+from cpwl.exact.rational import fraction_array
+from support.proofs import checker, rounded
+
+LARGE = (2, 120)  # large enough for knots inside
+TABLES = {
+    "line": (1, 12),
+    "plane": (2, 16),
+    "plane, two outputs": (2, 6),
+    "space": (3, 5),
+    "four inputs": (4, 2),
+}
+
+
+def function(name):
+    if name == "split":
+        return CPWL.from_simplices(CORNERS, PINWHEEL, [1, 2, 3, 4, 5, 9])
+    if name == "polyhedra":
+        return network_on_a_box((2, 5, 4, 2))
+    return table(*TABLES.get(name, LARGE), outputs=2 if "two outputs" in name else None)
+
+
+@cache
+def made(name):
+    p = function(name)
+    network = compile(p, construction="windows").network
+    proof = certify(p, network)
+    assert proof.proved, proof.reason
+    return p, network, proof.document
+
+
+def triple(name):
+    """The function, the network and the proof as documents, to be changed."""
+    p, network, proof = made(name)
+    return function_document(p), network_document(network), copy.deepcopy(proof)
+
+
+def refused(function, network, proof, match=None):
+    with pytest.raises(checker.Refused, match=match):
+        checker.check(function, network, proof)
+
+
+def with_layer(network, l, change):
+    """The network with one layer changed in place."""
+    layers = list(network["layers"])
+    layers[l] = copy.deepcopy(layers[l])
+    change(layers[l])
+    return network | {"layers": layers}
+
+
+@pytest.mark.parametrize("name", [*TABLES, "split", "polyhedra"])
+def test_equality_is_proved(name):
+    """By this kind, and the checker says 0."""
+    function, network, proof = triple(name)
+    assert proof["kind"] == "windows"
+    assert checker.check(function, network, proof) == 0
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("size", ["1/10", "-1/1000000000000000000000000000000"])
+def test_no_weight_may_be_off(name, size):
+    """Every layer, some weights and biases each: off by very little, and nothing is proved.
+
+    Unless it is true: where all corners of a cell are on one sphere, some cells are in two blocks.
+    """
+    function, network, proof = triple(name)
+    rng = np.random.default_rng(1)
+    wrong = 0
+    for l in range(len(network["layers"])):
+        for _ in range(8):
+
+            def change(layer):
+                if layer["entries"] and rng.random() < 0.7:
+                    entry = layer["entries"][int(rng.integers(len(layer["entries"])))]
+                    entry[2] = str(Fraction(entry[2]) + Fraction(size))
+                else:
+                    k = int(rng.integers(len(layer["bias"])))
+                    layer["bias"][k] = str(Fraction(layer["bias"][k]) + Fraction(size))
+
+            changed = with_layer(network, l, change)
+            try:
+                checker.check(function, changed, proof)
+            except checker.Refused:
+                wrong += 1
+            else:
+                same(function, changed)
+    assert wrong > 0.9 * 8 * len(network["layers"])
+
+
+def same(function, network):
+    """Whether function and network agree at the corners and middles of all simplices."""
+    points = fraction_array(function["points"])
+    values = fraction_array(function["values"])
+    for own in function["simplices"]:
+        for share in (*np.eye(len(own), dtype=int), np.full(len(own), Fraction(1, len(own)))):
+            x = share @ points[own]
+            for k, layer in enumerate(network["layers"]):
+                total = fraction_array(layer["bias"])
+                for i, j, w in layer["entries"]:
+                    total[i] += Fraction(w) * x[j]
+                x = np.maximum(total, Fraction(0)) if k < len(network["layers"]) - 1 else total
+            assert (x == share @ values[own]).all()
+
+
+@pytest.mark.parametrize("name", ["plane", "plane, two outputs", "space"])
+def test_no_value_may_be_off(name):
+    """A table with another value at one point is not the network's."""
+    function, network, proof = triple(name)
+    for k in range(len(function["values"])):
+        values = copy.deepcopy(function["values"])
+        values[k][-1] = str(Fraction(values[k][-1]) + Fraction(1, 10**30))
+        refused(function | {"values": values}, network, proof)
+
+
+def test_hypothesis_1_pieces_are_bounded():
+    function, network, proof = triple("line")
+    piece = {"A": [[-1]], "b": [0], "gradient": [[0]], "offset": [0]}
+    rest = {k: v for k, v in function.items() if k not in ("points", "simplices", "values")}
+    proof["pieces"] = proof["pieces"][:1]
+    refused(rest | {"pieces": [piece]}, network, proof, "not bounded")
+
+
+def test_hypothesis_2_knots_read_one_input():
+    function, network, proof = triple("plane")
+    twice = with_layer(network, 0, lambda layer: layer["entries"][0].__setitem__(2, 2))
+    refused(function, twice, proof, "weight 1 or -1")
+
+
+def inner_knots(function, network):
+    """Neurons of the first layer that bend inside the domain, upwards."""
+    points = [[Fraction(v) for v in x] for x in function["points"]]
+    first = network["layers"][0]
+    ends = [(min(x[i] for x in points), max(x[i] for x in points)) for i in range(len(points[0]))]
+    return [k for k, i, w in first["entries"] if w == 1 and ends[i][0] < -Fraction(first["bias"][k]) < ends[i][1]]
+
+
+def add_entry(layer, row, column, value):
+    known = next((e for e in layer["entries"] if e[:2] == [row, column]), None)
+    if known is None:
+        layer["entries"].append([row, column, value])
+    else:
+        known[2] = str(Fraction(known[2]) + value)
+
+
+def test_hypothesis_3_hinges_are_affine():
+    """A hinge that reads one half of a knot in the middle."""
+    function, network, proof = triple("large")
+    knot = inner_knots(function, network)[0]
+    rows = [e[0] for e in network["layers"][1]["entries"]]
+    hinge = next(k for k in rows if rows.count(k) > 1)
+    bent = with_layer(network, 1, lambda layer: add_entry(layer, hinge, knot, 1))
+    refused(function, bent, proof, "not affine")
+
+
+def carries_of(network, knots):
+    """The neurons of the second layer that carry some of the first."""
+    rows = [e[0] for e in network["layers"][1]["entries"]]
+    return [i for i, j, w in network["layers"][1]["entries"] if rows.count(i) == 1 and w == 1 and j in knots]
+
+
+def hinge_entries(network):
+    """Entries of the third layer that read hinges: neurons of the second that read several."""
+    several = [e[0] for e in network["layers"][1]["entries"]]
+    return [i for i, e in enumerate(network["layers"][2]["entries"]) if several.count(e[1]) > 1]
+
+
+def test_hypothesis_4_factors_are_not_negative():
+    function, network, proof = triple("plane")
+    i = hinge_entries(network)[0]
+    negative = with_layer(network, 2, lambda layer: layer["entries"][i].__setitem__(2, -1))
+    refused(function, negative, proof, "negative factor")
+
+
+def test_hypothesis_4_all_clamps_take_off_the_same():
+    function, network, proof = triple("large")
+    carry = carries_of(network, inner_knots(function, network))[0]
+    changed = with_layer(network, 2, lambda layer: add_entry(layer, 0, carry, 77))
+    refused(function, changed, proof, "bends of the others")
+
+
+def test_hypothesis_4_what_is_taken_off_is_convex():
+    """In all clamps a bend of R is turned over."""
+    function, network, proof = triple("large")
+    carry = carries_of(network, inner_knots(function, network))[0]
+
+    def change(layer):
+        for k in range(layer["rows"]):
+            add_entry(layer, k, carry, 10**12)
+
+    refused(function, with_layer(network, 2, change), proof, "not convex")
+
+
+def test_hypothesis_5_hinges_keep_their_sign_on_a_piece():
+    """One more piece, across a facet inside a block."""
+    function, network, proof = triple("plane")
+    cells = [set(own) for own in function["simplices"]]
+    pairs = ((i, j) for i in range(len(cells)) for j in range(i) if len(cells[i] & cells[j]) == 2)
+    i, j = next((i, j) for i, j in pairs if proof["pieces"][i] == proof["pieces"][j])
+    (a, _), (c,), (d,) = cells[i] & cells[j], cells[i] - cells[j], cells[j] - cells[i]
+    proof["pieces"].append(proof["pieces"][i])
+    refused(function | {"simplices": [*function["simplices"], [a, c, d]]}, network, proof, "changes its sign")
+
+
+def test_hypothesis_5_a_piece_names_a_clamp_of_each_side():
+    function, network, proof = triple("plane")
+    proof["pieces"][0] = proof["pieces"][0][::-1]
+    refused(function, network, proof, "names no clamp")
+
+
+def test_hypothesis_5_and_6_pieces_name_the_largest():
+    """The clamp of another piece is not the largest."""
+    function, network, proof = triple("plane")
+    other = next(row for row in proof["pieces"] if row[0] != proof["pieces"][0][0])
+    proof["pieces"][0] = other
+    refused(function, network, proof, "changes its sign|another value|reads less than 0|too large")
+
+
+def test_hypothesis_6_no_other_clamp_is_larger():
+    """A function on some of its pieces only: a clamp that none of them names may be made larger nowhere near them."""
+    function, network, proof = triple("plane")
+    kept = [0]
+    sides = proof["sides"]
+    own = {k for j in kept for k in proof["pieces"][j]}
+    rest = [k for side in sides for group in side for k in group if k not in own]
+    part = function | {"simplices": [function["simplices"][j] for j in kept]}
+    proof["pieces"] = [proof["pieces"][j] for j in kept]
+    raised = with_layer(network, 2, lambda layer: layer["bias"].__setitem__(rest[0], 10**12))
+    refused(part, raised, proof, "too large|overlap")
+
+
+def test_hypothesis_7_boxes_of_a_class_do_not_overlap():
+    """All clamps of a side in one class, and the sum taken of them."""
+    p, network, proof = made("plane")
+    sides = [[sorted(k for group in side for k in group)] for side in proof["sides"]]
+    weight = np.zeros((1, network.layers[2][0].shape[0]))
+    for side, sign in zip(sides, (-1, 1), strict=True):
+        weight[0, side[0]] = sign
+    layers = network_document(network)["layers"]
+    last = network_document(Network([(weight, [0])]))["layers"][0] | {"bias": layers[-1]["bias"]}
+    shorter = network_document(network) | {"layers": [*layers[:3], last]}
+    refused(function_document(p), shorter, proof | {"sides": sides}, "overlap")
+
+
+def test_hypothesis_8_maxima_compare_what_the_proof_says():
+    function, network, proof = triple("plane")
+    side = proof["sides"][0]
+    side[0], side[1] = side[1], side[0]
+    refused(function, network, proof, "does not compare")
+
+
+def test_hypothesis_8_each_clamp_is_in_one_class():
+    function, network, proof = triple("plane")
+    proof["sides"][0][0].append(proof["sides"][0][1][0])
+    refused(function, network, proof, "one class of one side")
+
+
+def test_hypothesis_9_outputs_are_sums_of_sides():
+    function, network, proof = triple("plane")
+    more = with_layer(network, -1, lambda layer: layer["entries"][0].__setitem__(2, 2))
+    refused(function, more, proof, "no sum of multiples|add up to 0")
+
+
+def test_hypothesis_9_factors_add_up_to_0():
+    function, network, proof = triple("plane")
+
+    def twice(layer):
+        for entry in layer["entries"]:
+            entry[2] = 2 if Fraction(entry[2]) > 0 else entry[2]
+
+    refused(function, with_layer(network, -1, twice), proof, "add up to 0")
+
+
+def test_rounded_weights_are_proved():
+    p, network, _ = made("space")
+    for kind in ("float64", "float32"):
+        proof = certify(p, rounded(network, kind), rounded_from=network)
+        assert proof.proved, proof.reason
+        assert proof.document["kind"] == "rounded"
+        assert proof.document["proof"]["kind"] == "windows"
+
+
+def test_float_data_has_a_proof():
+    """Pieces given by rounded half-spaces: the proof is of a function near them, and says how near."""
+    q = table(2, 6)
+    rows = [q.polyhedra[i] for i in range(q.num_pieces)]
+    scale = [np.abs(r.A).max(axis=1) * 3 for r in rows]
+    A = [(r.A / s[:, None]).tolist() for r, s in zip(rows, scale, strict=True)]
+    b = [(r.b / s).tolist() for r, s in zip(rows, scale, strict=True)]
+    p = CPWL.from_pieces(A, b, q.laws.gradient[:, 0].tolist(), q.laws.offset[:, 0].tolist())
+    assert p.tol > 0
+    made_of = compile(p, construction="windows")
+    proof = certify(p, made_of.network)
+    assert proof.proved, proof.reason
+    assert proof.document["kind"] == "near"
+
+
+def leaves(node):
+    return leaves(node["below"]) + leaves(node["above"]) if isinstance(node, dict) else [node]
+
+
+def test_a_piece_is_cut_where_its_cells_meet():
+    """Simplices that had to be split have parts in the proof; without the cut it is refused."""
+    function, network, proof = triple("split")
+    cut = [j for j, entry in enumerate(proof["pieces"]) if isinstance(entry, dict)]
+    assert cut
+    node = proof["pieces"][cut[0]]
+    for other in leaves(node):
+        entries = list(proof["pieces"])
+        entries[cut[0]] = other
+        refused(function, network, proof | {"pieces": entries})
+
+
+@pytest.mark.parametrize("name", ["split", "polyhedra"])
+def test_no_law_may_be_off(name):
+    """Weights of the third layer off by very little, in networks with other cells than the pieces of a table."""
+    function, network, proof = triple(name)
+    rng = np.random.default_rng(2)
+    for l in (0, 2, len(network["layers"]) - 1):
+        for _ in range(6):
+            k = int(rng.integers(len(network["layers"][l]["bias"])))
+
+            def change(layer, k=k):
+                layer["bias"][k] = str(Fraction(layer["bias"][k]) + Fraction(1, 10**30))
+
+            refused(function, with_layer(network, l, change), proof)
