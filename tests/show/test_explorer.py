@@ -22,7 +22,9 @@ from cpwl.show.explorer.pack import PIECES, WEIGHTS, pack_pieces
 from cpwl.show.explorer.page import Page, page_of
 from cpwl.show.explorer.window import window_of
 from support import browser
+from support.catalogue import function
 from support.functions import delaunay
+from support.twins import NOISES, catalogue_twin
 
 HAT = cpwl.CPWL.from_breakpoints([0, 1, 2], [0, 1, 0], left_slope=0, right_slope=0)
 JUMP = cpwl.CPWL.from_pieces([[[1, 0]], [[-1, 0]]], [[0], [0]], [[0, 0], [0, 0]], [0, 1])
@@ -91,6 +93,13 @@ def test_windows_have_a_width(far: int) -> None:
     p = cpwl.CPWL.from_maxmin([[1, 0, far], [-1, 2, 3], [0, -1, 1]], [[0, 1], [2]])
     for low, high in window_of(p):
         assert high - low >= 1
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_noise_does_not_change_the_window(noise: float) -> None:
+    """The window of a float twin is that of the exact function, up to the noise."""
+    p, data = catalogue_twin("wrong_for_algorithm_1", "plain", noise)
+    np.testing.assert_allclose(window_of(data.function()), window_of(p), atol=1e-6)
 
 
 def test_the_window_shows_all_bends_of_a_function_without_end() -> None:
@@ -423,6 +432,28 @@ def test_the_graph_of_one_input(tab: browser.Tab, pages: dict[str, Path]) -> Non
     tab.point("map", 0.5, 0.5)
     x = tab.ask("explorer.state.at[0]")
     assert float(tab.text("read-value").replace("−", "-")) == pytest.approx(float(HAT([[x]])[0, 0]), abs=1e-4)
+
+
+ODD = [("mixed_table", "plain", None), ("control_law", "plain", None), ("mixed_scales", "far 1e9", 1e-15)]
+ODD += [("hat", "all", 1e-12), ("sawtooth", "three outputs", 1e-15), ("wrong_for_algorithm_1", "all", 1e-12)]
+
+
+@pytest.mark.parametrize(("name", "variant", "noise"), ODD, ids=lambda v: str(v))
+def test_odd_data_is_drawn_where_it_is(
+    tab: browser.Tab, tmp_path: Path, name: str, variant: str, noise: float | None
+) -> None:
+    """Units 1e23 apart, float twins, far rows, columns first, several outputs: values are those of the function."""
+    p = function(name) if noise is None else catalogue_twin(name, variant, noise)[1].function()
+    page_of(Examined((Item(name, p, None),), None, (), None, None, ()), name).save(tmp_path / "page.html")
+    tab.open(tmp_path / "page.html")
+    assert tab.said == []
+    box = np.array(tab.ask("explorer.data.box"))
+    for share in ((0.5, 0.5), (0.3, 0.6), (0.71, 0.45)):
+        x = np.array(tab.ask("Array.from(explorer.state.at)"))
+        x[:2] = (box[:, 0] + np.array(share)[: p.dim] * (box[:, 1] - box[:, 0]))[:2]
+        wanted = float(p(x[None])[0, 0])
+        found = tab.ask(f"explorer.scene.field.value({', '.join(map(repr, x[:2].tolist()))}) + 0")
+        assert np.isnan(wanted) if found is None else found == pytest.approx(wanted, rel=1e-6, abs=1e-6)
 
 
 def test_regions_found_in_the_browser(tab: browser.Tab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
