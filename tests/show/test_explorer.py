@@ -24,7 +24,7 @@ from cpwl.show.explorer.window import window_of
 from support import browser
 from support.catalogue import function
 from support.functions import delaunay
-from support.twins import catalogue_twin
+from support.twins import NOISES, catalogue_twin
 
 HAT = cpwl.CPWL.from_breakpoints([0, 1, 2], [0, 1, 0], left_slope=0, right_slope=0)
 JUMP = cpwl.CPWL.from_pieces([[[1, 0]], [[-1, 0]]], [[0], [0]], [[0, 0], [0, 0]], [0, 1])
@@ -93,6 +93,13 @@ def test_windows_have_a_width(far: int) -> None:
     p = cpwl.CPWL.from_maxmin([[1, 0, far], [-1, 2, 3], [0, -1, 1]], [[0, 1], [2]])
     for low, high in window_of(p):
         assert high - low >= 1
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_noise_does_not_change_the_window(noise: float) -> None:
+    """The window of a float twin is that of the exact function, up to the noise."""
+    p, data = catalogue_twin("wrong_for_algorithm_1", "plain", noise)
+    np.testing.assert_allclose(window_of(data.function()), window_of(p), atol=1e-6)
 
 
 def test_the_window_shows_all_bends_of_a_function_without_end() -> None:
@@ -427,7 +434,7 @@ def test_the_graph_of_one_input(tab: browser.Tab, pages: dict[str, Path]) -> Non
     assert float(tab.text("read-value").replace("−", "-")) == pytest.approx(float(HAT([[x]])[0, 0]), abs=1e-4)
 
 
-ODD = [("mixed_table", "plain", None), ("control_law", "plain", None), ("mixed_table", "far 1e9", 1e-15)]
+ODD = [("mixed_table", "plain", None), ("control_law", "plain", None), ("mixed_scales", "far 1e9", 1e-15)]
 ODD += [("hat", "all", 1e-12), ("sawtooth", "three outputs", 1e-15), ("wrong_for_algorithm_1", "all", 1e-12)]
 
 

@@ -11,7 +11,7 @@ const state = {
   neuron: null,
   turn: { ...TURN },
 };
-const scene = { field: null, bends: null, hinge: null, sums: null, frame: null, plan: null };
+const scene = { field: null, bends: null, hinge: null, sums: null, frame: null, plan: null, version: 0 };
 
 const isDifference = () => state.view >= data.items.length;
 const item = () => data.items[isDifference() ? 0 : state.view];
@@ -33,6 +33,7 @@ function refield() {
 
 function rehinge() {
   const network = shownNetwork();
+  scene.version += 1; // what was painted is of no use any more
   scene.hinge = null;
   if (!network || !state.neuron) return;
   const { layer, index } = state.neuron;
