@@ -124,12 +124,12 @@ def ppopt_bytes(solution: object) -> int:
 def main() -> None:
     """A line for each horizon."""
     warnings.simplefilter("ignore")
-    print("         |              |  bytes of constants           | multiply-adds, worst | ns, slowest point")
-    print("N regions laws neurons | network   tree search  PPOPT  | network tree search  | network tree search")
+    print("                             | bytes of constants          | multiply-adds, worst | ns, slowest point")
+    print(" N regions laws neurons proof | network tree search  PPOPT  | network tree search  | network tree search")
     for horizon in range(2, 13 if "--full" in sys.argv else 6):
         solution = double_integrator(horizon)
         p = cpwl.from_ppopt(solution, outputs=0)
-        c = cpwl.compile(p, minimize="nonzeros")
+        c = cpwl.compile(p, minimize="nonzeros", certificate=True)
         with tempfile.TemporaryDirectory() as folder:
             codes = {form: cpwl.to_c(c, Path(folder, "law.h"), form=form) for form in ("network", "tree")}
         text, size, work = search_code(p)
@@ -140,7 +140,9 @@ def main() -> None:
         costs = [code.costs[form] for form, code in codes.items()]
         flash = [*(cost.flash for cost in costs), size, ppopt_bytes(solution)]
         adds = [*(cost.multiply_adds for cost in costs), work]
-        left = f"{horizon:2} {p.num_pieces:6} {p.num_components:4} {c.sizes.neurons:7}"
+        assert c.certificate is not None
+        proof = "=" if c.certificate.error_bound == 0 else "?"  # network = law, proved
+        left = f"{horizon:2} {p.num_pieces:6} {p.num_components:4} {c.sizes.neurons:7} {proof:>5}"
         numbers = " ".join(f"{v:6,}" for v in flash) + " | " + " ".join(f"{v:6,}" for v in adds)
         print(f"{left} | {numbers} | {' '.join(f'{v:7.0f}' for v in times)}", flush=True)
 
