@@ -2,8 +2,10 @@
 
     python benchmarks/floats.py [rows ..] [--full] [--cases FOLDER]
 
-Rows: delaunay, hinges, networks, grids, integers, cases. Noise is 1e-13, relative, on all rows and laws. A proof is
-tried up to a few hundred pieces, or with `--full`. Times depend on the machine.
+Rows: delaunay, hinges, networks, grids, integers, decisions, rows (Algorithm 1 beside the naive program), cases. Noise
+is 1e-13, relative, on all rows and laws. A proof is tried up to a few hundred pieces, or with `--full`. "least" is what
+no function at all can be below: half of the largest difference of two pieces at a point that both have. Times depend on
+the machine.
 """
 
 from __future__ import annotations
@@ -21,10 +23,17 @@ from scipy.spatial import Delaunay
 
 import cpwl
 from cpwl import CPWL
+from cpwl.documents.write import function_document
 from cpwl.function.make.shallow import random_shallow
+from cpwl.function.order.order import order_components
+from cpwl.proofs.checkers import checker
+from cpwl.proofs.checkers.near_checker import inside
+from cpwl.show.run_times import run_time
 
 NOISE = 1e-13
-HEAD = f"{'data':<34}{'pieces':>7}{'exact':>7}{'float':>7}{'snap s':>8}{'compile s':>10}{'proof s':>8}  bound"
+HEAD = (
+    f"{'data':<34}{'pieces':>7}{'exact':>7}{'float':>7}{'snap s':>8}{'compile s':>10}{'proof s':>8}{'least':>9}  bound"
+)
 
 
 def noisy(p: CPWL, noise: float = NOISE, seed: int = 0) -> CPWL:
@@ -43,6 +52,29 @@ def noisy(p: CPWL, noise: float = NOISE, seed: int = 0) -> CPWL:
     )
 
 
+def least_error(data: CPWL) -> Fraction | None:
+    """Half of the largest difference of two pieces at a point of both: at the corners of what they share.
+
+    None if a piece is unbounded."""
+    law = checker.read_function(function_document(data))
+    cones = [checker.piece_cone(piece, law.n) for piece in law.pieces]
+    ends = [np.array([[v / g[-1] for v in g[:-1]] for g in cone.generators() if g[-1]]) for cone in cones]
+    if any(not g[-1] for cone in cones for g in cone.generators()):
+        return None
+    low, high = (np.array([f(x, axis=0) for x in ends]) for f in (np.min, np.max))
+    slack, worst = 1e-9 * np.abs(high).max(), Fraction(0)
+    for i, cone in enumerate(cones):
+        near = np.flatnonzero(((low <= high[i] + slack) & (low[i] <= high + slack)).all(axis=1))
+        for j in near[near > i].tolist():
+            shared = cone
+            for line, _ in law.pieces[j].rows.values():
+                shared = shared.cut(line)
+            for one, two in zip(law.pieces[i].laws, law.pieces[j].laws, strict=True):
+                corners = [g for g in shared.generators() if g[-1]]
+                worst = max(worst, inside(checker, one, two, corners, [0] * law.n, "")[0])
+    return worst / 2
+
+
 def row(name: str, data: CPWL, exact: CPWL | None, construction: str, prove: bool) -> None:
     """Measures and prints one row."""
     known = "-" if exact is None else str(cpwl.compile(exact, construction=construction, check=False).sizes.neurons)
@@ -55,16 +87,15 @@ def row(name: str, data: CPWL, exact: CPWL | None, construction: str, prove: boo
     start = time.perf_counter()
     made = cpwl.compile(data, construction=construction)
     compiled, start = time.perf_counter() - start, time.perf_counter()
-    statement = "not tried"
+    statement, least = "not tried", "-"
     if prove:
         certificate = cpwl.certify(data, made.network)
         statement = certificate.statement
     proof = time.perf_counter() - start
-    neurons = made.sizes.neurons
-    print(
-        f"{name:<34}{data.num_pieces:>7}{known:>7}{neurons:>7}{snap:>8.1f}{compiled:>10.1f}{proof:>8.1f}  {statement}",
-        flush=True,
-    )
+    if prove and data.mesh is None and data.dim <= 4 and (known_least := least_error(data)) is not None:
+        least = f"{float(known_least):.1e}"
+    times = f"{snap:>8.1f}{compiled:>10.1f}{proof:>8.1f}{least:>9}"
+    print(f"{name:<34}{data.num_pieces:>7}{known:>7}{made.sizes.neurons:>7}{times}  {statement}", flush=True)
 
 
 def delaunay(n: int, points: int, seed: int = 1) -> CPWL:
@@ -86,9 +117,9 @@ def delaunay_rows(full: bool, _: Path | None) -> Iterator[None]:
 
 
 def hinge_rows(full: bool, _: Path | None) -> Iterator[None]:
-    for n, count in ((2, 6), (3, 5), (10, 5)):
+    for n, count in ((2, 6), (3, 5), (10, 5), (40, 5)):
         p = random_shallow(n, count, 0)
-        yield row(f"one hidden layer on R^{n}", noisy(p), p, "hinge", n < 5 or full)
+        yield row(f"one hidden layer on R^{n}", noisy(p), p, "hinge", n <= 10 or full)
 
 
 def network_rows(full: bool, _: Path | None) -> Iterator[None]:
@@ -106,13 +137,38 @@ def network_rows(full: bool, _: Path | None) -> Iterator[None]:
 
 
 def grid_rows(full: bool, _: Path | None) -> Iterator[None]:
-    for size in (25, 101) if full else (25,):
-        values = np.random.default_rng(0).standard_normal((size, size))
-        p = CPWL.from_grid([np.linspace(0, 1, size)] * 2, values)
-        even = CPWL.from_grid([range(size)] * 2, values)
-        found = p.snap(even=True)
-        assert found.function is not None
-        yield row(f"linspace {size - 1} x {size - 1}, evened", found.function, even, "gates", False)
+    for shape in ((25, 25), (11, 11, 11), *([(101, 101)] if full else [])):
+        values = np.random.default_rng(0).standard_normal(shape)
+        p = CPWL.from_grid([np.linspace(0, 1, size) for size in shape], values)
+        even = CPWL.from_grid([range(size) for size in shape], values)
+        yield row(f"linspace {' x '.join(str(size - 1) for size in shape)}", p, even, "auto", full or len(shape) == 2)
+
+
+def decision_rows(_: bool, __: Path | None) -> Iterator[None]:
+    """Doctor, order, merge, snap and compile of 1,000 float pieces in the plane."""
+    data = noisy(delaunay(2, 500))
+    steps: dict[str, Callable[[], object]] = {
+        "doctor": data.doctor,
+        "order": lambda: order_components(data, 0),
+        "merge": data.merge,
+        "snap": lambda: data.snap(data.tol),
+        "compile": lambda: cpwl.compile(data, construction="gates"),
+    }
+    total = 0.0
+    for name, step in steps.items():
+        start = time.process_time()
+        step()
+        total += time.process_time() - start
+        print(f"{data.num_pieces} pieces: {name} {time.process_time() - start:.2f} s", flush=True)
+    yield print(f"{data.num_pieces} pieces: {total:.1f} s in all, of processor time", flush=True)
+
+
+def algorithm_rows(_: bool, __: Path | None) -> Iterator[None]:
+    """Algorithm 1 on float data, beside the naive program."""
+    for n in (10, 40):
+        times = [run_time(noisy(random_shallow(n, 5, seed))) for seed in range(3)]
+        ours, naive = (sum(column) / len(times) for column in zip(*times, strict=True))
+        yield print(f"Algorithm 1, R^{n}, 32 float pieces: {ours:.3f} s, naive {naive:.1f} s, {naive / ours:.0f} times")
 
 
 def integer_rows(_: bool, __: Path | None) -> Iterator[None]:
@@ -146,6 +202,8 @@ ROWS: dict[str, Callable[[bool, Path | None], Iterator[None]]] = {
     "networks": network_rows,
     "grids": grid_rows,
     "integers": integer_rows,
+    "decisions": decision_rows,
+    "rows": algorithm_rows,
     "cases": case_rows,
 }
 

@@ -65,6 +65,7 @@ def calls(folder):
         "CPWL.components": (ABSOLUTE.components, {"output": 0}),
         "CPWL.representatives": (ABSOLUTE.representatives, {"output": 0}),
         "CPWL()": (ABSOLUTE, {"x": [[0.5]]}),
+        **questions(),
         "Network": (Network, {"layers": [([[1]], [0])]}),
         "Network()": (NETWORK, {"x": [[0.5]]}),
         "bounds.theorem1": (bounds.theorem1, {"q": 3}),
@@ -74,6 +75,54 @@ def calls(folder):
         "bounds.hertrich2021": (bounds.hertrich2021, {"n": 2, "k": 3}),
         "bounds.arora2018_hidden_layers": (bounds.arora2018_hidden_layers, {"n": 2}),
         "bounds.algorithm1": (bounds.algorithm1, {"sizes": [2, 2]}),
+    }
+
+
+def questions():
+    """What a function and a network are asked, and how one calculates with them."""
+    where = {"domain": BOX_ROWS}
+    box = {"box": (-1, 1)}
+    line = {"A": [[1]], "B": [[1]], "controller": ABSOLUTE}
+    asked = cpwl.ask(NETWORK, box=(-1, 1))
+    return {
+        "p + q": (lambda other: ABSOLUTE + other, {"other": ABSOLUTE}),
+        "p - q": (lambda other: ABSOLUTE - other, {"other": ABSOLUTE}),
+        "p * c": (lambda factor: ABSOLUTE * factor, {"factor": 2}),
+        "p @ q": (lambda inner: ABSOLUTE @ inner, {"inner": ([[1]], [0])}),
+        "M @ p": (lambda matrix: ABSOLUTE.__rmatmul__(matrix), {"matrix": [[1]]}),
+        "p[j]": (lambda j: ABSOLUTE[j], {"j": 0}),
+        "a + b": (lambda other: NETWORK + other, {"other": NETWORK}),
+        "a * c": (lambda factor: NETWORK * factor, {"factor": 2}),
+        "a @ b": (lambda inner: NETWORK @ inner, {"inner": ([[1]], [0])}),
+        "a[j]": (lambda j: NETWORK[j], {"j": 0}),
+        "maximum": (lambda one, two: cpwl.maximum(one, two), {"one": ABSOLUTE, "two": 1}),
+        "minimum": (lambda one, two: cpwl.minimum(one, two), {"one": NETWORK, "two": 1}),
+        "stack": (cpwl.stack, {"functions": [ABSOLUTE, ABSOLUTE]}),
+        "compose": (ABSOLUTE.compose, {"q": ABSOLUTE, "outside": "refuse"}),
+        "restrict": (ABSOLUTE.restrict, where),
+        "restrict to a box": (ABSOLUTE.restrict, box),
+        "clip": (ABSOLUTE.clip, {"low": 0, "high": 1}),
+        "range": (ABSOLUTE.range, {**where, "output": 0}),
+        "argmax": (ABSOLUTE.argmax, {**where, "output": 0}),
+        "lipschitz": (ABSOLUTE.lipschitz, {"norm": 2, "outputs": 0, **where}),
+        "is_convex": (ABSOLUTE.is_convex, {"output": 0, **box}),
+        "is_monotone": (ABSOLUTE.is_monotone, {"i": 0, "output": 0, **where}),
+        "depends_on": (ABSOLUTE.depends_on, {"i": 0, "output": 0, **where}),
+        "solve": (ABSOLUTE.solve, {"value": 1, **where}),
+        "level_set": (ABSOLUTE.level_set, {"value": 1, "output": 0, **where}),
+        "integral": (ABSOLUTE.integral, {**where, "output": 0}),
+        "distance": (ABSOLUTE.distance, {"q": ABSOLUTE, **where}),
+        "image": (cpwl.image, {"p": ABSOLUTE, **where}),
+        "ask": (cpwl.ask, {"network": NETWORK, "max_regions": 5, "at_once": 5, "progress": None, **where}),
+        "ask lipschitz": (asked.lipschitz, {"norm": 1, "outputs": 0}),
+        "ask argmax": (asked.argmax, {"output": 0}),
+        "ask solve": (asked.solve, {"value": 1}),
+        "ask inside": (asked.inside, where),
+        "closed_loop": (cpwl.closed_loop, {**line, **where, "offset": [0]}),
+        "iterate": (cpwl.iterate, {"f": ABSOLUTE, "k": 2, "outside": "drop"}),
+        "equilibria": (cpwl.equilibria, {"f": ABSOLUTE, **where}),
+        "decrease": (cpwl.decrease, {"f": ABSOLUTE, "candidate": [[1]], "rate": 1, **where}),
+        "is_invariant": (cpwl.is_invariant, {"f": ABSOLUTE, **where}),
     }
 
 

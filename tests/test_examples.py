@@ -110,6 +110,25 @@ def test_the_table_is_what_the_model_computes(run: Callable[[str], Ran]) -> None
     assert np.abs(found - rows[:, 2]).max() <= sum(bounds) + 1e-6  # the points themselves are rounded to float32
 
 
+def test_the_formula_is_optimised(run: Callable[[str], Ran]) -> None:
+    """The optima are those of the formula on a fine grid, and the file is there."""
+    said, folder = run("formula_to_milp")
+    x, y = np.meshgrid(np.linspace(-2, 4, 601), np.linspace(-2, 4, 601))
+    z = np.maximum(np.minimum(x + 2 * y - 1, 3), -x) - np.abs(y - 1) / 2
+    best, constrained = (float(v) for v in re.findall(r"(?:largest value|with x \+ y <= 1:) ([\d.-]+)", said))
+    assert abs(best - z.max()) < 1e-6
+    assert abs(constrained - z[x + y <= 1 + 1e-9].max()) < 1e-6
+    assert (folder / "tariff.mps").stat().st_size > 100
+
+
+def test_the_benchmark_of_a_trained_network(run: Callable[[str], Ran]) -> None:
+    """Four queries with their truth, and an equivalence query that is unsat but for rounding to float32."""
+    said, folder = run("network_to_benchmark")
+    assert said.count(": sat") == said.count(": unsat") == 2
+    assert len((folder / "benchmark" / "instances.csv").read_text().splitlines()) == 4
+    assert "unsat" in said.splitlines()[-1]
+
+
 @pytest.mark.parametrize(("name", "files"), [("pendulum", ("pendulum",)), ("terrain", ("terrain",))])
 def test_notebooks_prove_what_they_export(run: Callable[[str], Ran], name: str, files: tuple[str, ...]) -> None:
     """The proofs beside the exported networks hold: for the network as compiled, or for the weights in the file."""
@@ -147,3 +166,11 @@ def _check(folder: Path, law: str, network: str, proof: str) -> None:
     cpwl.save(cpwl.from_onnx(folder / network), folder / "weights.json")
     verdict = check_proof(folder / law, folder / "weights.json", folder / proof)
     assert verdict.accepted, verdict.text
+
+
+def test_the_closed_loop_stays_inside(run: Callable[[str], Ran]) -> None:
+    """The set is kept, with a proof; a box is not, with a point; six steps are one network with a certificate."""
+    said, _ = run("stays_inside")
+    assert "is the set kept? yes: the set is kept, proved on 5 cells" in said
+    assert "is the box [-1, 1]^2 kept? no: x = (1, 1)" in said
+    assert "network = function on every piece, in exact arithmetic" in said

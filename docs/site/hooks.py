@@ -107,8 +107,17 @@ def on_post_page(output: str, page: Any, config: Any) -> str:  # noqa: ARG001 - 
     )
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+def unlisted(index: str) -> str:
+    """How-to pages that their index does not name yet, as a list."""
+    found = sorted((DOCS / "howto").glob("*.md"))
+    new = [page for page in found if page.name != "README.md" and f"({page.name})" not in index]
+    return "".join(f"\n- [{title(page)}]({page.name})" for page in new)
+
+
+def on_page_markdown(markdown: str, page: Any = None, **_: Any) -> str:
     """GitHub begins a list or a table without an empty line before it; the site needs one."""
+    if page is not None and page.file.src_uri == "howto/README.md":
+        markdown += unlisted(markdown)
     markdown = re.sub(r"^<!-- (run first|not run).*?-->\n", "", markdown, flags=re.MULTILINE | re.DOTALL)
     lines, inside, before = list[str](), False, ""
     for line in markdown.splitlines():

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from cpwl.regions.tiles.parts import extract_parts
     from cpwl.show.explorer.page import report
     from cpwl.sources.formula.formula import Formula, parse
-    from cpwl.sources.mat import from_mat
+    from cpwl.sources.matlab.regions_file import from_mat
     from cpwl.sources.mpqp.active_sets import from_active_sets
     from cpwl.sources.ppopt import from_ppopt
     from cpwl.sources.regions import from_regions
@@ -194,7 +194,7 @@ _HOME = {
     "from_active_sets": "cpwl.sources.mpqp.active_sets",
     "from_csv": "cpwl.sources.text.csv",
     "from_interp": "cpwl.sources.tables.scipy",
-    "from_mat": "cpwl.sources.mat",
+    "from_mat": "cpwl.sources.matlab.regions_file",
     "from_nnet": "cpwl.sources.text.nnet",
     "from_npz": "cpwl.sources.weights.files",
     "from_pwl": "cpwl.sources.text.pwl",

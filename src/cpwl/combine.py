@@ -7,8 +7,9 @@ from typing import Any, overload
 
 from cpwl.doors import check_argument, check_list
 from cpwl.errors import InputError
+from cpwl.exact.rational import is_number
 from cpwl.function import CPWL
-from cpwl.function.algebra.arithmetic import is_number, side_by_side
+from cpwl.function.algebra.arithmetic import side_by_side
 from cpwl.function.algebra.extremes import greatest, least
 from cpwl.network import Network
 from cpwl.network.algebra import extremum_of

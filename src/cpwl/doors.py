@@ -25,6 +25,7 @@ __all__ = [
     "check_number",
     "check_path",
     "check_switch",
+    "chosen_numbers",
     "within_float64",
 ]
 
@@ -116,6 +117,28 @@ def check_count(value: Any, name: str, *, least: int = 1, most: int | None = Non
     if int(value) < least or (most is not None and int(value) > most):
         bound = f"at least {least}" if most is None else f"between {least} and {most}"
         raise InputError(f"`{name}` must be {bound}, not {_given(value, True)}", name=name)
+
+
+def chosen_numbers(value: Any, count: int, name: str) -> list[int]:
+    """The numbers below `count` that a number, a slice or a list of numbers stands for; at least one.
+
+    >>> chosen_numbers(-1, 3, "output"), chosen_numbers(slice(1, None), 3, "output")
+    ([2], [1, 2])
+    """
+    every = list(range(count))
+    if isinstance(value, slice):
+        for end in (value.start, value.stop, value.step):
+            if end is not None:
+                check_count(end, name, least=-sys.maxsize)
+        chosen = every[value]
+    else:
+        asked = list(value) if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) == 1 else [value]
+        for k in asked:
+            check_count(k, name, least=-count, most=count - 1)
+        chosen = [every[int(k)] for k in asked]
+    if not chosen:
+        raise InputError(f"`{name}` names nothing: there are 0..{count - 1}", name=name)
+    return chosen
 
 
 def check_choice(value: Any, choices: tuple[str, ...], name: str) -> None:

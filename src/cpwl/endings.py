@@ -47,7 +47,7 @@ READERS: tuple[Door, ...] = (
     Door(".npz", "NumPy arrays of weights", ("network",), "cpwl.sources.weights.files:from_npz"),
     Door(".safetensors", "weights", ("network",), "cpwl.sources.weights.files:from_safetensors"),
     Door(".nnet", "ACAS Xu network", ("network",), "cpwl.sources.text.nnet:from_nnet"),
-    Door(".mat", "MATLAB file of regions and laws", ("function",), "cpwl.sources.mat:from_mat"),
+    Door(".mat", "MATLAB file of regions and laws", ("function",), "cpwl.sources.matlab.regions_file:from_mat"),
     Door(".csv", "table of points and values", ("function",), "cpwl.sources.text.csv:from_csv"),
     Door(".pwl", "rational pieces of pwl2limodsat", ("function",), "cpwl.sources.text.pwl:from_pwl"),
     Door(".txt", "formula", ("function",), "cpwl.sources.formula.formula:read_formula_file"),

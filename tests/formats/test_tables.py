@@ -36,6 +36,7 @@ def test_csv_holds_the_function(tmp_path, name):
     assert q.tol == 0
     cpwl.to_csv(q, tmp_path / "b.csv")
     assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+    assert same(cpwl.read(tmp_path / "a.csv"), p)
 
 
 def test_csv_of_float_data_keeps_every_bit(tmp_path):

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from cpwl import CPWL, CpwlWarning, InputError, compile
+from cpwl.function.doctor.examine import first_error
 from cpwl.function.make.shallow import random_shallow
 from support.functions import abs_sum, boxes, delaunay, five_pieces, three_piece_cut
+from support.twins import twin
 
 ZERO = ([0, 0], 0)
 
@@ -221,3 +223,22 @@ def test_a_jump_without_bound_is_found_where_the_laws_happen_to_agree(slope):
     (finding,) = p.doctor().errors
     assert finding.kind == "jump"
     assert finding.size > 0
+
+
+def many_float_pieces(jump):
+    """More than 200 noisy triangles, one of which has its law moved by `jump`."""
+    p = twin(delaunay(2, 108, 3), 1e-13).function()
+    offset = p.laws.offset.copy()
+    offset[7] += jump
+    pieces = [(body.A, body.b) for body in p.polyhedra]
+    return CPWL.from_pieces([A for A, _ in pieces], [b for _, b in pieces], p.laws.gradient, offset)
+
+
+def test_many_float_pieces_near_an_exact_function_are_well():
+    """Nothing is wrong, and notes are still taken; a jump is not hidden by the short way."""
+    p = many_float_pieces(0.0)
+    assert p.num_pieces > 200
+    assert p.doctor().healthy
+    error = first_error(many_float_pieces(1e-3))
+    assert error.kind == "jump"
+    assert 7 in error.pieces

@@ -15,7 +15,7 @@ from cpwl import CPWL, Network
 from cpwl.documents.write import function_document, network_document
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
-from cpwl.proofs.checkers import checker
+from cpwl.proofs.checkers import bends_gate_checker, checker
 from cpwl.proofs.checkers.checker import Refused, Undecided, check
 from cpwl.proofs.no_proof import NoProof
 from cpwl.proofs.provers.guess import points_in
@@ -175,6 +175,15 @@ def examples():
 EXAMPLES = range(5)
 
 
+def in_regions(documents):
+    """The same with gates that are shown on the domain, by cutting it, and not everywhere."""
+    function, weights, proof = copy.deepcopy(documents)
+    for role in itertools.chain(*proof["roles"]):
+        if role.pop("along", None) is not None:
+            role["within"] = list(range(len(proof["limits"])))
+    return function, weights, proof
+
+
 def is_refused(documents):
     try:
         check(*documents)
@@ -296,9 +305,12 @@ def test_a_multiplier_that_is_slightly_too_small_is_refused():
     function, weights, proof = files(p, network(1))
     assert check(function, weights, proof) == 0
     assert check(function, network_document(network("3/2")), proof) == 0
+    regions = in_regions((function, weights, proof))[2]
     for m in (1 - Fraction(1, 10**12), 1 - TINY, Fraction(1, 2)):
-        with pytest.raises(Refused, match="layer 1, neuron 0: this has the wrong sign"):
+        with pytest.raises(Refused, match="layer 1, neuron 0: this is not shown to be a gate"):
             check(function, network_document(network(str(m))), proof)
+        with pytest.raises(Refused, match="layer 1, neuron 0: this has the wrong sign"):
+            check(function, network_document(network(str(m))), regions)
     with pytest.raises(NoProof) as caught:
         prove_bends(p, network(str(1 - TINY)))
     points = np.array(caught.value.points, dtype=object)
@@ -314,7 +326,11 @@ def test_no_hint_may_be_false(number):
     for l, layer in enumerate(proof["roles"]):
         for i, role in enumerate(layer):
             others = [None, {}, {"gate": 0, "within": []}, {"carry": True}, {"zero": True, "within": []}]
-            others += [{"gate": -role["gate"], "within": role["within"]}] if "gate" in role else []
+            hint = {name: value for name, value in role.items() if name in ("along", "within")}
+            others += [{"gate": -role["gate"]} | hint] if "gate" in role else []
+            others += [{"gate": role["gate"], "along": u} for u in ([0] * p.dim, [1] * (p.dim + 1)) if "along" in role]
+            others += [role | {"along": [-v for v in role["along"]]}] if role.get("along") else []
+            others += [{"carry": True, "along": []}, role | {"along": [], "within": []}]
             others += [{"carry": False, "within": []}, {"gate": True, "within": []}, {"carry": True, "within": [-1]}]
             for other in others:
                 wrong = copy.deepcopy(proof)
@@ -424,7 +440,7 @@ def test_what_is_not_recognised_is_not_called_wrong():
 
 def test_too_many_regions_are_not_decided(monkeypatch):
     """Work is bounded, and running out is no refusal."""
-    documents = files(*star())
+    documents = in_regions(files(*star()))
     check(*documents)
     monkeypatch.setitem(checker.beside("bends_checker.py")["bends"].__globals__, "LIMIT", 1)
     with pytest.raises(Undecided, match="regions"):
@@ -440,3 +456,59 @@ def test_roles_are_guessed_from_points_of_all_pieces():
     x = points_in(p)[:, 0]
     assert len(x) == 6000
     assert np.histogram(x, bins=10, range=(0, count))[0].min() > 500
+
+
+@pytest.mark.parametrize("number", EXAMPLES)
+def test_gates_are_shown_on_regions_too(number):
+    """As in proofs without vectors."""
+    documents = files(*examples()[number])
+    assert check(*documents) == check(*in_regions(documents)) == 0
+
+
+def test_gates_of_gates_are_shown_along_a_vector():
+    """In space the gates of corners read gates of edges: each has a vector, and weights off by 1e-30 are refused."""
+    p = delaunay(3, 4, 1)
+    function, weights, proof = files(p, space_gates(p).network)
+    vectors = [role["along"] for layer in proof["roles"][1:] for role in layer if "gate" in role]
+    assert vectors
+    assert all(len(u) == 3 for u in vectors)
+    assert check(function, weights, proof) == 0
+    row = next(i for i, role in enumerate(proof["roles"][1]) if "gate" in role)
+    entries = [k for k, entry in enumerate(weights["layers"][2]["entries"]) if entry[0] == row]
+    for k in entries[:6]:
+        other = copy.deepcopy(weights)
+        other["layers"][2]["entries"][k][2] = str(Fraction(other["layers"][2]["entries"][k][2]) + TINY)
+        assert is_refused([function, other, proof])
+
+
+def sum_of_hinges(draw):
+    """A row, and an affine function and hinges of one or two fans with few different numbers, 0 on the plane or not."""
+    row = [draw.choice([-2, -1, 1, 3]), draw.choice([-1, 0, 2]), draw.choice([-1, 0, 1])]
+    m = draw.randint(-2, 6)
+    affine, hinges = [m * a for a in row], []
+    for across in ([0, 1, 0], [0, 2, 3])[: draw.randint(1, 2)]:
+        for _ in range(draw.randint(1, 3)):
+            c, x, y = draw.choice([-2, -1, 1, 2]), draw.choice([-2, -1, 0, 1, 2]), draw.choice([-2, -1, 1, 2])
+            hinges.append((c, [x * a + y * b for a, b in zip(row, across, strict=True)]))
+            # Two hinges that are one on the plane, less what they are there.
+            z = draw.choice([-1, 0, 1])
+            hinges.append((-c, [z * a + y * b for a, b in zip(row, across, strict=True)]))
+    return row, affine, hinges[: len(hinges) - (draw.random() < 0.2)]
+
+
+def test_fans_have_the_sign_of_their_plane():
+    """What is taken for a gate has the sign of its row at all points of a grid, and is 0 where the row is."""
+    draw = random.Random(0)
+    grid = [(Fraction(a, 3), Fraction(b, 3), 1) for a in range(-12, 13) for b in range(-12, 13)]
+    seen = {True: 0, False: 0}
+    for _ in range(200):
+        row, affine, hinges = sum_of_hinges(draw)
+        found = bends_gate_checker.of_fans(row, affine, hinges)
+        seen[found] += 1
+        signs = [(dot(row, x), dot(affine, x) + sum(c * max(0, dot(h, x)) for c, h in hinges)) for x in grid]
+        assert not found or all(l * y >= 0 and (l or not y) for l, y in signs), (row, affine, hinges)
+    assert min(seen.values()) > 20
+
+
+def dot(u, v):
+    return sum(a * b for a, b in zip(u, v, strict=True))

@@ -43,6 +43,13 @@ def networks():
     yield function("one_box"), compile(function("one_box"), outside="clip").network, None
 
 
+def test_what_another_kind_refuses_is_no_obstacle():
+    """Clamped gates of two outputs, which the prover of windows takes for windows until its checker refuses."""
+    values = [[[0, 1], [1, 2], [2, 0]], [[2, 1], [0, 0], [1, 5]], [[5, 1], [1, 2], [1, 1]]]
+    p = CPWL.from_grid([[0, "1/3", 1], ["1/7", 2, 3]], values)
+    assert certify(p, compile(p, construction="clamped").network).kind == "clamped"
+
+
 @pytest.mark.parametrize("refused", [True, False])
 def test_the_checker_has_the_last_word(tmp_path, monkeypatch, refused):
     """For every kind: what it accepts is proved, with the bound that it found; what it refuses is not."""

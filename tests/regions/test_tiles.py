@@ -79,6 +79,18 @@ def test_neurons_in_special_position_are_no_trouble() -> None:
         assert sum(count for _, count in stream(network, None, COUNT, size=size)) == cells
 
 
+def test_networks_of_a_thousand_layers_are_extracted() -> None:
+    # Each layer adds 1 to |x|: more layers than Python allows calls within calls.
+    layers = [([[1], [-1]], [0, 0]), ([[1, 1]], [1])] + [([[1]], [1])] * 1100
+    found = extract(Network(layers), box=([-1], [1]))
+    assert sorted(
+        (int(a), int(b)) for a, b in zip(found.laws.gradient[:, 0, 0], found.laws.offset[:, 0], strict=True)
+    ) == [
+        (-1, 1101),
+        (1, 1101),
+    ]
+
+
 def test_a_wall_of_the_domain_on_a_bend_is_a_wall() -> None:
     network = Network([([[1, 0], [0, 1], [1, 1]], [0, 0, -1]), ([[1, 1, 1]], [0])])
     made = extract(network, domain=([[1, 0], [0, 1]], [0, 0]))

@@ -22,7 +22,9 @@ from cpwl.show.explorer.pack import PIECES, WEIGHTS, pack_pieces
 from cpwl.show.explorer.page import Page, page_of
 from cpwl.show.explorer.window import window_of
 from support import browser
+from support.catalogue import function
 from support.functions import delaunay
+from support.twins import NOISES, catalogue_twin
 
 HAT = cpwl.CPWL.from_breakpoints([0, 1, 2], [0, 1, 0], left_slope=0, right_slope=0)
 JUMP = cpwl.CPWL.from_pieces([[[1, 0]], [[-1, 0]]], [[0], [0]], [[0, 0], [0, 0]], [0, 1])
@@ -93,6 +95,13 @@ def test_windows_have_a_width(far: int) -> None:
         assert high - low >= 1
 
 
+@pytest.mark.parametrize("noise", NOISES)
+def test_noise_does_not_change_the_window(noise: float) -> None:
+    """The window of a float twin is that of the exact function, up to the noise."""
+    p, data = catalogue_twin("wrong_for_algorithm_1", "plain", noise)
+    np.testing.assert_allclose(window_of(data.function()), window_of(p), atol=1e-6)
+
+
 def test_the_window_shows_all_bends_of_a_function_without_end() -> None:
     """Every corner is inside, with room on all sides, also where all corners have one coordinate."""
     (left, right), (low, high) = window_of(five_pieces())
@@ -135,6 +144,18 @@ def test_a_function_that_is_wrong_is_shown_where_it_is_wrong() -> None:
     assert errors[0]["point"][0] == 0
     assert any("not compiled" in note for note in data["notes"])
     assert data["healthy"] is False
+
+
+def test_the_window_has_the_witnesses_in_it() -> None:
+    """A jump that the doctor shows at (-2, 0) is in the picture, and the bends still are; a box is taken as it is."""
+    A, b = [[[1, 0], [0, 1]], [[-1, 0], [0, 1]], [[0, -1]]], [[0, 0], [0, 0], [0]]
+    p = cpwl.CPWL.from_pieces(A, b, [[1, 0], [0, 0], [0, 1]], [0, "1/2", 0])
+    data = data_of(cpwl.report(p))
+    points = [finding["point"] for finding in data["findings"] if finding["point"]]
+    assert points
+    for point in [*points, [0.0, 0.0]]:
+        assert all(low <= v <= high for v, (low, high) in zip(point, data["box"], strict=True))
+    assert data_of(cpwl.report(p, box=(-1, 1)))["box"] == [[-1, 1], [-1, 1]]
 
 
 def test_a_network_is_taken_apart() -> None:
@@ -276,6 +297,13 @@ def test_pages_open_without_complaint(tab: browser.Tab, pages: dict[str, Path], 
     ground = tab.ask("getComputedStyle(document.body).backgroundColor")
     assert (max(map(int, re.findall(r"\d+", ground))) < 128) == dark
     assert tab.ask("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_pages_fit_a_telephone(tab: browser.Tab, pages: dict[str, Path]) -> None:
+    """Nothing is wider than a narrow screen, but for tables, which scroll on their own."""
+    for name in ("plane", "line", "space"):
+        tab.open(pages[name], size=(420, 900))
+        assert tab.ask("document.documentElement.scrollWidth <= window.innerWidth"), name
 
 
 def test_hover_says_what_is_there(tab: browser.Tab, pages: dict[str, Path]) -> None:
@@ -423,6 +451,28 @@ def test_the_graph_of_one_input(tab: browser.Tab, pages: dict[str, Path]) -> Non
     tab.point("map", 0.5, 0.5)
     x = tab.ask("explorer.state.at[0]")
     assert float(tab.text("read-value").replace("−", "-")) == pytest.approx(float(HAT([[x]])[0, 0]), abs=1e-4)
+
+
+ODD = [("mixed_table", "plain", None), ("control_law", "plain", None), ("mixed_scales", "far 1e9", 1e-15)]
+ODD += [("hat", "all", 1e-12), ("sawtooth", "three outputs", 1e-15), ("wrong_for_algorithm_1", "all", 1e-12)]
+
+
+@pytest.mark.parametrize(("name", "variant", "noise"), ODD, ids=lambda v: str(v))
+def test_odd_data_is_drawn_where_it_is(
+    tab: browser.Tab, tmp_path: Path, name: str, variant: str, noise: float | None
+) -> None:
+    """Units 1e23 apart, float twins, far rows, columns first, several outputs: values are those of the function."""
+    p = function(name) if noise is None else catalogue_twin(name, variant, noise)[1].function()
+    page_of(Examined((Item(name, p, None),), None, (), None, None, ()), name).save(tmp_path / "page.html")
+    tab.open(tmp_path / "page.html")
+    assert tab.said == []
+    box = np.array(tab.ask("explorer.data.box"))
+    for share in ((0.5, 0.5), (0.3, 0.6), (0.71, 0.45)):
+        x = np.array(tab.ask("Array.from(explorer.state.at)"))
+        x[:2] = (box[:, 0] + np.array(share)[: p.dim] * (box[:, 1] - box[:, 0]))[:2]
+        wanted = float(p(x[None])[0, 0])
+        found = tab.ask(f"explorer.scene.field.value({', '.join(map(repr, x[:2].tolist()))}) + 0")
+        assert np.isnan(wanted) if found is None else found == pytest.approx(wanted, rel=1e-6, abs=1e-6)
 
 
 def test_regions_found_in_the_browser(tab: browser.Tab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

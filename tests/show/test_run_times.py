@@ -26,7 +26,7 @@ def test_one_row_for_each_pair_and_positive_seconds() -> None:
 def test_functions_have_the_pieces_they_are_listed_under(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is timed are functions of `n` inputs and `q` pieces, a different one in each trial."""
     seen = []
-    monkeypatch.setattr(run_times, "_seconds", lambda p: (seen.append(p), (1.0, 1.0))[1])
+    monkeypatch.setattr(run_times, "run_time", lambda p: (seen.append(p), (1.0, 1.0))[1])
     measure_run_times(trials=2, pieces=(1, 2, 4))
     pairs = [(n, q) for n in (1, 10, 100) for q in (1, 2, 4) for _ in range(2)]
     assert [(p.dim, p.num_pieces) for p in seen[1:]] == pairs

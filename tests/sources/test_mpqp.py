@@ -60,8 +60,12 @@ def test_lost_regions_are_gaps(lost):
     point = np.array(gaps[0].point, dtype=float)
     active = [[i for i, side in enumerate([*sign, *(-s for s in sign)]) if side > 0] for sign in [np.sign(point)]]
     assert set(CELLS[lost]) <= set(active[0])
+
+
+def test_lost_regions_are_not_compiled():
+    """Nobody compiles a law with a hole in it."""
     with pytest.raises(InputError, match="a piece is missing there"):
-        cpwl.compile(p)
+        cpwl.compile(from_active_sets(plane(), CELLS[1:]))
 
 
 def repeated():
@@ -135,6 +139,24 @@ def test_optimisers_that_jump_are_refused():
     cells = [[2, 4], [0, 4], [0, 1]]
     with pytest.raises(InputError, match=r"disagree|no piece|missing"):
         from_active_sets(linear((-1, -1)), cells).doctor().check()
+
+
+def test_the_value_does_not_care_about_overlaps():
+    """With c = (-1, -1) optimisers are not unique and regions overlap: the value is the same, -min(x_0 + x_1, 6)."""
+    x = np.random.default_rng(0).uniform(0, 5, (100, 2))
+    for cells in ([[2, 4], [3, 4], [1, 4], [0, 4], [0, 1]], [[2, 4], [1, 4], [0, 1]]):
+        p = from_active_sets(linear((-1, -1)), cells, outputs="value")
+        assert p.num_pieces == 2
+        assert p.doctor().healthy
+        np.testing.assert_allclose(p(x)[:, 0], -np.minimum(x.sum(axis=1), 6))
+
+
+@pytest.mark.parametrize("lost", range(3))
+def test_the_value_misses_lost_regions(lost):
+    """Without one of the regions a corner has another value than the rest says, or the doctor finds a gap."""
+    cells = [[2, 4], [1, 4], [0, 1]]
+    with pytest.raises(InputError, match=r"a region is missing|missing there"):
+        from_active_sets(linear(), cells[:lost] + cells[lost + 1 :], outputs="value").doctor().check()
 
 
 def test_overlapping_regions_are_refused():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from cpwl.equality.difference import law_of_pattern
 from cpwl.equality.verdict import Apart, farther
+from cpwl.errors import InternalError
 from cpwl.exact.integers import integer_rows, primitive
 from cpwl.exact.rational import fraction_array, to_float
 from cpwl.geometry.polyhedra import Polyhedron
@@ -25,6 +27,8 @@ from cpwl.progress import Progress
 from cpwl.regions.cells import Cells, cells_of
 from cpwl.regions.pieces import Pieces, pieces_of_walk
 from cpwl.regions.subdivide.subdivide import Subdivision, TooMany, essential_dimension, subdivide
+from cpwl.regions.tiles.stream import Errand, stream
+from cpwl.regions.tiles.tile import Tile
 from cpwl.regions.walk.walk import walk
 
 __all__ = ["Compared", "cells_on", "compare_on_regions", "farthest_on_cells", "largest_on"]
@@ -68,12 +72,43 @@ def compare_on_regions(
     except TooMany:  # faces, not cells
         if strict:
             return Compared(0, None, False)
-        return _compare_by_walking(network, domain, target, most, progress)
+        return _compare_in_tiles(network, domain, target, most, progress)
+    return _compare_cells(network, domain, made, target)
+
+
+def _compare_cells(
+    network: Network, domain: Polyhedron | None, made: Subdivision, target: NDArray[np.object_]
+) -> Compared:
     found = cells_of(made, False)
     if _is_everywhere(network, found, target):
         return Compared(len(found), None, _are_all(made, found, domain))
     found = cells_of(made, True)
     return Compared(len(found), _farthest(network, domain, found, target), _are_all(made, found, domain))
+
+
+def _compare_in_tiles(
+    network: Network,
+    domain: Polyhedron | None,
+    target: NDArray[np.object_],
+    most: int | None,
+    progress: Progress | None,
+) -> Compared:
+    """The same for more cells than memory holds, tile by tile; a difference that was seen is worth keeping."""
+    regions, apart = 0, None
+    errand: Errand[Compared] = Errand("compared", partial(_compare_tile, target=target), _unnoted, _unnoted)
+    for _, found in stream(network, domain, errand, progress=progress):
+        regions, apart = regions + found.regions, farther(apart, found.apart)
+        if not found.complete or (most is not None and regions > most):
+            return Compared(regions, apart, False)
+    return Compared(regions, apart, True)
+
+
+def _compare_tile(network: Network, body: Polyhedron | None, size: int, *, target: NDArray[np.object_]) -> Compared:
+    return _compare_cells(network, body, subdivide(network, body, most=size, strict=True), target)
+
+
+def _unnoted(_: Tile, __: Any) -> Any:
+    raise InternalError("comparisons keep no journal")
 
 
 def _are_all(made: Subdivision, found: Cells, domain: Polyhedron | None) -> bool:

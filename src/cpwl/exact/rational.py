@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import reprlib
 from fractions import Fraction
-from numbers import Rational
+from numbers import Rational, Real
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from cpwl.errors import InputError, LimitError
 
-__all__ = ["as_reals", "fraction", "fraction_array", "has_floats", "is_exact_float", "text", "to_float"]
+__all__ = [
+    "as_reals",
+    "fraction",
+    "fraction_array",
+    "fractions_for",
+    "has_floats",
+    "is_exact_float",
+    "is_number",
+    "text",
+    "to_float",
+]
 
 _DIGITS = 4300  # what Python itself reads in one integer
 
@@ -71,6 +81,26 @@ def fraction_array(x: ArrayLike) -> NDArray[np.object_]:
     array = np.asarray(x, dtype=object)
     result = _to_fraction(array)
     return np.asarray(result, dtype=object).reshape(array.shape)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a caller means one number: an int, a float, a `Fraction` or "p/q"."""
+    return isinstance(value, (Real, np.number, str)) and not isinstance(value, (bool, np.bool_))
+
+
+def fractions_for(value: Any, count: int, what: str) -> NDArray[np.object_]:
+    """One rational for each of `count` things: given as one number for all, or as one for each.
+
+    >>> fractions_for("1/2", 2, "outputs")
+    array([Fraction(1, 2), Fraction(1, 2)], dtype=object)
+    """
+    if is_number(value):
+        return fraction_array([value] * count)
+    given = value.tolist() if isinstance(value, np.ndarray) else value
+    if not isinstance(given, (list, tuple)) or len(given) != count:
+        size = f"{len(given)} of them" if isinstance(given, (list, tuple)) else f"a {type(value).__name__}"
+        raise InputError(f"one number, or one for each of {count} {what}, is wanted here, not {size}")
+    return np.array([fraction(v) for v in given], dtype=object)
 
 
 def to_float(x: NDArray[np.object_]) -> NDArray[np.float64]:

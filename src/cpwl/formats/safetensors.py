@@ -26,14 +26,7 @@ _KINDS = {"F64": "<f8", "F32": "<f4"}
 def to_safetensors(network: Network, path: str | os.PathLike[str], *, dtype: Dtype = "float64") -> None:
     """Write the network as tensors ``0.weight``, ``0.bias``, ``2.weight``, .. as `to_torch` names them.
 
-    Parameters
-    ----------
-    network : Network
-        The network.
-    path : path-like
-        The file; what is there is replaced when the new file is complete.
-    dtype : {"float64", "float32"}
-        The type of the tensors, each number rounded to nearest.
+    The arguments are those of `to_npz`.
     """
     check_argument(network, Network, "to_safetensors")
     check_path(path, "to_safetensors")

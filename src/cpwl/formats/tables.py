@@ -69,9 +69,9 @@ def from_pieces_csv(path: str | os.PathLike[str], *, tol: float | None = None) -
         As in `CPWL.from_pieces`: without it, data with a decimal point or an exponent is float data.
     """
     check_path(path, "from_pieces_csv")
-    name = os.fsdecode(path)
+    name, data = os.fsdecode(path), read_bytes(path)
     try:
-        lines = list(csv.reader(io.StringIO(read_bytes(path).decode("utf-8-sig"))))
+        lines = list(csv.reader(io.StringIO(data.decode("utf-8-sig"))))
         return _function(lines, tol)
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{name} is not a CSV file of pieces: {error}", path=name) from None

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import check_argument
+from cpwl.doors import check_argument, chosen_numbers
 from cpwl.errors import InputError
-from cpwl.exact.rational import fraction, fraction_array
+from cpwl.exact.rational import fraction_array, fractions_for, is_number
 from cpwl.network.end_to_end import end_to_end
 from cpwl.network.extrema import extrema
 from cpwl.network.side_by_side import side_by_side
@@ -52,7 +51,7 @@ def subtract(network: Network, other: Any) -> Network:
     """The difference of two networks, or of a network and a constant."""
     if isinstance(other, type(network)):
         return add(network, negative(other))
-    return add(network, -fraction_array(other) if np.ndim(other) else -fraction(other))
+    return add(network, list(-fractions_for(other, network.outputs, "outputs")))
 
 
 def subtracted_from(network: Network, constant: Any) -> Network:
@@ -67,7 +66,7 @@ def negative(network: Network) -> Network:
 
 def times(network: Network, factor: Any) -> Network:
     """The multiple by a number, or by one for each output."""
-    return linear_image(network, _unit(network.outputs) * _constants(factor, network.outputs)[:, None])
+    return linear_image(network, _unit(network.outputs) * fractions_for(factor, network.outputs, "outputs")[:, None])
 
 
 def linear_image(network: Network, matrix: Any, shift: Any = 0) -> Network:
@@ -75,15 +74,12 @@ def linear_image(network: Network, matrix: Any, shift: Any = 0) -> Network:
     weight = fraction_array(matrix)
     if weight.ndim != 2 or weight.shape[1] != network.outputs:
         raise InputError(f"a network with {network.outputs} outputs takes as many columns, not {weight.shape}")
-    return end_to_end(network, type(network)([(weight, _constants(shift, len(weight)))]))
+    return end_to_end(network, type(network)([(weight, fractions_for(shift, len(weight), "outputs"))]))
 
 
 def output(network: Network, j: Any) -> Network:
     """Output `j` of a network, or those of a slice or list; neurons that are no longer read stay."""
-    chosen = np.atleast_1d(np.arange(network.outputs)[j])
-    if not len(chosen):
-        raise InputError("no output was chosen")
-    return linear_image(network, _unit(network.outputs)[chosen])
+    return linear_image(network, _unit(network.outputs)[chosen_numbers(j, network.outputs, "output")])
 
 
 def compose(network: Network, inner: Any) -> Network:
@@ -102,7 +98,7 @@ def compose(network: Network, inner: Any) -> Network:
 
 def extremum_of(networks: Sequence[Any], kind: Literal["max", "min"]) -> Network:
     """The maximum or minimum of networks and numbers, output by output, by a tournament of ReLUs (Algorithm 2)."""
-    first = next(f for f in networks if not isinstance(f, (Real, str)))
+    first = next(f for f in networks if not is_number(f))
     made = [f if isinstance(f, type(first)) else linear_image(first, _unit(first.outputs) * 0, f) for f in networks]
     for f in made:
         _check_shapes(first, f)
@@ -114,13 +110,6 @@ def extremum_of(networks: Sequence[Any], kind: Literal["max", "min"]) -> Network
 
 def _unit(size: int) -> NDArray[np.object_]:
     return fraction_array(np.eye(size, dtype=np.int64))
-
-
-def _constants(value: Any, outputs: int) -> NDArray[np.object_]:
-    numbers = fraction_array([value] * outputs) if np.ndim(value) == 0 else fraction_array(value)
-    if numbers.shape != (outputs,):
-        raise InputError(f"a network with {outputs} outputs takes one number, or {outputs} of them")
-    return numbers
 
 
 def _check_shapes(one: Network, two: Network) -> None:

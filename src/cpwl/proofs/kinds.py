@@ -132,7 +132,7 @@ def proposals(question: Question, failures: list[NoProof], names: tuple[str, ...
             failures.append(reason)
             if reason.settles:
                 return
-        except LimitError as reason:
+        except (LimitError, checker.Refused, checker.Undecided) as reason:  # some provers ask parts of a checker
             failures.append(NoProof(str(reason)))
 
 

@@ -175,19 +175,30 @@ class Forms:
 
     def exact_level(self, l: int, cells: NDArray[np.int64]) -> NDArray[np.object_]:
         """The table ``(width, cells, n + 1)`` of integer forms of a level, filled at least at the given cells."""
+        todo = []
+        for k in range(l, -1, -1):  # down to where all is known, then up again: networks may have thousands of layers
+            missing = np.unique(cells[~self.levels[k].known[cells]])
+            if not len(missing):
+                break
+            todo.append((k, missing))
+            if k > 1:
+                cells = self.levels[k].parent[missing]
+            else:
+                break
+        for k, missing in reversed(todo):
+            self._fill(k, missing)
+        return self.levels[l].exact
+
+    def _fill(self, l: int, missing: NDArray[np.int64]) -> None:
+        """Works out a level at the given cells; the level below is known where it is needed."""
         level = self.levels[l]
-        missing = np.unique(cells[~level.known[cells]])
-        if len(missing):
-            if level.exact.size == 0:
-                level.exact = np.empty(level.rows.shape, dtype=object)
-            if l > 1:
-                self.exact_level(l - 1, level.parent[missing])
-            step = max(1, _MOST // (self._entries(l - 1) * (self.dim + 1)))
-            for first in range(0, len(missing), step):
-                some = missing[first : first + step]
-                level.exact[:, some] = self.exact_compose(l - 1, level.parent[some], level.active[some])
-                level.known[some] = True
-        return level.exact
+        if level.exact.size == 0:
+            level.exact = np.empty(level.rows.shape, dtype=object)
+        step = max(1, _MOST // (self._entries(l - 1) * (self.dim + 1)))
+        for first in range(0, len(missing), step):
+            some = missing[first : first + step]
+            level.exact[:, some] = self.exact_compose(l - 1, level.parent[some], level.active[some])
+            level.known[some] = True
 
     def exact_compose(self, last: int, parent: NDArray[np.int64], active: NDArray[np.bool_]) -> NDArray[np.object_]:
         """`compose` in integers, times `scale`; at ``last = 0`` the first layer itself."""

@@ -20,7 +20,7 @@ from cpwl.network import Network
 from cpwl.network.evaluate import evaluate
 from cpwl.progress import Progress
 from cpwl.show.bench_functions import grid, triangles
-from cpwl.show.paper_style import LOOKS, logarithmic, row_of_panels
+from cpwl.show.paper_style import LOOKS, OTHER, logarithmic, row_of_panels
 
 __all__ = ["Error", "figure_of_errors", "front", "measure_errors"]
 
@@ -105,7 +105,7 @@ def figure_of_errors(path: str | Path, rows: list[Error] | None = None, *, progr
             line = front(here)
             axes.plot([row.neurons for row in line], [max(row.error, FLOOR) for row in line], color="#bbbbbb", zorder=1)
             for row in here:
-                colour, marker = LOOKS[row.construction]
+                colour, marker = LOOKS.get(row.construction, OTHER)
                 at = (row.neurons, max(row.error, FLOOR))
                 axes.plot(*at, color=colour, marker=marker, linestyle="none", markersize=8, label=row.construction)
                 axes.annotate(

@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from cpwl.files import write_bytes
 from cpwl.show.bound_figures import GRID, METADATA, STYLE, check_suffix
 
-__all__ = ["LOOKS", "logarithmic", "row_of_panels"]
+__all__ = ["LOOKS", "OTHER", "logarithmic", "row_of_panels"]
 
 # One look for each construction and bound in all of our figures: colours that colour-blind readers tell apart
 # (Okabe and Ito), and a marker each for those who print in grey.
@@ -29,8 +29,11 @@ LOOKS: dict[str, tuple[str, str]] = {
     "clamped": ("#CC79A7", "v"),
     "strips": ("#D55E00", "^"),
     "lattice": ("#E69F00", "P"),
+    "windows": ("#7F3C8D", "*"),
     "paper": ("#888888", "X"),
 }
+OTHER = ("#666666", "h")
+"""The look of what has none of its own yet."""
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from cpwl.function.make.shallow import random_shallow
 from cpwl.progress import Progress
 from cpwl.show.naive import naive
 
-__all__ = ["RunTime", "figure5", "measure_run_times", "run_time_table"]
+__all__ = ["RunTime", "figure5", "measure_run_times", "run_time", "run_time_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +71,13 @@ def measure_run_times(
     widths = {(n, q): _width(n, q) for n in dims for q in pieces}
     printed = _printed()
     # The first call of a solver loads libraries; that is nobody's run time.
-    _seconds(random_shallow(1, 1, seed=0))
+    run_time(random_shallow(1, 1, seed=0))
     rows: list[RunTime] = []
     total = len(widths) * trials
     for (n, q), width in widths.items():
         times = []
         for seed in range(trials):
-            times.append(_seconds(random_shallow(n, width, seed=seed)))
+            times.append(run_time(random_shallow(n, width, seed=seed)))
             if progress is not None:
                 progress(len(rows) * trials + seed + 1, total, f"n = {n}, q = {q}")
         ours, theirs = (sum(column) / trials for column in zip(*times, strict=True))
@@ -118,7 +118,7 @@ def _width(n: int, q: int) -> int:
     return width
 
 
-def _seconds(p: CPWL) -> tuple[float, float]:
+def run_time(p: CPWL) -> tuple[float, float]:
     """The seconds that ours and the naive program take for one function."""
     start = perf_counter()
     max_of_mins(p.components(0), rows_of(Analysis(p).orders[0]))

@@ -18,7 +18,7 @@ from cpwl.errors import CpwlError
 from cpwl.function import CPWL
 from cpwl.progress import Progress
 from cpwl.show.bench_functions import delaunay, random_breakpoints
-from cpwl.show.paper_style import LOOKS, logarithmic, row_of_panels
+from cpwl.show.paper_style import LOOKS, OTHER, logarithmic, row_of_panels
 
 __all__ = ["Size", "figure_of_sizes", "measure_sizes"]
 
@@ -29,6 +29,7 @@ FOOTNOTE = (
 )
 POINTS = {1: (4, 8, 16, 32, 64, 128, 256), 2: (4, 8, 16, 32, 64), 3: (3, 6, 12, 24), 4: (2, 4, 8)}
 """Points inside the box (breakpoints where there is one input), for each number of inputs."""
+_BOUNDS = {"Theorem 1": "--", "Hertrich et al.": ":", "lower bound": "-."}  # and how they are drawn
 _MOST = {"lattice": 300, "paper": 300}  # pieces up to which those that decide pairs are planned
 
 
@@ -93,15 +94,14 @@ def figure_of_sizes(path: str | Path, sizes: list[Size] | None = None, *, progre
 
 
 def _look(name: str) -> dict[str, Any]:
-    if name in LOOKS:
-        colour, marker = LOOKS[name]
-        return {"color": colour, "marker": marker}
-    line = {"Theorem 1": "--", "Hertrich et al.": ":", "lower bound": "-."}[name]
-    return {"color": "#777777", "linestyle": line}
+    if name in _BOUNDS:
+        return {"color": "#777777", "linestyle": _BOUNDS[name]}
+    colour, marker = LOOKS.get(name, OTHER)
+    return {"color": colour, "marker": marker}
 
 
 def _legend(figure: Figure) -> None:
     """One legend for all panels, each name once."""
     lines = {line.get_label(): line for axes in figure.axes for line in axes.lines}
-    order = [name for name in (*LOOKS, "Theorem 1", "Hertrich et al.", "lower bound") if name in lines]
+    order = [name for name in (*TABLE, *_BOUNDS) if name in lines]
     figure.legend([lines[name] for name in order], order, loc="outside right upper")

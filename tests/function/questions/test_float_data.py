@@ -12,9 +12,12 @@ CASES = {"abs": lambda: boxed(abs_sum(2)), "five": lambda: boxed(five_pieces()),
 WAYS = [{}, {"far": 1e6, "repeat": True}, {"column_major": True, "shuffle": True}]
 
 
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("how", WAYS, ids=str)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    ("name", "how", "noise"),
+    [("abs", {}, noise) for noise in NOISES]
+    + [("five", how, 1e-12) for how in WAYS]
+    + [pytest.param(name, how, noise, marks=pytest.mark.slow) for name in CASES for how in WAYS for noise in NOISES],
+)
 def test_answers_near_the_exact_ones(name, how, noise):
     """Values move as little as the data; convexity, dependence and monotonicity are those of the exact function."""
     p = CASES[name]()

@@ -1,6 +1,7 @@
 """Exact functions near float twins of exact ones: sound by another decision, near, and no larger than the truth."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,11 +12,12 @@ from cpwl.function.make.shallow import random_shallow
 from cpwl.function.snap.complex import float_complex
 from cpwl.function.snap.faces import Face
 from cpwl.function.snap.laws import fix_laws
+from cpwl.function.snap.nearby import WAYS, Work
 from cpwl.function.snap.relations import Relation, relations_of
 from support.catalogue import function, names
 from support.functions import delaunay, five_pieces
-from support.rational_pieces import cut_up, cuts, from_data, piece_data, points_in_pieces, random_maxmin
-from support.twins import twin, with_outputs
+from support.rational_pieces import PieceData, cut_up, cuts, from_data, piece_data, points_in_pieces, random_maxmin
+from support.twins import boxed, has_interior, twin, with_outputs
 
 TWINS = {
     "triangles": lambda: delaunay(2, 40, 3),
@@ -66,6 +68,89 @@ def test_several_outputs_bend_in_the_same_places(name, outputs):
     assert found.function is not None, found.reason
     assert found.function.outputs == outputs
     assert not any(f.severity == "error" for f in PieceDoctor(replace(found.function, mesh=None)).findings())
+
+
+def grid(x, y, seed):
+    return as_pieces(CPWL.from_grid([x, y], np.random.default_rng(seed).integers(-9, 9, (3, 3))))
+
+
+def two_functions(one, two):
+    """Two exact functions of one domain as the outputs of one, on the intersections of their pieces."""
+    pieces = [
+        PieceData((*a.rows, *b.rows), (*a.laws, *b.laws))
+        for a in piece_data(one)
+        for b in piece_data(two)
+        if has_interior(PieceData((*a.rows, *b.rows), a.laws), one.dim)
+    ]
+    return from_data(pieces)
+
+
+@pytest.mark.parametrize("noise", [1e-15, 1e-13])
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (lambda: random_shallow(2, 3, 1), lambda: random_maxmin(2, 4, 3, 3, 4)),
+        (lambda: grid([0, 1, 2], [0, 1, 2], 0), lambda: grid([0, Fraction(2, 3), 2], [0, Fraction(5, 4), 2], 1)),
+    ],
+    ids=["hinges and a maxmin", "two tables"],
+)
+def test_outputs_may_bend_in_different_places(one, two, noise):
+    """Each output by itself is exact with the laws it has, and the common refinement is exactly consistent."""
+    p = two_functions(one(), two())
+    data = twin(p, noise, 0).function()
+    work = Work(data)
+    near = WAYS["outputs"](work)
+    q = CPWL.from_parts(near.parts)
+    assert q.outputs == 2
+    assert max(near.moved.value, near.moved.facet) < 1e-9
+    assert not any(f.severity == "error" for f in PieceDoctor(q).findings())
+    for j, part in enumerate((one(), two())):
+        assert len({tuple(law) for law in q.laws.integer()[:, j].tolist()}) <= part.num_components
+    x = np.array([[float(v) for v in point] for _, point in points_in_pieces(p, 1, 0)])
+    x = x[np.abs(x).max(axis=1) < 100]
+    assert np.nanmax(np.abs(q(x) - p(x))) < 1e-7
+    assert data.snap(1e-9).function is not None
+
+
+@pytest.mark.parametrize("scales", [(1e-6, 1e6), (1e3, 1e-3)])
+@pytest.mark.parametrize("name", ["crossing lines", "maxmin", "nested squares"])
+def test_uneven_scales_are_snapped_or_refused_clearly(name, scales):
+    """One axis a million million times as long as the other: an exact function, or a sentence that says why not."""
+    p = as_pieces(TWINS[name]())
+    data = twin(p, 1e-14, 0)
+    stretched = CPWL.from_pieces(
+        [A / np.array(scales) for A in data.A], data.b, data.gradient / np.array(scales), data.offset
+    )
+    found = stretched.snap(1e-9)
+    if found.function is None:
+        assert len(found.reason) > 20
+    else:
+        # Looked at in even coordinates, exactly: linear programs in floats cannot see both axes at once.
+        factors = [*map(Fraction, scales), Fraction(1)]
+        even = from_data([scaled(piece, factors) for piece in piece_data(found.function)])
+        assert not any(f.severity == "error" for f in PieceDoctor(even).findings())
+        assert even.num_components <= p.num_components
+
+
+def scaled(piece, factors):
+    """The piece in other units: rows and laws with their columns multiplied."""
+    rows, laws = (
+        tuple(tuple(x * s for x, s in zip(row, factors, strict=True)) for row in some)
+        for some in (piece.rows, piece.laws)
+    )
+    return PieceData(rows, laws)
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+def test_pieces_that_meet_in_the_middle_of_facets(bounded):
+    """T-junctions: a region of one law cut across, so that corners of one piece are inside facets of others."""
+    p = cut_up(random_shallow(2, 4, 2), cuts(2, 6, 5))
+    p = boxed(p) if bounded else as_pieces(p)
+    found = twin(p, 1e-13, 0, shuffle=True, repeat=True).function().snap(1e-9)
+    assert found.function is not None, found.reason
+    assert found.way == "laws"
+    assert found.function.num_components <= p.num_components
+    assert not any(f.severity == "error" for f in PieceDoctor(found.function).findings())
 
 
 @pytest.mark.parametrize("name", [n for n in names(without="float") if 2 <= function(n).dim <= 3][::3])

@@ -6,16 +6,15 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import check_argument, check_count, check_list, within_float64
+from cpwl.doors import check_argument, check_list, chosen_numbers, within_float64
 from cpwl.errors import InputError
 from cpwl.exact.integers import primitive
-from cpwl.exact.rational import fraction, fraction_array, is_exact_float, to_float
+from cpwl.exact.rational import fraction_array, fractions_for, is_exact_float, to_float
 from cpwl.function.algebra.pieces import common_domain, exactly, function_of, pieces_of, summed
 from cpwl.function.parts import Laws, Mesh, Parts
 from cpwl.geometry.overlay import overlay
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "add",
-    "is_number",
     "linear_image",
     "negative",
     "on_common_pieces",
@@ -38,11 +36,6 @@ __all__ = [
 ]
 
 Integers = NDArray[np.object_]
-
-
-def is_number(value: Any) -> bool:
-    """Whether a caller means one number: an int, a float, a `Fraction` or "p/q"."""
-    return isinstance(value, (Real, str)) and not isinstance(value, bool)
 
 
 @within_float64()
@@ -62,7 +55,9 @@ def add(p: CPWL, other: Any) -> CPWL:
 
 def subtract(p: CPWL, other: Any) -> CPWL:
     """The difference of two functions where both are defined, or of a function and a constant."""
-    return add(p, negative(other) if isinstance(other, type(p)) else times_constant(other, -1))
+    if isinstance(other, type(p)):
+        return add(p, negative(other))
+    return add(p, list(-fractions_for(other, p.outputs, "outputs")))
 
 
 def subtracted_from(p: CPWL, constant: Any) -> CPWL:
@@ -78,15 +73,8 @@ def negative(p: CPWL) -> CPWL:
 @within_float64()
 def times(p: CPWL, factor: Any) -> CPWL:
     """The multiple ``x -> factor p(x)``: a number, or one for each output. The pieces stay."""
-    if not is_number(factor) and np.ndim(factor) != 1:
-        raise InputError(f"a function is multiplied by numbers, not by a {type(factor).__name__}")
-    factors = _constants(factor, p.outputs)
+    factors = fractions_for(factor, p.outputs, "outputs")
     return linear_image(p, np.diag(factors) + Fraction(0))
-
-
-def times_constant(value: Any, factor: int) -> Any:
-    """A constant, or several, times an integer."""
-    return factor * fraction(value) if is_number(value) else [factor * fraction(v) for v in value]
 
 
 @within_float64()
@@ -103,7 +91,7 @@ def linear_image(p: CPWL, matrix: Any, shift: Any = 0) -> CPWL:
         raise InputError(
             f"a function with {p.outputs} outputs takes a matrix with {p.outputs} columns, not {weight.shape}"
         )
-    move = _constants(shift, len(weight))
+    move = fractions_for(shift, len(weight), "outputs")
     laws = p.laws.integer()
     rows = []
     for line, by in zip(weight, move, strict=True):
@@ -124,16 +112,7 @@ def output(p: CPWL, j: Any) -> CPWL:
     >>> CPWL.from_breakpoints([0, 1], [[0, 5], [1, 7]])[1]([[2.0]])
     array([[9.]])
     """
-    every = list(range(p.outputs))
-    if isinstance(j, slice):
-        chosen = every[j]
-    else:
-        asked = list(j) if isinstance(j, (list, tuple, np.ndarray)) else [j]
-        for k in asked:
-            check_count(k, "output", least=-p.outputs, most=p.outputs - 1)
-        chosen = [every[int(k)] for k in asked]
-    if not chosen:
-        raise InputError("no output was chosen")
+    chosen = chosen_numbers(j, p.outputs, "output")
     exact = None if p.laws.exact is None else p.laws.exact[:, chosen]
     mesh = p.mesh
     if mesh is not None:
@@ -212,20 +191,8 @@ def _revalued(mesh: Mesh, laws: Integers) -> Mesh:
     return replace(mesh, values=to_float(values), exact_values=exact)
 
 
-def _constants(value: Any, outputs: int) -> NDArray[np.object_]:
-    """One rational for each output."""
-    if is_number(value):
-        return fraction_array([value] * outputs)
-    numbers = fraction_array(value)
-    if numbers.shape != (outputs,):
-        raise InputError(
-            f"a function with {outputs} outputs takes one number, or {outputs} of them, not {numbers.shape}"
-        )
-    return numbers
-
-
 def _plus_constant(p: CPWL, value: Any) -> CPWL:
-    return linear_image(p, np.diag([Fraction(1)] * p.outputs) + Fraction(0), _constants(value, p.outputs))
+    return linear_image(p, np.diag([Fraction(1)] * p.outputs) + Fraction(0), fractions_for(value, p.outputs, "outputs"))
 
 
 def _check_shapes(p: CPWL, q: CPWL) -> None:

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from cpwl.doors import within_float64
 from cpwl.errors import InputError
-from cpwl.exact.rational import fraction
-from cpwl.function.algebra.arithmetic import is_number
+from cpwl.exact.rational import fraction, is_number
 from cpwl.function.algebra.border import inside_border
 from cpwl.function.algebra.pieces import common_domain, exactly, function_of, pieces_of
 from cpwl.geometry.bodies import Bodies, joined_bodies
@@ -68,6 +67,9 @@ def clip(p: CPWL, low: Any = None, high: Any = None) -> CPWL:
     >>> CPWL.from_breakpoints([0, 1], [0, 1]).clip(0, "1/2")([["-1"], ["1/3"], ["5"]]).ravel()
     array([Fraction(0, 1), Fraction(1, 3), Fraction(1, 2)], dtype=object)
     """
+    for bound in (low, high):
+        if bound is not None and not is_number(bound):
+            raise InputError(f"a bound of `clip` is a number or None, not a {type(bound).__name__}")
     if low is not None and high is not None and fraction(low) > fraction(high):
         raise InputError(f"`low` is {low}, which is more than `high`, {high}")
     made = exactly(p) if low is None else greatest((p, low))

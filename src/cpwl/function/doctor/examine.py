@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["examine", "first_error"]
 
+_MANY = 201  # float pieces from which on nothing but corners is asked for an exact function near them
+_INPUTS = 5  # and up to how many inputs
+
 
 def examine(p: CPWL, *, notes: bool = True) -> Report:
     """All findings about `p`; without `notes` only what is wrong, pieces without interior, and overlaps.
@@ -36,9 +39,10 @@ def examine(p: CPWL, *, notes: bool = True) -> Report:
     A triangulated table whose simplices meet face to face is examined by its corners alone, in arrays. Anything
     else is examined facet by facet with linear programs, in as many dimensions as the function depends on; on a
     line, and where whole hyperplanes cut the space, the rows themselves may prove that nothing is wrong, and in
-    up to five dimensions flags do (`cpwl.function.flags`).
+    up to five dimensions flags do (`cpwl.function.flags`). Many float pieces with an exactly consistent function
+    within their tolerance are well, too.
     """
-    complete = p.known is not None and p.known.complete
+    complete = (p.known is not None and p.known.complete) or _is_nearly_exact(p)
     if complete and not notes:
         return Report.of([])
     if p.mesh is not None:
@@ -81,6 +85,17 @@ def first_error(p: CPWL) -> Finding | None:
 def _is_sound(p: CPWL) -> bool:
     """Whether one of the proofs without linear programs applies."""
     return is_sound_on_line(p) or is_sound_by_twins(p) or is_sound_by_flags(p)
+
+
+def _is_nearly_exact(p: CPWL) -> bool:
+    """Whether many float pieces are within their tolerance of an exactly consistent function, and all have an interior.
+
+    That is found without linear programs (`CPWL.snap`), where the examination asks some for each facet.
+    """
+    if not p.tol or p.num_pieces < _MANY or not 2 <= p.dim <= _INPUTS:
+        return False
+    snapped = p.snap(p.tol)
+    return snapped.function is not None and snapped.flat == ()
 
 
 def _lifted(finding: Finding, small: Divided) -> Finding:

@@ -43,7 +43,9 @@ def window_of(p: CPWL, box: tuple[Any, Any] | None = None) -> NDArray[np.float64
         low, high = np.quantile(points, [0.02, 0.98], axis=0)
     else:
         low, high = points.min(axis=0), points.max(axis=0)
-    low, high = np.where(_flat(low, high), (low + high) / 2, [low, high])
+    # Corners of float data are where rounding has put them; those of exact data may have units far apart.
+    noise = 1e3 * p.tol * float(np.abs(points).max())
+    low, high = np.where(_flat(low, high, noise), (low + high) / 2, [low, high])
     span = float((high - low).max())
     if not span:
         return _wide(low, high)
@@ -58,9 +60,9 @@ def box_rows(box: tuple[Any, Any], dim: int) -> NDArray[np.float64]:
     return np.stack([-bound[dim:], bound[:dim]], axis=1)
 
 
-def _flat(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _flat(low: NDArray[np.float64], high: NDArray[np.float64], noise: float = 0.0) -> NDArray[np.bool_]:
     """Coordinates in which all corners are the same, but for rounding."""
-    flat: NDArray[np.bool_] = high - low <= 1e-9 * np.maximum(np.abs(low), np.abs(high))
+    flat: NDArray[np.bool_] = high - low <= 1e-9 * np.maximum(np.abs(low), np.abs(high)) + noise
     return flat
 
 

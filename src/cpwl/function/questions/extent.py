@@ -72,8 +72,9 @@ def extreme(about: Asked, j: int, sense: int) -> Extremum:
         start = fraction_array(places[own, :-1]) / places[own, -1]
         return _unbounded(about, int(owner[k]), start, fraction_array(places[k, :-1]), sense)
     best: tuple[Fraction, Any, int] | None = None
-    for k in _hopeful(laws, owner[corner], places[corner], sense):
-        i, place = int(owner[corner][k]), places[corner][k]
+    ends = np.flatnonzero(corner)
+    for k in ends[_hopeful(laws, owner[ends], places[ends], sense)].tolist():
+        i, place = int(owner[k]), places[k]
         value = Fraction((laws[i, :-1] * place).sum(), laws[i, -1] * place[-1])
         if best is None or sense * value > sense * best[0]:
             best = value, fraction_array(place[:-1]) / place[-1], i
@@ -89,14 +90,15 @@ def extreme(about: Asked, j: int, sense: int) -> Extremum:
     return Extremum(best[0], best[1], None, int(about.number[best[2]]), about.moved)
 
 
-def _hopeful(laws: NDArray[np.object_], owner: NDArray[np.int64], places: NDArray[np.object_], sense: int) -> list[int]:
+def _hopeful(
+    laws: NDArray[np.object_], owner: NDArray[np.int64], places: NDArray[np.object_], sense: int
+) -> NDArray[np.int64]:
     """The corners that may be best, as far as floats can tell."""
     law = np.asarray(laws[:, :-1] / laws[:, -1:], dtype=np.float64)[owner]
     x = np.asarray(places / places[:, -1:], dtype=np.float64)
     terms = law * x
     value, size = sense * terms.sum(axis=1), np.abs(terms).sum(axis=1) * _ROUNDING + 1e-290
-    near = np.flatnonzero(value + size >= (value - size).max(initial=-np.inf))
-    return [int(k) for k in near]
+    return np.flatnonzero(value + size >= (value - size).max(initial=-np.inf))
 
 
 def _unbounded(about: Asked, i: int, start: Any, ray: Any, sense: int) -> Extremum:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cpwl.doors import within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import primitive, sign
-from cpwl.exact.rational import fraction, fraction_array
+from cpwl.exact.rational import fraction, fraction_array, fractions_for
 from cpwl.function.doctor.report import point_text
 from cpwl.function.questions.answers import Answer
 from cpwl.function.questions.asked import Asked, asked, one_output
@@ -118,9 +118,7 @@ def solve(p: CPWL, value: Any = 0, *, domain: Any = None, box: Any = None) -> So
 def solutions(about: Asked, value: Any) -> Solutions:
     """All solutions in the pieces asked about."""
     outputs = about.laws.shape[1]
-    values = [fraction(v) for v in (value if np.ndim(value) else [value] * outputs)]
-    if len(values) != outputs:
-        raise InputError(f"`value` must be one number, or {outputs} of them, one for each output")
+    values = fractions_for(value, outputs, "outputs")
     if not about.bodies.known.all():
         raise LimitError("a piece contains a line, or has too many rows for its corners to be listed; give a `box`")
     forms = [_forms(about.laws[:, j], v) for j, v in enumerate(values)]
@@ -224,6 +222,10 @@ def image(p: CPWL, domain: Any = None, *, box: Any = None) -> Image:
     >>> len(found), bool(found.inside(box=(0, 2))), found.inside(box=(0, 1)).points
     (2, True, (array([Fraction(-2, 1)], dtype=object),))
     """
+    if not (hasattr(p, "polyhedra") and hasattr(p, "laws")) or isinstance(p, type):
+        raise InputError(
+            f"`image` takes a CPWL, not a {type(p).__name__}: `cpwl.ask(network).inside(..)` asks a network"
+        )
     return image_of(asked(p, domain, box))
 
 

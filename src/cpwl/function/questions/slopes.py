@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -59,8 +60,8 @@ def steepest(about: Asked, norm: Any) -> Lipschitz:
     """The largest operator norm of a gradient."""
     if isinstance(norm, float) and norm in (1.0, 2.0, math.inf):
         norm = "inf" if norm == math.inf else int(norm)
-    if isinstance(norm, bool) or norm not in (1, 2, "inf"):
-        raise InputError(f'`norm` must be 1, 2 or "inf", not {norm!r}')
+    if isinstance(norm, bool) or not isinstance(norm, (int, str)) or norm not in (1, 2, "inf"):
+        raise InputError(f'`norm` must be 1, 2 or "inf", not {reprlib.repr(norm)[:60]}')
     slopes = about.laws[..., :-2] / about.laws[..., -1:]
     size = _norms(np.asarray(slopes, dtype=np.float64), norm)
     near = np.flatnonzero(size >= size.max() * (1 - _ROUNDING))

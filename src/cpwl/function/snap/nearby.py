@@ -3,13 +3,14 @@
 1. *Simplices.* Regions of one law that are simplices: a table on their welded corners, consistent whatever its numbers.
 2. *Laws.* The laws are the unknowns: exact ones near them that meet where they are meant to (`laws`), every facet where
    two of them are equal, regions that are not convex cut along their own hyperplanes (`cells`).
-3. *Triangles.* Every piece cut into simplices over welded corners: always consistent where pieces meet face to face,
+3. *Outputs.* Each output by itself, and the common refinement of all (`apart`).
+4. *Triangles.* Every piece cut into simplices over welded corners: always consistent where pieces meet face to face,
    but with more bends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from cpwl.function.components import label_maps
 from cpwl.function.parts import Laws, Parts
+from cpwl.function.snap.apart import refined
 from cpwl.function.snap.cells import cell_polyhedra, exact_cells
 from cpwl.function.snap.complex import FloatComplex, Unfit, float_complex
 from cpwl.function.snap.contacts import Contact, contacts_of, regions_of
@@ -54,9 +56,9 @@ class Nearby:
 class Work:
     """What the ways share: the complex of the data, its laws in classes, and who meets whom."""
 
-    def __init__(self, p: CPWL) -> None:
+    def __init__(self, p: CPWL, complex_: FloatComplex | None = None) -> None:
         self.p = p
-        self.complex: FloatComplex = float_complex(p.polyhedra, p.tol)
+        self.complex: FloatComplex = float_complex(p.polyhedra, p.tol) if complex_ is None else complex_
         if not self.complex.solid:
             raise Unfit("no piece is thicker than the noise")
         self.label = label_maps(p.component)
@@ -156,14 +158,46 @@ def by_triangles(work: Work) -> Nearby:
     return _measured(work, parts, parts.laws.take(first), counts == 1, _from_rows(work), int((counts > 1).sum()))
 
 
-WAYS: dict[str, Callable[[Work], Nearby]] = {"simplices": by_simplices, "laws": by_laws, "triangles": by_triangles}
+def by_outputs(work: Work) -> Nearby:
+    """Each output by itself."""
+    p, found = work.p, []
+    for j in range(p.outputs):
+        part = np.array([j])
+        laws = Laws(p.laws.gradient[:, part].copy(), p.laws.offset[:, part].copy())
+        alone = Work(type(p).from_parts(Parts(p.polyhedra, laws, p.domain, p.tol)), work.complex)
+        alone.contacts = work.contacts
+        found.append(_first_of(alone, ("laws", "simplices"), j))
+    parts = refined([near.parts for near in found], p.domain)
+    moved = Moved(*(max(getattr(near.moved, name) for near in found) for name in ("coefficient", "value", "facet")))
+    farthest = max(found, key=lambda near: near.moved.value)
+    return Nearby(parts, moved, max(near.laws for near in found), max(near.facets for near in found), 0, farthest.where)
+
+
+def _first_of(work: Work, names: Sequence[str], output: int) -> Nearby:
+    """The first way that can be gone for one output."""
+    reasons = []
+    for name in names:
+        try:
+            return WAYS[name](work)
+        except Unfit as reason:
+            reasons.append(str(reason))
+    raise Unfit(f"output {output}: {'; '.join(reasons)}")
+
+
+WAYS: dict[str, Callable[[Work], Nearby]] = {
+    "simplices": by_simplices,
+    "laws": by_laws,
+    "outputs": by_outputs,
+    "triangles": by_triangles,
+}
 """The ways, in the order in which they are tried."""
 
 
 def ways(work: Work) -> list[str]:
     """The ways that are worth trying; laws that several pieces share are kept first of all, where there are few."""
     shared = len(work.laws) < len(work.complex.solid) <= _FEW
-    return ["laws", "simplices", "triangles"] if shared else list(WAYS)
+    names = ["laws", "simplices", "outputs", "triangles"] if shared else list(WAYS)
+    return [name for name in names if name != "outputs" or work.p.outputs > 1]
 
 
 def _measured(

@@ -41,7 +41,7 @@ class Snapped:
     reason: str
     """Empty, or what stands in the way."""
     way: str = ""
-    """How the function was made: "exact" (as it was), "even", "simplices", "laws", "triangles" or "pieces"."""
+    """How it was made: "exact" (as it was), "even", "simplices", "laws", "outputs", "triangles" or "pieces"."""
     laws: int = 0
     """How many laws of pieces changed at all."""
     facets: int = 0

@@ -9,10 +9,12 @@ What is tried, in this order, until one is exactly consistent:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cpwl.errors import InputError, LimitError
 from cpwl.function.doctor.examine import first_error
@@ -24,6 +26,7 @@ from cpwl.function.snap.measure import lost_law
 from cpwl.function.snap.nearby import WAYS, Nearby, Work, ways
 from cpwl.function.snap.on_pieces import snap_pieces
 from cpwl.function.snap.report import Moved, Snapped
+from cpwl.function.snap.stretched import stretched, uneven
 
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
@@ -64,14 +67,28 @@ def snap(p: CPWL, tol: float, even: bool = False) -> Snapped:
     if not reason:
         return Snapped(exactly, Moved(), "", "exact", flat=flat)
     rough = make(Parts(p.polyhedra, p.laws, p.domain, tol))
-    if 2 <= p.dim <= _INPUTS:
+    powers = uneven(p.polyhedra) if p.dim > 1 else None
+    return _near(rough, reason) if powers is None else _back(p, _near(stretched(rough, powers), reason), powers)
+
+
+def _near(rough: CPWL, reason: str) -> Snapped:
+    """The function of the first way that leads to one; `reason` is why the data itself is none."""
+    if 2 <= rough.dim <= _INPUTS:
         found = _from_complex(rough)
         if isinstance(found, Snapped):
             return found
         reason = found
-    if p.num_pieces <= _FEW:
-        return snap_pieces(rough)
-    return Snapped(None, Moved(), reason)
+    return snap_pieces(rough) if rough.num_pieces <= _FEW else Snapped(None, Moved(), reason)
+
+
+def _back(p: CPWL, found: Snapped, powers: NDArray[np.int64]) -> Snapped:
+    """What was found for stretched coordinates, for those of the data, with the domain that was asserted."""
+    if found.function is None:
+        return found
+    q = stretched(found.function, -powers)
+    function = type(p).from_parts(Parts(q.polyhedra, q.laws, p.domain, 0.0, q.mesh))
+    where = None if found.where is None else tuple((np.array(found.where) * np.exp2(-powers)).tolist())
+    return replace(found, function=function, where=where)
 
 
 def evened_floats(p: CPWL) -> CPWL | None:

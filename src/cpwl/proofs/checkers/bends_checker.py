@@ -5,7 +5,9 @@
 (1) every piece lies in D, `bends`
 (2) every neuron above the first hidden layer that is read has the role that the proof says, on a region that contains
     D: a gate reads something that is at least 0 where its plane is and at most 0 where that is, a carry something that
-    is at least 0, a zero something that is at most 0, `read_roles`, `Circuit.need_sign`
+    is at least 0, a zero something that is at most 0, `read_roles`, `Circuit.need_sign`; a gate perhaps everywhere,
+    because this is so for fans of hinges, `bends_gate_checker.of_fans`, or because what it reads is 0 on its plane and
+    grows along a vector across it, `bends_gate_checker.is_zero_on`, `bends_gate_checker.slopes`
 (3) network and law agree at points that span the piece, for every piece and output, `check_piece`
 (4) on every plane that cuts a piece, the jump of the network's slope across it is 0 on the section, `Circuit.bends`,
     `Circuit.is_zero`
@@ -13,10 +15,10 @@
 
 then the network is the function on every piece.
 
-It needs checker.py beside it, which reads the files and hands proofs of this kind over to here; so either of the two
-may be called, for proofs of every kind. Only the standard library, only integers and fractions. Why the theorem holds
-is in docs/proof.md. Points and cones are held as in checker.py: a point x as a positive multiple of (x, 1). `checker`
-has the functions of checker.py.
+It needs checker.py and bends_gate_checker.py beside it. checker.py reads the files and hands proofs of this kind over
+to here; so either of the two may be called, for proofs of every kind. Only the standard library, only integers and
+fractions. Why the theorem holds is in docs/proof.md. Points and cones are held as in checker.py: a point x as a
+positive multiple of (x, 1). `checker` has the functions of checker.py.
 """
 
 import math
@@ -25,12 +27,14 @@ import sys
 from fractions import Fraction
 from operator import mul
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 Rational = int | Fraction
 Form = dict[int, Rational]  # a linear form: its nonzero coefficients
 Steps = dict[frozenset[int], int]  # a sum of factors times products of indicators of half-spaces, see `Atom.side`
 Jumps = dict[int, Steps]  # one for each plane
+gates: Any = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("bends_gate_checker.py"))))
 LIMIT = 20000  # regions into which one question may be cut
 
 
@@ -60,6 +64,7 @@ class Atom(NamedTuple):
     row: list[int]  # l
     affine: list[int]  # Y is this ..
     terms: list[tuple[int, int]]  # .. plus a sum of factors times atoms of lower numbers
+    everywhere: bool = True  # that relu(Y) is so is known on all of R^n, and not only on a region
 
 
 class Circuit:
@@ -94,21 +99,31 @@ class Circuit:
         row, _, d = self.whole(form)
         if not any(row[:-1]):
             return {self.n: form[self.n]} if row[-1] > 0 else {}
-        plane = self.checker.mix(1, row, 0, row)
-        if tuple(plane) not in self.number:
-            self.planes.append(plane)
-            self.number |= {tuple(plane): len(self.planes), tuple(minus(plane)): -len(self.planes)}
-        side = self.number[tuple(plane)]
+        side = self.side_of(row)
         if abs(side) not in self.hinges:
             self.hinges[abs(side)] = len(self.atoms)
             self.atoms.append(Atom(abs(side), self.planes[abs(side) - 1], self.planes[abs(side) - 1], []))
         more: Form = {self.n + 1 + self.hinges[abs(side)]: Fraction(math.gcd(*row), d)}
         return more if side > 0 else form | more
 
+    def hinge_on(self, domain: Any, form: Form) -> Form:
+        """The same on the domain: where the form has one sign there, it is the form itself, or 0."""
+        row, _, _ = self.whole(form)
+        side = domain.side(row) if any(row[:-1]) else 0
+        return self.hinge(form) if side == 0 else form if side > 0 else {}
+
+    def side_of(self, row: list[int]) -> int:
+        """The number, as in `Atom.side`, of what is positive where a row is; its plane is added if it is new."""
+        plane = self.checker.mix(1, row, 0, row)
+        if tuple(plane) not in self.number:
+            self.planes.append(plane)
+            self.number |= {tuple(plane): len(self.planes), tuple(minus(plane)): -len(self.planes)}
+        return self.number[tuple(plane)]
+
     def value(self, a: int, x: list[int], known: dict[int, int], most: bool = False) -> int:
         """Of an atom at a point; with `most` a bound above, at a sum of points at most the sum of those at each."""
         if a not in known:
-            _, row, affine, terms = self.atoms[a]
+            _, row, affine, terms, _ = self.atoms[a]
             self.checker.spend(1 + len(terms) // 2, "atoms")
             read = dot(affine, x) + sum(c * self.value(b, x, known, most) for c, b in terms if c > 0 or not most)
             known[a] = max(0, read) if most else dot(row, x) > 0 and read
@@ -136,6 +151,18 @@ class Circuit:
                 self.checker.need(worst + sum(lost.values()) >= 0, where, wrong, [place])
                 row = self.atoms[max(lost, key=lambda a: lost[a])].row
                 todo += [(part.cut(r), rest, factors) for r in (row, minus(row))]
+
+    def atom(self, row: list[int], form: Form, hinge: bool) -> Form:
+        """The ReLU of a form with the sign of a row; where the row is a constant, it is the form or 0."""
+        if hinge:
+            return self.hinge(form)
+        if not any(row[:-1]):
+            return form if row[-1] > 0 else {}
+        side = self.side_of(row)
+        affine, terms, d = self.whole(form)
+        plane = self.planes[abs(side) - 1]
+        self.atoms.append(Atom(side, plane if side > 0 else minus(plane), affine, terms))
+        return {self.n + len(self.atoms): Fraction(1, d)}
 
     def fold(self, part: Any, rest: list[int], factors: dict[int, int]) -> tuple[list[int], dict[int, int]]:
         """The same sum there; atoms that are Y, or 0, all over the cone are replaced by that."""
@@ -165,7 +192,11 @@ class Circuit:
                     steps, others = jumps.setdefault(abs(s), {}), product - {s}
                     steps[others] = steps.get(others, 0) + (slope if s > 0 else -slope)
                 todo += [(factor * c, b, product) for c, b in atom.terms]
-        return {k: nonzero for k, steps in jumps.items() if (nonzero := {p: c for p, c in steps.items() if c})}
+        return {
+            k: {p: c // d for p, c in steps.items() if c}
+            for k, steps in jumps.items()
+            if (d := math.gcd(*steps.values()))
+        }
 
     def is_zero(self, steps: Steps, cone: Any, where: str) -> bool:
         """Whether a step function is 0 on the cone, but for its boundary and the planes."""
@@ -186,10 +217,11 @@ class Circuit:
 def read_roles(roles: Any, layers: Any, limits: list[list[int]], circuit: Circuit) -> list[Form]:
     """The outputs as forms. What the proof says of the neurons above the first hidden layer is shown on the way."""
     checker, cones = circuit.checker, dict[tuple[int, ...], Any]()
+    domain = cones[*range(len(limits)),] = checker.region(circuit.n, limits)
     values: list[Form | None] = [{i: 1} for i in range(circuit.n)]
     for l, layer in enumerate(layers[:-1]):
         inputs = [circuit.reads(weights, values, f"layer {l}, neuron {i}") for i, weights in enumerate(layer)]
-        values = [circuit.hinge(form) for form in inputs] if l == 0 else []
+        values = [circuit.hinge_on(domain, form) for form in inputs] if l == 0 else []
         sides = range(-len(circuit.planes), len(circuit.planes) + 1)
         for i, (form, role) in enumerate(zip(inputs, roles[l - 1], strict=True) if l else []):
             where = f"layer {l}, neuron {i}"
@@ -197,9 +229,17 @@ def read_roles(roles: Any, layers: Any, limits: list[list[int]], circuit: Circui
                 values.append(None)
                 continue
             kind = next((k for k in ("gate", "carry") if type(role) is dict and k in role), "zero")
-            side, within = checker.read(
-                role, {kind: sides if kind == "gate" else True, "within": [range(len(limits))]}, where
-            )
+            value = sides if kind == "gate" else True
+            if kind == "gate" and "along" in role:
+                side, along = checker.read(role, {kind: value, "along": [checker.Rational]}, where)
+                checker.need(side, where, "there is no plane 0")
+                checker.need(len(along) in (0, circuit.n), where, "`along` is no vector")
+                row = circuit.planes[abs(side) - 1] if side > 0 else minus(circuit.planes[abs(side) - 1])
+                vector = [*checker.over_one(along)[0], 0] if along else []
+                checker.need(gates.is_gate(circuit, form, row, vector, where), where, "this is not shown to be a gate")
+                values.append(circuit.atom(row, form, False))
+                continue
+            side, within = checker.read(role, {kind: value, "within": [range(len(limits))]}, where)
             cone = cones[*within] = cones.get((*within,)) or checker.region(circuit.n, [limits[r] for r in within])
             checker.need(side, where, "there is no plane 0")
             if kind != "gate":
@@ -209,18 +249,38 @@ def read_roles(roles: Any, layers: Any, limits: list[list[int]], circuit: Circui
             row = circuit.planes[abs(side) - 1] if side > 0 else minus(circuit.planes[abs(side) - 1])
             circuit.need_sign(form, 1, cone.cut(row), where)
             circuit.need_sign(form, -1, cone.cut(minus(row)), where)
-            affine, terms, d = circuit.whole(form)
-            values.append({circuit.n + 1 + len(circuit.atoms): Fraction(1, d)})
-            circuit.atoms.append(Atom(side, row, affine, terms))
+            values.append(circuit.atom(row, form, False))
+            circuit.atoms[-1] = circuit.atoms[-1]._replace(everywhere=False)
     return [circuit.reads(weights, values, f"output {o}") for o, weights in enumerate(layers[-1])]
+
+
+def common_sign(values: list[int]) -> int:
+    """1 if nothing is negative, -1 if nothing is positive, else 0."""
+    return 1 if min(values, default=0) >= 0 else -1 if max(values) <= 0 else 0
+
+
+def on_section(plane: int, at: dict[int, list[int]], steps: Steps) -> dict[int, int]:
+    """The sides of the planes of a step function where a plane meets a cone, from the values of all of them at places
+    that span the cone: the section is spanned by those on the plane and by those between places on its two sides."""
+    own = at[plane]
+    pairs = [(i, j) for i, u in enumerate(own) if u > 0 for j, v in enumerate(own) if v < 0]
+    found = {}
+    for k in {abs(s) for product in steps for s in product}:
+        values = at[k]
+        between = [own[i] * values[j] - own[j] * values[i] for i, j in pairs]
+        found[k] = common_sign(between + [v for u, v in zip(own, values, strict=True) if u == 0])
+    return found
 
 
 def check_piece(piece: Any, cone: Any, circuit: Circuit, outputs: list[tuple[Any, Jumps]], j: int) -> None:
     """The network does not bend inside the piece, and it is the law at points that span it."""
     checker = circuit.checker
-    sides = {k: cone.side(row) for k, row in enumerate(circuit.planes, 1)}
+    places = cone.generators()
+    checker.spend(len(circuit.planes) * (1 + len(places) // 2), f"piece {j}")
+    at = {k: [dot(row, g) for g in places] for k, row in enumerate(circuit.planes, 1)}
+    sides = {k: common_sign(values) for k, values in at.items()}
     base = next(g for g, _ in cone.rays if g[-1])
-    points = [g if g[-1] else checker.mix(1, base, 1, g) for g in cone.generators()]
+    points = [g if g[-1] else checker.mix(1, base, 1, g) for g in places]
     known = [circuit.known.setdefault(tuple(x), {}) for x in points]
     solid = all(sides.values()) or cone.is_solid()
     checker.need(solid, f"piece {j}", "it has no interior, and a plane cuts it")
@@ -233,7 +293,11 @@ def check_piece(piece: Any, cone: Any, circuit: Circuit, outputs: list[tuple[Any
             if value * d != meant * scale:
                 raise checker.Refused(f"{where}: network and function differ at {checker.show(x)}", [x])
         for plane, steps in bends.items():
-            if sides[plane] == 0 and (left := local(steps, sides)):
+            if (
+                sides[plane] == 0
+                and (left := local(steps, sides))
+                and (left := local(left, on_section(plane, at, left)))
+            ):
                 row = circuit.planes[plane - 1]
                 zero = circuit.is_zero(left, cone.cut(row).cut(minus(row)), where)
                 checker.need(zero, where, f"the network bends inside, on plane {plane - 1}")

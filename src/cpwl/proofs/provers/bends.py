@@ -20,6 +20,7 @@ from cpwl.geometry.corners import corners
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 from cpwl.proofs.document import proof_head
+from cpwl.proofs.provers.gate_vectors import gate_vectors
 from cpwl.proofs.provers.guess import guess_roles, points_in, role_documents
 from cpwl.proofs.question import Proposal, Question
 
@@ -42,7 +43,9 @@ def propose_bends(question: Question) -> Iterator[Proposal]:
     planes = _distinct(np.concatenate([first, _facets(p)])) if len(network.layers) > 2 else first
     roles, planes = guess_roles(network, planes, points)
     domain = _domain(p, points) if roles else planes[:0]
-    hints = {"planes": planes.tolist(), "limits": domain.tolist(), "roles": role_documents(roles, range(len(domain)))}
+    vectors = gate_vectors(question, planes, domain, roles)
+    documents = role_documents(roles, vectors, range(len(domain)))
+    hints = {"planes": planes.tolist(), "limits": domain.tolist(), "roles": documents}
     yield Proposal(Fraction(0), proof_head("bends", p.dim) | hints)
 
 

@@ -36,9 +36,19 @@ class Role:
     side: int = 0
 
 
-def role_documents(roles: list[list[Role]], within: Sequence[int]) -> list[list[dict[str, Any]]]:
-    """The roles as a proof writes them, shown within those rows of the domain."""
-    return [[{r.kind: r.side if r.kind == "gate" else True, "within": list(within)} for r in layer] for layer in roles]
+def role_documents(
+    roles: list[list[Role]], vectors: list[list[list[int] | None]], within: Sequence[int]
+) -> list[list[dict[str, Any]]]:
+    """The roles as a proof writes them: of gates with a vector everywhere, of others within rows of the domain."""
+    return [
+        [_document(role, vector, within) for role, vector in zip(layer, some, strict=True)]
+        for layer, some in zip(roles, vectors, strict=True)
+    ]
+
+
+def _document(role: Role, vector: list[int] | None, within: Sequence[int]) -> dict[str, Any]:
+    where = {"within": list(within)} if vector is None else {"along": vector}
+    return {role.kind: role.side if role.kind == "gate" else True} | where
 
 
 def points_in(p: CPWL) -> Floats:

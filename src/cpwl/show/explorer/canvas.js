@@ -8,10 +8,20 @@ function sharp(canvas) {
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
   }
-  const pen = canvas.getContext("2d");
+  const pen = canvas.getContext("2d", { willReadFrequently: true });
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
   pen.clearRect(0, 0, width, height);
   return { pen, width, height, ratio };
+}
+
+// Paint what does not move with the pointer once, and put it back as long as nothing that it depends on changes.
+function painted(canvas, pen, key, paint) {
+  const whole = `${key}|${canvas.width}x${canvas.height}|${themeColour("--page")}`;
+  if (canvas.paintedKey === whole) pen.putImageData(canvas.paintedImage, 0, 0);
+  else {
+    paint();
+    [canvas.paintedKey, canvas.paintedImage] = [whole, pen.getImageData(0, 0, canvas.width, canvas.height)];
+  }
 }
 
 const MARGIN = { left: 52, right: 12, top: 12, bottom: 34 };

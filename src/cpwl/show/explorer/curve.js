@@ -30,7 +30,11 @@ function lineSegments(item, data, output) {
 
 function lineField(item, data, output) {
   const segments = lineSegments(item, data, output);
-  const find = (x) => segments.findIndex(([from, , to]) => from <= x && x <= to);
+  const near = (x, slack) => segments.findIndex(([from, , to]) => from - slack <= x && x <= to + slack);
+  const find = (x) => { // float data may leave gaps of rounding between pieces
+    const s = near(x, 0);
+    return s < 0 ? near(x, 1e-9 * (data.box[0][1] - data.box[0][0])) : s;
+  };
   const value = (x) => {
     const s = find(x);
     if (s < 0) return NaN;

@@ -62,12 +62,13 @@ function slicePieces(pieces, n, output, axes, at, box) {
 
 const valueAt = (law, x, y) => law[0] * x + law[1] * y + law[2];
 
-function contains(corners, x, y, slack) {
+// Whether a point is in a polygon, or nearer to it than `slack`, in units in which the frame is a unit square.
+function contains(corners, x, y, slack, { across, up }) {
   let sign = 0;
   for (let i = 0; i < corners.length; i += 2) {
     const j = (i + 2) % corners.length;
-    const dx = corners[j] - corners[i], dy = corners[j + 1] - corners[i + 1];
-    const side = dx * (y - corners[i + 1]) - dy * (x - corners[i]);
+    const dx = (corners[j] - corners[i]) * across, dy = (corners[j + 1] - corners[i + 1]) * up;
+    const side = dx * (y - corners[i + 1]) * up - dy * (x - corners[i]) * across;
     const room = slack * Math.hypot(dx, dy);
     if (side > room) { if (sign < 0) return false; sign = 1; }
     if (side < -room) { if (sign > 0) return false; sign = -1; }
@@ -83,7 +84,8 @@ class Locator {
     [this.left, this.low] = frame;
     this.wide = (frame[2] - frame[0]) / this.side;
     this.tall = (frame[5] - frame[1]) / this.side;
-    this.slack = 1e-9 * (frame[2] - frame[0] + frame[5] - frame[1]);
+    [this.across, this.up] = [1 / (frame[2] - frame[0]), 1 / (frame[5] - frame[1])]; // inputs may have different units
+    this.slack = 1e-9;
     this.cells = Array.from({ length: this.side * this.side }, () => []);
     shapes.forEach((shape, s) => {
       const [x0, x1, y0, y1] = Locator.bounds(shape.corners);
@@ -105,7 +107,7 @@ class Locator {
   find(x, y) {
     // Where several facets meet, shapes too small to be drawn lie between the others: the next one will do.
     for (const slack of [this.slack, 1e3 * this.slack])
-      for (const s of this.near(x, y)) if (contains(this.shapes[s].corners, x, y, slack)) return s;
+      for (const s of this.near(x, y)) if (contains(this.shapes[s].corners, x, y, slack, this)) return s;
     return -1;
   }
 }
@@ -124,11 +126,13 @@ function bendsOf(shapes, locator) {
   shapes.forEach((shape, s) => {
     for (let i = 0; i < shape.corners.length; i += 2) {
       const j = (i + 2) % shape.corners.length;
-      splitEdge(shape.corners, i, j, corners, locator).forEach(([x0, y0, x1, y1, nx, ny]) => {
-        const step = 20 * locator.slack;
-        const other = locator.find((x0 + x1) / 2 + step * nx, (y0 + y1) / 2 + step * ny);
+      splitEdge(shape.corners, i, j, corners, locator).forEach(({ ends: [x0, y0, x1, y1], beyond }) => {
+        const other = locator.find(...beyond);
         if (other <= s) return; // outside, itself, or found from the other side
         const one = shape.law, two = shapes[other].law;
+        const length = Math.hypot(x1 - x0, y1 - y0);
+        let [nx, ny] = [(y1 - y0) / length, (x0 - x1) / length];
+        if ((beyond[0] - x0) * nx + (beyond[1] - y0) * ny < 0) [nx, ny] = [-nx, -ny];
         bends.push({ x0, y0, x1, y1, one: s, two: other, jump: (two[0] - one[0]) * nx + (two[1] - one[1]) * ny });
       });
     }
@@ -136,30 +140,33 @@ function bendsOf(shapes, locator) {
   return bends;
 }
 
-// An edge cut at the corners of other shapes that lie on it, with the normal that points out of its shape.
+// An edge cut at the corners of other shapes that lie on it, each part with a point just beyond it. Lengths are in units
+// in which the frame is a unit square.
 function splitEdge(shape, i, j, corners, locator) {
-  const [ax, ay, bx, by] = [shape[i], shape[i + 1], shape[j], shape[j + 1]];
+  const { across, up, slack } = locator;
+  const [ax, ay, bx, by] = [shape[i] * across, shape[i + 1] * up, shape[j] * across, shape[j + 1] * up];
   const length = Math.hypot(bx - ax, by - ay);
-  if (length <= 4 * locator.slack) return [];
+  if (length <= 4 * slack) return [];
   const [dx, dy] = [(bx - ax) / length, (by - ay) / length];
   const [mx, my] = middle(shape);
-  const out = (mx - ax) * dy - (my - ay) * dx < 0 ? 1 : -1;
+  const out = (mx * across - ax) * dy - (my * up - ay) * dx < 0 ? 1 : -1;
   const cuts = [0, length];
-  const [u0, u1] = [locator.column(Math.min(ax, bx)), locator.column(Math.max(ax, bx))];
-  const [v0, v1] = [locator.line(Math.min(ay, by)), locator.line(Math.max(ay, by))];
+  const [u0, u1] = [locator.column(Math.min(shape[i], shape[j])), locator.column(Math.max(shape[i], shape[j]))];
+  const [v0, v1] = [locator.line(Math.min(shape[i + 1], shape[j + 1])), locator.line(Math.max(shape[i + 1], shape[j + 1]))];
   for (let u = u0; u <= u1; u++)
     for (let v = v0; v <= v1; v++) {
       const points = corners.get(v * locator.side + u) || [];
       for (let k = 0; k < points.length; k += 2) {
-        const along = (points[k] - ax) * dx + (points[k + 1] - ay) * dy;
-        const off = Math.abs((points[k] - ax) * dy - (points[k + 1] - ay) * dx);
-        if (off <= 4 * locator.slack && along > 0 && along < length) cuts.push(along);
+        const [px, py] = [points[k] * across - ax, points[k + 1] * up - ay];
+        const along = px * dx + py * dy;
+        if (Math.abs(px * dy - py * dx) <= 4 * slack && along > 0 && along < length) cuts.push(along);
       }
     }
   cuts.sort((p, q) => p - q);
+  const at = (t, off = 0) => [(ax + dx * t + off * dy) / across, (ay + dy * t - off * dx) / up];
   const parts = [];
   for (let k = 1; k < cuts.length; k++)
-    if (cuts[k] - cuts[k - 1] > 4 * locator.slack)
-      parts.push([ax + dx * cuts[k - 1], ay + dy * cuts[k - 1], ax + dx * cuts[k], ay + dy * cuts[k], out * dy, -out * dx]);
+    if (cuts[k] - cuts[k - 1] > 4 * slack)
+      parts.push({ ends: [...at(cuts[k - 1]), ...at(cuts[k])], beyond: at((cuts[k - 1] + cuts[k]) / 2, out * 20 * slack) });
   return parts;
 }

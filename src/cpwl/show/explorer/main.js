@@ -11,7 +11,7 @@ const state = {
   neuron: null,
   turn: { ...TURN },
 };
-const scene = { field: null, bends: null, hinge: null, sums: null, frame: null, plan: null };
+const scene = { field: null, bends: null, hinge: null, sums: null, frame: null, plan: null, version: 0 };
 
 const isDifference = () => state.view >= data.items.length;
 const item = () => data.items[isDifference() ? 0 : state.view];
@@ -33,6 +33,7 @@ function refield() {
 
 function rehinge() {
   const network = shownNetwork();
+  scene.version += 1; // what was painted is of no use any more
   scene.hinge = null;
   if (!network || !state.neuron) return;
   const { layer, index } = state.neuron;
@@ -50,10 +51,12 @@ function draw() {
   legend(view);
 }
 
+const inWindow = (point) => point.every((v, k) => data.box[k][0] <= v && v <= data.box[k][1]);
+
 // Findings on the map: those whose witness is in the window, and in a slice near to it.
 function marks() {
   const near = (point) => data.n <= 2 || point.every((v, k) => state.axes.includes(k) || Math.abs(v - state.at[k]) <= 0.02 * (data.box[k][1] - data.box[k][0]));
-  return data.findings.filter((finding) => finding.point && near(finding.point));
+  return data.findings.filter((finding) => finding.point && inWindow(finding.point) && near(finding.point));
 }
 
 function pieceOf() {

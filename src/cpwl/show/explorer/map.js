@@ -2,17 +2,22 @@
 
 function drawMap(canvas, view) {
   const { pen, width, height } = sharp(canvas);
-  const { field, data, axes } = view;
+  const { data, axes } = view;
   const frame = frameOf(width, height, data.box[axes[0]], data.box[axes[1]]);
+  painted(canvas, pen, `${view.version}|${view.mode}`, () => paintPieces(pen, frame, view));
+  drawMarks(pen, frame, view);
+  drawAxes(pen, frame, width, height, axes.map((axis) => data.names[axis]));
+  return frame;
+}
+
+function paintPieces(pen, frame, view) {
+  const { field } = view;
   pen.globalAlpha = view.mode === "bends" && view.bends ? 0.25 : 1; // so that the colours of the bends stand out
   if (field.shapes) field.shapes.forEach((shape) => fillShape(pen, frame, field, shape));
   else fillRaster(pen, frame, field);
   pen.globalAlpha = 1;
   if (view.bends) drawBends(pen, frame, view);
   if (view.hinge) drawHinge(pen, frame, view.hinge);
-  drawMarks(pen, frame, view);
-  drawAxes(pen, frame, width, height, axes.map((axis) => data.names[axis]));
-  return frame;
 }
 
 function fillShape(pen, frame, field, shape) {

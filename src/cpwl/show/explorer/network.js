@@ -95,14 +95,13 @@ function regionsOnPlane(layers, n, axes, at, box, { most = 6000, milliseconds = 
 
 // Cut a region where a neuron changes its sign; then neurons that are off give 0.
 function cutByNeurons(corners, image) {
-  const scale = 1e-12 * Math.sqrt(area(corners));
   let parts = [corners];
   for (let r = 0; r < image.length; r += 3) {
     const [a, b, c] = [image[r], image[r + 1], image[r + 2]];
-    const slack = scale * Math.hypot(a, b);
     const cut = [];
     for (const part of parts) {
       const [low, high] = rangeOn(part, a, b, c);
+      const slack = 1e-12 * Math.max(-low, high);
       if (low < -slack && high > slack) {
         for (const half of [clip(part, a, b, -c), clip(part, -a, -b, c)]) if (half.length >= 6) cut.push(half);
       } else cut.push(part);

@@ -18,17 +18,8 @@ function projector(field, width, height, turn) {
 function drawSurface(canvas, view) {
   const { pen, width, height, ratio } = sharp(canvas);
   const [w, h] = [canvas.width, canvas.height];
-  const image = pen.createImageData(w, h);
-  const depth = new Float32Array(w * h).fill(Infinity);
   const project = projector(view.field, w, h, view.turn);
-  const target = { image: image.data, depth, w, h };
-  const polygons = surfacePolygons(view.field);
-  for (const polygon of polygons) fillPolygon(target, view.field, project, polygon);
-  if (view.field.shapes) {
-    // Lines a little nearer than the surface, so that they are not half hidden in it.
-    for (const { corners, law } of view.field.shapes) outline(target, project, corners, law, 0.012, [255, 255, 255], 0.5);
-  }
-  pen.putImageData(image, 0, 0);
+  painted(canvas, pen, `${view.version}|${view.turn.azimuth},${view.turn.elevation}`, () => paintSurface(pen, w, h, view.field, project));
   const [x, y] = view.axes.map((axis) => view.at[axis]);
   const value = view.field.value(x, y);
   if (!Number.isNaN(value)) {
@@ -50,6 +41,17 @@ function drawSurface(canvas, view) {
     pen.lineWidth = 1.5;
     pen.stroke();
   }
+}
+
+function paintSurface(pen, w, h, field, project) {
+  const image = pen.createImageData(w, h);
+  const target = { image: image.data, depth: new Float32Array(w * h).fill(Infinity), w, h };
+  for (const polygon of surfacePolygons(field)) fillPolygon(target, field, project, polygon);
+  if (field.shapes) {
+    // Lines a little nearer than the surface, so that they are not half hidden in it.
+    for (const { corners, law } of field.shapes) outline(target, project, corners, law, 0.012, [255, 255, 255], 0.5);
+  }
+  pen.putImageData(image, 0, 0);
 }
 
 function surfacePolygons(field) {

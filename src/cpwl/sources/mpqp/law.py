@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -10,18 +9,16 @@ from typing import Any
 import numpy as np
 
 from cpwl.errors import CpwlWarning, InputError
-from cpwl.exact.integers import primitive
 from cpwl.function.cpwl import CPWL
 from cpwl.function.known import Known
 from cpwl.function.make.maxmin import polyhedra_from_integers
 from cpwl.function.parts import Laws, Parts
-from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.irredundant import irredundant
-from cpwl.geometry.linear_program import LinearProgram
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
+from cpwl.sources.mpqp.allowed import allowed, half_space, integer_law
 from cpwl.sources.mpqp.critical_region import CriticalRegion, critical_region
 from cpwl.sources.mpqp.program import Program
+from cpwl.sources.mpqp.value import convex_value, value_on
 
 __all__ = ["distinct_regions", "law_of_regions"]
 
@@ -47,10 +44,10 @@ def law_of_regions(program: Program, regions: Sequence[CriticalRegion | None], o
     there = [region for region in regions if region is not None]
     if not there:
         raise InputError("no active set has a region: there is no function")
-    laws = [_value(program, region, i) if outputs == "value" else region.law for i, region in enumerate(there)]
+    laws = [value_on(program, region, i) if outputs == "value" else region.law for i, region in enumerate(there)]
     chosen = [0] if outputs == "value" else _chosen(outputs, program.moves)
     dim = program.inputs
-    polyhedra = polyhedra_from_integers([[_half_space(row) for row in region.rows] for region in there], dim)
+    polyhedra = polyhedra_from_integers([[half_space(row) for row in region.rows] for region in there], dim)
     probe = Probe(0.0)
     inner = [probe.interior(body) for body in polyhedra]
     solid = np.array([i for i, point in enumerate(inner) if point is not None], dtype=np.int64)
@@ -62,8 +59,10 @@ def law_of_regions(program: Program, regions: Sequence[CriticalRegion | None], o
         raise InputError("no active set has a region with an interior: there is no function")
     points = np.array([inner[i] for i in solid], dtype=object)
     polyhedra = irredundant(polyhedra.take(solid), points)
-    exact = np.array([[_integer_law(laws[i], j) for j in chosen] for i in solid], dtype=object)
-    domain = _domain(program, polyhedra)
+    domain = allowed(program, polyhedra)
+    if outputs == "value" and not any(program.H.entries()):
+        return convex_value(program, [laws[i] for i in solid], domain)
+    exact = np.array([[integer_law(laws[i], j) for j in chosen] for i in solid], dtype=object)
     return CPWL.from_parts(Parts(polyhedra, Laws.from_integer(exact), domain, 0.0, None, Known(points)))
 
 
@@ -80,78 +79,3 @@ def _chosen(outputs: Any, moves: int) -> list[int]:
     if not numbers:
         raise InputError("`outputs` is empty: name at least one decision variable")
     return [int(number) for number in numbers]
-
-
-def _value(program: Program, region: CriticalRegion, number: int) -> Any:
-    """The optimal value on a region, ``(H x + c)'u + d'x + e``, if it is affine there."""
-    if not program.is_linear or program.slope.nrows() == 0:
-        raise InputError(
-            '`outputs="value"` is for linear programs: the value of a quadratic one is not piecewise linear'
-        )
-    n = program.inputs
-    product = program.H.transpose() * region.law  # row k: what multiplies x_k
-    if any(product[k, j] + product[j, k] for k in range(n) for j in range(k + 1)):
-        message = "both the objective and the constraints depend on the parameters"
-        raise InputError(f"the value is not affine on region {number}: {message}", piece=number)
-    value = program.c.transpose() * region.law + program.slope
-    for k in range(n):
-        value[0, k] += product[k, n]
-    return value
-
-
-def _half_space(row: Sequence[Any]) -> tuple[int, ...]:
-    """``r (x, 1) >= 0`` as an integer row ``(a, b)`` of ``a.x <= b``."""
-    below = math.lcm(*(int(v.q) for v in row))
-    whole = [int(v.p) * (below // int(v.q)) for v in row]
-    return (*(-v for v in whole[:-1]), whole[-1])
-
-
-def _integer_law(law: Any, output: int) -> list[int]:
-    """``(gradient, offset, 1) * denominator``."""
-    row = [law[output, j] for j in range(law.ncols())]
-    below = math.lcm(*(int(v.q) for v in row))
-    return [*(int(v.p) * (below // int(v.q)) for v in row), below]
-
-
-def _domain(program: Program, polyhedra: Polyhedra) -> Polyhedron:
-    """The parameters that are allowed: ``A_t x <= b_t``, and every facet with nothing beyond it that is valid.
-
-    A row ``a.x <= b`` is valid if no feasible pair ``(u, x)`` violates it: a linear program, decided in rationals. If
-    the regions are all there, their union is convex and has such facets only, so that this is their union.
-    """
-    planes = hyperplanes(polyhedra, 0.0)
-    rows = primitive(polyhedra.integer())
-    one_sided = []
-    for number in range(int(planes.number.max(initial=-1)) + 1):
-        own = np.flatnonzero(planes.number == number)
-        if len(set(planes.side[own].tolist())) == 1:
-            one_sided.append(tuple(rows[own[0]]))
-    bounds = [
-        _half_space([-program.A_t[i, j] for j in range(program.inputs)] + [program.b_t[i, 0]])
-        for i in range(program.A_t.nrows())
-    ]
-    known = {tuple(row) for row in primitive(np.array(bounds, dtype=object))}
-    feasible = _feasible(program)
-    lp = LinearProgram(feasible.A, feasible.b)
-    valid = [row for row in one_sided if row not in known and _is_valid(lp, feasible, row, program.moves)]
-    return polyhedra_from_integers([[*bounds, *valid]], program.inputs)[0]
-
-
-def _feasible(program: Program) -> Polyhedron:
-    """All pairs ``(u, x)`` that the constraints allow."""
-    rows = []
-    for i in range(program.A.nrows()):
-        row = [-program.A[i, j] for j in range(program.moves)] + [program.F[i, j] for j in range(program.inputs)]
-        rows.append(_half_space([*row, program.b[i, 0]]))
-        if i < program.equalities:
-            rows.append(_half_space([*(-v for v in row), -program.b[i, 0]]))
-    zero = program.b[0, 0] * 0
-    for i in range(program.A_t.nrows()):
-        row = [zero] * program.moves + [-program.A_t[i, j] for j in range(program.inputs)]
-        rows.append(_half_space([*row, program.b_t[i, 0]]))
-    return polyhedra_from_integers([rows], program.moves + program.inputs)[0]
-
-
-def _is_valid(lp: LinearProgram, feasible: Polyhedron, row: tuple[int, ...], moves: int) -> bool:
-    best = lp.maximize_exactly(feasible.integer(), [0] * moves + list(row[:-1]))
-    return best.status == "optimal" and best.value is not None and best.value <= row[-1]

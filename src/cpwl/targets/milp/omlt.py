@@ -67,9 +67,10 @@ def to_omlt(
         {"key": [0, k], "lower_bound": a, "upper_bound": b}
         for k, (a, b) in enumerate(_doubles(low or Fraction(0), high or Fraction(0)) for low, high in ends)
     ]
-    to_onnx(network, path)
+    # The network last: what is beside it is of no use without it.
     write_text(f"{name}.bounds.json", json.dumps(inputs) + "\n")
     write_text(f"{name}.neurons.json", json.dumps(_document(bounds)) + "\n")
+    to_onnx(network, path)
     return bounds
 
 
@@ -88,8 +89,9 @@ def tighten_omlt(block: Any, path: str | os.PathLike[str]) -> int:
     """
     check_path(path, "tighten_omlt")
     name = f"{os.fsdecode(path)}.neurons.json"
+    data = read_bytes(name)
     try:
-        layers = json.loads(read_bytes(name))["layers"]
+        layers = json.loads(data)["layers"]
         ends = [
             [(double_bound(Fraction(n["low"]), -1), double_bound(Fraction(n["high"]), 1)) for n in layer]
             for layer in layers

@@ -1,0 +1,47 @@
+"""Networks of more faces than are kept: compared tile by tile, with the verdict of the whole."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cpwl import Network, equal
+from cpwl.equality.regions import compare_on_regions
+from cpwl.exact.rational import fraction_array
+from cpwl.geometry.polyhedra import box_polyhedron
+from cpwl.regions.subdivide import subdivide as whole
+
+
+def pair(change: int) -> tuple[Network, Network]:
+    rng = np.random.default_rng(3)
+    weight, bias = rng.integers(-9, 9, (7, 2)), rng.integers(-9, 9, 7)
+    out = rng.integers(1, 9, 7)
+    other = out.copy()
+    other[3] += change
+    # The second one has its neurons in another order, and scaled: the laws are equal, the layers are not.
+    order = rng.permutation(7)
+    second = Network([(3 * weight[order], 3 * bias[order]), (other[order][None], [0]), ([["1/3"]], [0])])
+    shift = 10**4
+    first = Network([(weight, bias), (out[None], [shift]), ([[1]], [-shift])])
+    return first, second
+
+
+def test_the_largest_difference_is_found_in_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, _ = pair(0)
+    domain, target = box_polyhedron(([-5, -5], [5, 5]), 2), fraction_array(np.array([[1, 2, 3]]))
+    at_once = compare_on_regions(network, domain, target)
+    monkeypatch.setattr(whole, "_MOST_BOUNDS", 200)
+    in_tiles = compare_on_regions(network, domain, target)
+    assert in_tiles.complete
+    assert in_tiles.regions == at_once.regions
+    assert in_tiles.apart is not None
+    assert at_once.apart is not None
+    assert in_tiles.apart.size == at_once.apart.size
+    assert compare_on_regions(network, domain, target, most=3).complete is False
+
+
+def test_equality_is_proved_in_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole, "_MOST_BOUNDS", 200)
+    first, second = pair(0)
+    verdict = equal(first, second, box=([-5, -5], [5, 5]))
+    assert verdict.equal is True
