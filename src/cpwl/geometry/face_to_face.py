@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from math import gcd
+from operator import mul
 
 import numpy as np
 from flint import fmpz_mat
@@ -231,7 +232,7 @@ def _overlap(probe: Probe, one: _Cell, two: _Cell, row: _Vector) -> bool:
 
 
 def _dot(a: _Vector, b: _Vector) -> int:
-    return sum(x * y for x, y in zip(a, b, strict=True))
+    return sum(map(mul, a, b))  # both have n + 1 entries; asked millions of times
 
 
 def _rank(rows: list[_Vector]) -> int:
