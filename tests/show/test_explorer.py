@@ -146,6 +146,18 @@ def test_a_function_that_is_wrong_is_shown_where_it_is_wrong() -> None:
     assert data["healthy"] is False
 
 
+def test_the_window_has_the_witnesses_in_it() -> None:
+    """A jump that the doctor shows at (-2, 0) is in the picture, and the bends still are; a box is taken as it is."""
+    A, b = [[[1, 0], [0, 1]], [[-1, 0], [0, 1]], [[0, -1]]], [[0, 0], [0, 0], [0]]
+    p = cpwl.CPWL.from_pieces(A, b, [[1, 0], [0, 0], [0, 1]], [0, "1/2", 0])
+    data = data_of(cpwl.report(p))
+    points = [finding["point"] for finding in data["findings"] if finding["point"]]
+    assert points
+    for point in [*points, [0.0, 0.0]]:
+        assert all(low <= v <= high for v, (low, high) in zip(point, data["box"], strict=True))
+    assert data_of(cpwl.report(p, box=(-1, 1)))["box"] == [[-1, 1], [-1, 1]]
+
+
 def test_a_network_is_taken_apart() -> None:
     """Of a network the pieces are those that `extract` finds."""
     network = cpwl.compile(five_pieces()).network
@@ -285,6 +297,13 @@ def test_pages_open_without_complaint(tab: browser.Tab, pages: dict[str, Path], 
     ground = tab.ask("getComputedStyle(document.body).backgroundColor")
     assert (max(map(int, re.findall(r"\d+", ground))) < 128) == dark
     assert tab.ask("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_pages_fit_a_telephone(tab: browser.Tab, pages: dict[str, Path]) -> None:
+    """Nothing is wider than a narrow screen, but for tables, which scroll on their own."""
+    for name in ("plane", "line", "space"):
+        tab.open(pages[name], size=(420, 900))
+        assert tab.ask("document.documentElement.scrollWidth <= window.innerWidth"), name
 
 
 def test_hover_says_what_is_there(tab: browser.Tab, pages: dict[str, Path]) -> None:

@@ -17,6 +17,7 @@ from cpwl.network.network import exact_layers
 from cpwl.passes.ranges import ranges
 from cpwl.targets.milp.bounds import neuron_bounds
 from support.functions import abs_sum, delaunay
+from support.twins import catalogue_twin
 
 
 def random_network(sizes: list[int], seed: int) -> cpwl.Network:
@@ -57,6 +58,19 @@ def test_optimum_over_a_function_with_a_domain():
     values = p.mesh.values[np.unique(p.mesh.simplices)]
     assert abs(milp.optimum([1])[0] - values.min()) <= 1e-6
     assert abs(milp.optimum([1], largest=True)[0] - values.max()) <= 1e-6
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-12, 1e-9])
+def test_noise_may_make_large_weights(noise):
+    """Noisy slopes that nearly agree bend with weights of 1e14; in other units HiGHS takes them."""
+    p, data = catalogue_twin("strips_in_a_box", "column-major", noise)
+    best = [cpwl.to_milp(q).optimum([1], largest=True)[0] for q in (p, data.function())]
+    assert abs(best[0] - best[1]) < 1e-6
+    steep = cpwl.Network([([[1e14], [-1e-9]], [0, 1e-9]), ([[1e-14, 1e9]], [0])])
+    milp = cpwl.to_milp(steep, box=(-1, 1))
+    assert set(milp.units) == {"h1_0", "h1_1"}
+    assert abs(milp.optimum([1], largest=True)[0] - 2) < 1e-6
+    assert abs(milp.optimum([1])[0] - 1) < 1e-6
 
 
 def test_ranges_are_attained_and_hold():

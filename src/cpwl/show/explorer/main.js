@@ -51,10 +51,12 @@ function draw() {
   legend(view);
 }
 
+const inWindow = (point) => point.every((v, k) => data.box[k][0] <= v && v <= data.box[k][1]);
+
 // Findings on the map: those whose witness is in the window, and in a slice near to it.
 function marks() {
   const near = (point) => data.n <= 2 || point.every((v, k) => state.axes.includes(k) || Math.abs(v - state.at[k]) <= 0.02 * (data.box[k][1] - data.box[k][0]));
-  return data.findings.filter((finding) => finding.point && near(finding.point));
+  return data.findings.filter((finding) => finding.point && inWindow(finding.point) && near(finding.point));
 }
 
 function pieceOf() {

@@ -27,6 +27,7 @@ from cpwl.show.explorer.window import window_of
 
 __all__ = ["Page", "page_of", "report"]
 
+_FAR = 10  # windows away from the middle: witnesses up to there are worth a wider window
 _SCRIPTS = (
     "data.js",
     "colours.js",
@@ -134,7 +135,10 @@ def page_of(
     shown = found.function or found.items[0].network
     if shown is None:
         raise InputError("there is neither a function nor a network to be shown")
+    marks = findings(found)
     window = window_of(shown, box)
+    if box is None:
+        window = _with_witnesses(window, [mark["point"] for mark in marks if mark["point"] is not None])
     names = _names(shown.inputs)
     items = [_item(item, names) for item in found.items]
     data = {
@@ -151,13 +155,24 @@ def page_of(
         "costs": costs(found),
         "lower": lower(found),
         "proofs": proofs(found),
-        "findings": findings(found),
+        "findings": marks,
         "healthy": None if found.doctor is None else found.doctor.healthy,
         "recipe": recipe or _recipe(found),
     }
     if not np.isfinite(window).all():
         raise InputError("the window to be drawn is not finite; say `box=(low, high)`")
     return Page(title, _filled(title, data))
+
+
+def _with_witnesses(window: NDArray[np.float64], points: list[list[float]]) -> NDArray[np.float64]:
+    """The window made wide enough for what was found, unless that is so far away that nothing else would be seen."""
+    low, high = window.T
+    wide = high - low
+    near = [p for p in points if (np.abs(np.array(p) - (low + high) / 2) <= _FAR * wide).all()]
+    for point in map(np.array, near):
+        low = np.where(point < low, point - 0.05 * wide, low)
+        high = np.where(point > high, point + 0.05 * wide, high)
+    return np.stack([low, high], axis=1)
 
 
 def _start(window: NDArray[np.float64]) -> list[float]:

@@ -33,9 +33,16 @@ function findingList(findings, goTo) {
   const shown = findings.slice(0, 60);
   const rows = shown.map((finding, k) => make("li", {},
     make("span", { class: `chip ${finding.severity === "error" ? "wrong" : ""}` }, finding.severity), ` ${finding.kind}: ${finding.message} `,
-    finding.point ? make("button", { type: "button", class: "witness", "data-finding": k, onclick: () => goTo(finding) }, `show at ${pointText(finding.point)}`) : null));
+    witness(finding, k, goTo)));
   if (findings.length > shown.length) rows.push(make("li", {}, `… and ${count(findings.length - shown.length)} more`));
   return make("ul", { id: "findings" }, ...rows);
+}
+
+// A button that leads to the witness of a finding, where it is in the window; otherwise the point in words.
+function witness(finding, k, goTo) {
+  if (!finding.point) return null;
+  if (!inWindow(finding.point)) return make("span", { class: "soft" }, `at ${pointText(finding.point)}, outside the picture`);
+  return make("button", { type: "button", class: "witness", "data-finding": k, onclick: () => goTo(finding) }, `show at ${pointText(finding.point)}`);
 }
 
 function recipe(steps) {
