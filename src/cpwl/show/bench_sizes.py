@@ -32,7 +32,8 @@ __all__ = ["FAMILIES", "Family", "Measured", "measure_family", "measure_sizes", 
 # Pieces up to which a construction that searches is tried, Algorithm 1's rows are counted and tested,
 # and several functions are measured.
 _QUICK = {"clamped": 250, "lattice": 110, "count": 2_500, "test": 130, "means": 60, "floats": 250}
-_FULL = {"clamped": 2_100, "lattice": 700, "count": 6_500, "test": 2_100, "means": 2_100, "floats": 2_100}
+_FULL = {"clamped": 2_100, "gates": 12_000, "lattice": 700, "count": 6_500, "test": 2_100, "means": 2_100}
+_FULL["floats"] = 2_100
 _OF_TABLES = ("columns", "clamped", "strips")  # which half-spaces are not
 
 
@@ -52,7 +53,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("square, 86 triangles", lambda s: delaunay(2, 42, s), "149, lattice 352"),
     Family("square, V = 100", lambda s: delaunay(2, 96, s), "strips 221"),
     Family("square, 606 triangles", lambda s: delaunay(2, 302, s), "1,080"),
-    Family("square, 1,000 triangles", lambda s: delaunay(2, 499, s), "clamped 2,400", full=True),
+    Family("square, 1,000 triangles", lambda s: delaunay(2, 499, s), "windows 1,400, clamped 2,400", full=True),
     Family("square, V = 1,000", lambda s: delaunay(2, 996, s), "strips 656", full=True),
     Family("square, V = 10,000", lambda s: delaunay(2, 9_996, s), "strips 1,967", full=True),
     Family("8 x 8 grid", lambda s: grid(2, 8, s), "40"),
@@ -60,6 +61,14 @@ FAMILIES: tuple[Family, ...] = (
     Family("cube, 27 points", lambda s: delaunay(3, 19, s), "251, lattice 626"),
     Family("cube, 100 points", lambda s: delaunay(3, 92, s), "1,410", full=True),
     Family("cube, 190 points", lambda s: delaunay(3, 182, s), "2,990", full=True),
+    Family("cube, 88 points, 480 cells", lambda s: delaunay(3, 80, s), "windows 950", full=True),
+    Family("cube, 308 points, 1,900 cells", lambda s: delaunay(3, 300, s), "windows 3,100", full=True),
+    Family("cube, 1,538 points, 10,000 cells", lambda s: delaunay(3, 1_530, s), "windows 13,300", full=True),
+    Family("n = 4, 40 points, 520 cells", lambda s: delaunay(4, 24, s), "windows 1,112", full=True),
+    Family("n = 4, 86 points, 1,500 cells", lambda s: delaunay(4, 70, s), "windows 2,900", full=True),
+    Family("8 x 8 x 8 grid", lambda s: grid(3, 8, s), "columns 775", full=True),
+    Family("16 x 16 x 16 grid", lambda s: grid(3, 16, s), "columns 2,700", full=True),
+    Family("5 x 5 x 5 x 5 grid", lambda s: grid(4, 5, s), "columns 2,400", full=True),
     Family("10 x 10 x 10 grid", lambda s: grid(3, 10, s), "310", full=True),
     Family("n = 4, 24 points", lambda s: delaunay(4, 8, s), "453, lattice 1,772", full=True),
     *(
