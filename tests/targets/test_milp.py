@@ -11,7 +11,7 @@ import pytest
 
 import cpwl
 from cpwl.cli import main
-from cpwl.errors import InputError
+from cpwl.errors import InputError, SolverError
 from cpwl.geometry.polyhedra import box_polyhedron
 from cpwl.network.network import exact_layers
 from cpwl.passes.ranges import ranges
@@ -117,7 +117,12 @@ def test_exact_bounds_make_the_relaxation_tighter():
         every = np.arange(highs.getNumCol(), dtype=np.int32)
         kinds = np.array([highspy.HighsVarType.kContinuous] * len(every))
         highs.changeColsIntegrality(len(every), every, kinds)
-        best.append(milp.optimum([1], largest=True)[0])
+        highs.changeColCost(milp.columns["y0"], 1.0)
+        highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
+        highs.run()
+        best.append(highs.getInfo().objective_function_value)
+        with pytest.raises(SolverError, match="at a point where the network gives"):  # a relaxation is no network
+            milp.optimum([1], largest=True)
     assert best[0] < best[1] - 1e-6
 
 
