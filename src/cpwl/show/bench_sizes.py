@@ -25,14 +25,16 @@ from cpwl.function.order.order import Order, order_components
 from cpwl.function.order.rows import find_excess
 from cpwl.progress import Progress
 from cpwl.show.bench import BenchTable
-from cpwl.show.bench_functions import convex, delaunay, grid, random_breakpoints
+from cpwl.show.bench_functions import convex, delaunay, grid, noisy, random_breakpoints
 
 __all__ = ["FAMILIES", "Family", "Measured", "measure_family", "measure_sizes", "size_table"]
 
 # Pieces up to which a construction that searches is tried, Algorithm 1's rows are counted and tested,
 # and several functions are measured.
-_QUICK = {"clamped": 250, "lattice": 110, "count": 2_500, "test": 130, "means": 60}
+_QUICK = {"clamped": 250, "lattice": 110, "count": 2_500, "test": 130, "means": 60, "floats": 250}
 _FULL = {"clamped": 2_100, "gates": 12_000, "lattice": 700, "count": 6_500, "test": 2_100, "means": 2_100}
+_FULL["floats"] = 2_100
+_OF_TABLES = ("columns", "clamped", "strips")  # which half-spaces are not
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,8 @@ class Measured:
     algorithm1_right: str
     neurons: dict[str, float]
     seconds: dict[str, float]
+    floats: tuple[str, int | None] | None = None
+    """The smallest construction, and the neurons that it takes for the first function as noisy half-spaces."""
 
     def to_dict(self) -> dict[str, Any]:
         """The row for a JSON file."""
@@ -137,7 +141,20 @@ def measure_family(family: Family, seeds: int, most: dict[str, int] = _QUICK) ->
         f"{sum(tested)}/{len(tested)}" if tested else "",
         {name: mean(neurons[name]) for name in everywhere},
         {name: mean(seconds[name]) for name in everywhere},
+        _as_floats(functions[0], {name: neurons[name][0] for name in everywhere}, most),
     )
+
+
+def _as_floats(p: CPWL, exact: dict[str, int], most: dict[str, int]) -> tuple[str, int | None] | None:
+    """What the smallest of these constructions takes for `p` as half-spaces and laws with noise; None if it refuses."""
+    names = [name for name in _applicable(p, most) if name in exact and name not in _OF_TABLES]
+    if not names or p.num_pieces > most.get("floats", 0):
+        return None
+    best = min(names, key=lambda name: (exact[name], name))
+    try:
+        return best, compile(noisy(p), construction=best, check=False, precision="exact").sizes.neurons
+    except (InputError, LimitError):
+        return best, None
 
 
 def size_table(rows: Sequence[Measured]) -> BenchTable:
@@ -147,10 +164,18 @@ def size_table(rows: Sequence[Measured]) -> BenchTable:
     for row in rows:
         counted = "-" if row.algorithm1 is None else f"{row.algorithm1:,.0f}"
         ours = [f"{row.neurons[name]:,.0f}" if name in row.neurons else "-" for name in names]
-        cells.append((row.family, f"{row.pieces:,.0f}", counted, row.algorithm1_right or "-", *ours, row.goal))
-    columns = ("hidden neurons (means)", "pieces", "Algorithm 1", "right", *names, "goal")
+        known = row.algorithm1_right or "-"
+        cells.append((row.family, f"{row.pieces:,.0f}", counted, known, *ours, _floats_text(row), row.goal))
+    columns = ("hidden neurons (means)", "pieces", "Algorithm 1", "right", *names, "as floats", "goal")
     title = "Hidden neurons. Algorithm 1 is counted by its exact formula, and its rows are tested."
     return BenchTable("sizes", title, columns, tuple(cells), tuple(row.to_dict() for row in rows))
+
+
+def _floats_text(row: Measured) -> str:
+    if row.floats is None:
+        return "-"
+    name, neurons = row.floats
+    return f"{name} {'refused' if neurons is None else format(neurons, ',')}"
 
 
 def _applicable(p: CPWL, most: dict[str, int]) -> list[ConstructionName]:
