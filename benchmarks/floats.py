@@ -28,28 +28,12 @@ from cpwl.function.make.shallow import random_shallow
 from cpwl.function.order.order import order_components
 from cpwl.proofs.checkers import checker
 from cpwl.proofs.checkers.near_checker import inside
+from cpwl.show.bench_functions import noisy
 from cpwl.show.run_times import run_time
 
-NOISE = 1e-13
 HEAD = (
     f"{'data':<34}{'pieces':>7}{'exact':>7}{'float':>7}{'snap s':>8}{'compile s':>10}{'proof s':>8}{'least':>9}  bound"
 )
-
-
-def noisy(p: CPWL, noise: float = NOISE, seed: int = 0) -> CPWL:
-    """The pieces of a function as half-spaces of length 1 and laws, every number off by some noise."""
-    rng = np.random.default_rng(seed)
-
-    def off(a: np.ndarray) -> np.ndarray:
-        return a * (1 + noise * rng.standard_normal(a.shape))
-
-    lengths = [np.linalg.norm(body.A, axis=1) for body in p.polyhedra]
-    return CPWL.from_pieces(
-        [off(body.A / length[:, None]) for body, length in zip(p.polyhedra, lengths, strict=True)],
-        [off(body.b / length) for body, length in zip(p.polyhedra, lengths, strict=True)],
-        off(p.laws.gradient),
-        off(p.laws.offset),
-    )
 
 
 def least_error(data: CPWL) -> Fraction | None:

@@ -70,6 +70,7 @@ EXAMPLES: dict[str, tuple[Callable[[], cpwl.CPWL], tuple[float, float]]] = {
     "univariate": (wave, (0.0, 31.0)),
     "gates": (lambda: table(14, 0), (0.0, 1.0)),
     "columns": (hills, (0.0, 5.0)),
+    "windows": (lambda: table(14, 0), (0.0, 1.0)),
     "clamped": (lambda: table(14, 0), (0.0, 1.0)),
     "strips": (lambda: table(40, 0), (0.0, 1.0)),
     "lattice": (lambda: table(6, 0), (0.0, 1.0)),

@@ -33,7 +33,18 @@ def pages(folder: str, first: str) -> list[dict[str, str]]:
 
 def on_config(config: Any) -> Any:
     """Pages that are added to a folder are in the navigation without further ado."""
-    constructions = ("auto", "hinge", "univariate", "gates", "columns", "clamped", "strips", "lattice", "paper")
+    constructions = (
+        "auto",
+        "hinge",
+        "univariate",
+        "gates",
+        "columns",
+        "windows",
+        "clamped",
+        "strips",
+        "lattice",
+        "paper",
+    )
     ways_back = ("extract", "equal", "simplify", "import", "floats", "proof")
     named = {*constructions, *ways_back, "index", "tutorial", "gallery", "erratum", "comparison", "glossary"}
     others = sorted(page.stem for page in DOCS.glob("*.md") if page.stem not in named)

@@ -181,3 +181,9 @@ def test_a_candidate_that_is_not_defined_everywhere_is_refused():
     short = CPWL.from_grid([[-1, 0, 1]], [1, 0, 1])
     with pytest.raises(cpwl.InputError, match="leaves the domain"):
         cpwl.decrease(f, short)
+
+
+def test_too_many_steps_are_refused():
+    """A number of steps that nobody could wait for is one sentence, and no endless loop."""
+    with pytest.raises(cpwl.InputError, match="between 1 and 10000"):
+        cpwl.iterate(CPWL.from_grid([[0, 1]], [0, 1]), 10**400)

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cpwl
@@ -13,6 +13,7 @@ from cpwl.exact.rational import fraction_array
 from support.strategies import networks, points
 
 
+@settings(max_examples=20)
 @given(data=st.data())
 def test_operations_are_pointwise(data):
     """Sums, multiples, compositions, outputs, maxima: as the values say."""

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.spatial import Delaunay
 
-from cpwl import CPWL, Network
+from cpwl import CPWL, Network, certify
 from cpwl.documents.write import function_document, network_document
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
@@ -473,6 +473,7 @@ def test_gates_of_gates_are_shown_along_a_vector():
     assert vectors
     assert all(len(u) == 3 for u in vectors)
     assert check(function, weights, proof) == 0
+    assert certify(p, space_gates(p).network).kind == "bends"  # among all kinds
     row = next(i for i, role in enumerate(proof["roles"][1]) if "gate" in role)
     entries = [k for k, entry in enumerate(weights["layers"][2]["entries"]) if entry[0] == row]
     for k in entries[:6]:

@@ -16,7 +16,12 @@ def network(sizes, seed, kind=int):
     return Network([(draw(b, a), draw(b)) for a, b in pairwise(sizes)])
 
 
-CASES = [([1, 4, 3, 1], int, 3), ([2, 4, 3, 1], int, 7), ([3, 4, 1], int, 13), ([2, 5, 1], float, 12)]
+CASES = [
+    ([1, 4, 3, 1], int, 3),
+    ([2, 4, 3, 1], int, 7),
+    pytest.param([3, 4, 1], int, 13, marks=pytest.mark.slow),
+    ([2, 5, 1], float, 12),
+]
 
 
 @pytest.mark.parametrize(("sizes", "kind", "at_once"), CASES)

@@ -45,14 +45,23 @@ def test_a_large_function_stands_for_itself_and_is_not_tested():
     assert row.algorithm1 is None
     assert row.algorithm1_right == ""
     assert "lattice" not in row.neurons
+    assert row.floats is None
     assert size_table([row]).cells[0][2:4] == ("-", "-")
+
+
+def test_the_float_twin_of_a_function_has_a_column():
+    """Half-spaces with noise of 1e-13 take the neurons of the exact function, by the smallest construction for both."""
+    row = measure_family(SMALL, seeds=1)
+    name, neurons = row.floats
+    assert neurons == compile(SMALL.make(0), construction=name, precision="exact").sizes.neurons
+    assert size_table([row]).cells[0][-2] == f"{name} {neurons:,}"
 
 
 def test_every_construction_has_a_column():
     """Columns follow the compiler's table; a construction that did not apply shows a dash."""
     rows = [measure_family(SMALL, seeds=1)]
     table = size_table(rows)
-    names = table.columns[4:-1]
+    names = table.columns[4:-2]
     assert list(names) == [name for name in CONSTRUCTIONS if name in rows[0].neurons]
     assert all(len(cells) == len(table.columns) for cells in table.cells)
     assert table.rich().row_count == 1

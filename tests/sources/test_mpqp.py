@@ -60,8 +60,12 @@ def test_lost_regions_are_gaps(lost):
     point = np.array(gaps[0].point, dtype=float)
     active = [[i for i, side in enumerate([*sign, *(-s for s in sign)]) if side > 0] for sign in [np.sign(point)]]
     assert set(CELLS[lost]) <= set(active[0])
+
+
+def test_lost_regions_are_not_compiled():
+    """Nobody compiles a law with a hole in it."""
     with pytest.raises(InputError, match="a piece is missing there"):
-        cpwl.compile(p)
+        cpwl.compile(from_active_sets(plane(), CELLS[1:]))
 
 
 def repeated():

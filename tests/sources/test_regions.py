@@ -110,7 +110,7 @@ def written(path, layout, how, compress):
 @pytest.mark.parametrize("compress", [True, False])
 def test_matlab_files(tmp_path, how, compress):
     """Cell arrays, and MATLAB's PiecewiseAffineSolution(i); from the command line, too."""
-    for layout in LAYOUTS[1:7]:
+    for layout in LAYOUTS[1:7:2]:
         path = written(tmp_path / "law.mat", layout, how, compress)
         np.testing.assert_array_equal(from_mat(path)(POINTS), EXPECTED(POINTS))
     assert main(["compile", str(path), "-o", str(tmp_path / "law.onnx"), "--certify"]) == 0
@@ -121,7 +121,7 @@ def test_matlab_files(tmp_path, how, compress):
 
 
 @pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("variant", ["boxed", "column-major", "far 1e6", "repeated"])
+@pytest.mark.parametrize("variant", ["column-major", "far 1e6"])
 def test_float_twins_through_matlab(tmp_path, variant, noise):
     """Regions with noise, in columns, with rows that bound nothing: compiled from the file, and near the exact law."""
     law = cpwl.parse("max(min(x + 2*y, 3/2), -x/3)", box=(-2, 2))

@@ -11,12 +11,13 @@ import pytest
 
 import cpwl
 from cpwl.cli import main
-from cpwl.errors import InputError
+from cpwl.errors import InputError, SolverError
 from cpwl.geometry.polyhedra import box_polyhedron
 from cpwl.network.network import exact_layers
 from cpwl.passes.ranges import ranges
 from cpwl.targets.milp.bounds import neuron_bounds
 from support.functions import abs_sum, delaunay
+from support.twins import catalogue_twin
 
 
 def random_network(sizes: list[int], seed: int) -> cpwl.Network:
@@ -57,6 +58,19 @@ def test_optimum_over_a_function_with_a_domain():
     values = p.mesh.values[np.unique(p.mesh.simplices)]
     assert abs(milp.optimum([1])[0] - values.min()) <= 1e-6
     assert abs(milp.optimum([1], largest=True)[0] - values.max()) <= 1e-6
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-12, 1e-9])
+def test_noise_may_make_large_weights(noise):
+    """Noisy slopes that nearly agree bend with weights of 1e14; in other units HiGHS takes them."""
+    p, data = catalogue_twin("strips_in_a_box", "column-major", noise)
+    best = [cpwl.to_milp(q).optimum([1], largest=True)[0] for q in (p, data.function())]
+    assert abs(best[0] - best[1]) < 1e-6
+    steep = cpwl.Network([([[1e14], [-1e-9]], [0, 1e-9]), ([[1e-14, 1e9]], [0])])
+    milp = cpwl.to_milp(steep, box=(-1, 1))
+    assert set(milp.units) == {"h1_0", "h1_1"}
+    assert abs(milp.optimum([1], largest=True)[0] - 2) < 1e-6
+    assert abs(milp.optimum([1])[0] - 1) < 1e-6
 
 
 def test_ranges_are_attained_and_hold():
@@ -103,7 +117,12 @@ def test_exact_bounds_make_the_relaxation_tighter():
         every = np.arange(highs.getNumCol(), dtype=np.int32)
         kinds = np.array([highspy.HighsVarType.kContinuous] * len(every))
         highs.changeColsIntegrality(len(every), every, kinds)
-        best.append(milp.optimum([1], largest=True)[0])
+        highs.changeColCost(milp.columns["y0"], 1.0)
+        highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
+        highs.run()
+        best.append(highs.getInfo().objective_function_value)
+        with pytest.raises(SolverError, match="at a point where the network gives"):  # a relaxation is no network
+            milp.optimum([1], largest=True)
     assert best[0] < best[1] - 1e-6
 
 

@@ -21,6 +21,7 @@ from cpwl.network.side_by_side import side_by_side
 
 __all__ = ["closed_loop", "equilibria", "iterate"]
 
+_MOST_STEPS = 10_000
 _F = TypeVar("_F", CPWL, Network)
 
 
@@ -73,7 +74,7 @@ def iterate(f: _F, k: int, *, outside: str = "refuse") -> _F:
     f
         A map R^n -> R^n.
     k
-        How many steps, at least 1.
+        How many steps, from 1 to 10,000.
     outside
         For functions, where a step leaves the domain of `f`: "refuse", with a point that leaves, or "drop" such `x`.
 
@@ -82,7 +83,7 @@ def iterate(f: _F, k: int, *, outside: str = "refuse") -> _F:
     8
     """
     check_argument(f, (CPWL, Network), "iterate")
-    check_count(k, "k", least=1)
+    check_count(k, "k", least=1, most=_MOST_STEPS)
     check_choice(outside, ("refuse", "drop"), "outside")
     if f.inputs != f.outputs:
         raise InputError(f"only a map R^n -> R^n can be iterated: this one maps R^{f.inputs} to R^{f.outputs}")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial import Delaunay
 
 from cpwl.function import CPWL
 
-__all__ = ["convex", "delaunay", "grid", "random_breakpoints", "rational_delaunay", "triangles"]
+__all__ = ["convex", "delaunay", "grid", "noisy", "random_breakpoints", "rational_delaunay", "triangles"]
 
 
 def delaunay(n: int, points: int, seed: int) -> CPWL:
@@ -44,6 +45,26 @@ def grid(n: int, cells: int, seed: int) -> CPWL:
     """A uniform grid of `cells` in each direction, each cut into n! simplices, values N(0, 1)."""
     values = np.random.default_rng(seed).standard_normal((cells + 1,) * n)
     return CPWL.from_grid([np.arange(cells + 1.0)] * n, values)
+
+
+def noisy(p: CPWL, noise: float = 1e-13, seed: int = 0) -> CPWL:
+    """The pieces of a function as half-spaces of length 1 and laws, every number off by some noise, relative.
+
+    >>> noisy(random_breakpoints(3, 0)).tol
+    1e-09
+    """
+    rng = np.random.default_rng(seed)
+
+    def off(a: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(a * (1 + noise * rng.standard_normal(a.shape)))
+
+    lengths = [np.linalg.norm(body.A, axis=1) for body in p.polyhedra]
+    return CPWL.from_pieces(
+        [off(body.A / length[:, None]) for body, length in zip(p.polyhedra, lengths, strict=True)],
+        [off(body.b / length) for body, length in zip(p.polyhedra, lengths, strict=True)],
+        off(p.laws.gradient),
+        off(p.laws.offset),
+    )
 
 
 def random_breakpoints(count: int, seed: int) -> CPWL:

@@ -25,14 +25,16 @@ from cpwl.function.order.order import Order, order_components
 from cpwl.function.order.rows import find_excess
 from cpwl.progress import Progress
 from cpwl.show.bench import BenchTable
-from cpwl.show.bench_functions import convex, delaunay, grid, random_breakpoints
+from cpwl.show.bench_functions import convex, delaunay, grid, noisy, random_breakpoints
 
 __all__ = ["FAMILIES", "Family", "Measured", "measure_family", "measure_sizes", "size_table"]
 
 # Pieces up to which a construction that searches is tried, Algorithm 1's rows are counted and tested,
 # and several functions are measured.
-_QUICK = {"clamped": 250, "lattice": 110, "count": 2_500, "test": 130, "means": 60}
-_FULL = {"clamped": 2_100, "lattice": 700, "count": 6_500, "test": 2_100, "means": 2_100}
+_QUICK = {"clamped": 250, "lattice": 110, "count": 2_500, "test": 130, "means": 60, "floats": 250}
+_FULL = {"clamped": 2_100, "gates": 12_000, "lattice": 700, "count": 6_500, "test": 2_100, "means": 2_100}
+_FULL["floats"] = 2_100
+_OF_TABLES = ("columns", "clamped", "strips")  # which half-spaces are not
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("square, 86 triangles", lambda s: delaunay(2, 42, s), "149, lattice 352"),
     Family("square, V = 100", lambda s: delaunay(2, 96, s), "strips 221"),
     Family("square, 606 triangles", lambda s: delaunay(2, 302, s), "1,080"),
-    Family("square, 1,000 triangles", lambda s: delaunay(2, 499, s), "clamped 2,400", full=True),
+    Family("square, 1,000 triangles", lambda s: delaunay(2, 499, s), "windows 1,400, clamped 2,400", full=True),
     Family("square, V = 1,000", lambda s: delaunay(2, 996, s), "strips 656", full=True),
     Family("square, V = 10,000", lambda s: delaunay(2, 9_996, s), "strips 1,967", full=True),
     Family("8 x 8 grid", lambda s: grid(2, 8, s), "40"),
@@ -59,6 +61,14 @@ FAMILIES: tuple[Family, ...] = (
     Family("cube, 27 points", lambda s: delaunay(3, 19, s), "251, lattice 626"),
     Family("cube, 100 points", lambda s: delaunay(3, 92, s), "1,410", full=True),
     Family("cube, 190 points", lambda s: delaunay(3, 182, s), "2,990", full=True),
+    Family("cube, 88 points, 480 cells", lambda s: delaunay(3, 80, s), "windows 950", full=True),
+    Family("cube, 308 points, 1,900 cells", lambda s: delaunay(3, 300, s), "windows 3,100", full=True),
+    Family("cube, 1,538 points, 10,000 cells", lambda s: delaunay(3, 1_530, s), "windows 13,300", full=True),
+    Family("n = 4, 40 points, 520 cells", lambda s: delaunay(4, 24, s), "windows 1,112", full=True),
+    Family("n = 4, 86 points, 1,500 cells", lambda s: delaunay(4, 70, s), "windows 2,900", full=True),
+    Family("8 x 8 x 8 grid", lambda s: grid(3, 8, s), "columns 775", full=True),
+    Family("16 x 16 x 16 grid", lambda s: grid(3, 16, s), "columns 2,700", full=True),
+    Family("5 x 5 x 5 x 5 grid", lambda s: grid(4, 5, s), "columns 2,400", full=True),
     Family("10 x 10 x 10 grid", lambda s: grid(3, 10, s), "310", full=True),
     Family("n = 4, 24 points", lambda s: delaunay(4, 8, s), "453, lattice 1,772", full=True),
     *(
@@ -81,6 +91,8 @@ class Measured:
     algorithm1_right: str
     neurons: dict[str, float]
     seconds: dict[str, float]
+    floats: tuple[str, int | None] | None = None
+    """The smallest construction, and the neurons that it takes for the first function as noisy half-spaces."""
 
     def to_dict(self) -> dict[str, Any]:
         """The row for a JSON file."""
@@ -129,7 +141,20 @@ def measure_family(family: Family, seeds: int, most: dict[str, int] = _QUICK) ->
         f"{sum(tested)}/{len(tested)}" if tested else "",
         {name: mean(neurons[name]) for name in everywhere},
         {name: mean(seconds[name]) for name in everywhere},
+        _as_floats(functions[0], {name: neurons[name][0] for name in everywhere}, most),
     )
+
+
+def _as_floats(p: CPWL, exact: dict[str, int], most: dict[str, int]) -> tuple[str, int | None] | None:
+    """What the smallest of these constructions takes for `p` as half-spaces and laws with noise; None if it refuses."""
+    names = [name for name in _applicable(p, most) if name in exact and name not in _OF_TABLES]
+    if not names or p.num_pieces > most.get("floats", 0):
+        return None
+    best = min(names, key=lambda name: (exact[name], name))
+    try:
+        return best, compile(noisy(p), construction=best, check=False, precision="exact").sizes.neurons
+    except (InputError, LimitError):
+        return best, None
 
 
 def size_table(rows: Sequence[Measured]) -> BenchTable:
@@ -139,10 +164,18 @@ def size_table(rows: Sequence[Measured]) -> BenchTable:
     for row in rows:
         counted = "-" if row.algorithm1 is None else f"{row.algorithm1:,.0f}"
         ours = [f"{row.neurons[name]:,.0f}" if name in row.neurons else "-" for name in names]
-        cells.append((row.family, f"{row.pieces:,.0f}", counted, row.algorithm1_right or "-", *ours, row.goal))
-    columns = ("hidden neurons (means)", "pieces", "Algorithm 1", "right", *names, "goal")
+        known = row.algorithm1_right or "-"
+        cells.append((row.family, f"{row.pieces:,.0f}", counted, known, *ours, _floats_text(row), row.goal))
+    columns = ("hidden neurons (means)", "pieces", "Algorithm 1", "right", *names, "as floats", "goal")
     title = "Hidden neurons. Algorithm 1 is counted by its exact formula, and its rows are tested."
     return BenchTable("sizes", title, columns, tuple(cells), tuple(row.to_dict() for row in rows))
+
+
+def _floats_text(row: Measured) -> str:
+    if row.floats is None:
+        return "-"
+    name, neurons = row.floats
+    return f"{name} {'refused' if neurons is None else format(neurons, ',')}"
 
 
 def _applicable(p: CPWL, most: dict[str, int]) -> list[ConstructionName]:

@@ -20,7 +20,7 @@ from cpwl.construct.windows.lifting import Lifting
 
 __all__ = ["Block", "blocks_of"]
 
-_MOST = 6  # cells in a block: its support is a union of 2^(cells - 1) parts
+_MOST = 8  # cells in a block: its support is a union of 2^(cells - 1) parts
 _LIMIT = 30.0  # times the range: terms that are larger cost too much accuracy
 _CLOSE = 2.0**-40  # of the size of the terms: what floats cannot tell is decided in rationals
 

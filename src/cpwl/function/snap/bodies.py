@@ -175,17 +175,34 @@ def _connected(bodies: list[Body]) -> list[list[Body]]:
     number = _components(pairs, len(points))
     incidence = coo_array((np.ones(len(points)), (owner, number)), shape=(count, number.max() + 1)).tocsr()
     shared = (incidence @ incidence.T).tocoo()
-    links = [(i, j) for i, j, many in zip(*shared.coords, shared.data, strict=True) if i < j and many >= n]
-    joined = [(i, j) for i, j in links if _touch(bodies[i], bodies[j])]
-    group = _components(np.array(joined).reshape(-1, 2), count)
-    if group.max() > 0:
+    links = [(int(i), int(j)) for i, j, many in zip(*shared.coords, shared.data, strict=True) if i < j and many >= n]
+    group = list(range(count))
+    _join(group, bodies, links)
+    if any(_root(group, i) != _root(group, 0) for i in range(count)):
         low = np.array([body.points.min(axis=0) for body in bodies]) - width
         high = np.array([body.points.max(axis=0) for body in bodies])
         for i in range(count):
             near = np.flatnonzero(((low[i] <= high[:i]) & (low[:i] <= high[i])).all(axis=1))
-            joined += [(i, int(j)) for j in near if group[i] != group[j] and _touch(bodies[i], bodies[int(j)])]
-        group = _components(np.array(joined).reshape(-1, 2), count)
-    return [[bodies[i] for i in np.flatnonzero(group == k)] for k in range(int(group.max()) + 1)]
+            _join(group, bodies, [(i, j) for j in near.tolist()])
+    parts: dict[int, list[Body]] = {}
+    for i, body in enumerate(bodies):
+        parts.setdefault(_root(group, i), []).append(body)
+    return list(parts.values())
+
+
+def _root(group: list[int], i: int) -> int:
+    while group[i] != i:
+        group[i] = group[group[i]]
+        i = group[i]
+    return i
+
+
+def _join(group: list[int], bodies: list[Body], links: list[_Pair]) -> None:
+    """Joins the groups of bodies that touch; those that hang together already are not looked at."""
+    for i, j in links:
+        one, two = _root(group, i), _root(group, j)
+        if one != two and _touch(bodies[i], bodies[j]):
+            group[one] = two
 
 
 def _components(pairs: _Ints, count: int) -> _Ints:

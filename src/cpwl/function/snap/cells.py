@@ -6,6 +6,7 @@ not convex it is cut along these hyperplanes, so that every row is exact; no ben
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -80,17 +81,19 @@ def _body(complex_: FloatComplex, i: int, meets: dict[int, bool]) -> Body:
 
 def _check_covered(cutting: Cutting, region: list[int], parts: list[list[tuple[int, int]]]) -> None:
     """Every piece of a region must be in its parts: its centre, and points beside its corners."""
-    complex_ = cutting.complex
-    for i in region:
-        centre, own = complex_.centres[i], complex_.own[i]
-        points = np.vstack([centre, 0.999 * complex_.vertices[own] + 0.001 * centre])
-        widths = np.append(complex_.widths[own].min(), complex_.widths[own])
-        inside = np.zeros(len(points), dtype=bool)
-        for pairs in parts:
-            heights = [cutting.heights(points, widths, *pair) for pair in pairs]
-            inside |= (np.array(heights).reshape(len(pairs), len(points)) <= 1).all(axis=0)
-        if not inside.all():
-            raise Unfit(f"piece {i} would get another law")
+    complex_, count = cutting.complex, [len(cutting.complex.own[i]) for i in region]
+    owner, corner = np.repeat(region, count), np.concatenate([complex_.own[i] for i in region])
+    beside = 0.999 * complex_.vertices[corner] + 0.001 * complex_.centres[owner]
+    points = np.vstack([complex_.centres[region], beside])
+    least = [complex_.widths[complex_.own[i]].min() for i in region]
+    widths = np.concatenate([least, complex_.widths[corner]])
+    every = dict.fromkeys(itertools.chain.from_iterable(parts))
+    within = {pair: cutting.heights(points, widths, *pair) <= 1 for pair in every}
+    inside = np.zeros(len(points), dtype=bool)
+    for pairs in parts:
+        inside |= np.logical_and.reduce([within[pair] for pair in pairs]) if pairs else True
+    if not inside.all():
+        raise Unfit(f"piece {np.concatenate([region, owner])[np.argmin(inside)]} would get another law")
 
 
 def _follows(domain: Domain, differences: Differences, face: Face) -> bool:

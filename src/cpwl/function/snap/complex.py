@@ -167,7 +167,7 @@ def float_complex(polyhedra: Polyhedra, tol: float) -> FloatComplex:
     if len(found.points) == 0:
         raise Unfit("no piece has a corner")
     noise = _noise(A, b, reach, tol)
-    typical = typical or reach
+    typical = typical if typical > 1e-6 * reach else reach  # corners in the origin have no size
     size = np.maximum(np.abs(found.points).max(axis=1), typical)
     number, leaders = _welded(found, A, b, size, noise, tol)
     widths = _width(size, found.condition, noise, tol)[leaders]

@@ -21,6 +21,7 @@ from typing import Literal
 import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
+from scipy.linalg import lstsq
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.linalg import lsqr
 
@@ -172,7 +173,8 @@ def smoothed(laws: _Floats, relations: Sequence[Relation], weight: _Floats, most
 def _least_squares(system: csr_array, right: _Floats) -> _Floats:
     """The smallest solution, directions that the system hardly sees left alone."""
     if system.shape[0] * system.shape[1] <= _DENSE:
-        return np.asarray(np.linalg.lstsq(system.toarray(), right, rcond=1e-7)[0])
+        # By a pivoted QR decomposition: the same solution as by singular values, several times as fast.
+        return np.asarray(lstsq(system.toarray(), right, cond=1e-7, lapack_driver="gelsy")[0])
     parts = [lsqr(system, part, atol=1e-15, btol=1e-15, conlim=1e7, iter_lim=2000)[0] for part in right.T]
     return np.stack(parts, axis=1)
 

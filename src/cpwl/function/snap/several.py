@@ -177,7 +177,7 @@ def _one_output(
 
 def _equations(edges: dict[_Pair, int], steps: list[_Law], faces: Sequence[Face]) -> list[dict[int, Fraction]]:
     """Linear equations for the numbers of the edges: two for each face, in coordinates where it is not degenerate."""
-    found: dict[tuple[tuple[int, Fraction], ...], None] = {}
+    found: list[dict[int, Fraction]] = []
     for ring in {face.laws for face in faces if face.closed and len(face.laws) > 2}:
         around = []
         for a, b in zip(ring, ring[1:] + ring[:1], strict=True):
@@ -190,8 +190,8 @@ def _equations(edges: dict[_Pair, int], steps: list[_Law], faces: Sequence[Face]
             row: dict[int, Fraction] = {}
             for e, s in around:
                 row[e] = row.get(e, Fraction(0)) + s * steps[e][t]
-            found[tuple(sorted((e, x) for e, x in row.items() if x))] = None
-    return [dict(row) for row in found if row]
+            found.append(row)
+    return _distinct(found)
 
 
 def _independent(view: _Floats) -> _Pair:
@@ -249,12 +249,18 @@ def _clusters(values: _Floats, little: float) -> NDArray[np.int64]:
 
 def _grouped(equations: list[dict[int, Fraction]], group: NDArray[np.int64]) -> list[dict[int, Fraction]]:
     """The equations for groups of edges that have one number each."""
-    found: dict[tuple[tuple[int, Fraction], ...], None] = {}
+    found: list[dict[int, Fraction]] = []
     for equation in equations:
         row: dict[int, Fraction] = {}
         for e, x in equation.items():
             row[int(group[e])] = row.get(int(group[e]), Fraction(0)) + x
-        found[tuple(sorted((k, x) for k, x in row.items() if x))] = None
+        found.append(row)
+    return _distinct(found)
+
+
+def _distinct(rows: Sequence[dict[int, Fraction]]) -> list[dict[int, Fraction]]:
+    """Each equation once, without its zeros, and without those that have nothing else."""
+    found = dict.fromkeys(tuple(sorted((k, x) for k, x in row.items() if x)) for row in rows)
     return [dict(row) for row in found if row]
 
 

@@ -74,11 +74,15 @@ def snap(p: CPWL, tol: float, even: bool = False) -> Snapped:
 def _near(rough: CPWL, reason: str) -> Snapped:
     """The function of the first way that leads to one; `reason` is why the data itself is none."""
     if 2 <= rough.dim <= _INPUTS:
-        found = _from_complex(rough)
-        if isinstance(found, Snapped):
-            return found
-        reason = found
-    return snap_pieces(rough) if rough.num_pieces <= _FEW else Snapped(None, Moved(), reason)
+        tried = _from_complex(rough)
+        if isinstance(tried, Snapped):
+            return tried
+        reason = tried
+    if rough.num_pieces > _FEW:
+        return Snapped(None, Moved(), reason)
+    found = snap_pieces(rough)
+    told = found.function is not None or rough.dim < 2 or rough.dim > _INPUTS
+    return found if told else replace(found, reason=f"{found.reason} Other ways: {reason}")
 
 
 def _back(p: CPWL, found: Snapped, powers: NDArray[np.int64]) -> Snapped:

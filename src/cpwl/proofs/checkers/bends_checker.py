@@ -24,6 +24,7 @@ positive multiple of (x, 1). `checker` has the functions of checker.py.
 import math
 import runpy
 import sys
+from collections import Counter
 from fractions import Fraction
 from operator import mul
 from pathlib import Path
@@ -209,7 +210,8 @@ class Circuit:
             if left and not cuts:
                 return False
             if left:
-                row = self.planes[abs(min(cuts)) - 1]
+                often = Counter(abs(s) for product in left for s in product)
+                row = self.planes[max(often, key=lambda k: often[k]) - 1]
                 todo += [(left, part.cut(r)) for r in (row, minus(row))]
         return True
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,9 +42,13 @@ def propose_bends(question: Question) -> Iterator[Proposal]:
     points = points_in(p)
     first = _first_planes(network)
     planes = _distinct(np.concatenate([first, _facets(p)])) if len(network.layers) > 2 else first
-    roles, planes = guess_roles(network, planes, points)
-    domain = _domain(p, points) if roles else planes[:0]
-    vectors = gate_vectors(question, planes, domain, roles)
+    for quick in (True, False):
+        roles, found = guess_roles(network, planes, points, quick=quick)
+        domain = _domain(p, points) if roles else found[:0]
+        vectors = gate_vectors(question, found, domain, roles)
+        if all(u is not None for u, role in zip(chain(*vectors), chain(*roles), strict=True) if role.kind == "gate"):
+            break  # all gates are known to be what they were taken for
+    planes = found
     documents = role_documents(roles, vectors, range(len(domain)))
     hints = {"planes": planes.tolist(), "limits": domain.tolist(), "roles": documents}
     yield Proposal(Fraction(0), proof_head("bends", p.dim) | hints)

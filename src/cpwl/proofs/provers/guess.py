@@ -83,10 +83,11 @@ def _thinned(points: Floats) -> Floats:
 
 
 def guess_roles(
-    network: Network, planes: NDArray[np.object_], points: Floats
+    network: Network, planes: NDArray[np.object_], points: Floats, *, quick: bool = False
 ) -> tuple[list[list[Role]], NDArray[np.object_]]:
     """A role for each neuron above the first hidden layer, and all planes: those given, where gates may be, and others.
 
+    A `quick` guess does not care what a neuron is outside the domain, where nothing inside speaks against its plane.
     Raises `NotRecognised` for a neuron whose sum changes its sign, but not at a plane.
     """
     if len(network.layers) < 3:
@@ -104,7 +105,7 @@ def guess_roles(
                 continue
             found = _gate(relative, unit, near[layer][:, i], far[layer][:, i], points)
             plane = None if found is None else tuple(planes[found.number].tolist())
-            if found is None or max(found.doubt) > _CLOSE:
+            if found is None or max(found.doubt[:1] if quick else found.doubt) > _CLOSE:
                 laws, at = laws_at(network, layer + 1, i, points)
                 flat = _flatness(network, laws, points)
                 other = _gate(relative, laws, flat[0][layer][:, i], flat[1][layer][:, i], points)

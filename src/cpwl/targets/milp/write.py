@@ -8,6 +8,7 @@ the relaxation as tight as this formulation allows.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -47,20 +48,38 @@ class Milp:
         The number of each column by its name.
     bounds : NeuronBounds
         The range of each neuron, and which are always on or off.
+    network : Network
+        The network.
+    units : dict
+        Columns of neurons with values that are very large or small count in units, powers of two: those of other
+        columns are 1.
     """
 
     highs: Any = field(repr=False)
     columns: dict[str, int] = field(repr=False)
     bounds: NeuronBounds
-    inputs: int
-    outputs: int
+    network: Network = field(repr=False)
+    units: dict[str, float] = field(default_factory=dict, repr=False)
+
+    @property
+    def inputs(self) -> int:
+        """The number of columns ``x``."""
+        return self.network.inputs
+
+    @property
+    def outputs(self) -> int:
+        """The number of columns ``y``."""
+        return self.network.outputs
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{count} {name}" for name, count in self.bounds.counts.items())
         return f"Milp({self.highs.getNumCol()} columns, {self.highs.getNumRow()} rows; neurons: {counts})"
 
     def optimum(self, objective: Sequence[float], *, largest: bool = False) -> tuple[float, NDArray[np.float64]]:
-        """The least, or the largest, value of ``objective . y`` on the domain, and a point `x` where it is attained."""
+        """The least, or the largest, value of ``objective . y`` on the domain, and a point `x` where it is attained.
+
+        The network is evaluated there: an answer of HiGHS that is off by more than 1e-4, relative, is refused.
+        """
         if len(objective) != self.outputs:
             raise InputError(f"`objective` must have one number for each of the {self.outputs} outputs")
         every = np.arange(self.highs.getNumCol(), dtype=np.int32)
@@ -74,7 +93,13 @@ class Milp:
             raise SolverError(f"HiGHS ended with {self.highs.modelStatusToString(self.highs.getModelStatus())}")
         values = np.array(self.highs.getSolution().col_value)
         point = values[[self.columns[f"x{k}"] for k in range(self.inputs)]]
-        return float(self.highs.getInfo().objective_function_value), point
+        value = float(self.highs.getInfo().objective_function_value)
+        ranges = zip(objective, self.bounds.layers[-1], strict=True)
+        size = sum(abs(c) * float(max(abs(low), abs(high), high - low)) for c, (low, high) in ranges)
+        there = float(self.network(point) @ np.asarray(objective, dtype=np.float64))
+        if abs(value - there) > 1e-4 * size:
+            raise SolverError(f"HiGHS says {value:.9g} at a point where the network gives {there:.9g}")
+        return value, point
 
 
 @within_float64()
@@ -159,6 +184,7 @@ class _Model:
         self.high: list[float] = []
         self.binary: list[bool] = []
         self.rows: list[tuple[str, dict[int, float], float, float]] = []
+        self.units: dict[str, float] = {}
 
     def milp(self) -> Milp:
         """The model, passed to HiGHS."""
@@ -167,15 +193,14 @@ class _Model:
         for i, (weight, bias) in enumerate(self.network.layers):
             after = []
             for k in range(len(bias)):
-                entries = slice(weight.indptr[k], weight.indptr[k + 1])
-                terms = {
-                    before[j]: float(w) for j, w in zip(weight.indices[entries], weight.data[entries], strict=True)
-                }
+                own = slice(weight.indptr[k], weight.indptr[k + 1])
+                pairs = zip(weight.indices[own], weight.data[own], strict=True)
+                terms = {before[j]: float(w) * self.units.get(self.names[before[j]], 1.0) for j, w in pairs}
                 make = self._output if i == last else self._neuron
                 after.append(make(i, k, terms, float(bias[k])))
             before = after
         columns = {name: number for number, name in enumerate(self.names)}
-        return Milp(self._highs(), columns, self.bounds, self.network.inputs, self.network.outputs)
+        return Milp(self._highs(), columns, self.bounds, self.network, self.units)
 
     def _inputs(self) -> list[int]:
         ends = bounding_box(self.body) or []
@@ -196,6 +221,11 @@ class _Model:
         state = self.bounds.state(layer, k)
         if state == "off":
             return self._column(f"h{name}", 0.0, 0.0)
+        unit = _unit(max(abs(low), abs(high)))
+        if unit != 1:  # the neuron in another unit, which rounds nothing
+            self.units[f"h{name}"] = unit
+            low, high, bias = low / unit, high / unit, bias / unit
+            terms = {j: w / unit for j, w in terms.items()}
         h = self._column(f"h{name}", max(low, 0.0), high)
         if state == "on":
             self._row(f"on{name}", {**_negative(terms), h: 1.0}, bias, bias)
@@ -241,9 +271,15 @@ class _Model:
         lp.col_names_, lp.row_names_ = self.names, [row[0] for row in self.rows]
         highs = highspy.Highs()
         highs.setOptionValue("output_flag", False)
+        highs.setOptionValue("small_matrix_value", 1e-12)  # what is smaller is taken for 0: the least that there is
         if highs.passModel(lp) == highspy.HighsStatus.kError:
             raise SolverError("HiGHS refused the model: its numbers are too large for it")
         return highs
+
+
+def _unit(size: float) -> float:
+    """A power of two near the size, where that is far from 1: solvers have absolute tolerances, and refuse 1e15."""
+    return 1.0 if 1e-4 < size < 1e4 else 2.0 ** (math.frexp(size)[1] - 1)
 
 
 def _negative(terms: dict[int, float]) -> dict[int, float]:
