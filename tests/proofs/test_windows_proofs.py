@@ -334,3 +334,21 @@ def test_no_law_may_be_off(name):
                 layer["bias"][k] = str(Fraction(layer["bias"][k]) + Fraction(1, 10**30))
 
             refused(function, with_layer(network, l, change), proof)
+
+
+@pytest.mark.parametrize("noise", [1e-15, 1e-12, 1e-9])
+def test_noisy_half_spaces_are_compiled_and_proved(noise):
+    """Regions of a network with noise in all rows and laws: proved near the data, column-major arrays and all."""
+    q = network_on_a_box((2, 4, 3, 1))
+    rng = np.random.default_rng(0)
+
+    def noisy(a):
+        return np.asfortranarray(a * (1 + noise * rng.uniform(-1, 1, np.shape(a))))
+
+    rows = [q.polyhedra[i] for i in range(q.num_pieces)]
+    gradient, offset = noisy(q.laws.gradient[:, 0]), noisy(q.laws.offset[:, 0])
+    tol = max(1e-9, 20 * noise)
+    p = CPWL.from_pieces([noisy(r.A) for r in rows], [noisy(r.b) for r in rows], gradient, offset, tol=tol)
+    proof = certify(p, compile(p, construction="windows", max_error=1e-6).network)
+    assert proof.proved, proof.reason
+    assert proof.document["kind"] == "near"
