@@ -119,6 +119,8 @@ def on_page_markdown(markdown: str, page: Any = None, **_: Any) -> str:
     if page is not None and page.file.src_uri == "howto/README.md":
         markdown += unlisted(markdown)
     markdown = re.sub(r"^<!-- (run first|not run).*?-->\n", "", markdown, flags=re.MULTILINE | re.DOTALL)
+    # What is in the repository but not on the site is named there, not linked.
+    markdown = re.sub(r"\[([^\]]+)\]\((?:\.\./)+(?:examples|src|tests|benchmarks)/[^)]*\)", r"\1", markdown)
     lines, inside, before = list[str](), False, ""
     for line in markdown.splitlines():
         if FENCE.match(line):

@@ -56,6 +56,8 @@ class Network:
         The pairs ``(W_i, b_i)``. A weight is a dense array, a nested list, a scipy sparse array or a
         `RationalMatrix`; entries are floats, ints, `Fraction` or strings "p/q".
 
+    Notes
+    -----
     `layers` holds the float64 view of every layer. `exact` holds the same layers as rationals if any of
     them was given in rationals, and is `None` for a network of floats, which is its own exact value.
 

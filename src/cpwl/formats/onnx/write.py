@@ -64,6 +64,8 @@ def to_onnx(
         Names and texts to be kept in the file, such as `Compiled.metadata`: the domain, the pieces, the hash of a
         proof.
 
+    Notes
+    -----
     The same network gives the same bytes. The file appears whole or not at all. It records in its metadata
     that TF32 must be off.
 
