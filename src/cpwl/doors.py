@@ -156,8 +156,13 @@ def check_path(path: Any, verb: str) -> None:
 
 def check_call(value: Any, name: str = "progress") -> None:
     """Refuse what is neither None nor can be called."""
-    if value is not None and (not callable(value) or isinstance(value, type) or hasattr(value, "outputs")):
+    if value is not None and (not callable(value) or isinstance(value, type) or _is_value(value)):
         raise InputError(f"`{name}` must be a function to call, or None, not {_given(value)}", name=name)
+
+
+def _is_value(value: Any) -> bool:
+    """Functions, networks and what was compiled can be called, too, with a point."""
+    return hasattr(value, "outputs") or hasattr(value, "network")
 
 
 def check_list(value: Any, name: str) -> None:

@@ -82,6 +82,7 @@ def to_onnx(
     if batch is not None and not (isinstance(batch, str) and batch):
         raise InputError(f'`batch` must be None or the name of a dimension such as "N", not {type(batch).__name__}')
     notes = {**_NOTES, **_checked(metadata)}
+    check_choice(dtype, ("float32", "float64"), "dtype")
     kind = onnx.TensorProto.FLOAT if dtype == "float32" else onnx.TensorProto.DOUBLE
     nodes, tensors = _split(network, dtype, kind) if _is_split(network, dtype, layout) else _dense(network, dtype, kind)
     rows = 1 if batch is None else batch
@@ -114,7 +115,6 @@ def _is_split(network: Network, dtype: Dtype, layout: Layout) -> bool:
                 raise
         else:
             return False
-    check_choice(dtype, ("float32", "float64"), "dtype")
     size = split_size(network, 4 if dtype == "float32" else 8)
     if size > _LIMIT:
         raise LimitError(f"the network would take {size / 2**30:.1f} GiB in parts, more than an ONNX file can hold")
