@@ -102,7 +102,7 @@ def test_size_and_float32_error(n, count, most):
 
 
 @pytest.mark.parametrize("shape", [(5,), (4, 3), (3, 3, 3), (2, 2, 2, 2), (2, 2, 2, 2, 2)])
-def test_kuhn_grids_have_liftings(shape):
+def test_grids_of_kuhn_simplices_have_liftings(shape):
     values = np.random.default_rng(5).integers(-9, 10, shape)
     p = CPWL.from_grid([list(range(k)) for k in shape], values)
     x = some_points(len(shape), np.random.default_rng(6), 10)
@@ -168,6 +168,6 @@ def test_polyhedral_cells(sizes):
     assert windows(p)(x).tolist() == p(x).tolist()
 
 
-def test_unbounded_pieces_are_refused():
+def test_pieces_without_bound_are_refused():
     with pytest.raises(ConstructionError, match="bounded"):
         windows(CPWL.from_maxmin([[1, 0, 0], [0, 1, 0]], [[0], [1]]))

@@ -281,7 +281,7 @@ def test_hypothesis_9_factors_add_up_to_0():
     refused(function, with_layer(network, -1, twice), proof, "add up to 0")
 
 
-def test_rounded_weights_are_proved():
+def test_networks_of_rounded_weights_are_proved():
     p, network, _ = made("space")
     for kind in ("float64", "float32"):
         proof = certify(p, rounded(network, kind), rounded_from=network)

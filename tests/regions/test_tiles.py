@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -24,6 +25,8 @@ from cpwl.regions.subdivide.subdivide import subdivide
 from cpwl.regions.tiles.count import COUNT
 from cpwl.regions.tiles.stream import stream
 from cpwl.regions.tiles.tile import Tile, first_neurons, split
+
+SPAWN = multiprocessing.get_context("spawn")  # threads of other tests must not be forked
 
 
 def arrangement(planes: int, dim: int, seed: int = 0) -> Network:
@@ -119,7 +122,7 @@ def make_executor(kind: str) -> tuple[Executor, list[object]]:
     if kind == "threads":
         return ThreadPoolExecutor(3), []
     if kind == "processes":
-        return ProcessPoolExecutor(2), []
+        return ProcessPoolExecutor(2, mp_context=SPAWN), []
     if kind == "loky":
         loky = pytest.importorskip("loky")
         return loky.ProcessPoolExecutor(2), []
@@ -156,7 +159,7 @@ def _die_once(marker: str, item: int) -> int:
 
 @pytest.mark.xdist_group("workers")
 def test_a_killed_worker_costs_time_not_results(tmp_path: Path) -> None:
-    with ProcessPoolExecutor(2) as pool, pytest.warns(CpwlWarning, match="a worker died"):
+    with ProcessPoolExecutor(2, mp_context=SPAWN) as pool, pytest.warns(CpwlWarning, match="a worker died"):
         assert list(spread(_die_once, str(tmp_path / "marker"), range(200), pool)) == [i * i for i in range(200)]
 
 
@@ -229,7 +232,7 @@ def test_the_folder_of_another_search_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["[]\n", "{\n", '{"format": "cpwl-journal"}\n{"tile": 3}\n', "\xff\n"])
-def test_damaged_journals_are_refused(tmp_path: Path, text: str) -> None:
+def test_journals_that_are_damaged_are_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "journal.jsonl").write_bytes(text.encode("latin-1"))
     with pytest.raises(InputError):
         count_regions(arrangement(5, 2), only="cells", checkpoint=tmp_path)

@@ -182,13 +182,17 @@ def lift(cells: Cells) -> Lifting | None:
     if found is None:
         return None
     heights, factor = found
+    with np.errstate(all="ignore"):
+        squares = factor * needed.range / needed.length / needed.length
+    if not np.isfinite(squares).all():
+        return None  # the domain is so small that its square is beyond float64
     for bits in (_BITS, _BITS + 8, _BITS + 16, _BITS + 24):
         exponent = bits - int(np.ceil(np.log2(needed.range)))
         whole = np.asarray(_whole(np.round(np.ldexp(heights * needed.range, exponent))), dtype=object)
         if not _convex(shape, whole):
             continue
         laws = _law_rationals(shape.laws(whole, exponent), exponent)
-        lifted = settle(cells, laws, factor * needed.range / needed.length**2, needed.centre)
+        lifted = settle(cells, laws, squares, needed.centre)
         if lifted is not None:
             return lifted
     return None

@@ -51,13 +51,17 @@ def lift_polyhedral(cells: Cells, complex_: Complex) -> Lifting | None:
     y, affine, factor = found
     heights = to_floats(values_at(space.laws[:, first_cell(cells)], cells.places))
     size = np.maximum(np.abs(heights).max(axis=1), 1e-300)
+    with np.errstate(all="ignore"):
+        squares = factor * spread / length / length
+    if not np.isfinite(squares).all():
+        return None  # the domain is so small that its square is beyond float64
     for bits in (24, 32, 40, 48):
         rounded = [_dyadic(v, spread / s, bits) for v, s in zip(y, size, strict=True)]
         base = [_dyadic(v, spread / r, bits) for v, r in zip(affine, [*length, 1.0], strict=True)]
         laws = np.broadcast_to(np.array(base, dtype=object), cells.laws.shape[1:])
         if rounded:
             laws = laws + (np.array(rounded, dtype=object)[:, None, None] * space.laws).sum(axis=0)
-        lifted = settle(cells, laws, factor * spread / length**2, centre)
+        lifted = settle(cells, laws, squares, centre)
         if lifted is not None:
             return lifted
     return None

@@ -50,7 +50,7 @@ def tree_neurons(classes: list[int]) -> int:
     """The neurons that take the maxima over so many classes of each side, by pairs, all sides in step.
 
     >>> tree_neurons([5, 1]), tree_neurons([1, 1])
-    (14, 0)
+    (13, 0)
     """
     total = 0
     while max(classes) > 1:

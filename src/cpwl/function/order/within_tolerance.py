@@ -50,7 +50,8 @@ def order_within(
 def corners_within(body: Polyhedron, unit: float) -> NDArray[np.float64] | None:
     """The corners ``(x, 1)`` of one polyhedron, if it is bounded and none of them is far away; else None.
 
-    >>> corners_within(Polyhedron.from_rows([[1.0, 1.0], [-1.0, 0.0], [0.0, -1.0]], [0.5, 0.0, 0.0]), 1.0).tolist()
+    >>> body = Polyhedron.from_rows([[1.0, 1.0], [-1.0, 0.0], [0.0, -1.0]], [0.5, 0.0, 0.0])
+    >>> sorted(corners_within(body, 1.0).tolist())
     [[0.0, 0.0, 1.0], [0.0, 0.5, 1.0], [0.5, 0.0, 1.0]]
     """
     alone = Polyhedra(body.A, body.b, np.array([0, len(body.b)]))

@@ -17,8 +17,8 @@ FINE = 2.0**-54
 def short(x: float, fine: float, snug: float) -> Fraction:
     """The number near `x` to use: a multiple of about `fine`, or simple and nearer than `snug` times as much.
 
-    >>> short(1 / 3 + 1e-15, 2.0**-54, 100), short(0.3, 2.0**-4, 1)
-    (Fraction(1, 3), Fraction(5, 16))
+    >>> short(1 / 3 + 1e-15, 2.0**-54, 100), short(math.pi, 2.0**-4, 1e-9)
+    (Fraction(1, 3), Fraction(25, 8))
     """
     exact = Fraction(x)
     simple = exact.limit_denominator(1000)

@@ -14,7 +14,8 @@ classes of clamps; the sum over a class and then the largest over the classes is
 (5) each part names one clamp of every side; none of its hinges changes its sign at the part's corners, and at these
     the clamp reads at least 0, `own_values`
 (6) at every corner of every part no clamp of the side reads more than the one that the part names, `need_largest`
-(7) clamps of one class have boxes that do not overlap, and are 0 on the function's box outside of theirs, `need_apart`
+(7) clamps of one class have boxes that do not overlap, and are 0 on the function's box outside of theirs,
+    `windows_box_checker.need_apart`
 (8) the layers after the third take the maxima over the classes of each side, by pairs: max(a, b) = b + s(a - b), or
     carry a sum of what is not negative, `read_maxima`
 (9) each output is a sum of multiples of the sides' values, of factors with the sum 0, and a constant; at the corners of
@@ -32,10 +33,10 @@ not negative, and so are the larger ones of two: they pass a layer. (e) An outpu
 c on P, as the c_k add up to 0. That is affine, and by (9) it is the law of the function at the corners, hence on P.
 (f) Boxes: where hinges are h_1 .. h_k, F is the largest of 2^k affine functions A. Let m_i be the least value on axis i
 of phi_i = R_i - (the i-th part of A), which is attained at a knot or an end. Where A > R, phi_i at x_i is less than the
-constant of A less the other m_j: an interval, which `interval` finds between neighbouring knots.
+constant of A less the other m_j: an interval, which `windows_box_checker.interval` finds between neighbouring knots.
 
-It needs checker.py beside it, which reads the files and hands proofs of this kind over to here; so either of the two
-may be called. Only the standard library, only integers and fractions.
+It needs checker.py and windows_box_checker.py beside it; checker.py reads the files and hands proofs of this kind over
+to here; so either of the two may be called. Only the standard library, only integers and fractions.
 """
 
 import runpy
@@ -44,14 +45,15 @@ from bisect import bisect_left, bisect_right
 from fractions import Fraction
 from operator import mul
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 ZERO = Fraction(0)
 LIMIT = 10_000  # parts of one piece
-FINE = 2**64  # boxes of clamps are rounded outwards to this part of the function's box
 Row = list[int]
 Knot = tuple[int, int, Fraction]  # sign, input, place
 Bends = dict[tuple[int, Fraction], Fraction]  # by how much the slope changes at a place of an input
+boxed: Any = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("windows_box_checker.py"))))
 
 
 class Clamp(NamedTuple):
@@ -64,24 +66,6 @@ class Clamp(NamedTuple):
     def at(self, x: Row) -> int:
         """F at a place, times the scale and the last coordinate of x."""
         return dot(self.affine, x) + sum(max(0, dot(h, x)) for h in self.hinges)
-
-
-class Ground(NamedTuple):
-    """The box of the function, and the common R: its places on each axis, and its values there."""
-
-    low: list[Fraction]
-    high: list[Fraction]
-    places: list[list[Fraction]]
-    values: list[list[Fraction]]
-    bends: Bends
-
-    def at(self, x: Row) -> Fraction:
-        parts = [-c * max(ZERO, Fraction(x[i], x[-1]) - place) for (i, place), c in self.bends.items()]
-        return sum(parts, ZERO)
-
-    def cell(self, i: int, value: Fraction) -> int:
-        """The number of a place of axis i among FINE parts of the box, rounded down."""
-        return int((value - self.low[i]) * FINE // (self.high[i] - self.low[i]))
 
 
 def dot(u: Row, v: Row) -> int:
@@ -104,10 +88,10 @@ def windows(checker: Any, law: Any, layers: Any, proof: Any) -> Fraction:
     knots = read_knots(checker, layers[0], n)
     second = read_second(checker, layers[1], knots, low, high)
     clamps, bends = read_clamps(checker, layers[2], second, knots, low, high)
-    ground = make_ground(low, high, bends)
+    ground = boxed.make_ground(low, high, bends)
     factors, constants = read_maxima(checker, layers, sides)
     base = [ground.at(x) for x in places]
-    boxes = need_apart(checker, clamps, sides, ground)
+    boxes = boxed.need_apart(checker, clamps, sides, ground)
     values = []
     for s, side in enumerate(sides):
         own = {k for group in side for k in group}
@@ -238,15 +222,6 @@ def read_clamps(
     return clamps, common or {}
 
 
-def make_ground(low: list[Fraction], high: list[Fraction], bends: Bends) -> Ground:
-    places = [sorted({low[i], high[i], *(x for j, x in bends if j == i)}) for i in range(len(low))]
-    values = [
-        [sum((-c * max(ZERO, x - place) for (j, place), c in bends.items() if j == i), ZERO) for x in places[i]]
-        for i in range(len(low))
-    ]
-    return Ground(low, high, places, values, bends)
-
-
 def read_maxima(checker: Any, layers: Any, sides: list[list[list[int]]]) -> tuple[list[list[Fraction]], list[Fraction]]:
     """(8), and of each output the factors of the sides and the constant."""
     forms = [[dict.fromkeys(group, 1) for group in side] for side in sides]
@@ -285,58 +260,6 @@ def pairs(forms: list[dict[int, int]], wanted: list[dict[int, int]]) -> list[dic
         wanted.append(forms[-1])
         after.append({len(wanted) - 1: 1})
     return after
-
-
-# --- Boxes ------------------------------------------------------------------------------------------------------------
-
-
-def need_apart(checker: Any, clamps: list[Clamp], sides: Any, ground: Ground) -> list[list[tuple[int, int]] | None]:
-    """(7): the boxes, in parts of the function's box, rounded outwards; None for a clamp that is 0 everywhere."""
-    boxes = [box_of(checker, clamp, ground) for clamp in clamps]
-    for group in (group for side in sides for group in side):
-        own = sorted((b, k) for k in group if (b := boxes[k]) is not None)
-        for place, (box, k) in enumerate(own):
-            for other, j in own[place + 1 :]:
-                if other[0][0] >= box[0][1]:
-                    break  # they are sorted by where they begin
-                checker.spend(2 * len(box), "boxes")
-                apart = any(a[0] >= b[1] or b[0] >= a[1] for a, b in zip(box, other, strict=True))
-                checker.need(apart, f"clamps {k} and {j}", "they are in one class, and their boxes overlap")
-    return boxes
-
-
-def box_of(checker: Any, clamp: Clamp, ground: Ground) -> list[tuple[int, int]] | None:
-    """A box around where a clamp may be positive: over the affine functions whose maximum F is."""
-    parts = [clamp.affine]
-    for hinge in clamp.hinges:
-        checker.spend(4 * len(parts) * len(hinge) * len(ground.places[0]), "boxes")
-        parts += [[a + b for a, b in zip(part, hinge, strict=True)] for part in parts]
-    found: list[tuple[int, int]] | None = None
-    for part in parts:
-        phi = [
-            [value - Fraction(c * x.numerator, clamp.scale * x.denominator) for x, value in zip(xs, own, strict=True)]
-            for c, xs, own in zip(part, ground.places, ground.values, strict=False)
-        ]
-        least = [min(own) for own in phi]
-        room = Fraction(part[-1], clamp.scale) - sum(least)
-        if room > 0:
-            ends = [interval(ground, i, own, room + least[i]) for i, own in enumerate(phi)]
-            before = found or ends
-            found = [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(before, ends, strict=True)]
-    return found
-
-
-def interval(ground: Ground, i: int, phi: list[Fraction], limit: Fraction) -> tuple[int, int]:
-    """Around the places of axis i where a convex function, linear between its places, is less than a limit."""
-    x = ground.places[i]
-    inside = [k for k, v in enumerate(phi) if v < limit]
-    a, b = inside[0], inside[-1]
-    low, high = x[a], x[b]
-    if a > 0:
-        low -= (x[a] - x[a - 1]) * (limit - phi[a]) / (phi[a - 1] - phi[a])
-    if b < len(x) - 1:
-        high += (x[b + 1] - x[b]) * (limit - phi[b]) / (phi[b + 1] - phi[b])
-    return ground.cell(i, low), ground.cell(i, high) + 1
 
 
 # --- Values -----------------------------------------------------------------------------------------------------------
@@ -378,7 +301,7 @@ def need_largest(
     boxes: list[list[tuple[int, int]] | None],
     places: list[Row],
     values: list[Fraction],
-    ground: Ground,
+    ground: Any,
 ) -> None:
     """(6): at the corners in the box of each clamp; outside it reads at most 0."""
     cells = [[ground.cell(i, Fraction(c, x[-1])) for i, c in enumerate(x[:-1])] for x in places]

@@ -61,7 +61,7 @@ def test_what_has_no_part_to_show_writes_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [net]
 
 
-def test_memory_has_a_limit(tmp_path: Path) -> None:
+def test_memory_in_use_has_a_limit(tmp_path: Path) -> None:
     done = run("count", wide(tmp_path / "net.json", (4, 70, 1)), "--max-memory", "250M")
     assert done.returncode == 2, done.stderr
     assert "at least" in done.stdout
@@ -77,7 +77,7 @@ def test_a_count_that_is_out_of_time_says_at_least(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "size"), [("1k", 1000), ("2M", 2 * 10**6), ("1.5GB", 15 * 10**8), ("7", 7), ("1GiB", 10**9)]
 )
-def test_sizes_of_memory(text: str, size: int) -> None:
+def test_sizes_of_memory_have_units_of_ten(text: str, size: int) -> None:
     assert parse_memory(text) == size
 
 
@@ -105,7 +105,7 @@ def test_limits_that_are_not_reached_change_nothing(law: Path) -> None:
 
 
 @pytest.mark.xdist_group("workers")
-def test_workers_change_no_byte(tmp_path: Path) -> None:
+def test_workers_change_no_byte_of_files(tmp_path: Path) -> None:
     net = wide(tmp_path / "net.json", (2, 8, 6, 1))
     for out, more in (("a", []), ("b", ["--workers", "2"])):
         assert main(["extract", str(net), "-o", str(tmp_path / out), *more]) == 0
@@ -114,7 +114,7 @@ def test_workers_change_no_byte(tmp_path: Path) -> None:
     assert [each.read_bytes() for each in alone] == [each.read_bytes() for each in shared]
 
 
-def test_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_counts_are_those_of_the_formula(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     net = wide(tmp_path / "net.json", (2, 10, 1))
     assert main(["count", str(net), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -125,7 +125,7 @@ def test_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["count", str(net), "--cells", "--max-regions", "5"]) == 2
 
 
-def test_there_is_no_scheduler(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_scheduler_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("distributed")
     net = wide(tmp_path / "net.json", (2, 3, 1))
     assert main(["count", str(net), "--dask", "nonsense://"]) == 65
