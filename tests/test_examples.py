@@ -42,7 +42,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Ran]:
     return once
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+LONG = {"tour", "terrain", "compress_network", "ground_truth"}  # notebooks that take some seconds
+
+
+@pytest.mark.parametrize(
+    "script", [pytest.param(s, id=s.stem, marks=[pytest.mark.slow] if s.stem in LONG else []) for s in SCRIPTS]
+)
 def test_script_runs(script: Path, run: Callable[[str], Ran]) -> None:
     """Each script ends well, prints something, and nothing to stderr."""
     assert run(script.stem)[0]

@@ -68,6 +68,7 @@ def test_memory_in_use_has_a_limit(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_count_that_is_out_of_time_says_at_least(tmp_path: Path) -> None:
     done = run("count", wide(tmp_path / "net.json", (4, 120, 1)), "--cells", "--timeout", 8)
     assert done.returncode == 2, done.stderr
