@@ -42,7 +42,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Ran]:
     return once
 
 
-LONG = {"tour", "terrain", "compress_network", "ground_truth"}  # notebooks that take some seconds
+LONG = {"terrain", "compress_network", "ground_truth"}  # notebooks that take some seconds
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,9 @@ def test_the_benchmark_of_a_trained_network(run: Callable[[str], Ran]) -> None:
     assert "unsat" in said.splitlines()[-1]
 
 
-@pytest.mark.parametrize(("name", "files"), [("pendulum", ("pendulum",)), ("terrain", ("terrain",))])
+@pytest.mark.parametrize(
+    ("name", "files"), [("pendulum", ("pendulum",)), pytest.param("terrain", ("terrain",), marks=pytest.mark.slow)]
+)
 def test_notebooks_prove_what_they_export(run: Callable[[str], Ran], name: str, files: tuple[str, ...]) -> None:
     """The proofs beside the exported networks hold: for the network as compiled, or for the weights in the file."""
     _, folder = run(name)
