@@ -20,6 +20,12 @@ def test_small_cases_end_well(kind, family):
         assert outcome.verdict == "ok", outcome
 
 
+def test_noise_in_a_plain_lattice_is_no_mistake_of_the_caller():
+    """Regions of a network with noise: a plain lattice called their convex domain "not convex"."""
+    outcome = run(Case("float", "extracted", 14, 690260891359))
+    assert outcome.verdict == "ok", outcome
+
+
 def test_a_wrong_network_is_noticed(monkeypatch):
     """An output that is off by 1e-30 in rationals."""
     right = cpwl.compile

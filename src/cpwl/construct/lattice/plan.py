@@ -8,6 +8,7 @@ from cpwl.construct.lattice.plain import plain_lattice
 from cpwl.construct.lattice.shared import shared_lattice
 from cpwl.construct.plan import Plan
 from cpwl.construct.select import Candidate, select
+from cpwl.errors import ConstructionError
 
 __all__ = ["plan"]
 
@@ -27,7 +28,10 @@ def plan(analysis: Analysis) -> Plan:
         return shared
     # Sharing makes networks small and deep, and laws that nearly depend on each other may cancel: a plain tournament is
     # larger, may have fewer layers, and has weights 1 and -1 beyond its first layer.
-    parts = [plain_lattice(analysis, j) for j in range(analysis.function.outputs)]
+    try:
+        parts = [plain_lattice(analysis, j) for j in range(analysis.function.outputs)]
+    except ConstructionError:  # noise hides which rows are valid
+        return shared
     solves = made.solves + sum(part.solves for part in parts)
     network = outputs_together([part.network for part in parts])
     plain = Plan.of("lattice", network, points, solves=solves, splits=made.splits)

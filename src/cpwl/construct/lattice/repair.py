@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.errors import InputError
+from cpwl.errors import ConstructionError, InputError
 from cpwl.function import CPWL
 from cpwl.function.doctor.report import point_text
 from cpwl.function.order.on_pieces import PieceOrder
@@ -81,9 +81,12 @@ def _split(p: CPWL, output: int, work: PieceOrder, probe: Probe, region: Region,
         high, less = (cut(region.body, side) for side in (-differences[m], differences[m]))
         if probe.interior(high) is not None and probe.interior(less) is not None:
             return [_narrowed(work, probe, region, body) for body in (less, high)]
+    between = f"no component explains the values between x = {point_text(excess.point)} and x = "
+    between += point_text(points[0][:-1])
+    if p.tol:  # slack in every decision: this need not be the caller's mistake
+        raise ConstructionError(f"{between}, as far as can be told from data with noise", point=excess.point)
     raise InputError(
-        f"the domain is not convex: no component explains the values between x = {point_text(excess.point)} and "
-        f"x = {point_text(points[0][:-1])}; `p.doctor()` says where it is not",
+        f"the domain is not convex: {between}; `p.doctor()` says where it is not",
         point=excess.point,
         other=points[0][:-1],
     )
