@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from cpwl import CPWL, Certificate, InputError, Network, ProofError, certify
+from cpwl import CPWL, Certificate, InputError, Network, ProofError, certify, compile
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
 from cpwl.network.network import exact_layers
@@ -650,3 +650,18 @@ def test_rounded_shared_networks_keep_to_their_bound(name, dtype, told):
     assert (np.abs(network(x) - expected).max(axis=1) <= largest(proof.error_bound, x)).all()
     files = (json.loads(json.dumps(function_document(p))), network_document(network))
     assert checker.check(*files, json.loads(json.dumps(proof.document))) == proof.error_bound
+
+
+@pytest.mark.parametrize("off", ["1/1000000000000000000000000000000", "1/10000000000", "1/1000000"])
+def test_a_table_of_rounded_points_excuses_no_other_error(off):
+    """A network of the even table is proved with the distance; one that is off both tables is refuted with a point."""
+    axis = np.linspace(0, 1, 7)
+    p = CPWL.from_grid([axis, axis], np.random.default_rng(0).normal(size=(7, 7)))
+    network = compile(p).network
+    certificate = certify(p, network)
+    assert certificate.proved
+    assert 0 < certificate.error_bound < 1e-12
+    *layers, (weight, bias) = exact_layers(network)
+    with pytest.raises(ProofError, match="differ") as caught:
+        certify(p, Network([*layers, (weight, bias + Fraction(off))]))
+    assert (caught.value.details["network"] != caught.value.details["function"]).any()

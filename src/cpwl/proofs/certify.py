@@ -192,14 +192,23 @@ def _evaluation(question: Question, proposal: Proposal) -> dict[str, float] | No
 def _no_certificate(question: Question, wanted: _Wanted, failures: list[NoProof]) -> Certificate:
     """A difference if one is found, else the reason of the kind that came nearest, which is the last one."""
     exactly = question.network.exact is not None and question.p.tol == 0
-    rounded = _ROUNDED if exactly and question.evened is not None else 0.0
-    close = Fraction((rounded if exactly else 1e-4) * _size(question))
+    close = Fraction(0) if exactly else Fraction(1e-4 * _size(question))
+    if exactly and _is_even(question):
+        close = Fraction(_ROUNDED * _size(question))
     _raise_difference(question, close, [x for failure in failures for x in failure.points])
     large = next((failure for failure in failures if isinstance(failure, _TooLarge)), None)
     if large is not None and wanted.asked:  # otherwise a large bound refutes nothing
         raise ProofError(str(large), bound=large.bound)
     reason = large or (failures[-1] if failures else "no kind of proof applies")
     return Certificate(False, None, f"not proved: {reason}", None, None)
+
+
+def _is_even(question: Question) -> bool:
+    """Whether the network is that of the even table, as far as points show: then rounded points alone refute nothing.
+
+    A network that differs from both tables is neither, however little it is off.
+    """
+    return question.evened is not None and find_difference(question.evened, question.network, Fraction(0), []) is None
 
 
 def _raise_difference(question: Question, tolerance: Fraction, points: list[Any]) -> None:

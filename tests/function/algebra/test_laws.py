@@ -185,3 +185,15 @@ def test_restricted_and_extended(n, data):
     assume(whole is not None)
     assert all(v is None or v == w for v, w in zip(values(part, x), values(whole, x), strict=True))
     assert first_error(whole) is None
+
+
+def test_a_corner_that_is_cut_out_of_the_outer_domain_is_noticed():
+    """An outer function on an L: the diagonal runs through the corner that is missing, beyond no row of the border."""
+    square = [[1, 0], [-1, 0], [0, 1], [0, -1]]
+    outer = cpwl.CPWL.from_pieces([square] * 3, [[1, 0, 1, 0], [2, -1, 1, 0], [1, 0, 2, -1]], [[0, 1]] * 3, [0] * 3)
+    diagonal = cpwl.CPWL.from_pieces([[[1], [-1]]], [[2, 0]], [[[1], [1]]], [[0, 0]])
+    with pytest.raises(cpwl.InputError, match="not continuous on a convex domain"):
+        outer.compose(diagonal)
+    kept = outer.compose(diagonal, outside="drop")
+    assert kept([[Fraction(1, 2)]])[0, 0] == Fraction(1, 2)
+    assert np.isnan(kept([[1.5]])[0, 0])
