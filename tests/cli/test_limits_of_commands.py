@@ -168,6 +168,12 @@ def test_a_batch_without_functions_is_refused(tmp_path: Path, capsys: pytest.Cap
     assert main(["batch", str(tmp_path / "nowhere"), "-o", str(tmp_path / "out")]) == 65
 
 
+def test_a_batch_does_not_read_its_own_results(law: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["batch", str(law.parent), "-o", str(law.parent)]) == 65
+    assert "give another folder" in capsys.readouterr().err
+    assert list(law.parent.iterdir()) == [law]
+
+
 def test_a_terminated_search_keeps_its_parts(tmp_path: Path) -> None:
     net, out = wide(tmp_path / "net.json", (4, 60, 1)), tmp_path / "parts"
     command = [sys.executable, "-m", "cpwl", "extract", str(net), "-o", str(out), "--float"]

@@ -187,3 +187,13 @@ def test_too_many_steps_are_refused():
     """A number of steps that nobody could wait for is one sentence, and no endless loop."""
     with pytest.raises(cpwl.InputError, match="between 1 and 10000"):
         cpwl.iterate(CPWL.from_grid([[0, 1]], [0, 1]), 10**400)
+
+
+def test_a_map_with_a_corner_cut_out_keeps_no_set():
+    """On an L the box around it looks kept, but the map is not defined in the missing corner."""
+    square = [[1, 0], [-1, 0], [0, 1], [0, -1]]
+    half = [[[Fraction(1, 2), 0], [0, Fraction(1, 2)]]] * 3
+    halved = cpwl.CPWL.from_pieces([square] * 3, [[1, 0, 1, 0], [2, -1, 1, 0], [1, 0, 2, -1]], half, [[0, 0]] * 3)
+    for options in ({}, {"box": (0, 2)}):
+        with pytest.raises(cpwl.InputError, match="not continuous on a convex domain"):
+            cpwl.is_invariant(halved, **options)

@@ -53,6 +53,8 @@ def batch(
     jobs = list(_jobs(folder, output))
     if not jobs:
         raise InputError(f"there is no file of a function in `{folder}`", path=str(folder))
+    if output.exists() and output.samefile(folder):
+        raise InputError(f"the results cannot go to `{folder}` itself: give another folder", path=str(output))
     options = ["--construction", construction, "--minimize", minimize.value, "--dtype", dtype.value]
     options += ["--certify"] if certify else []
     options += [] if precision is None else ["--precision", precision.value]

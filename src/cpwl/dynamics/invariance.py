@@ -19,7 +19,7 @@ from cpwl.exact.integers import primitive
 from cpwl.exact.rational import fraction_array
 from cpwl.exact.simplex import maximize
 from cpwl.function import CPWL
-from cpwl.function.algebra.border import border_rows
+from cpwl.function.algebra.border import border_rows, need_convex
 from cpwl.function.algebra.pieces import exactly, pieces_of
 from cpwl.function.doctor.report import point_text
 from cpwl.function.questions.asked import Asked, asked
@@ -101,6 +101,7 @@ def is_invariant(f: CPWL, domain: Domain = None, *, box: tuple[Any, Any] | None 
     if f.inputs != f.outputs:
         raise InputError(f"only a map R^n -> R^n can keep a set: this one maps R^{f.inputs} to R^{f.outputs}")
     whole = exactly(f)
+    need_convex(whole, "the map", "restrict it to a convex part")
     border = border_rows(pieces_of(whole)[1])
     body = as_domain(domain, f.dim, box=box)
     if body is None:

@@ -197,3 +197,13 @@ def test_a_corner_that_is_cut_out_of_the_outer_domain_is_noticed():
     kept = outer.compose(diagonal, outside="drop")
     assert kept([[Fraction(1, 2)]])[0, 0] == Fraction(1, 2)
     assert np.isnan(kept([[1.5]])[0, 0])
+
+
+def test_a_maximum_is_defined_where_both_are():
+    """A large piece that wins everywhere is cut by the corner that is missing from the other one's domain."""
+    square = [[1, 0], [-1, 0], [0, 1], [0, -1]]
+    low = cpwl.CPWL.from_pieces([square] * 3, [[1, 0, 1, 0], [2, -1, 1, 0], [1, 0, 2, -1]], [[0, 1]] * 3, [0] * 3)
+    high = cpwl.CPWL.from_pieces([square], [[2, 0, 2, 0]], [[0, 0]], [9])
+    for made in (cpwl.maximum(low, high), cpwl.maximum(high, low)):
+        assert made([[0.5, 1.5]])[0, 0] == made([[1.5, 0.5]])[0, 0] == 9
+        assert np.isnan(made([[1.5, 1.5]])[0, 0])

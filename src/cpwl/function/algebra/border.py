@@ -5,9 +5,13 @@ A hyperplane with facets inside a convex domain has pieces on both sides; one th
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.errors import InputError
+from cpwl.function.flags.consistency import consistency
 from cpwl.geometry.bodies import Bodies, stacked
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra
@@ -15,7 +19,10 @@ from cpwl.geometry.probe import Probe
 from cpwl.geometry.ranges import ranges
 from cpwl.geometry.sides import sides
 
-__all__ = ["border_rows", "inside_border", "is_border"]
+if TYPE_CHECKING:
+    from cpwl.function.cpwl import CPWL
+
+__all__ = ["border_rows", "inside_border", "is_border", "need_convex"]
 
 
 def is_border(bodies: Bodies) -> NDArray[np.bool_]:
@@ -51,6 +58,18 @@ def inside_border(bodies: Bodies, others: Bodies) -> NDArray[np.bool_]:
     for i in np.flatnonzero(~bodies.known).tolist():
         result[i] = probe.bounds(bodies.polyhedra[i], walls[0])
     return result
+
+
+def need_convex(p: CPWL, name: str, instead: str) -> None:
+    """Refuse a function with a hole or a corner cut out of its domain, which no row of the border would show.
+
+    Decided by flags, for two to five inputs; on a line every end of an interval is a row of the border.
+    """
+    sound = consistency(p)
+    if sound.consistent is False:
+        raise InputError(
+            f"{name} is not continuous on a convex domain: {sound.reason}.\n  `p.doctor()` says more; {instead}."
+        )
 
 
 def _one(rows: NDArray[np.object_]) -> Polyhedra:

@@ -19,10 +19,9 @@ from cpwl.errors import InputError
 from cpwl.exact.flint import to_flint
 from cpwl.exact.integers import primitive, sign, unit_view
 from cpwl.exact.rational import fraction_array
-from cpwl.function.algebra.border import border_rows
+from cpwl.function.algebra.border import border_rows, need_convex
 from cpwl.function.algebra.pieces import exactly, function_of, pieces_of
 from cpwl.function.doctor.report import point_text
-from cpwl.function.flags.consistency import consistency
 from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.bodies import Bodies, stacked
 from cpwl.geometry.box_pairs import box_pairs, boxes_around
@@ -64,7 +63,7 @@ def compose(p: CPWL, q: CPWL, *, outside: str = "refuse") -> CPWL:
         raise InputError(f"the inner function gives {q.outputs} outputs, but the outer one takes {p.dim} inputs")
     outer, inner = exactly(p), exactly(q)
     if outside == "refuse":
-        _need_convex(outer)
+        need_convex(outer, "the outer function", 'outside="drop" keeps what is inside its pieces')
     (mine, targets), (yours, bodies) = pieces_of(outer), pieces_of(inner)
     forms, below = _common(inner.laws.integer()[yours])
     image = _image(bodies, forms, below)
@@ -153,16 +152,6 @@ def _image(bodies: Bodies, forms: Integers, below: Integers) -> Spans:
     above = (forms[owner] * places[:, None]).sum(axis=2)
     mapped = np.column_stack([above, below[owner] * places[:, -1]])
     return Spans(unit_view(mapped), mapped, bodies.spans.start, entry, forms.shape[1])
-
-
-def _need_convex(outer: CPWL) -> None:
-    """Whether a value is outside is read off the rows around the outer domain: a corner that is cut out has none."""
-    sound = consistency(outer)
-    if sound.consistent is False:
-        raise InputError(
-            f"the outer function is not continuous on a convex domain: {sound.reason}.\n"
-            '  `p.doctor()` says more; outside="drop" keeps what is inside its pieces.'
-        )
 
 
 def _leaving(

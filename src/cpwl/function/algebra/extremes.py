@@ -12,6 +12,7 @@ from cpwl.errors import InputError
 from cpwl.exact.rational import fraction, is_number
 from cpwl.function.algebra.border import inside_border
 from cpwl.function.algebra.pieces import common_domain, exactly, function_of, pieces_of
+from cpwl.function.flags.consistency import consistency
 from cpwl.geometry.bodies import Bodies, joined_bodies
 from cpwl.geometry.overlay import overlay, split
 
@@ -103,8 +104,10 @@ def _of_two(p: CPWL, q: CPWL, sense: int) -> CPWL:
     i, j = found.one[number], found.two[number]
     left = np.ones(len(number), dtype=bool)
     bodies, chosen = [], []
-    for cell, wanted, own, law, border in ((i, sense, one, laws, two), (j, -sense, two, others, one)):
-        whole = _unrivalled(cell, (side == wanted).all(axis=1), own, border)
+    for cell, wanted, own, law, other, rival in ((i, sense, one, laws, q, two), (j, -sense, two, others, p, one)):
+        if consistency(other).consistent is False:
+            continue  # a hole in its domain is in no row of the border: all pieces are cut
+        whole = _unrivalled(cell, (side == wanted).all(axis=1), own, rival)
         left &= ~np.isin(cell, whole)
         bodies.append(own.take(whole))
         chosen.append(law[whole])
