@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
+from cpwl.cli.signals import Heard, listening
 from cpwl.errors import CpwlWarning, InputError, InternalError, LimitError, ProofError, printable
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["Code", "check_output", "plain_integer", "print_json", "print_table", "readable_integer", "run"]
+__all__ = ["Code", "check_output", "plain_integer", "print_json", "print_table", "readable_integer", "run", "say"]
 
 
 class Code(IntEnum):
@@ -33,8 +34,10 @@ class Code(IntEnum):
     USAGE = 64
     BAD_INPUT = 65
     BUG = 70
+    HUNG_UP = 129
     INTERRUPTED = 130
     CLOSED = 141
+    TERMINATED = 143
 
 
 # The base of `BadParameter` is what every mistake in a command line raises. Typer does not name it, and where
@@ -53,7 +56,7 @@ def run(app: typer.Typer, argv: Sequence[str]) -> int:
     """Run a command line and return its exit code; errors and warnings go to stderr, one message each."""
     _open_streams()
     command = typer.main.get_command(app)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), listening() as heard:
         warnings.simplefilter("always", CpwlWarning)
         warnings.showwarning = _show_warning
         try:
@@ -62,11 +65,11 @@ def run(app: typer.Typer, argv: Sequence[str]) -> int:
         except (Exception, KeyboardInterrupt) as error:
             if os.environ.get("CPWL_DEBUG") and not isinstance(error, _UsageError):
                 raise
-            return _flushed(_report(error))
+            return _flushed(_report(error, heard))
         except SystemExit:  # typer and rich end like this when nobody reads stdout any more
-            return int(_report(BrokenPipeError()))
+            return int(_report(BrokenPipeError(), heard))
     if code == Code.INTERRUPTED:  # some versions of typer turn Ctrl-C into this
-        return _flushed(_say("interrupted", Code.INTERRUPTED))
+        return _flushed(say(heard.message, Code(128 + heard.number)))
     return code if isinstance(code, int) else int(Code.DONE)
 
 
@@ -151,32 +154,33 @@ def readable_integer(number: int) -> str:
     return f"about {10 ** (logarithm - power):.1f} * 10^{power}"
 
 
-def _report(error: BaseException) -> Code:
+def _report(error: BaseException, heard: Heard) -> Code:
     if isinstance(error, _UsageError):
         context = getattr(error, "ctx", None)
         hint = f"\nTry `{context.command_path} --help`." if context is not None else ""
-        return _say(f"error: {error.format_message()}{hint}", Code.USAGE)  # type: ignore[attr-defined]
+        return say(f"error: {error.format_message()}{hint}", Code.USAGE)  # type: ignore[attr-defined]
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
-        return _say("interrupted", Code.INTERRUPTED)
+        return say(heard.message, Code(128 + heard.number))
     if isinstance(error, BrokenPipeError):
         _give_up_stdout()
         return Code.CLOSED
     for kind, code in _CODES:
         if isinstance(error, kind):
-            return _say(f"error: {error}", code)
+            return say(f"error: {error}", code)
     if isinstance(error, OSError):
         if error.filename is None and error.errno in (errno.ENOSPC, errno.EBADF, errno.EIO):
             _give_up_stdout()
-            return _say(f"error: what was to be printed cannot be written: {error.strerror}", Code.BAD_INPUT)
+            return say(f"error: what was to be printed cannot be written: {error.strerror}", Code.BAD_INPUT)
         name = f"`{error.filename}`: " if error.filename else ""
-        return _say(f"error: {name}{error.strerror or error}", Code.BAD_INPUT)
+        return say(f"error: {name}{error.strerror or error}", Code.BAD_INPUT)
     if isinstance(error, MemoryError):
-        return _say("error: this takes more memory than there is", Code.UNDECIDED)
+        return say("error: this takes more memory than there is", Code.UNDECIDED)
     what = f"{type(error).__name__}: {error}"
-    return _say(f"error: this is a bug in cpwl: {what}\nCPWL_DEBUG=1 shows where it happened.", Code.BUG)
+    return say(f"error: this is a bug in cpwl: {what}\nCPWL_DEBUG=1 shows where it happened.", Code.BUG)
 
 
-def _say(message: str, code: Code) -> Code:
+def say(message: str, code: Code) -> Code:
+    """Print a message on stderr, and return the code with which the command ends."""
     # Where stderr is full or closed the exit code says it alone.
     with contextlib.suppress(OSError, ValueError):
         print(printable(message), file=sys.stderr, flush=True)
