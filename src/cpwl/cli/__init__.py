@@ -22,7 +22,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     try:
         from cpwl.cli.app import run_command
-    except KeyboardInterrupt:  # loading takes long enough for that
+
+        return run_command(argv)
+    except KeyboardInterrupt:  # before there was anybody to hear it: loading takes long enough for that
         print("interrupted", file=sys.stderr)
         return 130
-    return run_command(argv)

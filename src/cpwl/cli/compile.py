@@ -197,11 +197,8 @@ def _check_paths(source: Path | None, output: Path, proof: Path | None, dtype: D
     if suffix == ".json" and dtype is not None:
         raise typer.BadParameter("a .json file is exact and has no type.", param_hint="'--dtype'")
     for path, what in ((output, ""), (proof, ", and the proof would go there")):
-        if path is None:
-            continue
-        if source is not None and path.exists() and source.exists() and path.samefile(source):
-            raise typer.BadParameter(f"`{path}` is the input, too{what}.", param_hint="'--output' / '-o'")
-        check_output(path)
+        if path is not None:
+            check_output(path, source, what=what)
 
 
 def _check_c(output: Path, dtype: Dtype | None, kind: CType | None, form: CForm | None, *, certify: bool) -> None:

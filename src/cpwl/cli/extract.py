@@ -49,9 +49,7 @@ def extract(
     if output.suffix.lower() != ".json":
         message = f"`{output}` must end in .json, or be a folder, without an ending, for parts."
         raise typer.BadParameter(message, param_hint="'--output' / '-o'")
-    if output.exists() and source.exists() and output.samefile(source):
-        raise typer.BadParameter(f"`{output}` is the input, too.", param_hint="'--output' / '-o'")
-    check_output(output)
+    check_output(output, source)
     from cpwl.cli.source import load_network
     from cpwl.errors import CpwlWarning
     from cpwl.formats.json import save

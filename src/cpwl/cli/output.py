@@ -54,13 +54,12 @@ _CODES: tuple[tuple[type[BaseException], Code], ...] = (
 
 def run(app: typer.Typer, argv: Sequence[str]) -> int:
     """Run a command line and return its exit code; errors and warnings go to stderr, one message each."""
-    _open_streams()
-    command = typer.main.get_command(app)
-    with warnings.catch_warnings(), listening() as heard:
-        warnings.simplefilter("always", CpwlWarning)
-        warnings.showwarning = _show_warning
+    with listening() as heard, warnings.catch_warnings():
         try:
-            code = command.main(args=list(argv), prog_name="cpwl", standalone_mode=False)
+            _open_streams()
+            warnings.simplefilter("always", CpwlWarning)
+            warnings.showwarning = _show_warning
+            code = typer.main.get_command(app).main(args=list(argv), prog_name="cpwl", standalone_mode=False)
             sys.stdout.flush()
         except (Exception, KeyboardInterrupt) as error:
             if os.environ.get("CPWL_DEBUG") and not isinstance(error, _UsageError):
@@ -68,8 +67,8 @@ def run(app: typer.Typer, argv: Sequence[str]) -> int:
             return _flushed(_report(error, heard))
         except SystemExit:  # typer and rich end like this when nobody reads stdout any more
             return int(_report(BrokenPipeError(), heard))
-    if code == Code.INTERRUPTED:  # some versions of typer turn Ctrl-C into this
-        return _flushed(say(heard.message, Code(128 + heard.number)))
+        if code == Code.INTERRUPTED:  # some versions of typer turn Ctrl-C into this
+            return _flushed(say(heard.message, Code(128 + heard.number)))
     return code if isinstance(code, int) else int(Code.DONE)
 
 
@@ -100,8 +99,11 @@ def _give_up_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def check_output(path: Path) -> None:
-    """Refuse a path that cannot be written to, before any long work."""
+def check_output(path: Path, *sources: Path | None, hint: str = "'--output' / '-o'", what: str = "") -> None:
+    """Refuse a path that cannot be written to, or that is one of the `sources`, before any long work."""
+    for source in sources:
+        if source is not None and path.exists() and source.exists() and path.samefile(source):
+            raise typer.BadParameter(f"`{path}` is the input, too{what}.", param_hint=hint)
     if path.is_dir():
         raise InputError(f"cannot write `{path}`: it is a directory; give the name of a file", path=str(path))
     if path.exists() and not path.is_file():  # such as /dev/stdout
@@ -168,7 +170,7 @@ def _report(error: BaseException, heard: Heard) -> Code:
         if isinstance(error, kind):
             return say(f"error: {error}", code)
     if isinstance(error, OSError):
-        if error.filename is None and error.errno in (errno.ENOSPC, errno.EBADF, errno.EIO):
+        if error.filename is None and error.errno in (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG, errno.EDQUOT):
             _give_up_stdout()
             return say(f"error: what was to be printed cannot be written: {error.strerror}", Code.BAD_INPUT)
         name = f"`{error.filename}`: " if error.filename else ""
