@@ -29,23 +29,23 @@ class Command:
 COMMANDS: dict[str, Command] = {
     "compile": Command("compile law.json -o {out}/a.onnx", ("a.onnx",)),
     "compile exactly": Command("compile law.json -o {out}/a.json", ("a.json",)),
-    "compile to C": Command("compile law.json -o {out}/a.h", ("a.h",)),
+    "compile to C": Command("compile law.json -o {out}/a.h", ("a.h",), slow=True),
     "compile with proof": Command("compile law.json -o {out}/a.onnx --certify", ("a.onnx", "a.proof.json")),
     "compile a formula": Command(
-        "compile --formula max(x,y-1,0) -o {out}/a.json --certify", ("a.json", "a.proof.json")
+        "compile --formula max(x,y-1,0) -o {out}/a.json --certify", ("a.json", "a.proof.json"), slow=True
     ),
-    "convert to json": Command("convert net.onnx {out}/a.json", ("a.json",)),
-    "convert to onnx": Command("convert net.json {out}/a.onnx", ("a.onnx",)),
+    "convert to json": Command("convert net.onnx {out}/a.json", ("a.json",), slow=True),
+    "convert to onnx": Command("convert net.json {out}/a.onnx", ("a.onnx",), slow=True),
     "convert to npz": Command("convert net.json {out}/a.npz", ("a.npz",)),
-    "convert to safetensors": Command("convert net.json {out}/a.safetensors", ("a.safetensors",)),
+    "convert to safetensors": Command("convert net.json {out}/a.safetensors", ("a.safetensors",), slow=True),
     "convert to csv": Command("convert law.json {out}/a.csv", ("a.csv",)),
-    "convert to mat": Command("convert law.json {out}/a.mat", ("a.mat",)),
-    "convert to C": Command("convert net.json {out}/a.h", ("a.h",)),
+    "convert to mat": Command("convert law.json {out}/a.mat", ("a.mat",), slow=True),
+    "convert to C": Command("convert net.json {out}/a.h", ("a.h",), slow=True),
     "extract": Command("extract net.json -o {out}/a.json", ("a.json",)),
     "extract parts": Command("extract net.json -o {out}/a", ("a",)),
     "compress": Command("compress net.json -o {out}/a.onnx", ("a.onnx",)),
     "milp lp": Command("milp net.json -o {out}/a.lp --box -1 1", ("a.lp",)),
-    "milp mps": Command("milp net.json -o {out}/a.mps --box -1 1", ("a.mps",)),
+    "milp mps": Command("milp net.json -o {out}/a.mps --box -1 1", ("a.mps",), slow=True),
     "milp omlt": Command(
         "milp net.json -o {out}/a.onnx --box -1 1", ("a.onnx", "a.onnx.bounds.json", "a.onnx.neurons.json")
     ),
@@ -60,14 +60,14 @@ COMMANDS: dict[str, Command] = {
 }
 PRINTING: dict[str, Command] = {
     "info": Command("info law.json"),
-    "kinds": Command("info --json"),
+    "kinds": Command("info --json", slow=True),
     "check": Command("check law.json proved.onnx proved.proof.json"),
     "doctor": Command("doctor law.json"),
     "equal": Command("equal net.json net.onnx"),
     "ask": Command("ask law.json --max --convex"),
     "count": Command("count net.json"),
     "bounds": Command("bounds --pieces 3"),
-    "help": Command("--help"),
+    "help": Command("--help", slow=True),
     "version": Command("--version"),
 }
 

@@ -9,6 +9,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import wraps
 from time import monotonic
 from typing import Annotated, Any, get_type_hints
@@ -32,6 +33,13 @@ class BeyondLimit(KeyboardInterrupt):
     """
 
 
+@dataclass(slots=True)
+class _Reached:
+    """Why a limit has ended the command, if one has."""
+
+    reason: str = ""
+
+
 def limited(command: Callable[..., None], *, timeout: str = "timeout") -> Callable[..., None]:
     """The command with ``--timeout`` and ``--max-memory``; `timeout`: another name, where that is taken."""
     hints = get_type_hints(command, include_extras=True)
@@ -51,12 +59,17 @@ def limited(command: Callable[..., None], *, timeout: str = "timeout") -> Callab
     @wraps(command)
     def run(*arguments: Any, **options: Any) -> None:
         seconds, size = (options.pop(name) for name in more)
-        before = len(written())
+        before, reached = len(written()), _Reached()
         try:
-            with _watch(seconds, None if size is None else parse_memory(size), option):
+            with _watch(seconds, None if size is None else parse_memory(size), option, reached):
                 command(*arguments, **options)
-        except BeyondLimit as reason:
-            raise LimitError(f"{reason}; {_left(written()[before:])}") from None
+        except (typer.Exit, LimitError):
+            raise
+        except (Exception, BeyondLimit):
+            # Some libraries turn the exception that ends them into one of their own.
+            if not reached.reason:
+                raise
+            raise LimitError(f"{reached.reason}; {_left(written()[before:])}") from None
 
     kept = [each.replace(annotation=hints.get(name, each.annotation)) for name, each in signature.parameters.items()]
     kind = inspect.Parameter.KEYWORD_ONLY
@@ -88,21 +101,20 @@ def parse_memory(text: str) -> int:
 
 
 @contextmanager
-def _watch(timeout: float | None, memory: int | None, option: str) -> Iterator[None]:
+def _watch(timeout: float | None, memory: int | None, option: str, reached: _Reached) -> Iterator[None]:
     """Raises `BeyondLimit` in the main thread when a limit is reached."""
     if (timeout is None and memory is None) or threading.current_thread() is not threading.main_thread():
         yield
         return
-    began, told, tell = monotonic(), False, supervise(timeout, memory, option)
+    began, done, tell = monotonic(), False, supervise(timeout, memory, option)
 
     def end(_number: int, _frame: object) -> None:
-        nonlocal told
-        if told:  # once: what was found is being saved now
+        if done or reached.reason:  # once: what was found is being saved now
             return
-        told = True
         tell()
         over_time = timeout is not None and monotonic() - began >= timeout
-        raise BeyondLimit(time_is_over(timeout, option) if over_time else memory_is_used(memory_in_use()))
+        reached.reason = time_is_over(timeout, option) if over_time else memory_is_used(memory_in_use())
+        raise BeyondLimit(reached.reason)
 
     def look() -> None:
         while not over.wait(_LOOK):
@@ -119,7 +131,7 @@ def _watch(timeout: float | None, memory: int | None, option: str) -> Iterator[N
             signal.setitimer(signal.ITIMER_REAL, timeout)
         yield
     finally:
-        told = True
+        done = True
         over.set()
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

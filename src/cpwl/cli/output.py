@@ -68,7 +68,7 @@ def run(app: typer.Typer, argv: Sequence[str]) -> int:
         except SystemExit:  # typer and rich end like this when nobody reads stdout any more
             return int(_report(BrokenPipeError(), heard))
         if code == Code.INTERRUPTED:  # some versions of typer turn Ctrl-C into this
-            return _flushed(say(heard.message, Code(128 + heard.number)))
+            return _flushed(say(heard.message, Code(heard.code)))
     return code if isinstance(code, int) else int(Code.DONE)
 
 
@@ -157,12 +157,12 @@ def readable_integer(number: int) -> str:
 
 
 def _report(error: BaseException, heard: Heard) -> Code:
+    if heard.number is not None or isinstance(error, (KeyboardInterrupt, typer.Abort)):
+        return say(heard.message, Code(heard.code))
     if isinstance(error, _UsageError):
         context = getattr(error, "ctx", None)
         hint = f"\nTry `{context.command_path} --help`." if context is not None else ""
         return say(f"error: {error.format_message()}{hint}", Code.USAGE)  # type: ignore[attr-defined]
-    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
-        return say(heard.message, Code(128 + heard.number))
     if isinstance(error, BrokenPipeError):
         _give_up_stdout()
         return Code.CLOSED

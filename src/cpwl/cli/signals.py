@@ -1,4 +1,7 @@
-"""Asked to end: SIGTERM and SIGHUP are heard as Ctrl-C is, so that nothing is left half done."""
+"""Asked to end: SIGTERM and SIGHUP are heard as Ctrl-C is, so that nothing is left half done.
+
+Some libraries turn the exception that a signal raises inside them into one of their own: what was heard is noted.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,24 @@ from dataclasses import dataclass
 
 __all__ = ["Heard", "listening"]
 
-_NAMES = ("SIGTERM", "SIGHUP")  # Windows has the first alone
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has no last one
 
 
 @dataclass(slots=True)
 class Heard:
-    """Which signal asked the command to end; SIGINT if none of ours did."""
+    """Which signal has asked the command to end, if one has."""
 
-    number: int = int(signal.SIGINT)
+    number: int | None = None
+
+    @property
+    def code(self) -> int:
+        """The exit code of a command that was asked to end."""
+        return 128 + (self.number or int(signal.SIGINT))
 
     @property
     def message(self) -> str:
         """What is said about it."""
-        return "interrupted" if self.number == signal.SIGINT else "terminated"
+        return "interrupted" if self.number in (None, signal.SIGINT) else "terminated"
 
 
 @contextmanager

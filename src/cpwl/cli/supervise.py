@@ -69,8 +69,9 @@ def supervise(timeout: float | None, memory: int | None, option: str) -> Callabl
     tempfile.tempdir = room
     _die_with(parent)
     # Ctrl-C in a terminal reaches both processes; the parent passes on what it hears, whoever sent it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGUSR1, signal.default_int_handler)
+    interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if callable(interrupt):
+        signal.signal(signal.SIGUSR1, lambda _, frame: interrupt(int(signal.SIGINT), frame))
     signal.signal(signal.SIGALRM, signal.SIG_IGN)  # as it is again when the command is over
     return lambda: _tell(writing)
 
