@@ -27,10 +27,11 @@ from cpwl.function.lineality import Divided, divided
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
-__all__ = ["examine", "first_error"]
+__all__ = ["examine", "first_error", "is_rough_table"]
 
 _MANY = 201  # float pieces from which on nothing but corners is asked for an exact function near them
 _INPUTS = 5  # and up to how many inputs
+_ROUNDING = 1e-13  # relative: what rounding may have moved the points of a table by
 
 
 def examine(p: CPWL, *, notes: bool = True) -> Report:
@@ -49,6 +50,8 @@ def examine(p: CPWL, *, notes: bool = True) -> Report:
         findings = examine_mesh(p)
         if findings is not None:
             return Report.of(findings + (mesh_notes(p) if notes else []))
+        if is_rough_table(p):
+            return Report.of([_note_on_rounding(p), *(mesh_notes(p) if notes else [])])
     small = divided(p)
     if not notes and _is_sound(small.function):
         return Report.of([])
@@ -96,6 +99,25 @@ def _is_nearly_exact(p: CPWL) -> bool:
         return False
     snapped = p.snap(p.tol)
     return snapped.function is not None and snapped.flat == ()
+
+
+def is_rough_table(p: CPWL) -> bool:
+    """Whether a table of floats is a function once its points are moved by rounding, and not as it is.
+
+    Rounded points of a straight side of the domain are not on one line, so that the domain is not quite convex.
+    """
+    if p.mesh is None or p.tol or p.domain is not None or examine_mesh(p) is not None or not p.mesh.is_of_floats:
+        return False
+    return p.snap(_ROUNDING, even=True).way == "even"
+
+
+def _note_on_rounding(p: CPWL) -> Finding:
+    far = p.snap(_ROUNDING, even=True).moved.facet
+    message = (
+        f"points that are meant to be on one line, or hyperplane, are off it by rounding; they are moved by {far:.2g} "
+        "of the largest coordinate when this table is compiled, and proofs are of the table as it is, within a bound."
+    )
+    return Finding("rounded points", "note", message, (), None, far)
 
 
 def _lifted(finding: Finding, small: Divided) -> Finding:

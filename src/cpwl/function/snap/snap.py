@@ -21,7 +21,7 @@ from cpwl.function.doctor.examine import first_error
 from cpwl.function.flags.consistency import consistency
 from cpwl.function.parts import Parts
 from cpwl.function.snap.complex import Unfit
-from cpwl.function.snap.even import even_table, is_of_floats
+from cpwl.function.snap.even import even_table
 from cpwl.function.snap.measure import lost_law
 from cpwl.function.snap.nearby import WAYS, Nearby, Work, ways
 from cpwl.function.snap.on_pieces import snap_pieces
@@ -96,19 +96,19 @@ def _back(p: CPWL, found: Snapped, powers: NDArray[np.int64]) -> Snapped:
 
 
 def evened_floats(p: CPWL) -> CPWL | None:
-    """A table of floats on the even lattice that its points are on but for rounding; None if there is none to gain.
+    """A table of floats on points that are even, or straight, and were not by rounding; None if there is none to gain.
 
     Numbers that are no floats are meant as they are, and so is a table with a domain of its own.
     """
     if p.mesh is None or p.tol or p.domain is not None:
         return None
     found = evened(p, _LITTLE)
-    return found.function if found is not None and is_of_floats(p) else None
+    return found.function if found is not None and p.mesh.is_of_floats else None
 
 
 @lru_cache(maxsize=4)
 def evened(p: CPWL, tol: float) -> Snapped | None:
-    """The table on an even lattice, if it is exactly consistent and nothing moves by more than `tol`, relative."""
+    """The table on even or straight points, if it is exactly consistent and none moves by more than `tol`, relative."""
     found = even_table(p)
     if found is None or p.mesh is None:
         return None
