@@ -117,14 +117,17 @@ def _at_once(
     """All outputs from one system, if they are near and their combination satisfies all relations."""
     triples = [face.laws for face in meetings.faces if face.closed and len(set(face.laws)) == len(face.laws) == 3]
     places = Places(meetings.pairs, [(a, b, c) for a, b, c in triples], meetings.unbounded)
-    try:
-        found = solve_outputs(laws, np.array(share, dtype=np.float64), relations, places, weight, little)
-    except Unfit:
-        return None
-    whole = _combined(found, share)
-    off = np.abs((np.array(found, dtype=np.float64) - laws) * weight).max(axis=(0, 2))
-    near = (off * np.abs(np.array(share, dtype=np.float64))).max() <= 100 * little
-    return (whole, found) if near and all(relation.holds(whole) for relation in relations) else None
+    view = np.array(share, dtype=np.float64)
+    for independent in (False, True):
+        try:
+            found = solve_outputs(laws, view, relations, places, weight, little, independent)
+        except Unfit:
+            continue
+        whole = _combined(found, share)
+        off = np.abs((np.array(found, dtype=np.float64) - laws) * weight).max(axis=(0, 2)) * np.abs(view)
+        if off.max() <= 100 * little and all(relation.holds(whole) for relation in relations):
+            return whole, found
+    return None
 
 
 def combination(laws: _Floats, weight: _Floats, pairs: Sequence[_Pair] = ()) -> list[Fraction]:
