@@ -139,3 +139,15 @@ def test_points_in_general_position_have_no_flats():
     triangles = Delaunay(points).simplices
     assert flats_of(points, triangles, np.full(40, 1e-13)) == []
     assert on_affine_lattice(points, triangles, np.full(40, 1e-13)) is None
+
+
+def test_rounded_decimals_over_a_polygon_are_straightened_where_that_is_asked_for():
+    points, triangles, values = polygon_mesh(7, 7)
+    decimals = [[f"{x:.6f}" for x in point] for point in points]
+    p = cpwl.CPWL.from_simplices(decimals, triangles, values)
+    with pytest.raises(cpwl.InputError, match=r"If a dent of .* is rounding, `p\.snap\(.*, even=True\)"):
+        cpwl.compile(p)
+    found = p.snap(1e-4, even=True)
+    assert found.way == "even"
+    assert np.abs(found.function.mesh.points - points).max() < 1e-5
+    assert cpwl.compile(found.function, certificate=True).certificate.error_bound == 0

@@ -26,8 +26,10 @@ _ULPS = 8  # units in the last place of the largest coordinate
 _STEPS = 60  # of the algorithm for the greatest common divisor, in floats
 
 
-def even_table(p: CPWL) -> tuple[Parts, float] | None:
-    """The table on points moved by rounding, to be even or straight, and how far; None if there is nothing to move.
+def even_table(p: CPWL, tol: float = 0.0) -> tuple[Parts, float] | None:
+    """The table on points moved to be even or straight, and how far; None if there is nothing to move.
+
+    No point moves by more than rounding may have done, or straightened ones by more than `tol`, relative.
 
     >>> import numpy as np
     >>> from cpwl import CPWL
@@ -40,7 +42,8 @@ def even_table(p: CPWL) -> tuple[Parts, float] | None:
         return None
     points = _even_points(p.mesh) if any(_may_be_even(column) for column in p.mesh.points.T) else None
     if points is None:
-        points = aligned(p.mesh.points, p.mesh.simplices, np.full(len(p.mesh.points), _little(p.mesh.points)))
+        little = max(_little(p.mesh.points), tol * float(np.abs(p.mesh.points).max()))
+        points = aligned(p.mesh.points, p.mesh.simplices, np.full(len(p.mesh.points), little))
     if points is None:
         return None
     far = max(abs(x - y) for x, y in zip(points.ravel(), _exact_points(p.mesh).ravel(), strict=True))

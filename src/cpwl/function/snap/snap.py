@@ -45,7 +45,8 @@ def snap(p: CPWL, tol: float, even: bool = False) -> Snapped:
     Farther means relative, as `CPWL.tol` does: values against the size of the terms of ``g.x + o``, distances of facets
     against the largest coordinate of a corner. The function has ``tol == 0`` and is exactly consistent; pieces of one
     law may have been merged or cut otherwise, and where no domain was asserted its domain may be larger by rounding.
-    With `even` the points of a table that are on an even lattice but for rounding are moved onto it first.
+    With `even` the points of a table that are on an even lattice but for rounding are moved onto it first, and those
+    that are nearly on one line, or hyperplane, onto it.
 
     >>> from cpwl import CPWL
     >>> p = CPWL.from_pieces([[[3.0]], [[-1.0]]], [[1.0], [-0.3333333333333333]], [[0.0], [3.0]], [0.0, -1.0])
@@ -58,7 +59,7 @@ def snap(p: CPWL, tol: float, even: bool = False) -> Snapped:
     """
     if not 0 < tol < 1:
         raise InputError(f"`tol` must be more than 0 and less than 1, not {tol}")
-    moved = evened(p, tol) if even else None
+    moved = evened(p, tol, tol) if even else None
     if moved is not None:
         return moved
     make = type(p).from_parts
@@ -107,9 +108,12 @@ def evened_floats(p: CPWL) -> CPWL | None:
 
 
 @lru_cache(maxsize=4)
-def evened(p: CPWL, tol: float) -> Snapped | None:
-    """The table on even or straight points, if it is exactly consistent and none moves by more than `tol`, relative."""
-    found = even_table(p)
+def evened(p: CPWL, tol: float, straight: float = 0.0) -> Snapped | None:
+    """The table on even or straight points, if it is exactly consistent and none moves by more than `tol`, relative.
+
+    Points count as straight within `straight`, relative, or else within rounding.
+    """
+    found = even_table(p, straight)
     if found is None or p.mesh is None:
         return None
     parts, far = found
