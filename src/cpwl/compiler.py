@@ -20,7 +20,7 @@ from cpwl.construct.lower_bounds import LowerBound, lower_bounds
 from cpwl.construct.measure import measured_error
 from cpwl.construct.options import ConstructionName, Minimize, Options, Outside, Precision, Weights, default_error
 from cpwl.construct.select import Candidate, Choice, select
-from cpwl.construct.table import TABLE
+from cpwl.construct.table import TABLE, in_order
 from cpwl.construct.upper_bounds import upper_bounds
 from cpwl.doors import check_argument, check_call, check_choice, check_number, within_float64
 from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError
@@ -319,7 +319,7 @@ class _Compilation:
         self.analysis, self.options, self.told = analysis, analysis.options, told
         self.data = analysis if data is None else data
         self.auto, self.box = construction == "auto", box
-        self.names = tuple(TABLE) if self.auto else (construction,)
+        self.names = in_order(analysis) if self.auto else (construction,)
         self.planned: dict[str, Candidate] = {}
         self.others: dict[str, Alternative] = {}
         self.skipped: list[str] = []
