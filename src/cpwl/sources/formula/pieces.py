@@ -8,7 +8,7 @@ rationals, one linear program each. So the parts cover the domain once, and the 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -27,6 +27,7 @@ from cpwl.sources.formula.expression import Affine, Expression, Max
 __all__ = ["function_of"]
 
 _MOST = 10_000  # cells
+_SMALL = 2000  # numbers in the rows of a candidate that counts as one
 _Law = tuple[Fraction, ...]
 _Row = tuple[int, ...]
 
@@ -73,14 +74,20 @@ class _Finder:
             raise InputError("the domain has no interior: there is no function on it")
         return _Cell(rows, inner)
 
-    def inside(self, rows: tuple[_Row, ...]) -> NDArray[np.object_] | None:
-        """A point inside, or None."""
-        self.asked += 1
+    def spend(self, work: int) -> None:
+        """Counts candidates for pieces, and large ones as several, before they are looked at."""
+        self.asked += 1 + work // _SMALL
         if self.asked > _MOST:
             raise LimitError(
                 f"the formula has more than {_MOST:,} candidates for pieces.\n"
                 "  `cpwl.Formula.from_text(text).network()` makes a network of it without its pieces."
             )
+
+    def inside(self, rows: tuple[_Row, ...]) -> NDArray[np.object_] | None:
+        """A point inside, or None."""
+        self.spend(len(rows) * self.dim)
+        if self.dim == 1:
+            return _inside_interval(rows)
         return self.probe.interior(polyhedra_from_integers([rows], self.dim)[0])
 
     def pieces(self, part: Expression, cell: _Cell) -> list[tuple[_Cell, _Law]]:
@@ -109,12 +116,15 @@ class _Finder:
     def largest(self, cell: _Cell, laws: Sequence[_Law]) -> list[tuple[_Cell, _Law]]:
         """The parts of a cell where each of some laws is the largest."""
         distinct = list(dict.fromkeys(laws))
+        if len(distinct) > 1:
+            self.spend(len(distinct) ** 2 * self.dim)
         found = []
         for law in distinct:
             rows = [_below(other, law) for other in distinct if other != law]
             if any(not any(row[:-1]) and row[-1] < 0 for row in rows):
                 continue  # parallel, and below
             proper = tuple(dict.fromkeys((*cell.rows, *(row for row in rows if any(row[:-1])))))
+            proper = _tightest(proper) if self.dim == 1 else proper
             inner = cell.inner if len(proper) == len(cell.rows) else self.inside(proper)
             if inner is not None:
                 found.append((_Cell(proper, inner), law))
@@ -125,6 +135,31 @@ class _Finder:
         for name, slope in part.slopes:
             law[self.place[name]] = slope
         return tuple(law)
+
+
+def _ends(rows: Iterable[_Row]) -> tuple[Fraction | None, Fraction | None]:
+    """The ends of an interval, None where it has none."""
+    low = max((Fraction(b, a) for a, b in rows if a < 0), default=None)
+    high = min((Fraction(b, a) for a, b in rows if a > 0), default=None)
+    return low, high
+
+
+def _tightest(rows: tuple[_Row, ...]) -> tuple[_Row, ...]:
+    """The rows of an interval that are its ends; all of them where there is none inside."""
+    low, high = _ends(rows)
+    if low is not None and high is not None and low >= high:
+        return rows
+    return tuple((a, b) for a, b in rows if a and Fraction(b, a) == (low if a < 0 else high))
+
+
+def _inside_interval(rows: tuple[_Row, ...]) -> NDArray[np.object_] | None:
+    """A point inside an interval, or None."""
+    low, high = _ends(rows)
+    if any(a == 0 and b < 0 for a, b in rows):
+        return None
+    if low is not None and high is not None:
+        return None if low >= high else np.array([(low + high) / 2], dtype=object)
+    return np.array([high - 1 if high is not None else Fraction(0) if low is None else low + 1], dtype=object)
 
 
 def _below(a: _Law, b: _Law) -> _Row:
