@@ -174,7 +174,11 @@ def element(kind: int, data: bytes, size: int | None = None) -> bytes:
 
 
 def matrix(shape: tuple[int, ...], kind: int = 6, data: bytes = b"") -> bytes:
-    parts = element(6, struct.pack("<II", kind, 0)), element(5, struct.pack(f"<{len(shape)}i", *shape)), element(1, b"A")
+    parts = (
+        element(6, struct.pack("<II", kind, 0)),
+        element(5, struct.pack(f"<{len(shape)}i", *shape)),
+        element(1, b"A"),
+    )
     return element(14, b"".join(parts) + data)
 
 

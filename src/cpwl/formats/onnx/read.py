@@ -62,7 +62,9 @@ def _load(path: str) -> onnx.ModelProto:
         raise InputError(f"`{path}` is not an ONNX model, or is damaged: {error}", path=path) from error
     if not model.opset_import or not model.graph.node:
         raise InputError(f"`{path}` is not an ONNX model, or is cut short", path=path)
-    outside = [tensor for tensor in model.graph.initializer if uses_external_data(tensor)]
+    attributes = [attribute for node in model.graph.node for attribute in node.attribute]
+    held = [tensor for attribute in attributes for tensor in (attribute.t, *attribute.tensors)]
+    outside = [tensor for tensor in (*model.graph.initializer, *held) if uses_external_data(tensor)]
     if outside:
         _load_outside(model, outside, path)
     return model

@@ -33,12 +33,12 @@ _Row = tuple[int, ...]
 
 
 class _Cell:
-    """Rows of integers ``(a, b)``, ``a.x <= b``, and a point inside if one is known."""
+    """Rows of integers ``(a, b)``, ``a.x <= b``, a point inside if one is known, and the laws of parts known there."""
 
-    __slots__ = ("inner", "rows")
+    __slots__ = ("inner", "known", "rows")
 
-    def __init__(self, rows: tuple[_Row, ...], inner: NDArray[np.object_] | None) -> None:
-        self.rows, self.inner = rows, inner
+    def __init__(self, rows: tuple[_Row, ...], inner: NDArray[np.object_] | None, known: dict[Max, _Law]) -> None:
+        self.rows, self.inner, self.known = rows, inner, known
 
 
 def function_of(outputs: Sequence[Expression], variables: Sequence[str], domain: Polyhedron | None) -> CPWL:
@@ -72,7 +72,7 @@ class _Finder:
         inner = self.inside(rows)
         if inner is None:
             raise InputError("the domain has no interior: there is no function on it")
-        return _Cell(rows, inner)
+        return _Cell(rows, inner, {})
 
     def spend(self, work: int) -> None:
         """Counts candidates for pieces, and large ones as several, before they are looked at."""
@@ -95,10 +95,12 @@ class _Finder:
         if isinstance(part, Affine):
             return [(cell, self.law(part))]
         if isinstance(part, Max):
+            if part in cell.known:
+                return [(cell, cell.known[part])]
             together: list[tuple[_Cell, tuple[_Law, ...]]] = [(cell, ())]
             for member in part.members:
                 together = self.refined(together, member)
-            return [found for within, laws in together for found in self.largest(within, laws)]
+            return [found for within, laws in together for found in self.largest(within, laws, part)]
         found = [(cell, self.law(part.base))]
         for factor, term in part.terms:
             found = [
@@ -113,8 +115,8 @@ class _Finder:
     ) -> list[tuple[_Cell, tuple[_Law, ...]]]:
         return [(inner, (*laws, law)) for within, laws in cells for inner, law in self.pieces(part, within)]
 
-    def largest(self, cell: _Cell, laws: Sequence[_Law]) -> list[tuple[_Cell, _Law]]:
-        """The parts of a cell where each of some laws is the largest."""
+    def largest(self, cell: _Cell, laws: Sequence[_Law], part: Max) -> list[tuple[_Cell, _Law]]:
+        """The parts of a cell where each of some laws is the largest; there they are known to be the law of `part`."""
         distinct = list(dict.fromkeys(laws))
         if len(distinct) > 1:
             self.spend(len(distinct) ** 2 * self.dim)
@@ -127,7 +129,7 @@ class _Finder:
             proper = _tightest(proper) if self.dim == 1 else proper
             inner = cell.inner if len(proper) == len(cell.rows) else self.inside(proper)
             if inner is not None:
-                found.append((_Cell(proper, inner), law))
+                found.append((_Cell(proper, inner, {**cell.known, part: law}), law))
         return found
 
     def law(self, part: Affine) -> _Law:
