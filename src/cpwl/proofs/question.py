@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
-from cpwl.function.snap.snap import evened_floats
+from cpwl.function.snap.undone import undone
 from cpwl.network import Network
 from cpwl.progress import Progress
 from cpwl.proofs.provers.recover import Wiring
@@ -45,7 +45,7 @@ class Question:
     @cached_property
     def evened(self) -> CPWL | None:
         """A table of floats that are even but for rounding, on the even lattice; else None."""
-        return evened_floats(self.p)
+        return undone(self.p)
 
     @cached_property
     def box(self) -> Box | None:

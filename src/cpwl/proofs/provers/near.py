@@ -54,7 +54,7 @@ def _cost(question: Question, inner: Question, growth: Fraction) -> tuple[list[A
     law, meant = (checker.read_function(q.function_document) for q in (question, inner))
     layers = checker.read_network(question.network_document, law.n, law.outputs)
     try:
-        if question.evened is None:
+        if question.evened is None or question.evened.mesh is None:
             return regions(question.p, inner.p, law, meant, layers, growth)
         trees = simplices(question.p, question.evened)
         return trees, farthest(checker, law, meant, layers, trees, growth)
