@@ -267,7 +267,7 @@ def compile(
             )
         if even is not None and limit and (rough or construction == "auto"):
             made = _Compilation(even, construction, told=told, data=analysis, box=box).result(prove)
-            undone = replace(made, reason=f"{made.reason}, of the table on an even lattice, or straightened")
+            undone = replace(made, reason=f"{made.reason}, with the rounding of its numbers undone")
             made = undone if rough or _is_good(made, limit) else None
         if made is None:
             made = _Compilation(analysis, construction, told=told, box=box).result(prove)

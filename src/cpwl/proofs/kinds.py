@@ -130,7 +130,7 @@ def proposals(question: Question, failures: list[NoProof], names: tuple[str, ...
             yield from kind.propose(question)
         except NoProof as reason:
             failures.append(reason)
-            if reason.settles:
+            if reason.settles and question.evened is None:
                 return
         except (LimitError, checker.Refused, checker.Undecided) as reason:  # some provers ask parts of a checker
             failures.append(NoProof(str(reason)))

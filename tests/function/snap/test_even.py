@@ -57,13 +57,13 @@ def test_auto_takes_the_even_lattice_where_that_is_allowed():
     floats, whole = table(np.linspace(0, 0.7, size), size), table(range(size), size)
     made, even = compile(floats, certificate=True), compile(whole)
     assert made.sizes.neurons == even.sizes.neurons
-    assert "even lattice" in made.reason
+    assert "rounding of its numbers undone" in made.reason
     assert made.certificate.proved
     assert 0 < made.certificate.error_bound < Fraction(1, 10**12)
     exact = compile(floats, precision="exact")
     assert exact.sizes.neurons > made.sizes.neurons
-    assert "even lattice" not in exact.reason
-    assert "even lattice" not in compile(floats, construction="gates").reason
+    assert "rounding of its numbers undone" not in exact.reason
+    assert "rounding of its numbers undone" not in compile(floats, construction="gates").reason
 
 
 def test_points_that_are_meant_stay():

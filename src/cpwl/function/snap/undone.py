@@ -7,8 +7,11 @@ a function with few pieces has a law of its own on every simplex. Laws that agre
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from cpwl.function.doctor.examine import first_error
 from cpwl.function.parts import Parts
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["undone"]
 
 _LITTLE = 1e-13  # what may move unasked, relative
+_MOST = 1e-10  # the same, where simplices are so small that rounding turns laws by more
+_ULPS = 16
 _SHARE = 0.9  # of the laws: more are not worth a distance
 
 
@@ -41,7 +46,7 @@ def undone(p: CPWL) -> CPWL | None:
         return None
     if p.dim == 1:
         parts = in_runs(p, _LITTLE)
-        return None if parts is None else type(p).from_parts(parts)
+        return None if parts is None else type(p).from_parts(replace(parts, mesh=None))
     if p.mesh is None or not p.mesh.is_of_floats:
         return None
     found = evened(p, _LITTLE)
@@ -52,9 +57,27 @@ def undone(p: CPWL) -> CPWL | None:
 
 def _plain(p: CPWL) -> CPWL | None:
     """The function with laws that agree up to rounding made one, if there are many such and all is consistent."""
-    rough = type(p).from_parts(Parts(p.polyhedra, p.laws, None, _LITTLE))
-    if rough.num_components > _SHARE * p.num_components:
+    tol = _tolerance(p)
+    if _distinct(p, tol) > _SHARE * p.num_components:
         return None
+    rough = type(p).from_parts(Parts(p.polyhedra, p.laws, None, tol))
     function = near(rough, "").function
     fewer = function is not None and function.num_components <= rough.num_components
     return function if fewer and function is not None and first_error(function) is None else None
+
+
+def _tolerance(p: CPWL) -> float:
+    """What rounded values at the corners of small simplices do to laws, relative to the largest slope."""
+    assert p.mesh is not None
+    corners = p.mesh.points[p.mesh.simplices]
+    edge = np.linalg.norm(corners[:, 1:] - corners[:, :1], axis=2).min()
+    slope = np.abs(p.laws.gradient).max(initial=1e-300)
+    rounding = _ULPS * float(np.spacing(np.abs(p.mesh.values).max())) / (edge * slope)
+    return float(np.clip(rounding, _LITTLE, _MOST))
+
+
+def _distinct(p: CPWL, tol: float) -> int:
+    """About how many laws there are that differ by more than `tol`, relative; no more than there are."""
+    laws = p.laws.coefficients().reshape(p.num_pieces, -1)
+    weights = np.cos(np.arange(1, laws.shape[1] + 1))
+    return 1 + int((np.diff(np.sort(laws @ weights)) > tol * np.abs(laws).max()).sum())
