@@ -31,7 +31,11 @@ def in_runs(p: CPWL, tol: float) -> Parts | None:
 
     None where that saves next to nothing, or a number is no float: numbers that are no floats are meant as they are.
     """
+    if p.num_pieces < 3:
+        return None
     low, high = _ends(p)
+    if (np.isinf(low) & np.isinf(high)).any():
+        return None
     order = np.argsort(np.where(np.isfinite(low), low, high) + np.where(np.isfinite(high), high, low), kind="stable")
     if not _bends_little(p, low[order], high[order], order, tol):
         return None

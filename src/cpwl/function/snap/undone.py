@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpwl.errors import InputError
 from cpwl.function.doctor.examine import first_error
 from cpwl.function.parts import Parts
 from cpwl.function.snap.runs import in_runs
@@ -45,7 +46,10 @@ def undone(p: CPWL) -> CPWL | None:
     if p.tol or (p.mesh is not None and p.domain is not None):
         return None
     if p.dim == 1:
-        parts = in_runs(p, _LITTLE)
+        try:
+            parts = in_runs(p, _LITTLE)
+        except InputError:  # pieces that nobody has examined may not follow one another
+            return None
         return None if parts is None else type(p).from_parts(replace(parts, mesh=None))
     if p.mesh is None or not p.mesh.is_of_floats:
         return None
