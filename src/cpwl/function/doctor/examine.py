@@ -10,6 +10,7 @@ somewhere. And if neighbours agree on the hyperplane of their common facet, the 
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,14 +34,14 @@ _MANY = 201  # float pieces from which on nothing but corners is asked for an ex
 _INPUTS = 5  # and up to how many inputs
 
 
-def examine(p: CPWL, *, notes: bool = True) -> Report:
+def examine(p: CPWL, *, notes: bool = True, executor: Executor | None = None) -> Report:
     """All findings about `p`; without `notes` only what is wrong, pieces without interior, and overlaps.
 
     A triangulated table whose simplices meet face to face is examined by its corners alone, in arrays. Anything
     else is examined facet by facet with linear programs, in as many dimensions as the function depends on; on a
     line, and where whole hyperplanes cut the space, the rows themselves may prove that nothing is wrong, and in
     up to five dimensions flags do (`cpwl.function.flags`). Many float pieces with an exactly consistent function
-    within their tolerance are well, too.
+    within their tolerance are well, too. An `executor` shares facets and hyperplanes out.
     """
     complete = (p.known is not None and p.known.complete) or _is_nearly_exact(p)
     if complete and not notes:
@@ -52,7 +53,7 @@ def examine(p: CPWL, *, notes: bool = True) -> Report:
     small = divided(p)
     if not notes and _is_sound(small.function):
         return Report.of([])
-    doctor = PieceDoctor(small.function)
+    doctor = PieceDoctor(small.function, executor)
     findings = doctor.look_only() if complete else doctor.findings()
     if notes and doctor.facets:
         findings = findings + piece_notes(doctor)
