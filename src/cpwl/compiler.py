@@ -21,13 +21,13 @@ from cpwl.construct.lower_bounds import LowerBound, lower_bounds
 from cpwl.construct.measure import measured_error
 from cpwl.construct.options import ConstructionName, Minimize, Options, Outside, Precision, Weights, default_error
 from cpwl.construct.select import Candidate, Choice, select
-from cpwl.construct.table import TABLE
+from cpwl.construct.table import TABLE, in_order
 from cpwl.construct.upper_bounds import upper_bounds
 from cpwl.doors import check_argument, check_call, check_choice, check_number, within_float64
 from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError
 from cpwl.executors import check_executor
 from cpwl.function import CPWL
-from cpwl.function.doctor.examine import examine
+from cpwl.function.doctor.examine import examine, is_rough_table
 from cpwl.function.doctor.report import point_text
 from cpwl.function.domain import Box, box_to_clip, domain_text
 from cpwl.limits import rare_collection
@@ -262,25 +262,29 @@ def compile(
         box = box_to_clip(p) if outside == "clip" else None
         analysis, told = Analysis(p, options), max_error is not None
         made = None
-        if construction == "auto" and limit and analysis.even is not None:
-            made = _even(analysis, analysis.even, prove, told=told, box=box)
+        even = analysis.even if check or (limit and construction == "auto") else None
+        rough = even is not None and check and is_rough_table(p)
+        if rough and not limit:
+            raise InputError(
+                'no error is allowed by precision="exact", but this table is a function only with the rounding of its '
+                "points undone (see `p.doctor()`): give exact points, or `p.snap(even=True).function`"
+            )
+        if even is not None and limit and (rough or construction == "auto"):
+            made = _Compilation(even, construction, told=told, data=analysis, box=box).result(prove)
+            undone = replace(made, reason=f"{made.reason}, of the table on an even lattice, or straightened")
+            made = undone if rough or _is_good(made, limit) else None
         if made is None:
             made = _Compilation(analysis, construction, told=told, box=box).result(prove)
         return replace(made, outside=outside)
 
 
-def _even(
-    data: Analysis, even: Analysis, prove: _Prove | None, *, told: bool, box: Box | None = None
-) -> Compiled | None:
-    """The network of a table on an even lattice, if it is as near to the data, and as well proved, as it is to be.
+def _is_good(made: Compiled, limit: float) -> bool:
+    """Whether a network of a table on moved points is as near to the data, and as well proved, as it is to be.
 
     Bends that rounding has scattered are on one line again, so that there are no more of them, and mostly fewer.
     """
-    made = _Compilation(even, "auto", told=told, data=data, box=box).result(prove)
-    near = made.measured is None or made.measured <= data.options.max_error
-    if not near or (made.certificate is not None and not made.certificate.proved):
-        return None
-    return replace(made, reason=f"{made.reason}, of the table on an even lattice")
+    near = made.measured is None or made.measured <= limit
+    return near and (made.certificate is None or made.certificate.proved)
 
 
 def _proof(p: CPWL, weights: Weights, executor: Executor | None, network: Network) -> Certificate:
@@ -319,7 +323,7 @@ class _Compilation:
         self.analysis, self.options, self.told = analysis, analysis.options, told
         self.data = analysis if data is None else data
         self.auto, self.box = construction == "auto", box
-        self.names = tuple(TABLE) if self.auto else (construction,)
+        self.names = in_order(analysis) if self.auto else (construction,)
         self.planned: dict[str, Candidate] = {}
         self.others: dict[str, Alternative] = {}
         self.skipped: list[str] = []

@@ -380,12 +380,15 @@ class CPWL:
 
         Laws that agree within `tol` become one law, and facets are re-derived from ``f_i = f_j``; no value and no facet
         moves by more than `tol`, relative. With `even` the points of a table that are on an even lattice but for
-        rounding, such as those of ``linspace``, are moved onto it. See docs/floats.md.
+        rounding, such as those of ``linspace``, are moved onto it, and those on one line but for `tol` onto a line: a
+        table of rounded decimals over a polygon becomes one over a convex domain. See docs/floats.md.
 
         Parameters
         ----------
         tol
             How far anything may move, relative.
+        even
+            Whether the points of a table may be moved, too.
 
         Returns
         -------

@@ -11,6 +11,7 @@ somewhere. And if neighbours agree on the hyperplane of their common facet, the 
 from __future__ import annotations
 
 from concurrent.futures import Executor
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,10 +29,12 @@ from cpwl.function.lineality import Divided, divided
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
-__all__ = ["examine", "first_error"]
+__all__ = ["examine", "first_error", "is_rough_table"]
 
 _MANY = 201  # float pieces from which on nothing but corners is asked for an exact function near them
 _INPUTS = 5  # and up to how many inputs
+_DENT = 1e-4  # of the largest coordinate: what rounded decimals may do to a straight side
+_ROUNDING = 1e-13  # relative: what rounding may have moved the points of a table by
 
 
 def examine(p: CPWL, *, notes: bool = True, executor: Executor | None = None) -> Report:
@@ -50,6 +53,8 @@ def examine(p: CPWL, *, notes: bool = True, executor: Executor | None = None) ->
         findings = examine_mesh(p)
         if findings is not None:
             return Report.of(findings + (mesh_notes(p) if notes else []))
+        if is_rough_table(p):
+            return Report.of([_note_on_rounding(p), *(mesh_notes(p) if notes else [])])
     small = divided(p)
     if not notes and _is_sound(small.function):
         return Report.of([])
@@ -59,6 +64,8 @@ def examine(p: CPWL, *, notes: bool = True, executor: Executor | None = None) ->
         findings = findings + piece_notes(doctor)
     if not small.is_whole:
         findings = [_lifted(f, small) for f in findings]
+    if p.mesh is not None:
+        findings = [_advised(f, float(np.abs(p.mesh.points).max())) for f in findings]
     if notes and doctor.facets:
         rows = np.array([f.row for facets in doctor.facets.values() for f in facets], dtype=np.int64)
         findings += note_on_laws(p, np.array(doctor.solid, dtype=np.int64))
@@ -97,6 +104,34 @@ def _is_nearly_exact(p: CPWL) -> bool:
         return False
     snapped = p.snap(p.tol)
     return snapped.function is not None and snapped.flat == ()
+
+
+def is_rough_table(p: CPWL) -> bool:
+    """Whether a table of floats is a function once its points are moved by rounding, and not as it is.
+
+    Rounded points of a straight side of the domain are not on one line, so that the domain is not quite convex.
+    """
+    if p.mesh is None or p.tol or p.domain is not None or examine_mesh(p) is not None or not p.mesh.is_of_floats:
+        return False
+    return p.snap(_ROUNDING, even=True).way == "even"
+
+
+def _note_on_rounding(p: CPWL) -> Finding:
+    far = p.snap(_ROUNDING, even=True).moved.facet
+    message = (
+        f"points that are meant to be on one line, or hyperplane, are off it by rounding; they are moved by {far:.2g} "
+        "of the largest coordinate when this table is compiled, and proofs are of the table as it is, within a bound."
+    )
+    return Finding("rounded points", "note", message, (), None, far)
+
+
+def _advised(finding: Finding, reach: float) -> Finding:
+    """What to do about a dent in the domain of a table, where rounded decimals may have made it."""
+    if finding.kind != "domain not convex" or not finding.size < _DENT * reach:
+        return finding
+    tol = 100 * finding.size / reach
+    advice = f" If a dent of {finding.size:.2g} is rounding, `p.snap({tol:.0e}, even=True).function` has none."
+    return replace(finding, message=finding.message + advice)
 
 
 def _lifted(finding: Finding, small: Divided) -> Finding:

@@ -81,12 +81,15 @@ def _at_once(
     near: _Floats, relations: Sequence[Relation], far: Sequence[tuple[int, int]], weight: _Floats, little: float
 ) -> list[_Law] | None:
     """The laws of one system, if they are near and satisfy what is not in it, too."""
-    try:
-        found = solve_system(near, relations, far, weight, little)
-    except Unfit:
-        return None
-    away = np.abs((np.array(found, dtype=np.float64) - near) * weight).max()
-    return found if away <= 100 * little and all(relation.holds(found) for relation in relations) else None
+    for independent in (False, True):
+        try:
+            found = solve_system(near, relations, far, weight, little, independent)
+        except Unfit:
+            continue
+        away = np.abs((np.array(found, dtype=np.float64) - near) * weight).max()
+        if away <= 100 * little and all(relation.holds(found) for relation in relations):
+            return found
+    return None
 
 
 def _order(whole: list[bool], relations: Sequence[Relation], seed: int) -> list[int]:
