@@ -8,7 +8,6 @@ Steps: which components stay above and below on each piece (`order`); pieces cut
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.lattice.expression import Affine, arrange
@@ -16,6 +15,7 @@ from cpwl.construct.lattice.schedule import lower_values
 from cpwl.construct.lattice.separate import Formula, separate
 from cpwl.construct.lattice.sides import find_sides
 from cpwl.function import CPWL
+from cpwl.function.snap.meant import meant_components
 from cpwl.network import Network
 
 __all__ = ["SharedLattice", "shared_lattice"]
@@ -48,7 +48,7 @@ def shared_lattice(analysis: Analysis) -> SharedLattice:
         sides = find_sides(small, j, order, analysis.options.progress)
         formulas.append(separate(sides.above, sides.below, p.dim))
         splits, solves = splits + sides.splits, solves + sides.solves
-    laws = [_laws(p, j) for j in range(p.outputs)]
+    laws = [[Affine(tuple(row)) for row in meant_components(p, j)] for j in range(p.outputs)]
     fewest = max(formula.depth for formula in formulas)
     most = max(formula.leaves - 1 for formula in formulas)
     tried = [
@@ -57,8 +57,3 @@ def shared_lattice(analysis: Analysis) -> SharedLattice:
     ]
     network = min(tried, key=lambda net: (net.sizes.neurons, net.sizes.depth))
     return SharedLattice(network, tuple(formulas), splits, solves)
-
-
-def _laws(p: CPWL, output: int) -> list[Affine]:
-    rows = p.components(output).integer()[:, 0]
-    return [Affine(tuple(Fraction(v, row[-1]) for v in row[:-1])) for row in rows]
