@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from cpwl.errors import CpwlWarning, InputError
 from cpwl.parcels import NotHere, Parcel, opened, posted, prepared
 
-__all__ = ["Placed", "check_executor", "placed", "spread"]
+__all__ = ["Placed", "check_executor", "placed", "spread", "workers_of"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -40,6 +40,15 @@ def check_executor(executor: object) -> None:
         raise InputError(
             f"`executor` takes a concurrent.futures.Executor, such as ProcessPoolExecutor(), not {executor!r}"
         )
+
+
+def workers_of(executor: Executor) -> int:
+    """How many tasks an executor works on at a time, as far as it says; nothing but time may depend on it."""
+    many = getattr(executor, "_max_workers", None)
+    client = getattr(executor, "_client", None)
+    if client is not None:
+        many = sum(client.nthreads().values())
+    return max(2, many) if isinstance(many, int) else 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,8 +158,7 @@ class _Pace:
     """How many items to send at a time, and how many bundles ahead: enough for every worker to have the next one."""
 
     def __init__(self, executor: Executor) -> None:
-        workers = getattr(executor, "_max_workers", None)
-        many = 2 * workers if isinstance(workers, int) else 0
+        many = 2 * workers_of(executor)
         self.size, self.ahead, self.most = 1, max(_BLIND, many), max(_AHEAD, 2 * many)
 
     def learn(self, items: int, seconds: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -34,6 +35,7 @@ class Question:
     network: Network
     rounded_from: Network | None = None
     progress: Progress | None = None
+    executor: Executor | None = None
 
     @cached_property
     def tables(self) -> list[NDArray[np.object_]]:
