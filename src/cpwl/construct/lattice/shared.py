@@ -14,7 +14,6 @@ from cpwl.construct.lattice.expression import Affine, arrange
 from cpwl.construct.lattice.schedule import lower_values
 from cpwl.construct.lattice.separate import Formula, separate
 from cpwl.construct.lattice.sides import find_sides
-from cpwl.function import CPWL
 from cpwl.function.snap.meant import meant_components
 from cpwl.network import Network
 
@@ -37,6 +36,7 @@ class SharedLattice:
 def shared_lattice(analysis: Analysis) -> SharedLattice:
     """A plain network of maxima and minima of the components that is `p` on its domain, all outputs together.
 
+    >>> from cpwl import CPWL
     >>> p = CPWL.from_breakpoints([0, 1], [0, 1], left_slope=0, right_slope=0)
     >>> made = shared_lattice(Analysis(p))
     >>> str(made.formulas[0]), made.network

@@ -103,7 +103,7 @@ class OutputProof:
         self.shift = int(whole.start[o])
         self.order = order_components(self.p, o)
         table = np.column_stack([whole.tables[o], np.ones(len(whole.tables[o]), dtype=object)])
-        full = integer_rows(table.astype(np.float64), table)
+        full = integer_rows(np.zeros(0), table)  # what is exact needs no float view
         self.components = full[:, np.append(whole.columns, whole.dim + 1)]
         self.own = self.p.laws.integer()[:, o]
         self.full = full, whole.full.laws.integer()[:, o]
