@@ -10,7 +10,15 @@ import pickle
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -31,6 +39,7 @@ _AHEAD = 64  # bundles handed out before the first of them has come back: bounds
 _BLIND = 16  # of these, before it is known how long an item takes
 _LEAST, _AIM = 0.01, 0.03  # seconds of work that are worth sending, and that bundles should have
 _GROWTH, _MOST = 8, 4096  # how much larger the next bundle may be, and the largest
+_HELD = 8  # results that wait for their turn, for each task that is under way
 _TRIES = 3  # how often what all tasks need is brought to the workers
 
 
@@ -179,43 +188,78 @@ def unfold(
     [1, 2, 2, 2]
     """
     with placed(shared, executor) as place:
-        todo: list[tuple[Item, Any, _Sent | None]] = [(item, None, None) for item in reversed(list(items))]
-        desk = None if executor is None else _Desk(executor, work, place, None)
-        ahead = 0 if executor is None else 2 * workers_of(executor)
+        if executor is None:
+            yield from _unfolded(work, shared, list(items), known)
+            return
+        desk, ahead = _Desk(executor, work, place, None), 2 * workers_of(executor)
+        todo = [_Node(item) for item in reversed(list(items))]  # the next one is the last
         try:
             while todo:
-                for k in range(max(0, len(todo) - ahead), len(todo)):
-                    item, found, sent = todo[k]
-                    if desk is not None and found is None and sent is None:
-                        found = None if known is None else known(item)
-                        todo[k] = item, found, desk.send([item]) if found is None else None
-                item, found, sent = todo.pop()
-                if found is None:
-                    found = _unfolded(work, place.shared, item, known, desk, sent)
-                yield item, found
-                if isinstance(found, More):
-                    todo += [(each, None, None) for each in reversed(found.items)]
+                yield from _grown(todo, desk, ahead, known)
+                if todo[-1].ready:
+                    node = todo.pop()
+                    yield node.item, node.found
+                else:
+                    wait([f for f in (node.future for node in todo[-_HELD * ahead :]) if f], None, FIRST_COMPLETED)
         finally:
-            for _, _, sent in todo:
-                if sent is not None and sent.future is not None:
-                    sent.future.cancel()
+            for node in todo:
+                if (future := node.future) is not None:
+                    future.cancel()
 
 
 def _unfolded(
-    work: Work, shared: Any, item: Any, known: Callable[[Any], Any] | None, desk: _Desk | None, sent: _Sent | None
-) -> Any:
-    """The result of one item: known, found by a worker, or worked out here, as it is for one that died."""
-    if desk is None or sent is None:
+    work: Work, shared: Any, items: list[Any], known: Callable[[Any], Any] | None
+) -> Iterator[tuple[Any, Any]]:
+    """The same in this process alone."""
+    todo = items[::-1]
+    while todo:
+        item = todo.pop()
         found = None if known is None else known(item)
-        return work(shared, item) if found is None else found
-    done = desk.outcome(sent)
-    if done is None:
-        if sent.future is not None:
-            warnings.warn("a worker died; what it left undone is done in this process", CpwlWarning, 4)
-        return work(shared, item)
-    if done.error is not None:
-        raise done.error
-    return done.results[0]
+        found = work(shared, item) if found is None else found
+        yield item, found
+        if isinstance(found, More):
+            todo += reversed(found.items)
+
+
+@dataclass(slots=True, eq=False)
+class _Node:
+    """An item: not yet sent, at a worker, or done."""
+
+    item: Any
+    sent: _Sent | None = None
+    found: Any = None
+    ready: bool = False
+
+    @property
+    def future(self) -> Future[_Done] | None:
+        """What is to be waited for."""
+        return None if self.sent is None or self.ready else self.sent.future
+
+
+def _grown(
+    todo: list[_Node], desk: _Desk, ahead: int, known: Callable[[Any], Any] | None
+) -> Iterator[tuple[Any, More]]:
+    """Collects what is done, puts parts in the place of items that were split, and sends what comes next.
+
+    Splits are told as soon as they are known, so that there is work for all; results are kept until their turn comes.
+    """
+    away, k = 0, len(todo)
+    while k > max(0, len(todo) - _HELD * ahead) and away < ahead:
+        k -= 1
+        node = todo[k]
+        if node.sent is None and not node.ready:
+            node.found = None if known is None else known(node.item)
+            node.ready = node.found is not None
+            node.sent = None if node.ready else desk.send([node.item])
+        if node.sent is not None and not node.ready:
+            if node.sent.future is not None and not node.sent.future.done():
+                away += 1
+                continue
+            node.found, node.ready = desk.one(node.sent), True
+        if isinstance(node.found, More):
+            yield node.item, node.found
+            todo[k : k + 1] = [_Node(each) for each in reversed(node.found.items)]
+            k += len(node.found.items)
 
 
 class _Pace:
@@ -284,6 +328,17 @@ class _Desk:
         except (BrokenExecutor, RuntimeError):  # a pool that was shut down raises RuntimeError
             return _Sent(items, there, None)
         return _Sent(items, there, future)
+
+    def one(self, sent: _Sent) -> Any:
+        """The result of a single item, worked out here if its worker died."""
+        done = self.outcome(sent)
+        if done is None:
+            if sent.future is not None:
+                warnings.warn("a worker died; what it left undone is done in this process", CpwlWarning, 5)
+            return self.work(self.place.shared, sent.items[0])
+        if done.error is not None:
+            raise done.error
+        return done.results[0]
 
     def outcome(self, sent: _Sent, tries: int = 0) -> _Done | None:
         """What a worker has found, or None if it died."""
