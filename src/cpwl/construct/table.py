@@ -68,11 +68,6 @@ def _skip_clamped(analysis: Analysis, planned: Planned) -> str:
     return _one_layer(analysis, planned) or ("not planned: gates are smaller, and accurate enough" if small else "")
 
 
-def _skip_strips(analysis: Analysis, planned: Planned) -> str:
-    noisy = "not planned: its large weights leave no useful bound for data with a tolerance"
-    return _one_layer(analysis, planned) or (noisy if analysis.function.tol else "")
-
-
 def _skip_lattice(analysis: Analysis, planned: Planned) -> str:
     p = analysis.function
     many = bool(planned) and p.num_pieces * p.num_components > _MANY
@@ -108,9 +103,7 @@ _ROWS = (
         _skip_clamped,
     ),
     Construction("clamped", "plane, bounded: safe in float32, far terms are exactly 0", clamped.plan, _skip_clamped),
-    Construction(
-        "strips", "plane, bounded: fewer neurons than pieces, for exact arithmetic", strips.plan, _skip_strips
-    ),
+    Construction("strips", "plane, bounded: fewer neurons than pieces, for exact arithmetic", strips.plan, _one_layer),
     Construction(
         "lattice", "max of mins, for few pieces in many dimensions and for float data", lattice.plan, _skip_lattice
     ),

@@ -38,6 +38,7 @@ __all__ = ["WAYS", "Nearby", "Work", "ways"]
 
 _Ints = NDArray[np.int64]
 _FEW = 50  # simplices of which the laws may be made to meet
+_FAR = 5e-10  # how far laws may move, relative to the range: half of what `compile` allows unasked
 _MANY = 0.6  # laws a piece from which on simplices are what the data is made of
 
 
@@ -93,13 +94,31 @@ def by_simplices(work: Work) -> Nearby:
         groups = work.regions
         cells = np.array([_simplex(work, region) for region in groups])
         pieces = np.array([region[0] for region in groups])
-    parts = table(Domain(work.complex, work.p.domain), work.p.laws, cells, pieces)
-    parts = replace(parts, domain=work.p.domain)
+    parts = _on_corners(work, cells, pieces)
     whose = np.zeros(len(work.complex), dtype=np.int64)
     known = np.zeros(len(work.complex), dtype=bool)
     for k, group in enumerate(groups):
         whose[group], known[group] = k, True
     return _measured(work, parts, parts.laws.take(whose), known, _from_rows(work), 0)
+
+
+def _on_corners(work: Work, cells: _Ints, pieces: _Ints) -> Parts:
+    """The table on a domain that holds all of the data, or all but the tips of slivers if that is much nearer to it."""
+    p = work.p
+    wide = table(Domain(work.complex, p.domain), p.laws, cells, pieces)
+    if p.domain is None and (far := _farthest(work, wide, cells, pieces)) > _FAR:
+        tight = table(Domain(work.complex, None, tight=True), p.laws, cells, pieces)
+        wide = tight if _farthest(work, tight, cells, pieces) < far / 4 else wide
+    return replace(wide, domain=p.domain)
+
+
+def _farthest(work: Work, parts: Parts, cells: _Ints, pieces: _Ints) -> float:
+    """The largest change of a law at a corner of its simplex, relative to the range of the values."""
+    assert parts.mesh is not None
+    slopes, corners = parts.laws.gradient - work.p.laws.gradient[pieces], work.complex.vertices[cells]
+    change = np.einsum("smn,scn->scm", slopes, corners) + (parts.laws.offset - work.p.laws.offset[pieces])[:, None]
+    spread = np.ptp(parts.mesh.values.reshape(len(parts.mesh.points), -1), axis=0)
+    return float((np.abs(change).max(axis=(0, 1)) / np.where(spread > 0, spread, 1.0)).max())
 
 
 def _simplex(work: Work, region: list[int]) -> _Ints:
@@ -150,8 +169,7 @@ def by_triangles(work: Work) -> Nearby:
     if work.is_of_simplices:
         raise Unfit("all pieces are simplices")
     cells, pieces = pulled(work.complex)
-    parts = table(Domain(work.complex, work.p.domain), work.p.laws, cells, pieces)
-    parts = replace(parts, domain=work.p.domain)
+    parts = _on_corners(work, cells, pieces)
     counts = np.bincount(pieces, minlength=len(work.complex))
     first = np.zeros(len(work.complex), dtype=np.int64)
     first[pieces[::-1]] = np.arange(len(pieces))[::-1]
