@@ -1,24 +1,37 @@
 """Work shared out to any `concurrent.futures.Executor`: the same results in the same order, whoever did the work.
 
-Chunks are made from the work alone, never from the number of workers, so floats come out the same.
+Results belong to items, and items are made from the work alone, never from the number of workers. How many items go to
+a worker at a time is measured, so that what is sent takes longer to do than to send.
 """
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from os import urandom
+from time import perf_counter
 from typing import Any, TypeVar
 
 from cpwl.errors import CpwlWarning, InputError
+from cpwl.parcels import NotHere, Parcel, opened, posted, prepared
 
-__all__ = ["check_executor", "spread"]
+__all__ = ["Placed", "check_executor", "placed", "spread", "workers_of"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Work = Callable[[Any, Any], Any]
 
-_AHEAD = 64  # tasks handed out before the first of them has come back: bounds what is held at once
+_AHEAD = 64  # bundles handed out before the first of them has come back: bounds what is held at once
+_BLIND = 16  # of these, before it is known how long an item takes
+_LEAST, _AIM = 0.01, 0.03  # seconds of work that are worth sending, and that bundles should have
+_GROWTH, _MOST = 8, 4096  # how much larger the next bundle may be, and the largest
+_TRIES = 3  # how often what all tasks need is brought to the workers
 
 
 def check_executor(executor: object) -> None:
@@ -29,74 +42,217 @@ def check_executor(executor: object) -> None:
         )
 
 
+def workers_of(executor: Executor) -> int:
+    """How many tasks an executor works on at a time, as far as it says; nothing but time may depend on it."""
+    many = getattr(executor, "_max_workers", None)
+    client = getattr(executor, "_client", None)
+    if client is not None:
+        many = sum(client.nthreads().values())
+    return max(2, many) if isinstance(many, int) else 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """What all tasks need: here, and as it is told to workers."""
+
+    shared: Any
+    there: Any
+    digest: bytes = field(default_factory=lambda: urandom(20))
+    data: bytes | None = None
+    """For workers that cannot reach it."""
+    again: Callable[[], Any] | None = None
+    """Brings it to the workers once more, after it was lost with one of them."""
+
+
+@contextmanager
+def placed(shared: Any, executor: Executor | None) -> Iterator[Placed]:
+    """Brings what all tasks need to the workers, once, for as long as this lasts.
+
+    Threads have it already. Dask can scatter it; a Dask executor is known by its client, without importing Dask. For
+    other processes it is posted (`cpwl.parcels`). What does not pickle is handed to the executor as it is.
+    """
+    if executor is None or isinstance(executor, ThreadPoolExecutor):
+        yield Placed(shared, shared)
+        return
+    client = getattr(executor, "_client", None)
+    if client is not None:
+
+        def scattered() -> Any:
+            return client.scatter([shared], broadcast=True, hash=False)[0]
+
+        yield Placed(shared, scattered(), again=scattered)
+        return
+    try:
+        data = pickle.dumps(shared, protocol=5)
+    except (pickle.PicklingError, TypeError, AttributeError):
+        yield Placed(shared, shared)
+        return
+    with posted(data) as parcel:
+        yield Placed(shared, parcel, parcel.digest, data)
+
+
 def spread(
-    work: Callable[[Any, Item], Result], shared: Any, items: Iterable[Item], executor: Executor | None
+    work: Callable[[Any, Item], Result],
+    shared: Any,
+    items: Iterable[Item],
+    executor: Executor | None,
+    *,
+    prepare: Callable[[Any], Any] | None = None,
 ) -> Iterator[Result]:
-    """``work(shared, item)`` for each item, in order; `shared` is sent once where the executor can keep it.
+    """``work(shared, item)`` for each item, in order; `shared` is sent once, or is already there (`placed`).
 
-    A worker that dies costs time, not results: what it leaves undone is done here, with a warning. `work` must be a
-    function of a module and its arguments must pickle, since workers may be other processes.
+    With `prepare` it is ``work(prepare(shared), item)``, prepared once by each worker. A worker that dies costs time,
+    not results: what it leaves undone is done here, with a warning. `work` and `prepare` must be functions of a module
+    and arguments must pickle, since workers may be other processes; the result of an item must not depend on which
+    others a worker had before it.
 
-    >>> from concurrent.futures import ThreadPoolExecutor
     >>> with ThreadPoolExecutor(2) as pool:
     ...     list(spread(divmod, 17, [2, 3, 5], pool))
     [(8, 1), (5, 2), (3, 2)]
     >>> list(spread(divmod, 17, [2, 3, 5], None))
     [(8, 1), (5, 2), (3, 2)]
     """
-    if executor is None:
-        yield from (work(shared, item) for item in items)
+    if isinstance(shared, Placed):
+        yield from _spread(work, shared, items, executor, prepare)
         return
-    there = _placed(shared, executor)
-    waiting: deque[tuple[Item, Future[Result] | None]] = deque()
-    alive, rest = True, iter(items)
+    with placed(shared, executor) as place:
+        yield from _spread(work, place, items, executor, prepare)
+
+
+def _spread(
+    work: Work, place: Placed, items: Iterable[Any], executor: Executor | None, prepare: Callable[[Any], Any] | None
+) -> Iterator[Any]:
+    alone = _Alone(work, place.shared, prepare)
+    if executor is None:
+        yield from map(alone, items)
+        return
+    waiting: deque[_Sent] = deque()
+    desk, pace, rest, alive = _Desk(executor, work, place, prepare), _Pace(executor), iter(items), True
     try:
         while True:
-            while alive and len(waiting) < _AHEAD and (item := next(rest, _END)) is not _END:
-                future = _handed_out(executor, work, there, item)
-                waiting.append((item, future))
-                alive = alive and future is not None
+            while alive and len(waiting) < pace.ahead and (some := list(islice(rest, pace.size))):
+                waiting.append(desk.send(some))
+                alive = waiting[-1].future is not None
             if not waiting:
                 break
-            item, future = waiting.popleft()
-            result = _END if future is None else _outcome(future)
-            if result is _END:
-                if alive or future is None:
-                    warnings.warn("a worker died; what it left undone is done in this process", CpwlWarning, 2)
-                alive, result = False, work(shared, item)
-            yield result
-        yield from (work(shared, item) for item in rest)
+            sent = waiting.popleft()
+            done = desk.outcome(sent)
+            if done is None:
+                if alive or sent.future is None:
+                    warnings.warn("a worker died; what it left undone is done in this process", CpwlWarning, 3)
+                alive = False
+                yield from map(alone, sent.items)
+                continue
+            pace.learn(len(sent.items), done.seconds)
+            yield from done.results
+            if done.error is not None:
+                raise done.error
+        yield from map(alone, rest)
     finally:
-        for _, future in waiting:
-            if future is not None:
-                future.cancel()
+        for sent in waiting:
+            if sent.future is not None:
+                sent.future.cancel()
 
 
-_END: Any = object()
+class _Pace:
+    """How many items to send at a time, and how many bundles ahead: enough for every worker to have the next one."""
+
+    def __init__(self, executor: Executor) -> None:
+        many = 2 * workers_of(executor)
+        self.size, self.ahead, self.most = 1, max(_BLIND, many), max(_AHEAD, 2 * many)
+
+    def learn(self, items: int, seconds: float) -> None:
+        """Larger bundles while they are quickly done, and few ahead; smaller ones where they take far too long."""
+        if seconds < _LEAST and self.size < _MOST:
+            fit = _AIM * items / max(seconds, 1e-9)
+            self.size = max(self.size, int(min(_MOST, _GROWTH * items, fit)))
+        else:
+            self.ahead = self.most
+        if seconds > 10 * _AIM:
+            self.size = max(1, min(self.size, items // 2))
 
 
-def _outcome(future: Future[Result]) -> Result:
-    """What a task has returned, or `_END` if its worker died."""
+@dataclass(slots=True, eq=False)
+class _Alone:
+    """The work in this process; what it needs is prepared when the first item comes."""
+
+    work: Work
+    shared: Any
+    prepare: Callable[[Any], Any] | None
+    ready: bool = False
+
+    def __call__(self, item: Any) -> Any:
+        if self.prepare is not None and not self.ready:
+            self.shared, self.ready = self.prepare(self.shared), True
+        return self.work(self.shared, item)
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """The results of a bundle, up to the first item that raised an error, and how long they took."""
+
+    results: list[Any]
+    error: Exception | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sent:
+    """Some items at a worker, who was told where the rest is; no future if there are no workers any more."""
+
+    items: list[Any]
+    there: Any
+    future: Future[_Done] | None
+
+
+class _Desk:
+    """Sends bundles, and looks at what became of them."""
+
+    def __init__(self, executor: Executor, work: Work, place: Placed, prepare: Callable[[Any], Any] | None) -> None:
+        self.executor, self.work, self.place, self.prepare = executor, work, place, prepare
+        self.there = place.there
+
+    def send(self, items: list[Any], data: bytes | None = None) -> _Sent:
+        """A bundle to whoever takes it; with the bytes that all tasks need, or with where they are."""
+        there = self.there if data is None else Parcel(self.place.digest, data=data)
+        try:
+            future = self.executor.submit(_bundle, self.work, self.prepare, self.place.digest, there, items)
+        except (BrokenExecutor, RuntimeError):  # a pool that was shut down raises RuntimeError
+            return _Sent(items, there, None)
+        return _Sent(items, there, future)
+
+    def outcome(self, sent: _Sent, tries: int = 0) -> _Done | None:
+        """What a worker has found, or None if it died."""
+        if sent.future is None:
+            return None
+        try:
+            return sent.future.result()
+        except NotHere:
+            # Another worker may have it, and this one by now; the second time the bytes go along.
+            return self.outcome(self.send(sent.items, self.place.data if tries else None), tries + 1)
+        except CancelledError:
+            if self.place.again is None or tries == _TRIES:
+                return None
+            if sent.there is self.there:  # it was lost with the worker that had it
+                self.there = self.place.again()
+            return self.outcome(self.send(sent.items), tries + 1)
+        except BrokenExecutor:
+            return None
+        except Exception as error:
+            if type(error).__name__ == "KilledWorker":  # Dask: several workers died of these items
+                return None
+            raise
+
+
+def _bundle(work: Work, prepare: Callable[[Any], Any] | None, digest: bytes, there: Any, items: list[Any]) -> _Done:
+    """Some items one after the other, at a worker."""
+    shared = opened(there) if isinstance(there, Parcel) else there
+    began, results = perf_counter(), list[Any]()
     try:
-        return future.result()
-    except (BrokenExecutor, CancelledError):
-        return _END  # type: ignore[no-any-return]
-
-
-def _placed(shared: Any, executor: Executor) -> Any:
-    """What all tasks need, sent to all workers once: Dask can, and resolves what it was given in return.
-
-    A Dask executor is known by its client, without importing Dask.
-    """
-    client = getattr(executor, "_client", None)
-    return shared if client is None else client.scatter(shared, broadcast=True, hash=False)
-
-
-def _handed_out(
-    executor: Executor, work: Callable[[Any, Item], Result], shared: Any, item: Item
-) -> Future[Result] | None:
-    """The task at a worker, or None if there are no workers any more."""
-    try:
-        return executor.submit(work, shared, item)
-    except (BrokenExecutor, RuntimeError):  # a pool that was shut down raises RuntimeError
-        return None
+        if prepare is not None:
+            shared = prepared(digest, shared, prepare)
+        for item in items:
+            results.append(work(shared, item))
+    except Exception as error:
+        return _Done(results, error, perf_counter() - began)
+    return _Done(results, None, perf_counter() - began)

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-import multiprocessing
-import os
-import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,14 +15,11 @@ import pytest
 
 from cpwl import CPWL, InputError, Network, count_regions, equal, extract, extract_parts
 from cpwl.documents.write import document_text, function_document
-from cpwl.errors import CpwlWarning
-from cpwl.executors import spread
 from cpwl.regions.subdivide.subdivide import subdivide
 from cpwl.regions.tiles.count import COUNT
 from cpwl.regions.tiles.stream import stream
 from cpwl.regions.tiles.tile import Tile, first_neurons, split
-
-SPAWN = multiprocessing.get_context("spawn")  # threads of other tests must not be forked
+from support.pools import POOLS, pool_of
 
 
 def arrangement(planes: int, dim: int, seed: int = 0) -> Network:
@@ -113,66 +106,14 @@ def test_the_first_neurons_decide_the_parts() -> None:
 # --- whoever does the work --------------------------------------------------------------------------------------------
 
 
-def executors() -> list[str]:
-    return ["threads", "processes", "loky", "dask"]
-
-
-def make_executor(kind: str) -> tuple[Executor, list[object]]:
-    """An executor, and what is to be closed after it."""
-    if kind == "threads":
-        return ThreadPoolExecutor(3), []
-    if kind == "processes":
-        return ProcessPoolExecutor(2, mp_context=SPAWN), []
-    if kind == "loky":
-        loky = pytest.importorskip("loky")
-        return loky.ProcessPoolExecutor(2), []
-    distributed = pytest.importorskip("distributed")
-    cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-    )
-    client = distributed.Client(cluster)
-    return client.get_executor(), [client, cluster]
-
-
-@pytest.mark.parametrize("kind", executors())
+@pytest.mark.parametrize("kind", POOLS)
 @pytest.mark.xdist_group("workers")
 def test_the_same_bytes_whoever_does_the_work(kind: str) -> None:
     network = deep((2, 8, 6, 2), exact=False)
     alone = [as_text(part) for part in extract_parts(network, size=30)]
-    pool, after = make_executor(kind)
-    try:
+    with pool_of(kind) as pool:
         assert [as_text(part) for part in extract_parts(network, size=30, executor=pool)] == alone
-        assert len(alone) > 3
-    finally:
-        pool.shutdown()
-        for each in after:
-            each.close()  # type: ignore[attr-defined]
-
-
-def _die_once(marker: str, item: int) -> int:
-    """Kills its own process, really, the first time that item 3 comes along."""
-    if item == 3 and not Path(marker).exists():
-        Path(marker).touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return item * item
-
-
-@pytest.mark.xdist_group("workers")
-def test_a_killed_worker_costs_time_not_results(tmp_path: Path) -> None:
-    with ProcessPoolExecutor(2, mp_context=SPAWN) as pool, pytest.warns(CpwlWarning, match="a worker died"):
-        assert list(spread(_die_once, str(tmp_path / "marker"), range(200), pool)) == [i * i for i in range(200)]
-
-
-def test_a_pool_that_was_shut_down_does_no_harm() -> None:
-    pool = ThreadPoolExecutor(1)
-    pool.shutdown()
-    with pytest.warns(CpwlWarning, match="a worker died"):
-        assert list(spread(divmod, 7, [2, 3], pool)) == [(3, 1), (2, 1)]
-
-
-def test_errors_of_the_work_are_errors() -> None:
-    with ThreadPoolExecutor(1) as pool, pytest.raises(ZeroDivisionError):
-        list(spread(divmod, 7, [2, 0, 3], pool))
+    assert len(alone) > 3
 
 
 def test_what_cannot_take_work_is_refused() -> None:

@@ -41,9 +41,7 @@ def compress(
     suffix = output.suffix.lower()
     if suffix not in (".onnx", ".json"):
         raise typer.BadParameter(f"`{output}` must end in .onnx or .json.", param_hint="'--output' / '-o'")
-    if output.exists() and source.exists() and output.samefile(source):
-        raise typer.BadParameter(f"`{output}` is the input, too.", param_hint="'--output' / '-o'")
-    check_output(output)
+    check_output(output, source)
     from cpwl.compressor import compress as shrink
     from cpwl.equality import equal
 

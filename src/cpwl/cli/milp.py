@@ -34,9 +34,10 @@ def milp(
     endings = (".lp", ".mps", ".onnx")
     if output.suffix.lower() not in endings:
         raise typer.BadParameter(f"`{output}` must end in {', '.join(endings)}.", param_hint="'--output' / '-o'")
-    if output.exists() and source.exists() and output.samefile(source):
-        raise typer.BadParameter(f"`{output}` is the input, too.", param_hint="'--output' / '-o'")
-    check_output(output)
+    check_output(output, source)
+    if output.suffix.lower() == ".onnx":
+        for what in ("bounds", "neurons"):
+            check_output(Path(f"{output}.{what}.json"), source)
     from cpwl.cli.source import load_any
     from cpwl.targets.milp.omlt import to_omlt
     from cpwl.targets.milp.write import to_milp

@@ -14,7 +14,7 @@ from functools import cached_property
 from cpwl.construct.options import DEFAULT, Options
 from cpwl.errors import ConstructionError
 from cpwl.function import CPWL
-from cpwl.function.bends.neighbours import Neighbours, neighbours
+from cpwl.function.bends.neighbours import Neighbours, bend_planes, neighbours
 from cpwl.function.bends.planar import PlanarBends, find_bends, with_edges_only
 from cpwl.function.bends.profile import Profile, profile_of
 from cpwl.function.bends.table import Table, table_of
@@ -111,6 +111,11 @@ class Analysis:
     def neighbours(self) -> Neighbours:
         """Pairs of pieces that meet in a facet. Exact data."""
         return neighbours(self.function)
+
+    @cached_property
+    def bend_planes(self) -> int:
+        """On how many hyperplanes the function bends. Exact data."""
+        return bend_planes(self.function, self.neighbours)
 
     @cached_property
     def profile(self) -> Profile:

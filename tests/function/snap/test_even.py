@@ -70,8 +70,9 @@ def test_points_that_are_meant_stay():
     """Fractions next to a lattice are no rounding, and neither are floats that are farther off."""
     near = [Fraction(k, 7) + (k == 3) * Fraction(1, 10**17) for k in range(8)]
     far = [k / 7 + (k == 3) * 1e-12 for k in range(8)]
-    for axis in (near, far):
-        assert evened_floats(table(axis, 8)) is None
+    assert evened_floats(table(near, 8)) is None
+    off = evened_floats(table(far, 8))  # other diagonals may be straightened, by rounding; what is off stays so
+    assert off is None or np.abs(off.mesh.points - table(far, 8).mesh.points).max() < 1e-15
     assert evened_floats(table(np.linspace(0, 1, 8), 8)) is not None
     assert evened_floats(table([float(k) for k in range(8)], 8)) is None
 

@@ -13,6 +13,7 @@ from cpwl.function.snap.formal import Formal
 from cpwl.function.snap.lines import lines_of
 from cpwl.function.snap.relations import Relation
 from cpwl.function.snap.short import short
+from cpwl.function.snap.simple import simple_laws
 from cpwl.function.snap.system import solve_system
 from support.twins import twin
 
@@ -51,6 +52,46 @@ def test_regions_of_networks_come_back(name, noise):
     assert found.moved.value < 1e-10
     assert max(int(x).bit_length() for x in q.laws.integer().ravel()) < 300
     assert not any(f.severity == "error" for f in PieceDoctor(replace(q, mesh=None)).findings())
+
+
+def small_regions(inputs, widths, outputs, seed, box):
+    """The regions of a random network whose weights are small multiples of 1/4 and 1/8: many hyperplanes meet."""
+    rng, size, layers = np.random.default_rng(seed), inputs, []
+    for width in (*widths, outputs):
+        layers.append((rng.integers(-8, 9, (width, size)) / 4, rng.integers(-8, 9, width) / 8))
+        size = width
+    domain = None if box is None else (np.vstack([np.eye(inputs), -np.eye(inputs)]), np.full(2 * inputs, box))
+    return cpwl.extract(cpwl.Network(layers), exact=True, domain=domain)
+
+
+@pytest.mark.parametrize("noise", [1e-15, 1e-13, 1e-11])
+@pytest.mark.parametrize(
+    ("inputs", "widths", "outputs", "seed", "box"),
+    [(2, (8, 6), 1, 2, None), (3, (5, 4), 1, 2, 1), (3, (4, 4), 1, 2, None), (2, (6, 5), 2, 1, 1)],
+)
+def test_small_numbers_come_back_as_they_were_meant(inputs, widths, outputs, seed, box, noise):
+    """The laws of the network itself, exactly, however many hyperplanes meet in a place."""
+    p = small_regions(inputs, widths, outputs, seed, box)
+    found = twin(p, noise, 0).function().snap(1e-9)
+    assert found.way == "laws", found.reason
+    assert {tuple(law.ravel()) for law in found.function.laws.integer()} == {tuple(x.ravel()) for x in p.laws.integer()}
+
+
+def test_simple_numbers_are_decimals_dyadic_or_small_fractions():
+    """Each within the slack; what is none of these is not rounded."""
+    slack = np.full((1, 4), 1e-12)
+    meant = [Fraction(3, 1024), Fraction(-137, 1000), Fraction(5, 7), Fraction(0)]
+    laws = np.array([[[float(x) + 2e-13 for x in meant]]])
+    assert simple_laws(laws, slack) == [[meant]]
+    assert simple_laws(np.array([[[0.5, np.pi, 0.0, 1.0]]]), slack) is None
+
+
+def test_hyperplanes_that_depend_on_each_other_are_found():
+    """A network on the plane whose third layer shows in several places apart: rows taken for free are not."""
+    p = regions(2, (8, 6, 5), 1, 1)
+    found = twin(p, 1e-13, 0).function().snap(1e-9)
+    assert found.way == "laws", found.reason
+    assert found.function.num_components == p.num_components
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.executors import spread
 from cpwl.function import CPWL
 from cpwl.function.order.at_generators import order_at_generators
 from cpwl.function.order.on_cones import order_on_cones
@@ -81,7 +82,7 @@ def order_components(
     left = np.flatnonzero(~known)
     done, solves = p.num_pieces - len(left), 0
     blocks = np.array_split(left, min(len(left), 64)) if len(left) else []
-    answers = map(work, blocks) if executor is None else executor.map(work, blocks)
+    answers = spread(PieceOrder.__call__, work, blocks, executor)
     for block, (over, under, count) in zip(blocks, answers, strict=True):
         above[block], below[block] = over, under
         done, solves = done + len(block), solves + count

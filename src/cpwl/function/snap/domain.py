@@ -10,17 +10,18 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from flint import fmpq_mat
 from numpy.typing import NDArray
 
-from cpwl.exact.flint import from_flint, to_flint
 from cpwl.exact.integers import integer_rows
 from cpwl.function.snap.complex import FloatComplex
+from cpwl.function.snap.onto import independent, onto
 from cpwl.geometry.polyhedra import Polyhedron
 
 __all__ = ["Domain", "whole_row"]
 
 _Floats = NDArray[np.float64]
+
+_SKEW = 1e-6  # rows that are nearer to dependent count once
 
 
 class Domain:
@@ -77,29 +78,9 @@ class Domain:
         points = np.array([[Fraction(x) for x in v] for v in self.complex.vertices.tolist()], dtype=object)
         for v in np.flatnonzero(self.complex.on_boundary[:, self.real].any(axis=1)).tolist():
             rows = [k for k in self.real if self.complex.on_boundary[v, k]]
-            points[v] = self._onto(points[v], rows)
+            chosen = [rows[k] for k in independent(self.A[rows], _SKEW)]
+            points[v] = onto(points[v], self.A[chosen], [self.row(k).tolist() for k in chosen])
         return points
-
-    def _onto(self, point: NDArray[np.object_], rows: list[int]) -> NDArray[np.object_]:
-        """The point with as many coordinates changed as it takes to be on all these rows that are independent."""
-        chosen: list[int] = []
-        for k in rows:
-            more = len(chosen) < len(point) and np.linalg.svd(self.A[[*chosen, k]], compute_uv=False)[-1] > 1e-6
-            if more:
-                chosen.append(k)
-        moved: list[int] = []
-        for _ in chosen:
-            free = [j for j in range(len(point)) if j not in moved]
-            size = [abs(np.linalg.svd(self.A[chosen][:, [*moved, j]], compute_uv=False)[-1]) for j in free]
-            moved.append(free[int(np.argmax(size))])
-        exact = [self.row(k) for k in chosen]
-        left = [[to_flint(row[j]) for j in moved] for row in exact]
-        rest = [j for j in range(len(point)) if j not in moved]
-        right = [[to_flint(row[-1] - sum((row[j] * point[j] for j in rest), Fraction(0)))] for row in exact]
-        solved = fmpq_mat(left).solve(fmpq_mat(right))
-        found = point.copy()
-        found[moved] = [from_flint(solved[t, 0]) for t in range(len(moved))]
-        return np.asarray(found)
 
 
 def whole_row(numbers: list[Fraction]) -> NDArray[np.object_]:

@@ -5,7 +5,8 @@ Unknown are vectors ``u_k`` and numbers ``x_c``; an equation is ``sum a_k u_k + 
 holds if every bracket is 0: equations in numbers whose coefficients do not depend on the symbols at all. So what is
 free can be any short number nearby, and what is not free is a short sum of products of such. That brackets are 0 is
 more than is asked for; whether they are so, within rounding, floats tell. Where they are not, the symbols are
-dependent, and their coordinates give the equations.
+dependent: either their coordinates give the equations, or one symbol is taken for what it is in terms of the others,
+and everything begins anew (`Dependent`).
 """
 
 from __future__ import annotations
@@ -19,24 +20,37 @@ from numpy.typing import NDArray
 
 from cpwl.function.snap.complex import Unfit
 
-__all__ = ["Form", "Formal"]
+__all__ = ["Dependent", "Form", "Formal"]
 
 _Floats = NDArray[np.float64]
 _Vector = list[Fraction]
 _Sums = dict[int, dict[int, Fraction]]
 _Key = TypeVar("_Key")
+_Choice = Callable[[int], Fraction]
 Form = dict[tuple[int, int], Fraction]
 """``{(s, c): b}`` is the sum of ``b x_c s``, by numbers of symbols and of unknown numbers."""
+
+
+class Dependent(Unfit):
+    """Symbols of which a combination is 0 but for rounding: ``sum share[s] s = 0``."""
+
+    def __init__(self, share: dict[int, Fraction]) -> None:
+        super().__init__("hyperplanes that were taken for free depend on each other")
+        self.share = share
 
 
 class Formal:
     """A system of such equations; `numbers` are floats near the unknown ones.
 
-    `size[s]` is how large a symbol counts, and `slack` what may be left of an equation that is meant.
+    `size[s]` is how large a symbol counts, and `slack` what may be left of an equation that is meant. With `chosen`,
+    which says what numbers are to be if they are free, symbols must be independent.
     """
 
-    def __init__(self, numbers: _Floats, symbols: list[_Vector], size: _Floats, slack: float) -> None:
+    def __init__(
+        self, numbers: _Floats, symbols: list[_Vector], size: _Floats, slack: float, chosen: _Choice | None = None
+    ) -> None:
         self.near, self.symbols, self.size, self.slack = numbers, symbols, size, slack
+        self.chosen = chosen
         self._vectors: dict[int, tuple[dict[int, Fraction], Form]] = {}
         self._numbers: dict[int, dict[int, Fraction]] = {}
 
@@ -55,9 +69,14 @@ class Formal:
         for (symbol, number), x in rest.items():
             brackets.setdefault(symbol, {})[number] = x
         left_over = {s: abs(sum(float(x) * self.near[c] for c, x in row.items())) for s, row in brackets.items()}
-        if all(off * self.size[s] <= self.slack for s, off in left_over.items()):
+        dependent = sum(off * self.size[s] > self.slack for s, off in left_over.items())
+        if not dependent:
             for row in brackets.values():
                 self._bracket(row)
+        elif self.chosen is not None and dependent > 1:
+            numbers = self.numbers(self.chosen)
+            share = {s: sum((x * numbers[c] for c, x in row.items()), Fraction(0)) for s, row in brackets.items()}
+            raise Dependent({s: x for s, x in share.items() if x})
         else:
             self._coordinates(brackets)
 

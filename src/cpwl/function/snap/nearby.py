@@ -1,6 +1,7 @@
 """Exact functions near float data, made from its float complex: no linear programs, near-linear in the pieces.
 
-1. *Simplices.* Regions of one law that are simplices: a table on their welded corners, consistent whatever its numbers.
+1. *Simplices.* Regions of one law that are simplices: a table on their welded corners, consistent whatever its numbers;
+   first on corners that put bends on one line which nearly are (`straight`).
 2. *Laws.* The laws are the unknowns: exact ones near them that meet where they are meant to (`laws`), every facet where
    two of them are equal, regions that are not convex cut along their own hyperplanes (`cells`).
 3. *Outputs.* Each output by itself, and the common refinement of all (`apart`).
@@ -30,6 +31,7 @@ from cpwl.function.snap.measure import Measured, measure
 from cpwl.function.snap.report import Moved
 from cpwl.function.snap.several import Meetings, exact_laws
 from cpwl.function.snap.simplices import pulled, simplices_of, table
+from cpwl.function.snap.straight import aligned
 
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
@@ -85,7 +87,7 @@ class Work:
         return many and self.complex.box is None and all(len(self.complex.own[i]) == size for i in self.complex.solid)
 
 
-def by_simplices(work: Work) -> Nearby:
+def by_simplices(work: Work, straight: bool = False) -> Nearby:
     """The table on welded corners of pieces, or of regions, that are simplices."""
     if work.is_of_simplices:
         cells, pieces = simplices_of(work.complex)
@@ -94,7 +96,13 @@ def by_simplices(work: Work) -> Nearby:
         groups = work.regions
         cells = np.array([_simplex(work, region) for region in groups])
         pieces = np.array([region[0] for region in groups])
-    parts = _on_corners(work, cells, pieces)
+    if straight:
+        exact = aligned(work.complex.vertices, cells, work.complex.widths, inside=True)
+        if exact is None:
+            raise Unfit("no bends can be put on one line")
+        parts = replace(table(exact, work.p.laws, cells, pieces), domain=work.p.domain)
+    else:
+        parts = _on_corners(work, cells, pieces)
     whose = np.zeros(len(work.complex), dtype=np.int64)
     known = np.zeros(len(work.complex), dtype=bool)
     for k, group in enumerate(groups):
@@ -102,14 +110,21 @@ def by_simplices(work: Work) -> Nearby:
     return _measured(work, parts, parts.laws.take(whose), known, _from_rows(work), 0)
 
 
+def by_straight_simplices(work: Work) -> Nearby:
+    """The same on corners that are moved until bends which are nearly on one line, or hyperplane, are."""
+    return by_simplices(work, straight=True)
+
+
 def _on_corners(work: Work, cells: _Ints, pieces: _Ints) -> Parts:
-    """The table on a domain that holds all of the data, or all but the tips of slivers if that is much nearer to it."""
+    """The table on welded corners, those on the boundary exactly on the rows of the domain.
+
+    It holds all of the data, or all but the tips of slivers if that is much nearer to it."""
     p = work.p
-    wide = table(Domain(work.complex, p.domain), p.laws, cells, pieces)
-    if p.domain is None and (far := _farthest(work, wide, cells, pieces)) > _FAR:
-        tight = table(Domain(work.complex, None, tight=True), p.laws, cells, pieces)
-        wide = tight if _farthest(work, tight, cells, pieces) < far / 4 else wide
-    return replace(wide, domain=p.domain)
+    parts = table(Domain(work.complex, p.domain).vertices(), p.laws, cells, pieces)
+    if p.domain is None and (far := _farthest(work, parts, cells, pieces)) > _FAR:
+        tight = table(Domain(work.complex, None, tight=True).vertices(), p.laws, cells, pieces)
+        parts = tight if _farthest(work, tight, cells, pieces) < far / 4 else parts
+    return replace(parts, domain=p.domain)
 
 
 def _farthest(work: Work, parts: Parts, cells: _Ints, pieces: _Ints) -> float:
@@ -184,7 +199,7 @@ def by_outputs(work: Work) -> Nearby:
         laws = Laws(p.laws.gradient[:, part].copy(), p.laws.offset[:, part].copy())
         alone = Work(type(p).from_parts(Parts(p.polyhedra, laws, p.domain, p.tol)), work.complex)
         alone.contacts = work.contacts
-        found.append(_first_of(alone, ("laws", "simplices"), j))
+        found.append(_first_of(alone, ("straight", "laws", "simplices"), j))
     parts = refined([near.parts for near in found], p.domain)
     moved = Moved(*(max(getattr(near.moved, name) for near in found) for name in ("coefficient", "value", "facet")))
     farthest = max(found, key=lambda near: near.moved.value)
@@ -203,6 +218,7 @@ def _first_of(work: Work, names: Sequence[str], output: int) -> Nearby:
 
 
 WAYS: dict[str, Callable[[Work], Nearby]] = {
+    "straight": by_straight_simplices,
     "simplices": by_simplices,
     "laws": by_laws,
     "outputs": by_outputs,
@@ -214,7 +230,7 @@ WAYS: dict[str, Callable[[Work], Nearby]] = {
 def ways(work: Work) -> list[str]:
     """The ways that are worth trying; laws that several pieces share are kept first of all, where there are few."""
     shared = len(work.laws) < len(work.complex.solid) <= _FEW
-    names = ["laws", "simplices", "outputs", "triangles"] if shared else list(WAYS)
+    names = ["straight", "laws", "simplices", "outputs", "triangles"] if shared else list(WAYS)
     return [name for name in names if name != "outputs" or work.p.outputs > 1]
 
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import heapq
 import itertools
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.function.snap.complex import Unfit
-from cpwl.function.snap.formal import Form, Formal
+from cpwl.function.snap.formal import Dependent, Form, Formal
 from cpwl.function.snap.lines import Joint, Lines, sort
 from cpwl.function.snap.short import FINE, Numbers, short
 
@@ -25,6 +28,7 @@ _Floats = NDArray[np.float64]
 _Law = list[Fraction]
 _Pair = tuple[int, int]
 _Row = dict[int, Fraction]
+_Any = TypeVar("_Any")
 _MOST = 20_000  # sets of rows that are looked through
 _SAME = 1e-7  # numbers of bends that differ by less, relative, are meant to be equal
 _PARALLEL = 1e-9  # slopes that differ by less, relative, are meant to be parallel
@@ -33,8 +37,11 @@ _PARALLEL = 1e-9  # slopes that differ by less, relative, are meant to be parall
 class Rows:
     """The rows of lines, in floats (`view`) and as sums of symbols (`row`); the constant 1 is the first symbol."""
 
-    def __init__(self, near: _Floats, lines: Lines, weight: _Floats, little: float, snug: float) -> None:
+    def __init__(
+        self, near: _Floats, lines: Lines, weight: _Floats, little: float, snug: float, independent: bool = False
+    ) -> None:
         self.near, self.lines, self.weight, self.little, self.snug = near, lines, weight, little, snug
+        self.independent = independent
         self.symbols: list[_Law] = [[Fraction(0)] * (len(weight) - 1) + [Fraction(1)]]
         self.view: dict[int, _Floats] = {}
         self.row: dict[int, _Row] = {}
@@ -82,8 +89,33 @@ class Rows:
             if not ready:
                 raise Unfit("hyperplanes are bent at each other in a circle")
             for k in ready:
-                self._express(chains[k], inner[k], unbounded)
+                self.resolved(partial(self._express, chains[k], inner[k], unbounded))
             waiting = [k for k in waiting if k not in set(ready)]
+
+    def resolved(self, step: Callable[[], _Any]) -> _Any:
+        """What a step finds once all symbols that it shows to depend on others are written as these."""
+        for _ in self.symbols:
+            try:
+                return step()
+            except Dependent as found:
+                if not self._substitute(found.share):
+                    raise
+        return step()
+
+    def _substitute(self, share: dict[int, Fraction]) -> bool:
+        """Writes the symbol that counts most in a combination that is 0 as what the others make of it, if one does."""
+        sizes = self.sizes()
+        last = max(share, key=lambda s: (s > 0) * abs(float(share[s])) * sizes[s], default=0)
+        if last == 0:
+            return False
+        instead = {s: -x / share[last] for s, x in share.items() if s != last}
+        for row in self.row.values():
+            part = row.pop(last, Fraction(0))
+            for s, x in instead.items() if part else ():
+                row[s] = row.get(s, Fraction(0)) + part * x
+                if not row[s]:
+                    del row[s]
+        return True
 
     def _line(self, joint: Joint) -> int:
         return self.lines.line[sort(joint.line)]
@@ -133,7 +165,7 @@ class Rows:
                 equations.append(({other: Fraction(1)}, form))
         largest = max(self.size(self.jump(pair)) for line in chain for pair in self.pairs[line])
         slack = 100 * self.little * self.size(self.view[root]) / largest
-        system = Formal(numbers.near, self.symbols, self.sizes(), slack)
+        system = Formal(numbers.near, self.symbols, self.sizes(), slack, numbers.chosen if self.independent else None)
         for vectors, form in equations:
             system.add(vectors, form)
         found = system.numbers(numbers.chosen)

@@ -24,6 +24,7 @@ from cpwl.function.snap.complex import Unfit
 from cpwl.function.snap.faces import Face
 from cpwl.function.snap.laws import fix_laws
 from cpwl.function.snap.relations import Relation, noise_of, relations_of
+from cpwl.function.snap.simple import simple_laws
 from cpwl.function.snap.system import Places, solve_outputs
 
 __all__ = ["Meetings", "combination", "exact_laws", "split_laws"]
@@ -47,11 +48,13 @@ class Meetings:
 def exact_laws(laws: _Floats, meetings: Meetings, reach: float, tol: float) -> tuple[list[_Law], list[list[_Law]]]:
     """Exact laws near ``laws[k, j]``, and a combination of outputs that bends wherever one of them does; or `Unfit`."""
     weight = np.append(np.full(laws.shape[2] - 1, reach), 1.0)
-    share = combination(laws, weight, meetings.pairs)
-    view = np.array(share, dtype=np.float64)
-    whole = np.einsum("j,kjn->kn", view, laws) if laws.shape[1] > 1 else laws[:, 0]
+    share = combination(laws, weight, meetings.pairs) if laws.shape[1] > 1 else [Fraction(1)]
+    whole = np.einsum("j,kjn->kn", np.array(share, dtype=np.float64), laws)
     little = tol * float(np.abs(whole * weight).max())
     noise = noise_of(whole, meetings.faces, weight, little)
+    simple = _simple(laws, whole, share, meetings, weight, noise)
+    if simple is not None:
+        return simple
     for same in dict.fromkeys((noise, 20 * little)):  # what noise is was guessed
         relations = relations_of(whole, meetings.faces, meetings.parallel(whole), weight, same)
         try:
@@ -59,6 +62,26 @@ def exact_laws(laws: _Floats, meetings: Meetings, reach: float, tol: float) -> t
         except Unfit as reason:
             objection = reason
     raise objection
+
+
+def _simple(
+    laws: _Floats, whole: _Floats, share: list[Fraction], meetings: Meetings, weight: _Floats, noise: float
+) -> tuple[list[_Law], list[list[_Law]]] | None:
+    """Laws of simple numbers, if all have such and meet with them."""
+    found = simple_laws(laws, noise / (np.abs(np.array(share, dtype=np.float64))[:, None] * weight))
+    if found is None:
+        return None
+    together = _combined(found, share)
+    relations = relations_of(whole, meetings.faces, meetings.parallel(whole), weight, noise)
+    return (together, found) if all(relation.holds(together) for relation in relations) else None
+
+
+def _combined(laws: list[list[_Law]], share: list[Fraction]) -> list[_Law]:
+    """The combination of the outputs of each law."""
+    return [
+        [sum((s * x for s, x in zip(share, column, strict=True)), Fraction(0)) for column in zip(*law, strict=True)]
+        for law in laws
+    ]
 
 
 def _with_relations(
@@ -94,19 +117,17 @@ def _at_once(
     """All outputs from one system, if they are near and their combination satisfies all relations."""
     triples = [face.laws for face in meetings.faces if face.closed and len(set(face.laws)) == len(face.laws) == 3]
     places = Places(meetings.pairs, [(a, b, c) for a, b, c in triples], meetings.unbounded)
-    try:
-        found = solve_outputs(laws, np.array(share, dtype=np.float64), relations, places, weight, little)
-    except Unfit:
-        return None
-    whole = [
-        [sum((s * x for s, x in zip(share, column, strict=True)), Fraction(0)) for column in zip(*law, strict=True)]
-        for law in found
-    ]
-    off = np.abs((np.array(found, dtype=np.float64) - laws) * weight).max(axis=(0, 2)) * np.array(
-        share, dtype=np.float64
-    )
-    near = off.max() <= 100 * little
-    return (whole, found) if near and all(relation.holds(whole) for relation in relations) else None
+    view = np.array(share, dtype=np.float64)
+    for independent in (False, True):
+        try:
+            found = solve_outputs(laws, view, relations, places, weight, little, independent)
+        except Unfit:
+            continue
+        whole = _combined(found, share)
+        off = np.abs((np.array(found, dtype=np.float64) - laws) * weight).max(axis=(0, 2)) * np.abs(view)
+        if off.max() <= 100 * little and all(relation.holds(whole) for relation in relations):
+            return whole, found
+    return None
 
 
 def combination(laws: _Floats, weight: _Floats, pairs: Sequence[_Pair] = ()) -> list[Fraction]:

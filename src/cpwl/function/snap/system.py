@@ -43,30 +43,42 @@ class Places:
 
 
 def solve_system(
-    near: _Floats, relations: Sequence[Relation], far: Sequence[_Pair], weight: _Floats, little: float
+    near: _Floats,
+    relations: Sequence[Relation],
+    far: Sequence[_Pair],
+    weight: _Floats,
+    little: float,
+    independent: bool = False,
 ) -> list[_Law]:
     """Laws near floats that satisfy the relations, or `Unfit`; `near` should satisfy them but for rounding.
 
-    `far` are pairs of laws whose facets may meet others far out.
+    `far` are pairs of laws whose facets may meet others far out; free rows are made `independent`, if asked for.
     """
-    rows = _rows(near, lines_of(relations), weight, little)
+    rows = _rows(near, lines_of(relations), weight, little, independent)
     rows.express(everything=False, unbounded=len(far) > 0)
-    return _laws(rows, near, relations, far)
+    return rows.resolved(lambda: _laws(rows, near, relations, far))
 
 
 def solve_outputs(
-    near: _Floats, share: _Floats, relations: Sequence[Relation], places: Places, weight: _Floats, little: float
+    near: _Floats,
+    share: _Floats,
+    relations: Sequence[Relation],
+    places: Places,
+    weight: _Floats,
+    little: float,
+    independent: bool = False,
 ) -> list[list[_Law]]:
     """For each law its outputs, near floats ``near[k, j]``, which bend where their combination by `share` does."""
     whole = smoothed(np.einsum("j,kjn->kn", share, near), relations, weight, little)
-    rows = _rows(whole, lines_of(relations, places.pairs, places.triples), weight, little)
+    rows = _rows(whole, lines_of(relations, places.pairs, places.triples), weight, little, independent)
     rows.express(everything=True, unbounded=places.unbounded)
-    outputs = [_laws(rows, near[:, j], relations, ()) for j in range(near.shape[1])]
+    outputs = rows.resolved(lambda: [_laws(rows, near[:, j], relations, ()) for j in range(near.shape[1])])
     return [list(laws) for laws in zip(*outputs, strict=True)]
 
 
-def _rows(near: _Floats, lines: Lines, weight: _Floats, little: float) -> Rows:
-    return Rows(near, lines, weight, little, _SNUG * little / (FINE * float(np.abs(near * weight).max())))
+def _rows(near: _Floats, lines: Lines, weight: _Floats, little: float, independent: bool) -> Rows:
+    snug = _SNUG * little / (FINE * float(np.abs(near * weight).max()))
+    return Rows(near, lines, weight, little, snug, independent)
 
 
 def _laws(rows: Rows, near: _Floats, relations: Sequence[Relation], far: Sequence[_Pair]) -> list[_Law]:
@@ -86,7 +98,8 @@ def _laws(rows: Rows, near: _Floats, relations: Sequence[Relation], far: Sequenc
     for relation in relations:
         if relation.kind == "parallel":
             equations += _parallel(rows, near, relation.laws, known, numbers)
-    system = Formal(numbers.near, rows.symbols, rows.sizes(), 100 * rows.little * scale / rows.size(rows.near))
+    slack = 100 * rows.little * scale / rows.size(rows.near)
+    system = Formal(numbers.near, rows.symbols, rows.sizes(), slack, numbers.chosen if rows.independent else None)
     for vectors, form in equations:
         system.add(vectors, form)
     fine = (FINE * scale / rows.weight).tolist()

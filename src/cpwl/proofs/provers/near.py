@@ -54,8 +54,9 @@ def _cost(question: Question, inner: Question, growth: Fraction) -> tuple[list[A
     law, meant = (checker.read_function(q.function_document) for q in (question, inner))
     layers = checker.read_network(question.network_document, law.n, law.outputs)
     try:
-        even = question.evened
-        trees = regions(question.p, inner.p, layers, growth) if even is None else simplices(question.p, even)
+        if question.evened is None:
+            return regions(question.p, inner.p, law, meant, layers, growth)
+        trees = simplices(question.p, question.evened)
         return trees, farthest(checker, law, meant, layers, trees, growth)
     except checker.Refused as reason:
         raise NotNear(str(reason)) from None

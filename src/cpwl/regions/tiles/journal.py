@@ -32,7 +32,8 @@ class Journal:
         path = self.folder / _NAME
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._file = open(path, "a+b")  # noqa: SIM115 - closed by `__exit__`
+            # Nothing is buffered: what could not be written must not be tried again when the file is closed.
+            self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 - closed by `__exit__`
         except OSError as error:
             message = f"cannot use the folder `{folder}`: {error.strerror or error}"
             raise InputError(message, path=str(folder)) from error
@@ -60,8 +61,9 @@ class Journal:
 
     def _write(self, line: dict[str, Any]) -> None:
         try:
-            self._file.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
-            self._file.flush()
+            left = json.dumps(line, separators=(",", ":")).encode() + b"\n"
+            while left:  # a full disk takes a part, and refuses the rest
+                left = left[self._file.write(left) :]
             os.fsync(self._file.fileno())
         except OSError as error:
             raise InputError(f"cannot write to `{self.folder}`: {error.strerror}", path=str(self.folder)) from error

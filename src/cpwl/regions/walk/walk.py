@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor, Executor
+from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.errors import CpwlWarning, InputError, InternalError
+from cpwl.errors import InputError, InternalError
 from cpwl.exact.integers import sign
 from cpwl.exact.rational import fraction_array
+from cpwl.executors import Placed, placed, spread
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 from cpwl.network.network import Network
@@ -63,10 +63,16 @@ def walk(
     return _Walker(network, domain, most, executor, progress).run(start)
 
 
-def _explore(job: tuple[Network, Polyhedron | None, NDArray[np.int64], Seeds]) -> Found:
-    """One batch, in a process of its own."""
-    network, domain, columns, seeds = job
-    return explore(Forms(network, domain), columns, seeds)
+def _forms(shared: tuple[Network, Polyhedron | None, NDArray[np.int64]]) -> tuple[Forms, NDArray[np.int64]]:
+    """What a worker needs for all of its batches."""
+    network, domain, columns = shared
+    return Forms(network, domain), columns
+
+
+def _explore(ready: tuple[Forms, NDArray[np.int64]], seeds: Seeds) -> Found:
+    """One batch, by whoever has time; what it finds must not depend on the batches before, so no proofs are kept."""
+    forms, columns = ready
+    return explore(forms, columns, seeds)
 
 
 class _Walker:
@@ -80,6 +86,7 @@ class _Walker:
     ) -> None:
         self.network, self.domain, self.most = network, domain, most
         self.executor, self.progress = executor, progress
+        self.place = Placed(None, None)
         self.forms = Forms(network, domain)
         self.columns = np.array([*first_rows(network, self.forms)[1], network.inputs], dtype=np.int64)
         self.proofs = Proofs(self.forms)
@@ -91,16 +98,13 @@ class _Walker:
         """From cell to cell until there is nothing new; then facets that only one side knows are decided exactly."""
         try:
             waiting, looked = self._register(self._first(start)), False
-            while len(waiting) and self.count != self.most:
-                waiting = self._visit(waiting.take(slice(0, None if self.most is None else self.most - self.count)))
-                if not len(waiting) and not looked and self.count == len(self.number) and self._check():
-                    waiting, looked = self._look_again(), True
+            with placed((self.network, self.domain, self.columns), self.executor) as self.place:
+                while len(waiting) and self.count != self.most:
+                    waiting = self._visit(waiting.take(slice(0, None if self.most is None else self.most - self.count)))
+                    if not len(waiting) and not looked and self.count == len(self.number) and self._check():
+                        waiting, looked = self._look_again(), True
         except KeyboardInterrupt:
             pass
-        except BrokenExecutor:
-            # What killed a worker, too little memory say, might kill this process: better to keep what there is.
-            message = f"a worker process died; {self.count:,} regions were found until then"
-            warnings.warn(message, CpwlWarning, stacklevel=2)
         return self._result(self.count == len(self.number))
 
     def _visit(self, seeds: Seeds) -> Seeds:
@@ -123,8 +127,7 @@ class _Walker:
                 explore(self.forms, self.columns, batch, proofs=self.proofs) for batch in batches
             )
         else:
-            jobs = [(self.network, self.domain, self.columns, batch) for batch in batches]
-            founds = iter(self.executor.map(_explore, jobs))
+            founds = spread(_explore, self.place, batches, self.executor, prepare=_forms)
         return zip(starts, batches, founds, strict=True)
 
     def _register(self, seeds: Seeds) -> Seeds:
