@@ -11,6 +11,12 @@ from cpwl.construct.blocks.sides import sides
 from cpwl.geometry.probe import Probe
 
 
+def largest_of(laws):
+    """The maximum of affine functions, each the largest on a piece, as far as that has an interior."""
+    others = [np.delete(laws, i, axis=0) - law for i, law in enumerate(laws)]
+    return CPWL.from_pieces([r[:, :-1] for r in others], [-r[:, -1] for r in others], laws[:, :-1], laws[:, -1])
+
+
 def largest(p, i, form):
     """The largest value of a form on a piece, by an exact linear program of its own."""
     return Probe(0.0).maximum(p.polyhedra[i], form[:-1])[0] + form[-1]
@@ -21,7 +27,7 @@ def test_sides_are_those_of_linear_programs(n, affine):
     """Each form of a maximum's facets, and some that cut: one side for every piece, or a piece with points on both."""
     rng = np.random.default_rng(n)
     laws = rng.integers(-5, 6, (affine, n + 1))
-    p = CPWL.from_maxmin(laws.tolist(), [[i] for i in range(affine)])
+    p = largest_of(laws)
     forms = np.array([*(laws[i] - laws[0] for i in range(1, affine)), *laws[:2]], dtype=object)
     for form, side in zip(forms, sides(p, forms), strict=True):
         if isinstance(side, int):
@@ -35,7 +41,7 @@ def test_one_hyperplane_that_cuts_a_piece_is_enough(monkeypatch):
     """Nobody asks about the others: pieces in ten dimensions take exact linear programs each."""
     rng = np.random.default_rng(0)
     laws = rng.integers(-9, 10, (14, 11))
-    p = CPWL.from_maxmin(laws.tolist(), [[i] for i in range(14)])
+    p = largest_of(laws)
     asked = []
 
     class Counting(Probe):
