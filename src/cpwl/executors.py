@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from cpwl.errors import CpwlWarning, InputError
 from cpwl.parcels import NotHere, Parcel, opened, posted, prepared
 
-__all__ = ["Placed", "check_executor", "placed", "spread", "workers_of"]
+__all__ = ["More", "Placed", "check_executor", "placed", "spread", "unfold", "workers_of"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -152,6 +152,70 @@ def _spread(
         for sent in waiting:
             if sent.future is not None:
                 sent.future.cancel()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class More:
+    """What work gives that is better done in parts: these, in the place of the one that it was given."""
+
+    items: list[Any]
+
+
+def unfold(
+    work: Callable[[Any, Item], Any],
+    shared: Any,
+    items: Iterable[Item],
+    executor: Executor | None,
+    *,
+    known: Callable[[Item], Any] | None = None,
+) -> Iterator[tuple[Item, Any]]:
+    """Each item with ``work(shared, item)``, which may be `More` items: these come next, so that few are held at once.
+
+    An item for which `known` has something other than None is not worked on again.
+
+    >>> def halved(least, n):
+    ...     return More([n // 2, n - n // 2]) if n > least else n
+    >>> [n for n, found in unfold(halved, 2, [7], None) if found == n]
+    [1, 2, 2, 2]
+    """
+    with placed(shared, executor) as place:
+        todo: list[tuple[Item, Any, _Sent | None]] = [(item, None, None) for item in reversed(list(items))]
+        desk = None if executor is None else _Desk(executor, work, place, None)
+        ahead = 0 if executor is None else 2 * workers_of(executor)
+        try:
+            while todo:
+                for k in range(max(0, len(todo) - ahead), len(todo)):
+                    item, found, sent = todo[k]
+                    if desk is not None and found is None and sent is None:
+                        found = None if known is None else known(item)
+                        todo[k] = item, found, desk.send([item]) if found is None else None
+                item, found, sent = todo.pop()
+                if found is None:
+                    found = _unfolded(work, place.shared, item, known, desk, sent)
+                yield item, found
+                if isinstance(found, More):
+                    todo += [(each, None, None) for each in reversed(found.items)]
+        finally:
+            for _, _, sent in todo:
+                if sent is not None and sent.future is not None:
+                    sent.future.cancel()
+
+
+def _unfolded(
+    work: Work, shared: Any, item: Any, known: Callable[[Any], Any] | None, desk: _Desk | None, sent: _Sent | None
+) -> Any:
+    """The result of one item: known, found by a worker, or worked out here, as it is for one that died."""
+    if desk is None or sent is None:
+        found = None if known is None else known(item)
+        return work(shared, item) if found is None else found
+    done = desk.outcome(sent)
+    if done is None:
+        if sent.future is not None:
+            warnings.warn("a worker died; what it left undone is done in this process", CpwlWarning, 4)
+        return work(shared, item)
+    if done.error is not None:
+        raise done.error
+    return done.results[0]
 
 
 class _Pace:
