@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from cpwl.exact.flint import from_flint, to_flint
 from cpwl.function.snap.complex import Unfit
 from cpwl.function.snap.relations import Relation, smoothed
+from cpwl.function.snap.short import simple
 from cpwl.function.snap.system import solve_system
 
 __all__ = ["Fixed", "fix_laws"]
@@ -181,7 +182,7 @@ class _Fixing:
         """A point of all flats near the float law; with no flats the simplest point nearby."""
         if not flats:
             pairs = zip(self.near[law].tolist(), self.weight.tolist(), strict=True)
-            return [_simple(x, 1e-3 * self.little / weight) for x, weight in pairs]
+            return [simple(x, 1e-3 * self.little / weight) for x, weight in pairs]
         first, *rest = sorted(flats, key=lambda flat: len(flat.directions))
         common = _intersection(first, rest) if rest else first
         return None if common is None else self._nearest(law, common)
@@ -252,17 +253,10 @@ def _minus(f: _Law, g: _Law) -> _Law:
     return [a - b for a, b in zip(f, g, strict=True)]
 
 
-def _simple(x: float, little: float) -> Fraction:
-    """The simplest rational close by, if it is simple; else the float."""
-    exact = Fraction(x)
-    simple = exact.limit_denominator(1000)
-    return simple if abs(simple - exact) <= little else exact
-
-
 def _is_simple(law: _Floats, little: _Floats) -> bool:
     """Whether all numbers of a law are meant to be simple ones, such as 0 and 1."""
     pairs = zip(law.tolist(), little.tolist(), strict=True)
-    return all(_simple(x, slack).denominator <= 64 for x, slack in pairs)
+    return all(simple(x, slack).denominator <= 64 for x, slack in pairs)
 
 
 def _bits(law: _Law) -> int:
