@@ -89,11 +89,6 @@ def _skip_clamped(analysis: Analysis, planned: Planned) -> str:
     return _one_layer(analysis, planned) or known
 
 
-def _skip_strips(analysis: Analysis, planned: Planned) -> str:
-    noisy = "not planned: its large weights leave no useful bound for data with a tolerance"
-    return _one_layer(analysis, planned) or (noisy if analysis.function.tol else "")
-
-
 def _are_many(analysis: Analysis) -> bool:
     return analysis.function.num_pieces * analysis.function.num_components > _MANY
 
@@ -152,9 +147,7 @@ _ROWS = (
         _skip_clamped,
         _after_gates,
     ),
-    Construction(
-        "strips", "plane, bounded: fewer neurons than pieces, for exact arithmetic", strips.plan, _skip_strips
-    ),
+    Construction("strips", "plane, bounded: fewer neurons than pieces, for exact arithmetic", strips.plan, _one_layer),
     Construction(
         "lattice",
         "max of mins, for few pieces in many dimensions and for float data",

@@ -45,6 +45,7 @@ __all__ = ["WAYS", "Nearby", "Work", "ways"]
 _Ints = NDArray[np.int64]
 _Law = list[Fraction]
 _FEW = 50  # simplices of which the laws may be made to meet
+_FAR = 5e-10  # how far laws may move, relative to the range: half of what `compile` allows unasked
 _MANY = 0.6  # laws a piece from which on simplices are what the data is made of
 
 
@@ -100,11 +101,13 @@ def by_simplices(work: Work, straight: bool = False) -> Nearby:
         groups = work.regions
         cells = np.array([_simplex(work, region) for region in groups])
         pieces = np.array([region[0] for region in groups])
-    complex_ = work.complex
-    exact = aligned(complex_.vertices, cells, complex_.widths, inside=True) if straight else _welded(work)
-    if exact is None:
-        raise Unfit("no bends can be put on one line")
-    parts = replace(table(exact, work.p.laws, cells, pieces), domain=work.p.domain)
+    if straight:
+        exact = aligned(work.complex.vertices, cells, work.complex.widths, inside=True)
+        if exact is None:
+            raise Unfit("no bends can be put on one line")
+        parts = replace(table(exact, work.p.laws, cells, pieces), domain=work.p.domain)
+    else:
+        parts = _on_corners(work, cells, pieces)
     whose = np.zeros(len(work.complex), dtype=np.int64)
     known = np.zeros(len(work.complex), dtype=bool)
     for k, group in enumerate(groups):
@@ -112,14 +115,30 @@ def by_simplices(work: Work, straight: bool = False) -> Nearby:
     return _measured(work, parts, parts.laws.take(whose), known, _from_rows(work), 0)
 
 
-def _welded(work: Work) -> NDArray[np.object_]:
-    """The welded corners, those on the boundary exactly on the rows of the domain."""
-    return Domain(work.complex, work.p.domain).vertices()
-
-
 def by_straight_simplices(work: Work) -> Nearby:
     """The same on corners that are moved until bends which are nearly on one line, or hyperplane, are."""
     return by_simplices(work, straight=True)
+
+
+def _on_corners(work: Work, cells: _Ints, pieces: _Ints) -> Parts:
+    """The table on welded corners, those on the boundary exactly on the rows of the domain.
+
+    It holds all of the data, or all but the tips of slivers if that is much nearer to it."""
+    p = work.p
+    parts = table(Domain(work.complex, p.domain).vertices(), p.laws, cells, pieces)
+    if p.domain is None and (far := _farthest(work, parts, cells, pieces)) > _FAR:
+        tight = table(Domain(work.complex, None, tight=True).vertices(), p.laws, cells, pieces)
+        parts = tight if _farthest(work, tight, cells, pieces) < far / 4 else parts
+    return replace(parts, domain=p.domain)
+
+
+def _farthest(work: Work, parts: Parts, cells: _Ints, pieces: _Ints) -> float:
+    """The largest change of a law at a corner of its simplex, relative to the range of the values."""
+    assert parts.mesh is not None
+    slopes, corners = parts.laws.gradient - work.p.laws.gradient[pieces], work.complex.vertices[cells]
+    change = np.einsum("smn,scn->scm", slopes, corners) + (parts.laws.offset - work.p.laws.offset[pieces])[:, None]
+    spread = np.ptp(parts.mesh.values.reshape(len(parts.mesh.points), -1), axis=0)
+    return float((np.abs(change).max(axis=(0, 1)) / np.where(spread > 0, spread, 1.0)).max())
 
 
 def _simplex(work: Work, region: list[int]) -> _Ints:
@@ -176,7 +195,7 @@ def by_triangles(work: Work) -> Nearby:
     if work.is_of_simplices:
         raise Unfit("all pieces are simplices")
     cells, pieces = pulled(work.complex)
-    parts = replace(table(_welded(work), work.p.laws, cells, pieces), domain=work.p.domain)
+    parts = _on_corners(work, cells, pieces)
     counts = np.bincount(pieces, minlength=len(work.complex))
     first = np.zeros(len(work.complex), dtype=np.int64)
     first[pieces[::-1]] = np.arange(len(pieces))[::-1]
