@@ -71,7 +71,7 @@ def test_it_takes_seconds_and_megabytes(files: dict[str, Path], name: str, comma
 
 
 def test_deep_formulas_share_their_parts() -> None:
-    """A sawtooth of 2^40 teeth: too many pieces, and a network of 40 layers; its values are those of folding by hand."""
+    """A sawtooth of 2^40 teeth has too many pieces, and a small network, whose values are those of folding by hand."""
     formula = cpwl.Formula.from_text(folded(40))
     network = formula.network()
     assert network.sizes.neurons < 200

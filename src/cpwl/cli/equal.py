@@ -13,6 +13,7 @@ from cpwl.cli.limits import BeyondLimit
 from cpwl.cli.output import Code, print_json
 from cpwl.cli.progress import progress_bar
 from cpwl.cli.source import load_any
+from cpwl.cli.workers import Dask, Workers, executor_of
 
 if TYPE_CHECKING:
     from cpwl.equality import Verdict
@@ -27,6 +28,14 @@ def equal(
         tuple[str, str] | None, typer.Option(metavar="LO HI", help="Compare where all coordinates are in [LO, HI].")
     ] = None,
     max_regions: Annotated[int | None, typer.Option(min=1, help="Give up beyond so many linear regions.")] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", readable=False, help="Two networks: keep the search there, and go on from there."
+        ),
+    ] = None,
+    workers: Workers = 1,
+    dask: Dask = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Prove that two networks or functions are equal, or print a point where they differ.
@@ -38,9 +47,17 @@ def equal(
 
     a, b = load_any(first), load_any(second)
     domain = box_domain(box, a.dim if hasattr(a, "dim") else a.inputs)
-    with progress_bar() as progress:
+    with progress_bar() as progress, executor_of(workers, dask) as executor:
         try:
-            verdict = compare(a, b, domain=domain, max_regions=max_regions, progress=progress)
+            verdict = compare(
+                a,
+                b,
+                domain=domain,
+                max_regions=max_regions,
+                checkpoint=checkpoint,
+                executor=executor,
+                progress=progress,
+            )
         except BeyondLimit as reason:
             verdict = Verdict(None, None, (None, None), None, 0, str(reason))
     files = (first, second) if verdict.equal is False else ()

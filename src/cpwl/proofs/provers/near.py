@@ -14,7 +14,7 @@ from typing import Any
 
 from cpwl.function import CPWL
 from cpwl.proofs.checkers import checker
-from cpwl.proofs.checkers.near_checker import farthest
+from cpwl.proofs.checkers.near_checker import by_coefficients, farthest
 from cpwl.proofs.document import proof_head
 from cpwl.proofs.provers.near_partners import NotNear
 from cpwl.proofs.provers.near_regions import regions, simplices
@@ -54,8 +54,8 @@ def _cost(question: Question, inner: Question, growth: Fraction) -> tuple[list[A
     law, meant = (checker.read_function(q.function_document) for q in (question, inner))
     layers = checker.read_network(question.network_document, law.n, law.outputs)
     try:
-        if question.evened is None:
-            return regions(question.p, inner.p, law, meant, layers, growth)
+        if question.evened is None or question.evened.mesh is None:
+            return regions(question.p, inner.p, by_coefficients(checker, law), meant, layers, growth)
         trees = simplices(question.p, question.evened)
         return trees, farthest(checker, law, meant, layers, trees, growth)
     except checker.Refused as reason:
