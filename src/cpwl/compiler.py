@@ -262,7 +262,7 @@ def compile(
         box = box_to_clip(p) if outside == "clip" else None
         analysis, told = Analysis(p, options), max_error is not None
         made = None
-        even = analysis.even if check or (limit and construction == "auto") else None
+        even = analysis.undone if check or (limit and construction == "auto") else None
         rough = even is not None and check and is_rough_table(p)
         if rough and not limit:
             raise InputError(

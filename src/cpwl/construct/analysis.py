@@ -68,8 +68,8 @@ class Analysis:
         return replace(self, function=snapped.function)
 
     @cached_property
-    def even(self) -> Analysis | None:
-        """For a table of floats that are even but for rounding, the one on the even lattice; else None."""
+    def undone(self) -> Analysis | None:
+        """For a table, or breakpoints, of floats, the function with their rounding undone; else None."""
         function = undone(self.function)
         return None if function is None else replace(self, function=function)
 
