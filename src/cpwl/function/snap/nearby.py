@@ -11,7 +11,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.function.components import label_maps
+from cpwl.function.flags.consistency import consistency
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.apart import refined
 from cpwl.function.snap.cells import cell_polyhedra, exact_cells
@@ -26,7 +29,9 @@ from cpwl.function.snap.complex import FloatComplex, Unfit, float_complex
 from cpwl.function.snap.contacts import Contact, contacts_of, regions_of
 from cpwl.function.snap.domain import Domain
 from cpwl.function.snap.faces import Face, faces_of, parallel_laws
+from cpwl.function.snap.loose import mended
 from cpwl.function.snap.measure import Measured, measure
+from cpwl.function.snap.patched import patched
 from cpwl.function.snap.report import Moved
 from cpwl.function.snap.several import Meetings, exact_laws
 from cpwl.function.snap.simplices import pulled, simplices_of, table
@@ -38,6 +43,8 @@ __all__ = ["WAYS", "Nearby", "Work", "ways"]
 
 _Ints = NDArray[np.int64]
 _FEW = 50  # simplices of which the laws may be made to meet
+_USUAL = 1e-9  # what float data is off by; a wider tolerance is for what cannot be kept
+_SIMPLE = 2**20  # a denominator below which numbers are meant
 _MANY = 0.6  # laws a piece from which on simplices are what the data is made of
 
 
@@ -65,7 +72,7 @@ class Work:
         first = np.unique(self.label, return_index=True)[1]
         # Each output of a class takes the law of the first piece of its component.
         leader = np.stack([p.representatives(j)[p.component[first, j]] for j in range(p.outputs)], axis=1)
-        self.laws = p.laws.coefficients()[leader, np.arange(p.outputs)]
+        self.given = p.laws.coefficients()[leader, np.arange(p.outputs)]
         self.measured = Measured(p, self.complex)
 
     @cached_property
@@ -76,11 +83,28 @@ class Work:
     def regions(self) -> list[list[int]]:
         return regions_of(self.complex, self.label, self.contacts)
 
+    @cached_property
+    def laws(self) -> NDArray[np.float64]:
+        """The laws by their classes; those that are at odds with all around them as these say."""
+        return mended(self)
+
+    @cached_property
+    def faces(self) -> list[Face]:
+        return faces_of(self.complex, self.label)
+
+    @cached_property
+    def corners_of_laws(self) -> dict[int, int]:
+        """How many vertices the pieces of each law have."""
+        found = dict.fromkeys(range(len(self.given)), 0)
+        for i in self.complex.solid:
+            found[int(self.label[i])] += len(self.complex.cells[i])
+        return found
+
     @property
     def is_of_simplices(self) -> bool:
         """Whether nearly every piece has a law of its own, and all have as many corners as a simplex."""
         size = self.p.dim + 1
-        many = len(self.laws) > _MANY * len(self.complex.solid)
+        many = len(self.given) > _MANY * len(self.complex.solid)
         return many and self.complex.box is None and all(len(self.complex.own[i]) == size for i in self.complex.solid)
 
 
@@ -127,15 +151,28 @@ def by_laws(work: Work) -> Nearby:
     p, complex_, label = work.p, work.complex, work.label
     if work.is_of_simplices and len(complex_.solid) > _FEW:
         raise Unfit("around the corners of simplices more laws meet than rounding leaves free")
-    faces = faces_of(complex_, label)
-    whole, laws = exact_laws(work.laws, _meetings(work, faces), complex_.reach, p.tol)
-    cells = exact_cells(complex_, label, whole, faces, work.contacts, p.domain)
+    whole, laws = _exact_laws(work)
     exact = np.array(laws, dtype=object)
     each = Laws.from_lists(exact[..., :-1], exact[..., -1], len(exact), p.dim)
-    polyhedra = cell_polyhedra(cells, p.dim)
-    parts = Parts(polyhedra, each.take(np.array(cells.law, dtype=np.int64)), p.domain, 0.0)
-    whose = Laws(each.gradient[label].copy(), each.offset[label].copy())
-    return _measured(work, parts, whose, np.ones(len(label), dtype=bool), _from_bends(work, each), 0)
+    is_simple = max(x.denominator for x in exact.ravel()) < _SIMPLE
+    for meant in (False, True) if is_simple and p.domain is None else (False,):
+        domain = Domain(complex_, p.domain, meant)
+        cells = exact_cells(domain, label, whole, work.faces, work.contacts, work.regions)
+        polyhedra = cell_polyhedra(cells, p.dim)
+        parts = Parts(polyhedra, each.take(np.array(cells.law, dtype=np.int64)), p.domain, 0.0)
+        if is_simple and consistency(type(p).from_parts(parts)).consistent:
+            break
+    whose, loose = Laws(each.gradient[label].copy(), each.offset[label].copy()), np.zeros(len(label), dtype=bool)
+    return _measured(work, parts, whose, ~loose, _from_bends(work, whose, loose), 0)
+
+
+def _exact_laws(work: Work) -> tuple[list[list[Fraction]], list[list[list[Fraction]]]]:
+    """Exact laws with no wider a tolerance than it takes."""
+    meetings, reach, tol = _meetings(work, work.faces), work.complex.reach, work.p.tol
+    if tol > _USUAL:
+        with suppress(Unfit):
+            return exact_laws(work.laws, meetings, reach, _USUAL)
+    return exact_laws(work.laws, meetings, reach, tol)
 
 
 def _meetings(work: Work, faces: list[Face]) -> Meetings:
@@ -143,6 +180,19 @@ def _meetings(work: Work, faces: list[Face]) -> Meetings:
     label = work.label
     pairs = [(int(label[c.piece]), int(label[c.other])) for c in work.contacts if label[c.piece] != label[c.other]]
     return Meetings(faces, pairs, lambda whole: parallel_laws(work.complex, label, whole), work.complex.box is not None)
+
+
+def by_patches(work: Work) -> Nearby:
+    """Laws as unknowns, but for a few: their pieces are cut up."""
+    if work.is_of_simplices:
+        raise Unfit("all pieces are simplices")
+    found = patched(work)
+    facets = _from_bends(work, found.laws, found.loose)
+    near = _measured(work, found.parts, found.laws, ~found.loose, facets, int(found.loose.sum()))
+    if found.off <= near.moved.value:
+        return near
+    moved = replace(near.moved, value=found.off)
+    return replace(near, moved=moved, where=found.where, laws=near.laws + int(found.loose.sum()))
 
 
 def by_triangles(work: Work) -> Nearby:
@@ -187,6 +237,7 @@ def _first_of(work: Work, names: Sequence[str], output: int) -> Nearby:
 WAYS: dict[str, Callable[[Work], Nearby]] = {
     "simplices": by_simplices,
     "laws": by_laws,
+    "patches": by_patches,
     "outputs": by_outputs,
     "triangles": by_triangles,
 }
@@ -195,8 +246,8 @@ WAYS: dict[str, Callable[[Work], Nearby]] = {
 
 def ways(work: Work) -> list[str]:
     """The ways that are worth trying; laws that several pieces share are kept first of all, where there are few."""
-    shared = len(work.laws) < len(work.complex.solid) <= _FEW
-    names = ["laws", "simplices", "outputs", "triangles"] if shared else list(WAYS)
+    shared = len(work.given) < len(work.complex.solid) <= _FEW
+    names = ["laws", "simplices", "patches", "outputs", "triangles"] if shared else list(WAYS)
     return [name for name in names if name != "outputs" or work.p.outputs > 1]
 
 
@@ -217,16 +268,15 @@ def _from_rows(work: Work) -> NDArray[np.float64]:
     return np.concatenate(found)
 
 
-def _from_bends(work: Work, laws: Laws) -> NDArray[np.float64]:
-    """How far the vertices of facets between laws are from where these laws are equal now."""
+def _from_bends(work: Work, laws: Laws, loose: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """How far the vertices of facets between laws are from where these laws, one a piece, are equal now."""
     complex_, label, found = work.complex, work.label, []
     for contact in work.contacts:
-        a, b = label[contact.piece], label[contact.other]
-        if a != b:
+        a, b = contact.piece, contact.other
+        if label[a] != label[b] and not loose[[a, b]].any():
             j = int(np.argmax(np.abs(laws.gradient[a] - laws.gradient[b]).max(axis=1)))
             slope, offset = laws.gradient[a, j] - laws.gradient[b, j], laws.offset[a, j] - laws.offset[b, j]
-            i = contact.piece
-            points = complex_.vertices[complex_.cells[i][complex_.on[i][:, contact.row]]]
+            points = complex_.vertices[complex_.cells[a][complex_.on[a][:, contact.row]]]
             common = np.array([v for v in points if np.isfinite(v).all()])
             gap = np.abs(common @ slope + offset) / max(float(np.linalg.norm(slope)), 1e-300)
             found.append(float(gap.max(initial=0.0)))

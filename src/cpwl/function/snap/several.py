@@ -27,11 +27,19 @@ from cpwl.function.snap.relations import Relation, noise_of, relations_of
 from cpwl.function.snap.simple import simple_laws
 from cpwl.function.snap.system import Places, solve_outputs
 
-__all__ = ["Meetings", "combination", "exact_laws", "split_laws"]
+__all__ = ["Broken", "Meetings", "combination", "exact_laws", "split_laws"]
 
 _Floats = NDArray[np.float64]
 _Law = list[Fraction]
 _Pair = tuple[int, int]
+
+
+class Broken(Unfit):
+    """Laws that cannot meet all that they are meant to meet."""
+
+    def __init__(self, laws: frozenset[int]) -> None:
+        super().__init__(f"{len(laws)} laws do not meet exactly with all that they are meant to meet")
+        self.laws = laws
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +108,7 @@ def _with_relations(
             return found
     fixed = fix_laws(whole, relations, weight, little, meetings.pairs if meetings.unbounded else ())
     if fixed.broken:
-        raise Unfit(f"{len(fixed.broken)} laws do not meet exactly with all that they are meant to meet")
+        raise Broken(fixed.broken)
     if laws.shape[1] == 1:
         return fixed.laws, [[law] for law in fixed.laws]
     return fixed.laws, split_laws(fixed.laws, share, laws, meetings.faces, meetings.pairs, weight, little)
@@ -203,9 +211,10 @@ def _equations(edges: dict[_Pair, int], steps: list[_Law], faces: Sequence[Face]
         around = []
         for a, b in zip(ring, ring[1:] + ring[:1], strict=True):
             pair = (min(a, b), max(a, b))
-            if pair not in edges:
-                raise Unfit(f"laws {a} and {b} meet at a face and have no facet in common")
-            around.append((edges[pair], 1 if a < b else -1))
+            if pair in edges:
+                around.append((edges[pair], 1 if a < b else -1))
+        if len(around) < len(ring):  # between two of these laws there is one that is loose
+            continue
         view = np.array([steps[e] for e, _ in around], dtype=np.float64)
         for t in _independent(view):
             row: dict[int, Fraction] = {}
