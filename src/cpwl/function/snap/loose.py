@@ -59,17 +59,25 @@ def far_laws(work: Work) -> frozenset[int]:
 
 def tight_laws(work: Work) -> Tight:
     """Exact laws that meet wherever they are meant to, but for those that had to be loosened; or `Unfit`."""
-    loose = loosened(work, conflicting(work, work.laws), frozenset())
+    loose = work.broken | loosened(work, conflicting(work, work.laws), frozenset())
     for _ in range(_ROUNDS):
         try:
             return _solved(work, loose)
         except Broken as found:
-            more = loose | found.laws
-            if more == loose:
-                raise
-            loose = more
+            if found.laws <= loose:  # they hold far out only, and do not fit there
+                raise Unfit(_far_out(work, min(found.laws))) from None
+            loose |= found.laws
         _check_local(work, loose)
     raise Unfit("laws that do not meet exactly are too many to be loosened")
+
+
+def _far_out(work: Work, law: int) -> str:
+    """Which law does not meet others far away, in words."""
+    i = next(i for i in work.complex.solid if work.label[i] == law)
+    far = work.complex.vertices[work.complex.cells[i]]
+    ray = far[int(np.argmax(np.abs(far).max(axis=1)))]
+    where = ", ".join(f"{x:.4g}" for x in ray / np.abs(ray).max())
+    return f"the law of piece {i} does not meet others exactly far away, around the direction ({where})"
 
 
 def _check_local(work: Work, loose: frozenset[int]) -> None:

@@ -33,7 +33,7 @@ from cpwl.function.snap.loose import mended
 from cpwl.function.snap.measure import Measured, measure
 from cpwl.function.snap.patched import patched
 from cpwl.function.snap.report import Moved
-from cpwl.function.snap.several import Meetings, exact_laws
+from cpwl.function.snap.several import Broken, Meetings, exact_laws
 from cpwl.function.snap.simplices import pulled, simplices_of, table
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ class Work:
         leader = np.stack([p.representatives(j)[p.component[first, j]] for j in range(p.outputs)], axis=1)
         self.given = p.laws.coefficients()[leader, np.arange(p.outputs)]
         self.measured = Measured(p, self.complex)
+        self.broken: frozenset[int] = frozenset()  # laws that were found not to meet all that they are meant to meet
 
     @cached_property
     def contacts(self) -> list[Contact]:
@@ -172,7 +173,11 @@ def _exact_laws(work: Work) -> tuple[list[list[Fraction]], list[list[list[Fracti
     if tol > _USUAL:
         with suppress(Unfit):
             return exact_laws(work.laws, meetings, reach, _USUAL)
-    return exact_laws(work.laws, meetings, reach, tol)
+    try:
+        return exact_laws(work.laws, meetings, reach, tol)
+    except Broken as found:
+        work.broken = found.laws
+        raise
 
 
 def _meetings(work: Work, faces: list[Face]) -> Meetings:

@@ -63,12 +63,18 @@ def exact_laws(laws: _Floats, meetings: Meetings, reach: float, tol: float) -> t
     simple = _simple(laws, whole, share, meetings, weight, noise)
     if simple is not None:
         return simple
+    tried: list[Relation] | None = None
+    objection: Unfit | None = None
     for same in dict.fromkeys((noise, 20 * little)):  # what noise is was guessed
         relations = relations_of(whole, meetings.faces, meetings.parallel(whole), weight, same)
+        if relations == tried:
+            break
+        tried = relations
         try:
             return _with_relations(laws, whole, share, relations, meetings, weight, little)
         except Unfit as reason:
             objection = reason
+    assert objection is not None
     raise objection
 
 
