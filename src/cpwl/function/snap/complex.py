@@ -25,6 +25,7 @@ _Ints = NDArray[np.int64]
 _MOST = 20_000  # sets of rows of one piece that are intersected
 _BLOCK = 4e6  # floats in one temporary array
 _ROUNDING = 2e-16
+_USUAL = 1e-9  # the tolerance of float data, if nothing else is said
 _ROUGH = 100.0  # times the usual noise from which on a row is one that is off
 
 
@@ -157,13 +158,14 @@ def float_complex(polyhedra: Polyhedra, tol: float) -> FloatComplex:
     if most > _MOST:
         raise Unfit(f"a piece has {most} sets of rows that may meet in a corner")
     noise = _noises(A, b, float(np.abs(b).max(initial=0.0)) or 1.0, tol)[0]
-    found, box = _corners(A, b, start, tol, noise), None
+    fine = min(tol, max(_USUAL, 1e3 * noise))  # a wider tolerance is for single rows that are off
+    found, box = _corners(A, b, start, fine, noise), None
     reach = float(np.abs(found.points).max(initial=0.0)) or 1.0
     typical = float(np.median(np.abs(found.points).max(axis=1))) if len(found.points) else 0.0
     if _unbounded(A, start):
         box = (4 * reach + 1.0) * (1 + 0.1 * np.cos(1.0 + np.arange(2 * polyhedra.dim)))  # in general position
         A, b, start = _clipped(A, b, start, box)
-        found = _corners(A, b, start, tol, noise)
+        found = _corners(A, b, start, fine, noise)
         reach = float(np.abs(found.points).max(initial=0.0)) or 1.0
     if len(found.points) == 0:
         raise Unfit("no piece has a corner")
@@ -174,7 +176,7 @@ def float_complex(polyhedra: Polyhedra, tol: float) -> FloatComplex:
     widths = np.maximum(_width(size, found.condition, noise, tol), 2 * apart)[leaders]
     pairs = np.unique(np.stack([found.owner, number], axis=1), axis=0)
     own = np.split(pairs[:, 1], np.searchsorted(pairs[:, 0], np.arange(1, len(start) - 1)))
-    return FloatComplex(A, b, start, tol, box, reach, noise, found.points[leaders], widths, typical, own, found.points)
+    return FloatComplex(A, b, start, fine, box, reach, noise, found.points[leaders], widths, typical, own, found.points)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -31,6 +31,7 @@ _Law = list[Fraction]
 _ROUNDS = 6  # of loosening what cannot be solved
 _SHARE = 0.2  # of the pieces may be loose, or a few
 _FEW = 3
+_SAME = 10.0  # times the noise within which a law is what others say
 _USUAL = 1e-9  # a wide tolerance is for what is loose
 
 
@@ -59,7 +60,7 @@ def far_laws(work: Work) -> frozenset[int]:
 
 def tight_laws(work: Work) -> Tight:
     """Exact laws that meet wherever they are meant to, but for those that had to be loosened; or `Unfit`."""
-    loose = work.broken | loosened(work, conflicting(work, work.laws), frozenset())
+    loose = work.broken | loosened(work, conflicting(work, work.laws), far_laws(work))
     for _ in range(_ROUNDS):
         try:
             return _solved(work, loose)
@@ -145,39 +146,53 @@ def _reduced(faces: Sequence[Face], loose: frozenset[int]) -> list[Face]:
 def mended(work: Work) -> _Floats:
     """The laws of the data, but those that others contradict as these say: through their values at its vertices.
 
-    Only where they say one law, and it is nearer than the tolerance.
+    Trusted are the laws in no conflict. A law that is in one and has vertices enough with trusted ones is asked whether
+    it has the values of these there; if not it takes them, and is trusted from then on. What does not end all conflicts
+    of a law is not done, nor what would move it by more than the tolerance.
     """
     laws: _Floats = work.given
     conflicts = conflicting(work, laws)
-    for law in sorted(loosened(work, conflicts, frozenset())):
-        found = _as_others_say(work, laws, law, frozenset[int]().union(*conflicts))
-        if found is not None:
-            more = laws.copy()
-            more[law] = found
-            if not any(law in conflict for conflict in conflicting(work, more)):
-                laws = more
+    doubtful, found = set().union(*conflicts), laws.copy()
+    while True:
+        said = {law: _as_others_say(work, found, law, doubtful) for law in sorted(doubtful)}
+        known = {law: said_of for law, said_of in said.items() if said_of is not None}
+        if not known:
+            break
+        for law, new in known.items():
+            found[law] = new
+        doubtful -= known.keys()
+    left = frozenset().union(*conflicting(work, found)) if len(conflicts) else frozenset[int]()
+    changed = [k for k in range(len(laws)) if k not in left and (found[k] != laws[k]).any()]
+    laws = laws.copy()
+    laws[changed] = found[changed]
     return laws
 
 
-def _as_others_say(work: Work, laws: _Floats, law: int, doubtful: frozenset[int]) -> _Floats | None:
-    """The law through the values that other laws have at the vertices of its pieces, in the least squares."""
+def _as_others_say(work: Work, laws: _Floats, law: int, doubtful: set[int]) -> _Floats | None:
+    """The law itself if it has the values of trusted laws at the vertices of its pieces, or the one that has them.
+
+    None if it is not known, or too far.
+    """
     complex_, label = work.complex, work.label
     cells = [complex_.cells[i] for i in complex_.solid if label[i] == law]
     points, values, widths = [], [], []
     for v in np.unique(np.concatenate(cells)).tolist():
-        others = {int(label[i]) for i in complex_.holders[v]} - {law}
-        trusted = sorted(others - doubtful or others)
-        if trusted and np.isfinite(complex_.vertices[v]).all():
+        trusted = sorted({int(label[i]) for i in complex_.holders[v]} - {law} - doubtful)
+        if trusted:
             points.append(np.append(complex_.vertices[v], 1.0))
             values.append(np.median(laws[trusted] @ points[-1], axis=0))
             widths.append(complex_.widths[v])
     if len(points) <= complex_.dim:
         return None
+    scale, slopes = work.measured.scale, np.abs(laws[law, :, :-1]).sum(axis=1)
+    away = np.abs(np.array(points) @ laws[law].T - np.array(values))
+    if (away <= _SAME * (complex_.noise * scale + np.array(widths)[:, None] * slopes)).all():
+        return np.asarray(laws[law].copy())
     weight = (min(widths) / np.array(widths))[:, None]
     found, _, rank, _ = np.linalg.lstsq(np.array(points) * weight, np.array(values) * weight, rcond=1e-10)
-    change = np.array(points) @ (found - laws[law].T)
-    near = (np.abs(change) <= 10 * work.p.tol * work.measured.scale).all()
-    return np.asarray(found.T) if near and rank > complex_.dim else None
+    change = np.abs(np.array(points) @ found - np.array(points) @ laws[law].T)
+    near = bool((change <= 10 * work.p.tol * scale).all())
+    return np.asarray(found.T, dtype=np.float64) if near and rank > complex_.dim else None
 
 
 def conflicting(work: Work, given: _Floats) -> list[frozenset[int]]:

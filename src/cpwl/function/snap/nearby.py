@@ -3,8 +3,9 @@
 1. *Simplices.* Regions of one law that are simplices: a table on their welded corners, consistent whatever its numbers.
 2. *Laws.* The laws are the unknowns: exact ones near them that meet where they are meant to (`laws`), every facet where
    two of them are equal, regions that are not convex cut along their own hyperplanes (`cells`).
-3. *Outputs.* Each output by itself, and the common refinement of all (`apart`).
-4. *Triangles.* Every piece cut into simplices over welded corners: always consistent where pieces meet face to face,
+3. *Patches.* The same for all laws but a few, whose pieces are cut into simplices that meet all others (`patched`).
+4. *Outputs.* Each output by itself, and the common refinement of all (`apart`).
+5. *Triangles.* Every piece cut into simplices over welded corners: always consistent where pieces meet face to face,
    but with more bends.
 """
 
@@ -29,7 +30,7 @@ from cpwl.function.snap.complex import FloatComplex, Unfit, float_complex
 from cpwl.function.snap.contacts import Contact, contacts_of, regions_of
 from cpwl.function.snap.domain import Domain
 from cpwl.function.snap.faces import Face, faces_of, parallel_laws
-from cpwl.function.snap.loose import mended
+from cpwl.function.snap.loose import loosened, mended
 from cpwl.function.snap.measure import Measured, measure
 from cpwl.function.snap.patched import patched
 from cpwl.function.snap.report import Moved
@@ -58,6 +59,7 @@ class Nearby:
     facets: int
     patches: int
     where: tuple[float, ...] | None
+    places: tuple[tuple[float, ...], ...] = ()
 
 
 class Work:
@@ -164,7 +166,9 @@ def by_laws(work: Work) -> Nearby:
         if is_simple and consistency(type(p).from_parts(parts)).consistent:
             break
     whose, loose = Laws(each.gradient[label].copy(), each.offset[label].copy()), np.zeros(len(label), dtype=bool)
-    return _measured(work, parts, whose, ~loose, _from_bends(work, whose, loose), 0)
+    facets = _from_bends(work, whose, loose)
+    work.broken |= _on_facets(work, facets > p.tol * complex_.reach)
+    return _measured(work, parts, whose, ~loose, facets, 0)
 
 
 def _exact_laws(work: Work) -> tuple[list[list[Fraction]], list[list[list[Fraction]]]]:
@@ -194,6 +198,7 @@ def by_patches(work: Work) -> Nearby:
     found = patched(work)
     facets = _from_bends(work, found.laws, found.loose)
     near = _measured(work, found.parts, found.laws, ~found.loose, facets, int(found.loose.sum()))
+    near = replace(near, places=tuple(tuple(work.complex.centres[some[0]].tolist()) for some in found.patches))
     if found.off <= near.moved.value:
         return near
     moved = replace(near.moved, value=found.off)
@@ -271,6 +276,13 @@ def _from_rows(work: Work) -> NDArray[np.float64]:
         gap = np.abs(complex_.vertices[own] @ A.T - b)
         found.append(np.where(gap <= 20 * complex_.widths[own][:, None], gap, 0.0).max(axis=0, initial=0.0))
     return np.concatenate(found)
+
+
+def _on_facets(work: Work, wrong: NDArray[np.bool_]) -> frozenset[int]:
+    """Laws, one on each of some facets between laws."""
+    pairs = [(int(work.label[c.piece]), int(work.label[c.other])) for c in work.contacts]
+    bends = [frozenset(pair) for pair in pairs if pair[0] != pair[1]]
+    return loosened(work, [pair for pair, off in zip(bends, wrong.tolist(), strict=True) if off], frozenset())
 
 
 def _from_bends(work: Work, laws: Laws, loose: NDArray[np.bool_]) -> NDArray[np.float64]:

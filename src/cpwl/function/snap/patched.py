@@ -116,7 +116,7 @@ class _Patch:
             fixed = [self.box_rows[k] for k in clipped]
             fixed += [self.domain.row(k) for k in self.domain.real if self.complex.on_boundary[v, k]]
             laws = self._laws_at(v, bool(clipped))
-            most = _FAR * float(self.complex.widths[v])
+            most = max(_FAR * float(self.complex.widths[v]), self.work.p.tol * float(self.complex.size(near)))
             point, more = agreeing(laws, self._difference, [list(row) for row in fixed], near, most)
             if point is None or (more and clipped):
                 where = ", ".join(f"{x:.6g}" for x in near)
