@@ -58,6 +58,17 @@ def test_every_construction_is_mentioned():
     assert all(other.neurons is not None or other.reason for other in made.alternatives.values())
 
 
+def test_gates_in_space_are_not_planned_where_a_lattice_is_smaller_than_their_hyperplanes():
+    """A maximum of tangents of |x|^2 bends on nearly all pairs; gates are there if they are asked for."""
+    points = [[t, t * t, t**3] for t in range(-2, 4)]
+    p = cpwl.CPWL.from_maxmin([[*(2 * v for v in x), -sum(v * v for v in x)] for x in points], [[k] for k in range(6)])
+    made = compile(p)
+    assert made.construction == "lattice"
+    assert "bend hyperplanes" in made.alternatives["gates"].reason
+    assert compile(p, construction="gates").sizes.neurons > made.sizes.neurons
+    assert compile(p, minimize="depth").alternatives["gates"].reason == ""
+
+
 def test_accuracy_comes_before_size():
     """With less and less error allowed the prediction falls, and what no construction reaches is said."""
     p = delaunay(2, 60, 0)

@@ -13,7 +13,7 @@ from cpwl.construct.gates.space import bounds as gate_bounds
 from cpwl.construct.gates.space.peel import peel
 from cpwl.errors import ConstructionError
 from cpwl.exact.rational import fraction_array
-from cpwl.function.bends.neighbours import neighbours
+from cpwl.function.bends.neighbours import bend_planes, neighbours
 from cpwl.function.make.shallow import from_hidden_layer
 from cpwl.search.family_cover import family_cover
 from support.constructions import planned, space_gates
@@ -455,3 +455,18 @@ def test_an_affine_function_of_many_inputs():
     network = compile(p, construction="gates").network
     x = fraction_array([[1, 2, 3, 4, 5], ["1/3", 0, -7, 2, "-1/2"]])
     assert (network(x) == p(x)).all()
+
+
+@pytest.mark.parametrize(
+    "p",
+    [
+        interpolant(3, 8, 1),
+        grid(3, 2, 1),
+        max_min(3, 6, 5, 2),
+        shallow(3, 5, 3),
+        CPWL.from_maxmin([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]], [[0, 1], [1, 2], [0, 2]]),
+    ],
+)
+def test_every_bend_hyperplane_costs_a_neuron(p):
+    """Hinges and gates bend on one hyperplane each: "auto" counts on it where a lattice is smaller than that."""
+    assert space_gates(p).sizes.neurons >= bend_planes(p, neighbours(p)) > 0

@@ -14,7 +14,7 @@ from functools import cached_property
 from cpwl.construct.options import DEFAULT, Options
 from cpwl.errors import ConstructionError
 from cpwl.function import CPWL
-from cpwl.function.bends.neighbours import Neighbours, neighbours
+from cpwl.function.bends.neighbours import Neighbours, bend_planes, neighbours
 from cpwl.function.bends.planar import PlanarBends, find_bends, with_edges_only
 from cpwl.function.bends.profile import Profile, profile_of
 from cpwl.function.bends.table import Table, table_of
@@ -22,7 +22,7 @@ from cpwl.function.box import box_around
 from cpwl.function.lineality import Divided, divided
 from cpwl.function.order.order import Order, order_components
 from cpwl.function.sample import Sample, sample
-from cpwl.function.snap.snap import evened_floats
+from cpwl.function.snap.undone import undone
 
 __all__ = ["Analysis"]
 
@@ -68,9 +68,9 @@ class Analysis:
         return replace(self, function=snapped.function)
 
     @cached_property
-    def even(self) -> Analysis | None:
-        """For a table of floats that are even but for rounding, the one on the even lattice; else None."""
-        function = evened_floats(self.function)
+    def undone(self) -> Analysis | None:
+        """For a table, or breakpoints, of floats, the function with their rounding undone; else None."""
+        function = undone(self.function)
         return None if function is None else replace(self, function=function)
 
     @cached_property
@@ -111,6 +111,11 @@ class Analysis:
     def neighbours(self) -> Neighbours:
         """Pairs of pieces that meet in a facet. Exact data."""
         return neighbours(self.function)
+
+    @cached_property
+    def bend_planes(self) -> int:
+        """On how many hyperplanes the function bends. Exact data."""
+        return bend_planes(self.function, self.neighbours)
 
     @cached_property
     def profile(self) -> Profile:

@@ -20,11 +20,13 @@ from cpwl.construct.strips import plan as strips
 from cpwl.construct.univariate import plan as univariate
 from cpwl.construct.upper_bounds import upper_bounds
 from cpwl.construct.windows import plan as windows
+from cpwl.errors import ConstructionError
 
-__all__ = ["TABLE", "Construction", "Planned"]
+__all__ = ["TABLE", "Construction", "Planned", "in_order"]
 
 Planned = Mapping[str, Candidate]
 """What has been planned so far, by name."""
+_FEW = 200_000  # decisions (pieces times components) that take less time than a complex in space
 _MANY = 2_000_000  # decisions (pieces times components) that "auto" does not make where it has a smaller network
 
 
@@ -38,6 +40,8 @@ class Construction:
     """Raises `ConstructionError` or `LimitError` where it does not apply."""
     skip: Callable[[Analysis, Planned], str]
     """Why "auto" need not plan it after what it has planned: it cannot be smaller, or would take too long; else ""."""
+    after: Callable[[Analysis], tuple[str, ...]] = lambda _: ("hinge",)
+    """The constructions before it whose plans `skip` looks at."""
 
 
 def _never(_: Analysis, __: Planned) -> str:
@@ -60,22 +64,37 @@ def _skip_univariate(analysis: Analysis, planned: Planned) -> str:
 
 def _skip_gates(analysis: Analysis, planned: Planned) -> str:
     on_a_line = "not planned: on a line it is the hinges" if analysis.function.dim == 1 else ""
-    return _one_layer(analysis, planned) or on_a_line
+    return _one_layer(analysis, planned) or on_a_line or _by_planes(analysis, planned)
+
+
+def _by_planes(analysis: Analysis, planned: Planned) -> str:
+    """In space: a neuron of a gate network bends on one hyperplane, and counting hyperplanes takes no complex."""
+    if analysis.options.minimize != "neurons" or not _is_good("lattice", analysis, planned):
+        return ""
+    try:
+        exact = analysis.exact
+    except ConstructionError:
+        return ""
+    neurons = planned["lattice"].sizes.neurons
+    if exact.divided.function.dim < 3 or exact.bend_planes < neurons:
+        return ""
+    return f"not planned: a neuron for each of {exact.bend_planes} bend hyperplanes, and a lattice has {neurons}"
 
 
 def _skip_clamped(analysis: Analysis, planned: Planned) -> str:
     small = _is_good("gates", analysis, planned)
-    return _one_layer(analysis, planned) or ("not planned: gates are smaller, and accurate enough" if small else "")
+    known = "not planned: gates are smaller, and accurate enough" if small else ""
+    if not known and _by_planes(analysis, planned):
+        known = "not planned: for functions whose other networks are not accurate enough, and a lattice is"
+    return _one_layer(analysis, planned) or known
 
 
-def _skip_strips(analysis: Analysis, planned: Planned) -> str:
-    noisy = "not planned: its large weights leave no useful bound for data with a tolerance"
-    return _one_layer(analysis, planned) or (noisy if analysis.function.tol else "")
+def _are_many(analysis: Analysis) -> bool:
+    return analysis.function.num_pieces * analysis.function.num_components > _MANY
 
 
 def _skip_lattice(analysis: Analysis, planned: Planned) -> str:
-    p = analysis.function
-    many = bool(planned) and p.num_pieces * p.num_components > _MANY
+    many = bool(planned) and _are_many(analysis)
     return _one_layer(analysis, planned) or ("not planned: too many pieces and components to compare" if many else "")
 
 
@@ -91,12 +110,25 @@ def _skip_paper(analysis: Analysis, planned: Planned) -> str:
     return ""
 
 
+def _after_gates(_: Analysis) -> tuple[str, ...]:
+    return "hinge", "gates"
+
+
+def _after_all_if_many(analysis: Analysis) -> tuple[str, ...]:
+    return tuple(name for name in TABLE if name not in ("lattice", "paper")) if _are_many(analysis) else ("hinge",)
+
+
+def _after_all(_: Analysis) -> tuple[str, ...]:
+    return tuple(name for name in TABLE if name != "paper")
+
+
 _ROWS = (
     Construction(
         "hinge",
         "one hidden layer, one neuron per hyperplane, where the jumps are consistent",
         hinge.plan,
         _never,
+        lambda _: (),
     ),
     Construction("univariate", "one direction of bends: one to three hidden layers", univariate.plan, _skip_univariate),
     Construction("gates", "linear in the pieces, any dimension", gates.plan, _skip_gates),
@@ -106,15 +138,33 @@ _ROWS = (
         "bounded cells with a convex lifting, any n: safe in float32, far terms are exactly 0",
         windows.plan,
         _skip_clamped,
-    ),
-    Construction("clamped", "plane, bounded: safe in float32, far terms are exactly 0", clamped.plan, _skip_clamped),
-    Construction(
-        "strips", "plane, bounded: fewer neurons than pieces, for exact arithmetic", strips.plan, _skip_strips
+        _after_gates,
     ),
     Construction(
-        "lattice", "max of mins, for few pieces in many dimensions and for float data", lattice.plan, _skip_lattice
+        "clamped",
+        "plane, bounded: safe in float32, far terms are exactly 0",
+        clamped.plan,
+        _skip_clamped,
+        _after_gates,
     ),
-    Construction("paper", "Algorithm 1 as printed, with every row tested", paper.plan, _skip_paper),
+    Construction("strips", "plane, bounded: fewer neurons than pieces, for exact arithmetic", strips.plan, _one_layer),
+    Construction(
+        "lattice",
+        "max of mins, for few pieces in many dimensions and for float data",
+        lattice.plan,
+        _skip_lattice,
+        _after_all_if_many,
+    ),
+    Construction("paper", "Algorithm 1 as printed, with every row tested", paper.plan, _skip_paper, _after_all),
 )
 TABLE: dict[str, Construction] = {row.name: row for row in _ROWS}
-"""The constructions in the order in which "auto" plans them."""
+"""The constructions by name."""
+
+
+def in_order(analysis: Analysis) -> tuple[str, ...]:
+    """The names in the order in which "auto" plans them: as in the table, in space a lattice of few pieces first."""
+    p, names = analysis.function, list(TABLE)
+    if p.dim > 2 and p.num_pieces * p.num_components <= _FEW:
+        names.remove("lattice")
+        names.insert(names.index("gates"), "lattice")
+    return tuple(names)

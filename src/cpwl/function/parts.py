@@ -93,6 +93,12 @@ class Mesh:
     values: NDArray[np.float64]
     exact_values: NDArray[np.object_] | None = None
 
+    @property
+    def is_of_floats(self) -> bool:
+        """Whether all points are floats, so that rounding may have moved them."""
+        ones = np.ones(len(self.points))
+        return bool((integer_rows(np.column_stack([self.points, ones])) == self.corners).all())
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:

@@ -17,7 +17,7 @@ from cpwl.geometry.facets import Hyperplanes, facets_of, hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra
 from cpwl.geometry.probe import Probe
 
-__all__ = ["Neighbours", "neighbours"]
+__all__ = ["Neighbours", "bend_planes", "neighbours"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +48,18 @@ def neighbours(p: CPWL) -> Neighbours:
     again = np.delete(np.arange(len(facets.order)), facets.first)  # facets that another simplex had before
     one, two = facets.order[again - 1], facets.order[again]
     return Neighbours(one // size, two // size, p.polyhedra.integer()[one])
+
+
+def bend_planes(p: CPWL, found: Neighbours) -> int:
+    """The number of hyperplanes on which an exact function bends, from its neighbours.
+
+    >>> p = CPWL.from_maxmin([[1, 0, 0], [0, 1, 0], [0, 0, 0]], [[0], [1], [2]])
+    >>> bend_planes(p, neighbours(p))
+    3
+    """
+    laws = p.laws.integer()
+    bent = found.row[(laws[found.one] != laws[found.two]).any(axis=(1, 2))]
+    return len({max(tuple(row), tuple(-row)) for row in bent})
 
 
 def _known_neighbours(p: CPWL, pairs: NDArray[np.int64]) -> Neighbours:

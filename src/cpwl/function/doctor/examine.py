@@ -10,6 +10,8 @@ somewhere. And if neighbours agree on the hyperplane of their common facet, the 
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,20 +29,22 @@ from cpwl.function.lineality import Divided, divided
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
-__all__ = ["examine", "first_error"]
+__all__ = ["examine", "first_error", "is_rough_table"]
 
 _MANY = 201  # float pieces from which on nothing but corners is asked for an exact function near them
 _INPUTS = 5  # and up to how many inputs
+_DENT = 1e-4  # of the largest coordinate: what rounded decimals may do to a straight side
+_ROUNDING = 1e-13  # relative: what rounding may have moved the points of a table by
 
 
-def examine(p: CPWL, *, notes: bool = True) -> Report:
+def examine(p: CPWL, *, notes: bool = True, executor: Executor | None = None) -> Report:
     """All findings about `p`; without `notes` only what is wrong, pieces without interior, and overlaps.
 
     A triangulated table whose simplices meet face to face is examined by its corners alone, in arrays. Anything
     else is examined facet by facet with linear programs, in as many dimensions as the function depends on; on a
     line, and where whole hyperplanes cut the space, the rows themselves may prove that nothing is wrong, and in
     up to five dimensions flags do (`cpwl.function.flags`). Many float pieces with an exactly consistent function
-    within their tolerance are well, too.
+    within their tolerance are well, too. An `executor` shares facets and hyperplanes out.
     """
     complete = (p.known is not None and p.known.complete) or _is_nearly_exact(p)
     if complete and not notes:
@@ -49,15 +53,19 @@ def examine(p: CPWL, *, notes: bool = True) -> Report:
         findings = examine_mesh(p)
         if findings is not None:
             return Report.of(findings + (mesh_notes(p) if notes else []))
+        if is_rough_table(p):
+            return Report.of([_note_on_rounding(p), *(mesh_notes(p) if notes else [])])
     small = divided(p)
     if not notes and _is_sound(small.function):
         return Report.of([])
-    doctor = PieceDoctor(small.function)
+    doctor = PieceDoctor(small.function, executor)
     findings = doctor.look_only() if complete else doctor.findings()
     if notes and doctor.facets:
         findings = findings + piece_notes(doctor)
     if not small.is_whole:
         findings = [_lifted(f, small) for f in findings]
+    if p.mesh is not None:
+        findings = [_advised(f, float(np.abs(p.mesh.points).max())) for f in findings]
     if notes and doctor.facets:
         rows = np.array([f.row for facets in doctor.facets.values() for f in facets], dtype=np.int64)
         findings += note_on_laws(p, np.array(doctor.solid, dtype=np.int64))
@@ -96,6 +104,34 @@ def _is_nearly_exact(p: CPWL) -> bool:
         return False
     snapped = p.snap(p.tol)
     return snapped.function is not None and snapped.flat == ()
+
+
+def is_rough_table(p: CPWL) -> bool:
+    """Whether a table of floats is a function once its points are moved by rounding, and not as it is.
+
+    Rounded points of a straight side of the domain are not on one line, so that the domain is not quite convex.
+    """
+    if p.mesh is None or p.tol or p.domain is not None or examine_mesh(p) is not None or not p.mesh.is_of_floats:
+        return False
+    return p.snap(_ROUNDING, even=True).way == "even"
+
+
+def _note_on_rounding(p: CPWL) -> Finding:
+    far = p.snap(_ROUNDING, even=True).moved.facet
+    message = (
+        f"points that are meant to be on one line, or hyperplane, are off it by rounding; they are moved by {far:.2g} "
+        "of the largest coordinate when this table is compiled, and proofs are of the table as it is, within a bound."
+    )
+    return Finding("rounded points", "note", message, (), None, far)
+
+
+def _advised(finding: Finding, reach: float) -> Finding:
+    """What to do about a dent in the domain of a table, where rounded decimals may have made it."""
+    if finding.kind != "domain not convex" or not finding.size < _DENT * reach:
+        return finding
+    tol = 100 * finding.size / reach
+    advice = f" If a dent of {finding.size:.2g} is rounding, `p.snap({tol:.0e}, even=True).function` has none."
+    return replace(finding, message=finding.message + advice)
 
 
 def _lifted(finding: Finding, small: Divided) -> Finding:

@@ -29,6 +29,7 @@ Kind = Literal[
     "nearly parallel facets",
     "scale",
     "half-line",
+    "rounded points",
 ]
 _ORDER: tuple[Kind, ...] = get_args(Kind)
 

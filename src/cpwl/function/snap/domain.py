@@ -1,7 +1,9 @@
 """The convex domain of an exact function near float data: exact rows, pushed out as far as the data reaches.
 
-So it holds all of the data. Where a domain was asserted it is kept as it is. Rows of simple numbers can be taken as
-they were meant instead: hyperplanes that meet on such a row then do so exactly, and the data sticks out by its noise.
+So it holds all of the data, or, where that would cost too much, the welded corners: the tip of a sliver may stick out
+much farther than all else, and a row that reaches it stretches all pieces at the row. Where a domain was asserted it is
+kept as it is. Rows of simple numbers can be taken as they were meant instead: hyperplanes that meet on such a row then
+do so exactly, and the data sticks out by its noise.
 """
 
 from __future__ import annotations
@@ -9,12 +11,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from flint import fmpq_mat
 from numpy.typing import NDArray
 
-from cpwl.exact.flint import from_flint, to_flint
 from cpwl.exact.integers import integer_rows
 from cpwl.function.snap.complex import FloatComplex
+from cpwl.function.snap.onto import independent, onto
 from cpwl.geometry.polyhedra import Polyhedron
 
 __all__ = ["Domain", "whole_row"]
@@ -22,13 +23,18 @@ __all__ = ["Domain", "whole_row"]
 _Floats = NDArray[np.float64]
 _SMALL = 64  # the largest denominator of a simple number
 
+_SKEW = 1e-6  # rows that are nearer to dependent count once
+
 
 class Domain:
     """The rows of the boundary of a complex, exactly; those of the box that clipped it are not `real`."""
 
-    def __init__(self, complex_: FloatComplex, asserted: Polyhedron | None, meant: bool = False) -> None:
+    def __init__(
+        self, complex_: FloatComplex, asserted: Polyhedron | None, *, tight: bool = False, meant: bool = False
+    ) -> None:
         self.complex = complex_
         self.slack = 10 * complex_.noise if meant else 0.0
+        self.holds = complex_.vertices if tight else complex_.corners
         self.A, self.b = complex_.A[complex_.boundary], complex_.b[complex_.boundary]
         self.exact: dict[int, NDArray[np.object_]] = {} if asserted is None else self._given(asserted)
         self.real = [k for k in range(len(self.b)) if not self._is_box(k)]
@@ -72,7 +78,7 @@ class Domain:
     def _excess(self, numbers: list[Fraction]) -> float:
         """How far the data reaches beyond a row, and a little more."""
         row = np.array(numbers, dtype=np.float64)
-        beyond = (self.complex.corners @ row[:-1] - row[-1]).max()
+        beyond = (self.holds @ row[:-1] - row[-1]).max()
         # No farther: all pieces at this row are stretched by that, and steep ones change most.
         return float(1.01 * max(beyond, 0.0) + 1e-15 * self.complex.reach)
 
@@ -81,29 +87,9 @@ class Domain:
         points = np.array([[Fraction(x) for x in v] for v in self.complex.vertices.tolist()], dtype=object)
         for v in np.flatnonzero(self.complex.on_boundary[:, self.real].any(axis=1)).tolist():
             rows = [k for k in self.real if self.complex.on_boundary[v, k]]
-            points[v] = self._onto(points[v], rows)
+            chosen = [rows[k] for k in independent(self.A[rows], _SKEW)]
+            points[v] = onto(points[v], self.A[chosen], [self.row(k).tolist() for k in chosen])
         return points
-
-    def _onto(self, point: NDArray[np.object_], rows: list[int]) -> NDArray[np.object_]:
-        """The point with as many coordinates changed as it takes to be on all these rows that are independent."""
-        chosen: list[int] = []
-        for k in rows:
-            more = len(chosen) < len(point) and np.linalg.svd(self.A[[*chosen, k]], compute_uv=False)[-1] > 1e-6
-            if more:
-                chosen.append(k)
-        moved: list[int] = []
-        for _ in chosen:
-            free = [j for j in range(len(point)) if j not in moved]
-            size = [abs(np.linalg.svd(self.A[chosen][:, [*moved, j]], compute_uv=False)[-1]) for j in free]
-            moved.append(free[int(np.argmax(size))])
-        exact = [self.row(k) for k in chosen]
-        left = [[to_flint(row[j]) for j in moved] for row in exact]
-        rest = [j for j in range(len(point)) if j not in moved]
-        right = [[to_flint(row[-1] - sum((row[j] * point[j] for j in rest), Fraction(0)))] for row in exact]
-        solved = fmpq_mat(left).solve(fmpq_mat(right))
-        found = point.copy()
-        found[moved] = [from_flint(solved[t, 0]) for t in range(len(moved))]
-        return np.asarray(found)
 
 
 def whole_row(numbers: list[Fraction]) -> NDArray[np.object_]:

@@ -2,6 +2,7 @@
 
 The floats of ``linspace(0, 1, 25)`` are not ``i/24``, so that bends of a table on them that should be on one line are
 on many. A coordinate whose values are within a few units in the last place of ``x_0 + k h`` is moved to that lattice.
+Where no coordinate is even, a turned lattice and what is nearly straight are looked for (`straight`).
 """
 
 from __future__ import annotations
@@ -12,21 +13,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import integer_rows
 from cpwl.function.make.simplices import parts_of_simplices
-from cpwl.function.parts import Parts
+from cpwl.function.parts import Mesh, Parts
+from cpwl.function.snap.straight import aligned
 
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
-__all__ = ["even_coordinates", "even_table", "is_of_floats"]
+__all__ = ["even_coordinates", "even_table"]
 
 _ULPS = 8  # units in the last place of the largest coordinate
 _STEPS = 60  # of the algorithm for the greatest common divisor, in floats
 
 
-def even_table(p: CPWL) -> tuple[Parts, float] | None:
-    """The table on points moved to an even lattice, and how far they move; None if there is none, or nothing to move.
+def even_table(p: CPWL, tol: float = 0.0) -> tuple[Parts, float] | None:
+    """The table on points moved to be even or straight, and how far; None if there is nothing to move.
+
+    No point moves by more than rounding may have done, or straightened ones by more than `tol`, relative.
 
     >>> import numpy as np
     >>> from cpwl import CPWL
@@ -35,25 +38,29 @@ def even_table(p: CPWL) -> tuple[Parts, float] | None:
     >>> parts.mesh.corners[2].tolist(), far < 1e-15
     ([1, 0, 3], True)
     """
-    if p.mesh is None or not any(_may_be_even(column) for column in p.mesh.points.T):
+    if p.mesh is None:
         return None
-    corners = p.mesh.corners
-    exact = np.array([[Fraction(v, row[-1]) for v in row[:-1]] for row in corners.tolist()], dtype=object)
-    columns, far = [], Fraction(0)
-    for column in exact.T:
-        even = even_coordinates(column)
-        columns.append(column if even is None else even)
-        far = max(far, max(abs(x - y) for x, y in zip(columns[-1], column, strict=True)))
+    points = _even_points(p.mesh) if any(_may_be_even(column) for column in p.mesh.points.T) else None
+    if points is None:
+        little = max(_little(p.mesh.points), tol * float(np.abs(p.mesh.points).max()))
+        points = aligned(p.mesh.points, p.mesh.simplices, np.full(len(p.mesh.points), little))
+    if points is None:
+        return None
+    far = max(abs(x - y) for x, y in zip(points.ravel(), _exact_points(p.mesh).ravel(), strict=True))
     if far == 0:
         return None
     values = p.mesh.values if p.mesh.exact_values is None else p.mesh.exact_values
-    return parts_of_simplices(np.stack(columns, axis=1), p.mesh.simplices, values), float(far)
+    return parts_of_simplices(points, p.mesh.simplices, values), float(far)
 
 
-def is_of_floats(p: CPWL) -> bool:
-    """Whether all points of a table are floats, so that rounding may have moved them."""
-    assert p.mesh is not None
-    return bool((integer_rows(np.column_stack([p.mesh.points, np.ones(len(p.mesh.points))])) == p.mesh.corners).all())
+def _exact_points(mesh: Mesh) -> NDArray[np.object_]:
+    return np.array([[Fraction(v, row[-1]) for v in row[:-1]] for row in mesh.corners.tolist()], dtype=object)
+
+
+def _even_points(mesh: Mesh) -> NDArray[np.object_]:
+    """The points with every coordinate that is even but for rounding made even."""
+    columns = _exact_points(mesh).T
+    return np.stack([column if (even := even_coordinates(column)) is None else even for column in columns], axis=1)
 
 
 def _may_be_even(column: NDArray[np.float64]) -> bool:
@@ -70,7 +77,7 @@ def even_coordinates(column: NDArray[np.object_]) -> NDArray[np.object_] | None:
     [Fraction(0, 1), Fraction(1, 3), Fraction(2, 3), Fraction(1, 1)]
     """
     view = column.astype(np.float64)
-    little = _ULPS * float(np.spacing(np.abs(view).max(initial=0.0)))
+    little = _little(view)
     places = np.unique(view)
     places = places[np.concatenate([[True], np.diff(places) > 4 * little])]
     if len(places) < 3:
@@ -84,6 +91,11 @@ def even_coordinates(column: NDArray[np.object_]) -> NDArray[np.object_] | None:
     even = np.array([first + int(k) * width for k in number], dtype=object)
     near = all(abs(x - y) <= Fraction(little) for x, y in zip(even, column, strict=True))
     return even if near else None
+
+
+def _little(view: NDArray[np.float64]) -> float:
+    """How far rounding may have moved a coordinate."""
+    return _ULPS * float(np.spacing(np.abs(view).max(initial=0.0)))
 
 
 def _common_divisor(steps: NDArray[np.float64], little: float) -> float | None:

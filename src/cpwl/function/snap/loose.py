@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from cpwl.function.snap.complex import Unfit
 from cpwl.function.snap.faces import Face, parallel_laws
+from cpwl.function.snap.meetings import Meetings
 from cpwl.function.snap.relations import below_gap
-from cpwl.function.snap.several import Broken, Meetings, exact_laws
+from cpwl.function.snap.several import Broken, exact_laws
 
 if TYPE_CHECKING:
     from cpwl.function.snap.nearby import Work

@@ -1,17 +1,19 @@
 """Exact functions near float data, made from its float complex: no linear programs, near-linear in the pieces.
 
-1. *Simplices.* Regions of one law that are simplices: a table on their welded corners, consistent whatever its numbers.
+1. *Simplices.* Regions of one law that are simplices: a table on their welded corners, consistent whatever its numbers;
+   first on corners that put bends on one line which nearly are (`straight`).
 2. *Laws.* The laws are the unknowns: exact ones near them that meet where they are meant to (`laws`), every facet where
    two of them are equal, regions that are not convex cut along their own hyperplanes (`cells`).
-3. *Patches.* The same for all laws but a few, whose pieces are cut into simplices that meet all others (`patched`).
-4. *Outputs.* Each output by itself, and the common refinement of all (`apart`).
+3. *Outputs.* Each output on pieces of its own, and the common refinement of all (`apart`): with laws that are made
+   exact together (`together`), so that what outputs share stays shared, or each by itself.
+4. *Patches.* As 2 for all laws but a few, whose pieces are cut into simplices that meet all others (`patched`).
 5. *Triangles.* Every piece cut into simplices over welded corners: always consistent where pieces meet face to face,
    but with more bends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -32,10 +34,13 @@ from cpwl.function.snap.domain import Domain
 from cpwl.function.snap.faces import Face, faces_of, parallel_laws
 from cpwl.function.snap.loose import loosened, mended
 from cpwl.function.snap.measure import Measured, measure
+from cpwl.function.snap.meetings import Meetings
 from cpwl.function.snap.patched import patched
 from cpwl.function.snap.report import Moved
-from cpwl.function.snap.several import Broken, Meetings, exact_laws
+from cpwl.function.snap.several import Broken, exact_laws
 from cpwl.function.snap.simplices import pulled, simplices_of, table
+from cpwl.function.snap.straight import aligned
+from cpwl.function.snap.together import laws_together
 
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
@@ -43,9 +48,11 @@ if TYPE_CHECKING:
 __all__ = ["WAYS", "Nearby", "Work", "ways"]
 
 _Ints = NDArray[np.int64]
+_Law = list[Fraction]
 _FEW = 50  # simplices of which the laws may be made to meet
 _USUAL = 1e-9  # what float data is off by; a wider tolerance is for what cannot be kept
 _SIMPLE = 2**20  # a denominator below which numbers are meant
+_FAR = 5e-10  # how far laws may move, relative to the range: half of what `compile` allows unasked
 _MANY = 0.6  # laws a piece from which on simplices are what the data is made of
 
 
@@ -111,7 +118,7 @@ class Work:
         return many and self.complex.box is None and all(len(self.complex.own[i]) == size for i in self.complex.solid)
 
 
-def by_simplices(work: Work) -> Nearby:
+def by_simplices(work: Work, straight: bool = False) -> Nearby:
     """The table on welded corners of pieces, or of regions, that are simplices."""
     if work.is_of_simplices:
         cells, pieces = simplices_of(work.complex)
@@ -120,13 +127,44 @@ def by_simplices(work: Work) -> Nearby:
         groups = work.regions
         cells = np.array([_simplex(work, region) for region in groups])
         pieces = np.array([region[0] for region in groups])
-    parts = table(Domain(work.complex, work.p.domain), work.p.laws, cells, pieces)
-    parts = replace(parts, domain=work.p.domain)
+    if straight:
+        exact = aligned(work.complex.vertices, cells, work.complex.widths, inside=True)
+        if exact is None:
+            raise Unfit("no bends can be put on one line")
+        parts = replace(table(exact, work.p.laws, cells, pieces), domain=work.p.domain)
+    else:
+        parts = _on_corners(work, cells, pieces)
     whose = np.zeros(len(work.complex), dtype=np.int64)
     known = np.zeros(len(work.complex), dtype=bool)
     for k, group in enumerate(groups):
         whose[group], known[group] = k, True
     return _measured(work, parts, parts.laws.take(whose), known, _from_rows(work), 0)
+
+
+def by_straight_simplices(work: Work) -> Nearby:
+    """The same on corners that are moved until bends which are nearly on one line, or hyperplane, are."""
+    return by_simplices(work, straight=True)
+
+
+def _on_corners(work: Work, cells: _Ints, pieces: _Ints) -> Parts:
+    """The table on welded corners, those on the boundary exactly on the rows of the domain.
+
+    It holds all of the data, or all but the tips of slivers if that is much nearer to it."""
+    p = work.p
+    parts = table(Domain(work.complex, p.domain).vertices(), p.laws, cells, pieces)
+    if p.domain is None and (far := _farthest(work, parts, cells, pieces)) > _FAR:
+        tight = table(Domain(work.complex, None, tight=True).vertices(), p.laws, cells, pieces)
+        parts = tight if _farthest(work, tight, cells, pieces) < far / 4 else parts
+    return replace(parts, domain=p.domain)
+
+
+def _farthest(work: Work, parts: Parts, cells: _Ints, pieces: _Ints) -> float:
+    """The largest change of a law at a corner of its simplex, relative to the range of the values."""
+    assert parts.mesh is not None
+    slopes, corners = parts.laws.gradient - work.p.laws.gradient[pieces], work.complex.vertices[cells]
+    change = np.einsum("smn,scn->scm", slopes, corners) + (parts.laws.offset - work.p.laws.offset[pieces])[:, None]
+    spread = np.ptp(parts.mesh.values.reshape(len(parts.mesh.points), -1), axis=0)
+    return float((np.abs(change).max(axis=(0, 1)) / np.where(spread > 0, spread, 1.0)).max())
 
 
 def _simplex(work: Work, region: list[int]) -> _Ints:
@@ -151,15 +189,19 @@ def _simplex(work: Work, region: list[int]) -> _Ints:
 
 def by_laws(work: Work) -> Nearby:
     """Laws as unknowns."""
-    p, complex_, label = work.p, work.complex, work.label
-    if work.is_of_simplices and len(complex_.solid) > _FEW:
+    if work.is_of_simplices and len(work.complex.solid) > _FEW:
         raise Unfit("around the corners of simplices more laws meet than rounding leaves free")
-    whole, laws = _exact_laws(work)
+    return _with_laws(work, *_exact_laws(work))
+
+
+def _with_laws(work: Work, whole: list[_Law], laws: list[list[_Law]]) -> Nearby:
+    """The function of exact laws, which all bend where `whole`, one law for each, does."""
+    p, complex_, label = work.p, work.complex, work.label
     exact = np.array(laws, dtype=object)
     each = Laws.from_lists(exact[..., :-1], exact[..., -1], len(exact), p.dim)
     is_simple = max(x.denominator for x in exact.ravel()) < _SIMPLE
     for meant in (False, True) if is_simple and p.domain is None else (False,):
-        domain = Domain(complex_, p.domain, meant)
+        domain = Domain(complex_, p.domain, meant=meant)
         cells = exact_cells(domain, label, whole, work.faces, work.contacts, work.regions)
         polyhedra = cell_polyhedra(cells, p.dim)
         parts = Parts(polyhedra, each.take(np.array(cells.law, dtype=np.int64)), p.domain, 0.0)
@@ -210,8 +252,7 @@ def by_triangles(work: Work) -> Nearby:
     if work.is_of_simplices:
         raise Unfit("all pieces are simplices")
     cells, pieces = pulled(work.complex)
-    parts = table(Domain(work.complex, work.p.domain), work.p.laws, cells, pieces)
-    parts = replace(parts, domain=work.p.domain)
+    parts = _on_corners(work, cells, pieces)
     counts = np.bincount(pieces, minlength=len(work.complex))
     first = np.zeros(len(work.complex), dtype=np.int64)
     first[pieces[::-1]] = np.arange(len(pieces))[::-1]
@@ -220,14 +261,36 @@ def by_triangles(work: Work) -> Nearby:
 
 def by_outputs(work: Work) -> Nearby:
     """Each output by itself."""
-    p, found = work.p, []
+    ways = ("straight", "laws", "simplices")
+    return _refined(work, [_first_of(alone, ways, j) for j, alone in enumerate(_alone(work))])
+
+
+def by_outputs_together(work: Work) -> Nearby:
+    """Each output on pieces of its own, with laws that are made exact together: what they share stays shared."""
+    meetings = _meetings(work, work.faces)
+    laws = laws_together(work.laws, meetings, work.complex.reach, work.p.tol)
+    found = []
+    for j, alone in enumerate(_alone(work)):
+        first = np.unique(alone.label, return_index=True)[1]
+        own = [laws[k][j] for k in work.label[first].tolist()]
+        found.append(_with_laws(alone, own, [[law] for law in own]))
+    return _refined(work, found)
+
+
+def _alone(work: Work) -> Iterator[Work]:
+    """The outputs one by one, on the same complex."""
+    p = work.p
     for j in range(p.outputs):
         part = np.array([j])
         laws = Laws(p.laws.gradient[:, part].copy(), p.laws.offset[:, part].copy())
         alone = Work(type(p).from_parts(Parts(p.polyhedra, laws, p.domain, p.tol)), work.complex)
         alone.contacts = work.contacts
-        found.append(_first_of(alone, ("laws", "simplices"), j))
-    parts = refined([near.parts for near in found], p.domain)
+        yield alone
+
+
+def _refined(work: Work, found: Sequence[Nearby]) -> Nearby:
+    """The outputs on the common refinement of their pieces."""
+    parts = refined([near.parts for near in found], work.p.domain)
     moved = Moved(*(max(getattr(near.moved, name) for near in found) for name in ("coefficient", "value", "facet")))
     farthest = max(found, key=lambda near: near.moved.value)
     return Nearby(parts, moved, max(near.laws for near in found), max(near.facets for near in found), 0, farthest.where)
@@ -245,8 +308,10 @@ def _first_of(work: Work, names: Sequence[str], output: int) -> Nearby:
 
 
 WAYS: dict[str, Callable[[Work], Nearby]] = {
+    "straight": by_straight_simplices,
     "simplices": by_simplices,
     "laws": by_laws,
+    "together": by_outputs_together,
     "patches": by_patches,
     "outputs": by_outputs,
     "triangles": by_triangles,
@@ -257,8 +322,8 @@ WAYS: dict[str, Callable[[Work], Nearby]] = {
 def ways(work: Work) -> list[str]:
     """The ways that are worth trying; laws that several pieces share are kept first of all, where there are few."""
     shared = len(work.given) < len(work.complex.solid) <= _FEW
-    names = ["laws", "simplices", "patches", "outputs", "triangles"] if shared else list(WAYS)
-    return [name for name in names if name != "outputs" or work.p.outputs > 1]
+    names = ["straight", "laws", "simplices", "together", "patches", "outputs", "triangles"] if shared else list(WAYS)
+    return [name for name in names if name not in ("together", "outputs") or work.p.outputs > 1]
 
 
 def _measured(

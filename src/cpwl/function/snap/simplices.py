@@ -17,7 +17,6 @@ from cpwl.errors import CpwlWarning
 from cpwl.function.make.simplices import parts_of_simplices
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.complex import FloatComplex, Unfit
-from cpwl.function.snap.domain import Domain
 
 __all__ = ["pulled", "simplices_of", "simplices_of_piece", "table"]
 
@@ -48,10 +47,9 @@ def simplices_of(complex_: FloatComplex) -> tuple[NDArray[np.int64], NDArray[np.
     return np.array(cells), np.array(pieces)
 
 
-def table(domain: Domain, laws: Laws, cells: NDArray[np.int64], pieces: NDArray[np.int64]) -> Parts:
-    """The table on the welded corners: at each the middle of what the laws of the pieces around say, as far from the
+def table(exact: NDArray[np.object_], laws: Laws, cells: NDArray[np.int64], pieces: NDArray[np.int64]) -> Parts:
+    """The table on `exact` corners: at each the middle of what the laws of the pieces around say, as far from the
     least as from the largest."""
-    exact = domain.vertices()
     vertices = exact.astype(np.float64)
     owner, corner = np.repeat(pieces, cells.shape[1]), cells.ravel()
     values = np.einsum("kmn,kn->km", laws.gradient[owner], vertices[corner]) + laws.offset[owner]

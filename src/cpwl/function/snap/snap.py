@@ -22,7 +22,7 @@ from cpwl.function.doctor.examine import first_error
 from cpwl.function.flags.consistency import consistency
 from cpwl.function.parts import Parts
 from cpwl.function.snap.complex import Unfit
-from cpwl.function.snap.even import even_table, is_of_floats
+from cpwl.function.snap.even import even_table
 from cpwl.function.snap.measure import lost_law
 from cpwl.function.snap.nearby import WAYS, Nearby, Work, ways
 from cpwl.function.snap.on_pieces import snap_pieces
@@ -32,11 +32,10 @@ from cpwl.function.snap.stretched import stretched, uneven
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
-__all__ = ["Moved", "Snapped", "evened_floats", "snap"]
+__all__ = ["Moved", "Snapped", "evened", "near", "snap"]
 
 _FEW = 200  # pieces up to which linear programs are worth the time
 _INPUTS = 5  # more have too many corners
-_LITTLE = 1e-13  # what points may move by unasked, relative
 
 
 @lru_cache(maxsize=4)  # compiling and proving ask for the same one, and it takes a while
@@ -46,7 +45,8 @@ def snap(p: CPWL, tol: float, even: bool = False) -> Snapped:
     Farther means relative, as `CPWL.tol` does: values against the size of the terms of ``g.x + o``, distances of facets
     against the largest coordinate of a corner. The function has ``tol == 0`` and is exactly consistent; pieces of one
     law may have been merged or cut otherwise, and where no domain was asserted its domain may be larger by rounding.
-    With `even` the points of a table that are on an even lattice but for rounding are moved onto it first.
+    With `even` the points of a table that are on an even lattice but for rounding are moved onto it first, and those
+    that are nearly on one line, or hyperplane, onto it.
 
     >>> from cpwl import CPWL
     >>> p = CPWL.from_pieces([[[3.0]], [[-1.0]]], [[1.0], [-0.3333333333333333]], [[0.0], [3.0]], [0.0, -1.0])
@@ -59,7 +59,7 @@ def snap(p: CPWL, tol: float, even: bool = False) -> Snapped:
     """
     if not 0 < tol < 1:
         raise InputError(f"`tol` must be more than 0 and less than 1, not {tol}")
-    moved = evened(p, tol) if even else None
+    moved = evened(p, tol, tol) if even else None
     if moved is not None:
         return moved
     make = type(p).from_parts
@@ -69,10 +69,10 @@ def snap(p: CPWL, tol: float, even: bool = False) -> Snapped:
         return Snapped(exactly, Moved(), "", "exact", flat=flat)
     rough = make(Parts(p.polyhedra, p.laws, p.domain, tol))
     powers = uneven(p.polyhedra) if p.dim > 1 else None
-    return _near(rough, reason) if powers is None else _back(p, _near(stretched(rough, powers), reason), powers)
+    return near(rough, reason) if powers is None else _back(p, near(stretched(rough, powers), reason), powers)
 
 
-def _near(rough: CPWL, reason: str) -> Snapped:
+def near(rough: CPWL, reason: str) -> Snapped:
     """The function of the first way that leads to one; `reason` is why the data itself is none."""
     if 2 <= rough.dim <= _INPUTS:
         tried = _from_complex(rough)
@@ -100,21 +100,13 @@ def _back(p: CPWL, found: Snapped, powers: NDArray[np.int64]) -> Snapped:
     return replace(found, function=function, where=where, places=tuple(map(back, found.places)))
 
 
-def evened_floats(p: CPWL) -> CPWL | None:
-    """A table of floats on the even lattice that its points are on but for rounding; None if there is none to gain.
-
-    Numbers that are no floats are meant as they are, and so is a table with a domain of its own.
-    """
-    if p.mesh is None or p.tol or p.domain is not None:
-        return None
-    found = evened(p, _LITTLE)
-    return found.function if found is not None and is_of_floats(p) else None
-
-
 @lru_cache(maxsize=4)
-def evened(p: CPWL, tol: float) -> Snapped | None:
-    """The table on an even lattice, if it is exactly consistent and nothing moves by more than `tol`, relative."""
-    found = even_table(p)
+def evened(p: CPWL, tol: float, straight: float = 0.0) -> Snapped | None:
+    """The table on even or straight points, if it is exactly consistent and none moves by more than `tol`, relative.
+
+    Points count as straight within `straight`, relative, or else within rounding.
+    """
+    found = even_table(p, straight)
     if found is None or p.mesh is None:
         return None
     parts, far = found

@@ -74,7 +74,7 @@ class Circuit:
     def __init__(self, checker: Any, n: int, planes: list[list[int]]) -> None:
         self.checker = checker
         self.n, self.planes, self.atoms, self.hinges = n, planes, list[Atom](), dict[int, int]()
-        self.known: dict[tuple[int, ...], dict[int, int]] = {}  # values of atoms at points
+        self.known: dict[tuple[int, ...], dict[int, int]] = {}  # values at points: of atom i, of output o as ~o
         self.number = {tuple(v): s * (k + 1) for k, row in enumerate(planes) for s, v in ((1, row), (-1, minus(row)))}
         checker.need(len(self.number) == 2 * len(planes), "planes", "one comes twice")
 
@@ -182,8 +182,8 @@ class Circuit:
 
     def bends(self, form: Form, where: str) -> Jumps:
         """For each plane the jump of the slope across it, times a factor: a step function on the plane."""
-        _, terms, _ = self.whole(form)
-        todo, jumps = [(c, a, frozenset[int]()) for c, a in terms], Jumps()
+        todo = [(Fraction(form[i]), i - self.n - 1, frozenset[int]()) for i in form if i > self.n]
+        jumps: dict[int, dict[frozenset[int], Fraction]] = {}  # planes have few terms each, and short denominators
         for factor, a, inside in self.checker.each(todo, 10**7, where, "there are too many products of indicators"):
             atom = self.atoms[a]
             if -atom.side not in inside:
@@ -193,11 +193,13 @@ class Circuit:
                     steps, others = jumps.setdefault(abs(s), {}), product - {s}
                     steps[others] = steps.get(others, 0) + (slope if s > 0 else -slope)
                 todo += [(factor * c, b, product) for c, b in atom.terms]
-        return {
-            k: {p: c // d for p, c in steps.items() if c}
-            for k, steps in jumps.items()
-            if (d := math.gcd(*steps.values()))
-        }
+        return {k: whole for k, jump in jumps.items() if (whole := self.whole_steps(jump))}
+
+    def whole_steps(self, jump: dict[frozenset[int], Fraction]) -> Steps:
+        """A positive multiple of a step function, in integers without a common divisor; without terms that are 0."""
+        numbers = self.checker.over_one(list(jump.values()))[0]
+        divisor = math.gcd(*numbers) or 1
+        return {product: c // divisor for product, c in zip(jump, numbers, strict=True) if c}
 
     def is_zero(self, steps: Steps, cone: Any, where: str) -> bool:
         """Whether a step function is 0 on the cone, but for its boundary and the planes."""
@@ -288,9 +290,12 @@ def check_piece(piece: Any, cone: Any, circuit: Circuit, outputs: list[tuple[Any
     checker.need(solid, f"piece {j}", "it has no interior, and a plane cuts it")
     for o, ((affine, terms, scale), bends) in enumerate(outputs):
         (law, d), where = piece.laws[o], f"output {o}, piece {j}"
-        checker.spend(len(points) * (2 + len(terms) // 4) + len(bends) // 4, where)
+        checker.spend(2 * len(points) + len(bends) // 4, where)
         for i, x in enumerate(points):
-            value = dot(affine, x) + sum(c * circuit.value(a, x, known[i]) for c, a in terms)
+            if ~o not in known[i]:  # corners are shared by many pieces
+                checker.spend(2 + len(terms) // 4, where)
+                known[i][~o] = dot(affine, x) + sum(c * circuit.value(a, x, known[i]) for c, a in terms)
+            value = known[i][~o]
             meant = law[i] * x[-1] if piece.corners else dot(law, x)
             if value * d != meant * scale:
                 raise checker.Refused(f"{where}: network and function differ at {checker.show(x)}", [x])
@@ -319,7 +324,7 @@ def bends(checker: Any, law: Any, layers: Any, proof: Any) -> Fraction:
     rows = [checker.half_space(row)[0] for row in limits]
     forms = enumerate(read_roles(roles, layers, rows, circuit))
     outputs = [(circuit.whole(form), circuit.bends(form, f"output {o}")) for o, form in forms]
-    for j, piece in enumerate(law.pieces):
+    for j, piece in checker.share(law.pieces):
         cone = checker.piece_cone(piece, n)
         inside = all(dot(row, g) >= 0 for row in rows for g in cone.generators())
         checker.need(inside, "limits", f"piece {j} is not inside")

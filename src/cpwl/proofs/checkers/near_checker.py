@@ -6,8 +6,8 @@
 (2) every piece of the data is cut into regions, spanned by corners v, rays r and lines l, `farthest`; each line has a
     coordinate in which it is 1, and all else that spans the region is 0, `spanned`
 (3) a region with law f has a piece S of q with law s, for every corner v a point v' of S, and for every ray r and line
-    l a direction r' and a line l' of S; these are v, r and l themselves where that is possible, `partners`. Simplices
-    are not cut, and the partners of their corners are corners of another simplex, `table`
+    l a direction r' and a line l' of S; these are v, r and l themselves where that is possible, `Leaves`, `partners`.
+    Simplices are not cut, and the partners of their corners are corners of another simplex, `table`
 (4) J holds the gradient of N: on a box with all v and v', if the region is bounded, or else everywhere, `steepness`
 (5) h is a vector with ``h . r >= e_r`` for all rays. Here ``e_v = |s(v') - f(v) + J . (v - v')| + E' |v - v'|``, at the
     worst of J and with the largest coordinate for the last norm, and the same with gradients for e_r and e_l; let
@@ -22,6 +22,7 @@ It needs checker.py beside it, which proves the network for the consistent funct
 kind over to here. Only the standard library, only integers and fractions. Why this is a proof is in docs/proof.md.
 """
 
+import math
 import runpy
 import sys
 from fractions import Fraction
@@ -70,15 +71,13 @@ def farthest(
 ) -> tuple[Fraction, Fraction]:
     """How far the data is from the function inside, ``a + b max|x_i|``, as an error of a network that is within
     `growth` times ``max|x_i|`` of that."""
-    n, others, worst = law.n, meant.pieces, (ZERO, ZERO)
-    known: dict[Any, list[list[Interval]]] = {}
-    tables = {p.corners is not None for p in [*law.pieces, *others]}
-    checker.need(len(tables) == 1, "function", "either it has rows and the other has simplices, or the other way round")
+    n, worst = law.n, (ZERO, ZERO)
+    tables = {p.corners is not None for p in [*law.pieces, *meant.pieces]}
     if tables == {True}:
         return table(checker, law, meant, layers, trees, growth), ZERO
-    shape = {"piece": range(len(others)), "slope": [checker.Rational, n], "box": Any}
-    shape |= {name: [[checker.Rational, n]] for name in ("points", "directions", "lines")}
-    usual = {"slope": [0] * n, "points": [], "directions": [], "lines": [], "box": None}
+    checker.need(all(p.corners is None for p in meant.pieces), "function", "it has simplices, and the data has rows")
+    law = by_coefficients(checker, law)
+    leaves = Leaves(checker, meant, layers, growth)
     for j, (piece, tree) in enumerate(zip(law.pieces, trees, strict=True)):
         where = f"piece {j}"
         todo = [(tree, checker.piece_cone(piece, n))]  # no recursion, which a deep tree would exhaust
@@ -92,21 +91,67 @@ def farthest(
                 row = checker.half_space(cut)[0]
                 todo += [(below, part.cut(row)), (above, part.cut(checker.minus(row)))]
                 continue
-            i, h, box, *named = checker.read(usual | node if type(node) is dict else node, shape, where)
-            rows = [row for row, _ in others[i].rows.values()]
-            checker.spend(n * (len(part.rays) + len(part.lines)) * (2 + len(rows)), where)
-            laws = list(zip(piece.laws, others[i].laws, strict=True))
-            if not part.lines and all(checker.dot(row, g) >= 0 for row in rows for g, _ in part.rays):
-                found = [inside(checker, *pair, part.generators(), h, where) for pair in laws]
-            else:
-                span = spanned(checker, part, where)
-                other = partners(checker, rows, span, named, where)
-                steep = gradient(checker, layers, n, span, other, box, known, where)
-                off = [gaps(checker, pair, span, other, J, growth) for pair, J in zip(laws, steep, strict=True)]
-                found = [spread(checker, span, e, h, where) for e in off]
-            for bound in found:
-                worst = max(worst[0], bound[0]), max(worst[1], bound[1])
+            bound = leaves.shown(piece, part, node, where)
+            worst = max(worst[0], bound[0]), max(worst[1], bound[1])
     return worst
+
+
+def by_coefficients(checker: Any, law: Any) -> Any:
+    """The data with laws held by their coefficients, those of simplices, too."""
+    simplices = sum(piece.corners is not None for piece in law.pieces)
+    checker.spend(simplices * (law.n + 1) ** 2 * (law.n + 1 + law.outputs), "function")
+    return law._replace(pieces=[p if p.corners is None else p._replace(laws=solved(p)) for p in law.pieces])
+
+
+def solved(piece: Any) -> list[Any]:
+    """The coefficients ``(c, d)`` of the affine functions that have the values of a simplex at its corners."""
+    count = len(piece.corners)
+    rows = [
+        [Fraction(v, piece.scale) for v in x] + [Fraction(f[k], d) for f, d in piece.laws]
+        for k, x in enumerate(piece.corners)
+    ]
+    for j in range(count):  # the corners of a simplex that is not flat are independent: there is a pivot
+        k = next(i for i in range(j, count) if rows[i][j])
+        rows[j], rows[k] = rows[k], rows[j]
+        rows[j] = [v / rows[j][j] for v in rows[j]]
+        for i in range(count):
+            if i != j and rows[i][j]:
+                rows[i] = [u - rows[i][j] * v for u, v in zip(rows[i], rows[j], strict=True)]
+    found = []
+    for o in range(len(piece.laws)):
+        law = [row[count + o] for row in rows]
+        d = math.lcm(*(v.denominator for v in law))
+        found.append(([int(v * d) for v in law], d))
+    return found
+
+
+class Leaves:
+    """What leaves show, for one function inside and one network."""
+
+    def __init__(self, checker: Any, meant: Any, layers: Any, growth: Fraction) -> None:
+        self.checker, self.meant, self.layers, self.growth, n = checker, meant, layers, growth, meant.n
+        self.known: dict[Any, list[list[Interval]]] = {}  # slopes of the network on boxes
+        self.usual = {"slope": [0] * n, "points": [], "directions": [], "lines": [], "box": None}
+        self.shape = {"piece": range(len(meant.pieces)), "slope": [checker.Rational, n], "box": Any}
+        self.shape |= {name: [[checker.Rational, n]] for name in ("points", "directions", "lines")}
+
+    def shown(self, piece: Any, part: Any, node: Any, where: str) -> tuple[Fraction, Fraction]:
+        """``(a, b)`` for the region `part` of a piece of the data."""
+        checker, n = self.checker, self.meant.n
+        i, h, box, *named = checker.read(self.usual | node if type(node) is dict else node, self.shape, where)
+        other_piece = self.meant.pieces[i]
+        rows = [row for row, _ in other_piece.rows.values()]
+        checker.spend(n * (len(part.rays) + len(part.lines)) * (2 + len(rows)), where)
+        laws = list(zip(piece.laws, other_piece.laws, strict=True))
+        if not part.lines and all(checker.dot(row, g) >= 0 for row in rows for g, _ in part.rays):
+            found = [inside(checker, *pair, part.generators(), h, where) for pair in laws]
+        else:
+            span = spanned(checker, part, where)
+            other = partners(checker, rows, span, named, where)
+            steep = gradient(checker, self.layers, n, span, other, box, self.known, where)
+            off = [gaps(checker, pair, span, other, J, self.growth) for pair, J in zip(laws, steep, strict=True)]
+            found = [spread(checker, span, e, h, where) for e in off]
+        return max(a for a, _ in found), max(b for _, b in found)
 
 
 def table(checker: Any, law: Any, meant: Any, layers: Any, leaves: list[Any], growth: Fraction) -> Fraction:
@@ -144,6 +189,12 @@ def inside(
     """The same as `spread` in integers, for a region that is its own partner, and without lines."""
     (one, d), (two, e) = law, other
     step = [u * e - v * d for u, v in zip(one, two, strict=True)]
+    if not any(h) and all(g[-1] for g in ends):  # the same, without a fraction for each corner
+        top, last = 0, 1
+        for g in ends:
+            value = abs(checker.dot(step, g))
+            top, last = (value, g[-1]) if value * last > top * g[-1] else (top, last)
+        return Fraction(top, last * d * e), ZERO
     level = ZERO
     for g in ends:
         off = Fraction(abs(checker.dot(step, g)), d * e) - sum(u * v for u, v in zip(h, g[:-1], strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from operator import mul
@@ -15,7 +16,7 @@ from cpwl.exact.rational import text
 from cpwl.function import CPWL
 from cpwl.geometry.generators import generators
 from cpwl.proofs.checkers import checker
-from cpwl.proofs.checkers.near_checker import Span, gaps, gradient, partners, spanned
+from cpwl.proofs.checkers.near_checker import Leaves, Span, gaps, gradient, partners, spanned
 from cpwl.proofs.provers.near_partners import NotNear, Point, distance, least_slope, nearest
 
 __all__ = ["regions", "simplices"]
@@ -27,17 +28,20 @@ _NEAR = 1e-6  # how near that is, relative
 _BOXES = 36  # in which slopes are bounded, for a table
 
 
-def regions(p: CPWL, meant: CPWL, layers: Any, growth: Fraction = Fraction(0)) -> list[dict[str, Any] | None]:
-    """For each piece of the data the tree of regions, each in a piece of the function or beside one.
+Bounds = tuple[Fraction, Fraction]
 
-    `layers` is the network as the checker reads it, which is within `growth` times ``max|x_i|`` of the function."""
-    cover = _Cover(p, meant, layers, growth)
-    rows, start = p.polyhedra.integer(), p.polyhedra.start
-    found = []
-    for j, (a, b) in enumerate(pairwise(start.tolist())):
-        own = [checker.half_space([int(v) for v in row])[0] for row in rows[a:b]]
-        found.append(cover.tree(j, checker.region(p.dim, own)))
-    return found
+
+def regions(
+    p: CPWL, meant: CPWL, law: Any, near: Any, layers: Any, growth: Fraction = Fraction(0)
+) -> tuple[list[dict[str, Any] | None], Bounds]:
+    """For each piece of the data the tree of regions, each in a piece of the function or beside one; and ``(a, b)``:
+    the network is within ``a + b max|x_i|`` of the data, but for what it is off the function.
+
+    `law` and `near` are data and function, and `layers` the network, as the checker reads them; the network is within
+    `growth` times ``max|x_i|`` of the function."""
+    cover = _Cover(p, meant, law, near, layers, growth)
+    trees = [cover.tree(j, checker.piece_cone(piece, p.dim)) for j, piece in enumerate(law.pieces)]
+    return trees, cover.worst
 
 
 def simplices(p: CPWL, other: CPWL) -> list[dict[str, Any] | None]:
@@ -59,72 +63,117 @@ def simplices(p: CPWL, other: CPWL) -> list[dict[str, Any] | None]:
     return [{"piece": i, "box": boxes[k]} for i, k in enumerate(whose.tolist())]
 
 
-class _Cover:
-    """Regions of the data, each in a piece of the consistent function, or near one."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Some:
+    """Some pieces, and their rows of length 1 in floats; the first of each piece says nothing."""
 
-    def __init__(self, p: CPWL, meant: CPWL, layers: Any, growth: Fraction) -> None:
-        self.meant, self.n, self.layers, self.growth = meant, p.dim, layers, growth
+    who: NDArray[np.int64]
+    A: NDArray[np.float64]
+    b: NDArray[np.float64]
+    start: NDArray[np.int64]
+
+    def excess(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How far a point is outside of each."""
+        return np.asarray(np.maximum.reduceat(self.A @ x - self.b, self.start))
+
+
+class _Normals:
+    """The rows of all pieces in floats."""
+
+    def __init__(self, meant: CPWL) -> None:
+        stack = meant.polyhedra
+        length = np.linalg.norm(stack.A, axis=1)[:, None]
+        before, nothing = stack.start[:-1], np.append(np.zeros(meant.dim), np.inf)
+        self.rows = np.insert(np.column_stack([stack.A, stack.b]) / length, before, nothing, axis=0)
+        self.start = stack.start + np.arange(len(stack.start))
+
+    def of(self, who: NDArray[np.int64]) -> _Some:
+        """Those of some pieces."""
+        count = np.diff(self.start)[who]
+        start = np.cumsum(count) - count
+        rows = self.rows[np.repeat(self.start[who] - start, count) + np.arange(count.sum())]
+        return _Some(who, rows[:, :-1], rows[:, -1], start)
+
+
+class _Cover:
+    """Regions of the data, each in a piece of the consistent function, or near one; and the worst bound so far."""
+
+    def __init__(self, p: CPWL, meant: CPWL, law: Any, near: Any, layers: Any, growth: Fraction) -> None:
+        self.n, self.law, self.near, self.layers, self.growth = p.dim, law, near, layers, growth
         stack = meant.polyhedra
         rows, bounds = stack.integer(), list(pairwise(stack.start.tolist()))
         self.given = [[[int(v) for v in row] for row in rows[a:b]] for a, b in bounds]
         self.rows = [[checker.half_space(list(row))[0] for row in own] for own in self.given]
-        self.length = np.linalg.norm(stack.A, axis=1)
         self.low, self.high, self.reach = _boxes(meant)
-        self.steep, self.bodies = dict[Any, Any](), dict[int, Span]()
-        laws = (q.laws.integer() for q in (p, meant))
-        self.laws = [[[([int(v) for v in f[:-1]], int(f[-1])) for f in law] for law in table] for table in laws]
+        self.normals = _Normals(meant)
+        self.bodies = dict[int, Span]()
+        self.leaves, self.worst = Leaves(checker, near, layers, growth), (Fraction(0), Fraction(0))
 
-    def tree(self, j: int, cone: Any, depth: int = 0) -> dict[str, Any] | None:
-        """The piece that holds the region, or a cut and a tree for either side; None if no point is in it."""
+    def tree(self, j: int, cone: Any, depth: int = 0, among: _Some | None = None) -> dict[str, Any] | None:
+        """The piece that holds the region, or a cut and a tree for either side; None if no point is in it.
+
+        `among` are the pieces that may meet it, if somebody has looked."""
         ends = cone.generators()
         if not any(g[-1] for g in ends):
             return None
+        among = self.around(ends) if among is None else among
         if cone.lines or self.n > _INPUTS:
-            leaf = self.beside(j, cone, ends)
+            leaf = self.beside(j, cone, ends, among)
             if leaf is not None:
-                return leaf
+                return self.shown(j, cone, leaf)
         if cone.lines:
             if len(cone.lines) > _LINES:
                 raise NotNear(f"piece {j} of the data contains {len(cone.lines)} lines, one independent of the other")
             k = max(range(self.n), key=lambda t: abs(cone.lines[0][t]))
-            return self.cut(j, cone, [int(t == k) for t in range(self.n + 1)], depth)
-        i, held = self.holder(ends)
+            return self.cut(j, cone, [int(t == k) for t in range(self.n + 1)], depth, among)
+        i, held = self.holder(ends, among)
         beyond = [r for r, row in enumerate(self.rows[i]) if any(checker.dot(row, g) < 0 for g in ends)]
         if not held:  # outside the domain: what is inside is cut off first
             beyond = [r for r in beyond if any(checker.dot(self.rows[i][r], g) > 0 for g in ends)]
         if beyond and depth < _DEEP:
-            return self.cut(j, cone, self.given[i][beyond[0]], depth)
+            return self.cut(j, cone, self.given[i][beyond[0]], depth, among)
         inside = held and not beyond
         if inside and all(g[-1] for g in ends):
-            return {"piece": i}
+            return self.shown(j, cone, {"piece": i})
         span = spanned(checker, cone, f"piece {j}")
-        return self.leaf(j, i, span, {} if inside else self.named(i, span))
+        return self.shown(j, cone, self.leaf(j, i, span, {} if inside else self.named(i, span)))
 
-    def cut(self, j: int, cone: Any, row: list[int], depth: int) -> dict[str, Any]:
+    def shown(self, j: int, cone: Any, leaf: dict[str, Any]) -> dict[str, Any]:
+        """The leaf; what the checker will find that it shows is kept in mind."""
+        level, slope = self.leaves.shown(self.law.pieces[j], cone, leaf, f"piece {j}")
+        self.worst = max(self.worst[0], level), max(self.worst[1], slope)
+        return leaf
+
+    def around(self, ends: list[list[int]]) -> _Some:
+        """The pieces whose boxes come near the box of a region."""
+        points = np.array([[float(Fraction(v, g[-1])) for v in g[:-1]] for g in ends if g[-1]])
+        slack = _NEAR * (self.reach + np.abs(points).max())
+        low, high = points.min(axis=0) - slack, points.max(axis=0) + slack
+        for g in ends:
+            if not g[-1]:
+                ray = np.array([float(v > 0) - float(v < 0) for v in g[:-1]])
+                low, high = np.where(ray < 0, -np.inf, low), np.where(ray > 0, np.inf, high)
+        return self.normals.of(np.flatnonzero(((self.low <= high) & (low <= self.high)).all(axis=1)))
+
+    def cut(self, j: int, cone: Any, row: list[int], depth: int, among: _Some) -> dict[str, Any]:
         inner = checker.half_space(list(row))[0]
-        below, above = (self.tree(j, cone.cut(side), depth + 1) for side in (inner, checker.minus(inner)))
+        below, above = (self.tree(j, cone.cut(side), depth + 1, among) for side in (inner, checker.minus(inner)))
         return {"cut": row, "below": below, "above": above}
 
-    def holder(self, ends: list[list[int]]) -> tuple[int, bool]:
+    def holder(self, ends: list[list[int]], among: _Some) -> tuple[int, bool]:
         """The piece that an inner point of the region is in; or that comes nearest to it, and False."""
+        if len(among.who) == 0:
+            raise NotNear("a piece of the data is far outside the function near it")
         total = self.middle(ends)
-        point = [Fraction(v, total[-1]) for v in total[:-1]]
-        x = np.array([float(v) for v in point])
-        slack = 1e-6 * (self.reach + np.abs(x).max())
-        near = np.flatnonzero(((self.low <= x + slack) & (x - slack <= self.high)).all(axis=1))
-        stack = self.meant.polyhedra
-        excess = np.full(len(near), -np.inf)
-        for k, i in enumerate(near.tolist()):
-            own = slice(stack.start[i], stack.start[i + 1])
-            excess[k] = ((stack.A[own] @ x - stack.b[own]) / self.length[own]).max(initial=-np.inf)
+        x = np.array([float(Fraction(v, total[-1])) for v in total[:-1]])
+        excess = among.excess(x)
+        slack = _NEAR * (self.reach + np.abs(x).max())
         for k in np.argsort(excess, kind="stable").tolist():
             if excess[k] > slack:
                 break
-            if all(checker.dot(row, total) >= 0 for row in self.rows[near[k]]):
-                return int(near[k]), True
-        if len(near) == 0:
-            raise NotNear("a piece of the data is far outside the function near it")
-        return int(near[np.argmin(excess)]), False
+            if all(checker.dot(row, total) >= 0 for row in self.rows[among.who[k]]):
+                return int(among.who[k]), True
+        return int(among.who[np.argmin(excess)]), False
 
     def middle(self, ends: list[list[int]]) -> list[int]:
         """A place inside a region: its corners have about the same weight, and rays reach out as far as corners do."""
@@ -139,9 +188,9 @@ class _Cover:
             self.bodies[i] = spanned(checker, checker.region(self.n, self.rows[i]), f"piece {i}")
         return self.bodies[i]
 
-    def beside(self, j: int, cone: Any, ends: list[list[int]]) -> dict[str, Any] | None:
+    def beside(self, j: int, cone: Any, ends: list[list[int]], among: _Some) -> dict[str, Any] | None:
         """A leaf for all of a region, if its corners, rays and lines are near some of one piece; None if not."""
-        i, _ = self.holder(ends)
+        i, _ = self.holder(ends, among)
         span = spanned(checker, cone, f"piece {j}")
         named = self.named(i, span)
         try:
@@ -174,8 +223,8 @@ class _Cover:
             return found
         where = f"piece {j}"
         other = partners(checker, self.rows[i], span, [*named.values()] or [[], [], []], where)
-        steep = gradient(checker, self.layers, self.n, span, other, None, self.steep, where)
-        laws = zip(self.laws[0][j], self.laws[1][i], strict=True)
+        steep = gradient(checker, self.layers, self.n, span, other, None, self.leaves.known, where)
+        laws = zip(self.law.pieces[j].laws, self.near.pieces[i].laws, strict=True)
         off = [gaps(checker, pair, span, other, J, self.growth) for pair, J in zip(laws, steep, strict=True)]
         corners, rays = ([max(e) for e in zip(*some, strict=True)] for some in zip(*(e[:2] for e in off), strict=True))
         if any(rays):
