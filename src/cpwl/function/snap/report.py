@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cpwl.function.jump import Jump
+
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
@@ -52,6 +54,8 @@ class Snapped:
     """A point where a law changed most."""
     flat: tuple[int, ...] | None = None
     """The pieces of the data that have no interior, or none thicker than the noise; None: nobody has looked."""
+    jump: Jump | None = None
+    """Where two pieces of the data differ most at a point that both have: no function is nearer than half of that."""
 
     def __str__(self) -> str:
         """What was done, in a few lines."""
@@ -65,4 +69,10 @@ class Snapped:
             f"{self.facets} facets moved by up to {self.moved.facet:.2g} of the coordinates",
             f"{self.patches} pieces were cut into simplices",
         ]
+        if self.jump is not None:
+            i, j = self.jump.pieces
+            size, least = float(self.jump.size), float(self.jump.unavoidable)
+            lines.append(
+                f"pieces {i} and {j} differ by {size:.2g} where they overlap: no function is within {least:.2g}"
+            )
         return "\n".join(lines)
