@@ -209,7 +209,8 @@ def compile(
         The largest error, relative to the range of `p`, that is allowed: of rounding in that precision, as predicted,
         and of all together against the data, as measured at some points. Default: 1e-9, in float32 1e-5; with
         "exact" any; and against float data whose pieces overlap, four times what no function at all is nearer than
-        (`Compiled.unavoidable`), if that is more. If no construction is within it, the most accurate is taken, and a warning says how far it is off.
+        (`Compiled.unavoidable`), if that is more. If no construction is within it, the most accurate is taken, and a
+        warning says how far it is off.
     check
         Run `p.doctor()` first and refuse what is not a continuous function on a convex domain; for Algorithm 1, test
         its rows; and measure how far the result is off the data.

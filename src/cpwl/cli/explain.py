@@ -52,12 +52,8 @@ def _against_data(compiled: Compiled) -> list[str]:
     undetermined = f"no function is within {float(least):.2g} of this data: pieces overlap and differ by twice that"
     if proof is not None and proof.proved:
         return [f"{undetermined}; proved: {proof.statement}"]
-    seen = (
-        ""
-        if compiled.measured is None
-        else f"; this network was seen to be off by {compiled.measured:.1e} of the range"
-    )
-    return [undetermined + seen]
+    seen = compiled.measured
+    return [undetermined if seen is None else f"{undetermined}; this network was seen {seen:.1e} of the range off"]
 
 
 def _cells(other: Alternative) -> tuple[str, ...]:

@@ -72,7 +72,5 @@ class Snapped:
         if self.jump is not None:
             i, j = self.jump.pieces
             size, least = float(self.jump.size), float(self.jump.unavoidable)
-            lines.append(
-                f"pieces {i} and {j} differ by {size:.2g} where they overlap: no function is within {least:.2g}"
-            )
+            lines.append(f"pieces {i} and {j} overlap and differ by {size:.2g}: no function is within {least:.2g}")
         return "\n".join(lines)

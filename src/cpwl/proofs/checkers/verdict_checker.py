@@ -144,6 +144,5 @@ def sentence(found: dict[str, Any], law: Any) -> str:
     box = f"; box from {found['box']['low']} to {found['box']['high']}" if found["box"] and (a or b) else ""
     least = found["unavoidable"]
     half = f"; pieces overlap and differ: no function is within {least}" if least else ""
-    return (
-        f"{near} on every piece, in exact arithmetic (kind {found['kind']}; {', '.join(counts)}; {domain}{box}{half})"
-    )
+    more = f"{', '.join(counts)}; {domain}{box}{half}"
+    return f"{near} on every piece, in exact arithmetic (kind {found['kind']}; {more})"
