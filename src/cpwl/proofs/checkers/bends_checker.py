@@ -21,6 +21,7 @@ fractions. Why the theorem holds is in docs/proof.md. Points and cones are held 
 positive multiple of (x, 1). `checker` has the functions of checker.py.
 """
 
+import heapq
 import math
 import runpy
 import sys
@@ -147,8 +148,13 @@ class Circuit:
         if a not in known:
             _, row, affine, terms, _ = self.atoms[a]
             self.checker.spend(1 + len(terms) // 2, "atoms")
-            read = dot(affine, x) + sum(c * self.value(b, x, known, most) for c, b in terms if c > 0 or not most)
-            known[a] = max(0, read) if most else dot(row, x) > 0 and read
+            if most or affine is row:
+                read = dot(affine, x) + sum(c * self.value(b, x, known, most) for c, b in terms if c > 0 or not most)
+                known[a] = max(0, read)
+            elif dot(row, x) > 0:
+                known[a] = dot(affine, x) + sum(c * self.value(b, x, known) for c, b in terms)
+            else:
+                known[a] = 0
         return known[a]
 
     def need_sign(self, form: Form, sign: int, cone: Any, where: str) -> None:
@@ -188,14 +194,17 @@ class Circuit:
 
     def fold(self, part: Any, rest: list[int], factors: dict[int, int]) -> tuple[list[int], dict[int, int]]:
         """The same sum there; atoms that are Y, or 0, all over the cone are replaced by that."""
-        kept = {}
-        for a in range(max(factors, default=-1), -1, -1):
-            if c := factors.get(a, 0):
+        kept, todo = {}, [-a for a in factors]  # the last atom first: others may come up that it reads
+        heapq.heapify(todo)
+        while todo:
+            if c := factors.pop(a := -heapq.heappop(todo), 0):
                 atom = self.atoms[a]
                 side = part.side(atom.row)
                 if side > 0:
                     rest = [x + c * y for x, y in zip(rest, atom.affine, strict=True)]
                     for d, b in atom.terms:
+                        if b not in factors:
+                            heapq.heappush(todo, -b)
                         factors[b] = factors.get(b, 0) + c * d
                 elif side == 0:
                     kept[a] = c
