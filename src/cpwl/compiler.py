@@ -208,7 +208,7 @@ def compile(
     max_error
         The largest error, relative to the range of `p`, that is allowed: of rounding in that precision, as predicted,
         and of all together against the data, as measured at some points. Default: 1e-9, in float32 1e-5; with
-        "exact" any; and against float data whose pieces overlap, four times what no function at all is nearer than
+        "exact" any; and against float data whose pieces overlap, ten times what no function at all is nearer than
         (`Compiled.unavoidable`), if that is more. If no construction is within it, the most accurate is taken, and a
         warning says how far it is off.
     check
@@ -461,7 +461,7 @@ class _Compilation:
         return f"{choice.reason}, among those {'with a proof' if best.proof else 'near enough to the data'}"
 
 
-_NEAR = 4.0  # times what is unavoidable: continuous functions near noisy data are mostly within two or three times
+_NEAR = 10.0  # times what is unavoidable: of that order, and the data does not say more
 _UNTRIED = Alternative(None, None, None)
 
 

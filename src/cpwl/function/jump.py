@@ -27,8 +27,8 @@ __all__ = ["Jump", "largest_jump"]
 
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
-_ON = 1e-12  # of the coordinates: a corner this near may be a point of another piece
-_PAIRS = 60  # whose overlap is computed exactly
+_NEAR = 10.0  # times `tol`, of the coordinates: a corner this near to another piece is where the two may overlap
+_PAIRS = 300  # whose overlap is computed exactly
 _MOST = 3000  # sets of rows that may meet in a corner of an overlap
 _BLOCK = 1 << 22  # products of rows and corners at a time
 
@@ -72,11 +72,11 @@ def largest_jump(p: CPWL) -> Jump | None:
 
 
 def _likely(p: CPWL) -> tuple[_Ints, _Ints, _Floats]:
-    """Pairs of pieces one of which has a corner in the other, and by how much they differ there, in floats."""
+    """Pairs of pieces one of which has a corner in or next to the other; how much they differ there, in floats."""
     stack, laws = p.polyhedra, p.laws
     found = extents(stack.A, stack.b, stack.start, rays=False)
     first, second, size = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
-    for who, corner in _inside(stack.A, stack.b, stack.start, found.owner, found.points):
+    for who, corner in _inside(stack.A, stack.b, stack.start, found.owner, found.points, _NEAR * p.tol):
         x, own = found.points[corner], found.owner[corner]
         step = laws.gradient[own] - laws.gradient[who]
         jump = np.abs(np.einsum("kmn,kn->km", step, x) + laws.offset[own] - laws.offset[who]).max(axis=1)
@@ -91,13 +91,15 @@ def _likely(p: CPWL) -> tuple[_Ints, _Ints, _Floats]:
     return some[keep, 0], some[keep, 1], most[keep]
 
 
-def _inside(A: _Floats, b: _Floats, start: _Ints, owner: _Ints, points: _Floats) -> list[tuple[_Ints, _Ints]]:
+def _inside(
+    A: _Floats, b: _Floats, start: _Ints, owner: _Ints, points: _Floats, near: float
+) -> list[tuple[_Ints, _Ints]]:
     """Pieces and the corners of others that are in them, or next to them."""
     if len(points) == 0:
         return []
     length = np.linalg.norm(A, axis=1)
     length[length == 0] = 1.0
-    A, b, reach = A / length[:, None], b / length, float(np.abs(points).max())
+    A, b, slack = A / length[:, None], b / length, near * float(np.abs(points).max())
     pieces = np.unique(owner)
     number = np.searchsorted(pieces, owner)
     middle = np.zeros((len(pieces), A.shape[1]))
@@ -105,9 +107,9 @@ def _inside(A: _Floats, b: _Floats, start: _Ints, owner: _Ints, points: _Floats)
     middle /= np.bincount(number)[:, None]
     far = np.zeros(len(pieces))
     np.maximum.at(far, number, np.linalg.norm(points - middle[number], axis=1))
-    near = cKDTree(points).query_ball_point(middle, far + _ON * reach)
-    who = np.repeat(pieces, [len(some) for some in near])
-    corner = np.fromiter((k for some in near for k in some), dtype=np.int64, count=len(who))
+    around = cKDTree(points).query_ball_point(middle, far + slack)
+    who = np.repeat(pieces, [len(some) for some in around])
+    corner = np.fromiter((k for some in around for k in some), dtype=np.int64, count=len(who))
     who, corner = who[owner[corner] != who], corner[owner[corner] != who]
     rows = np.diff(start)[who]
     step, found = max(1, _BLOCK // max(1, int(rows.max(initial=1)))), []
@@ -117,7 +119,7 @@ def _inside(A: _Floats, b: _Floats, start: _Ints, owner: _Ints, points: _Floats)
         row = np.repeat(start[i] - at, many) + np.arange(many.sum())
         over = np.einsum("kn,kn->k", A[row], points[np.repeat(k, many)]) - b[row]
         holds = np.ones(len(i), dtype=bool)
-        np.logical_and.at(holds, np.repeat(np.arange(len(i)), many), over <= _ON * reach)
+        np.logical_and.at(holds, np.repeat(np.arange(len(i)), many), over <= slack)
         found.append((i[holds], k[holds]))
     return found
 
