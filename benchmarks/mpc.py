@@ -6,6 +6,11 @@ Each law is recomputed in rationals from PPOPT's active sets (`cpwl.from_ppopt`,
 equal. `C bytes` and `C m-adds` are the constants and the multiply-adds, in the worst case, of the code that `cpwl.to_c`
 writes; `search B` and `m-adds` those of trying one region after the other. `solver s` is PPOPT's time, `ours s` ours,
 proof included, both of this process.
+
+Laws in files are compiled a second time from the floats that the solver wrote, regions and laws, as if nothing else
+were known: `exact` and `float` are neurons, `more` how many more of them, `proved` the bound on the distance from the
+floats, relative to the range of the law, and `least` what no function at all can be below, half of the largest
+difference of two regions at a point of both. `--floats` prints that table alone.
 """
 
 from __future__ import annotations
@@ -13,17 +18,21 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import json
 import tempfile
 import time
 import warnings
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from floats import least_error
 from scipy.linalg import solve_discrete_are
 
 import cpwl
 from cpwl import CPWL, Compiled
+from cpwl.construct.analysis import Analysis
 from cpwl.targets.c.tables import Cost
 
 HEAD = "".join(
@@ -40,6 +49,12 @@ HEAD = "".join(
         "solver s",
         "ours s",
     )
+)
+
+
+FLOAT_HEAD = "".join(
+    f"{name:>9}"
+    for name in ("inputs", "outputs", "regions", "exact", "float", "more", "least", "proved", "s", "proof s")
 )
 
 
@@ -79,8 +94,8 @@ def region_search(law: CPWL) -> tuple[int, int]:
     return 8 * (rows * (n + 1) + law.num_pieces * m * (n + 1)), rows * n + m * n
 
 
-def row(name: str, law: CPWL, solver: float | None, began: float) -> None:
-    """Compiles and proves one law, and prints its row."""
+def row(name: str, law: CPWL, solver: float | None, began: float) -> int:
+    """Compiles and proves one law, prints its row, and tells its neurons."""
     made = cpwl.compile(law.merge(), certificate=True)
     seconds = time.process_time() - began
     certificate = made.certificate
@@ -91,7 +106,37 @@ def row(name: str, law: CPWL, solver: float | None, began: float) -> None:
     costs = (cost.flash, cost.multiply_adds, size, products)
     took = "-" if solver is None else f"{solver:.1f}"
     cells = "".join(f"{v:>9}" for v in (*numbers, *costs, took, f"{seconds:.1f}"))
-    print(f"{name:<21}{cells}  {said}", flush=True)
+    print(f"{name:<26}{cells}  {said}", flush=True)
+    return made.sizes.neurons
+
+
+def from_floats(path: Path) -> CPWL:
+    """The regions and laws of a file as they are: this project's format, or `pieces` with A, b, F, g."""
+    document = json.loads(path.read_text("utf-8"))
+    if document.get("format") == "cpwl":
+        return cpwl.load(path)
+    pieces = document["pieces"]
+    return CPWL.from_pieces(*([np.squeeze(np.array(piece[key])) for piece in pieces] for key in "AbFg"))
+
+
+def float_row(path: Path, exact: int | None) -> None:
+    """Compiles the floats of a law and proves how near the network is; `exact` are the neurons of the law itself."""
+    data = from_floats(path)
+    began = time.process_time()
+    made = cpwl.compile(data)
+    compiled = time.process_time()
+    proof = cpwl.certify(data, made.network)
+    proved = time.process_time()
+    least, size = least_error(data), Analysis(data).sample.range
+    bound = f"{float(proof.error_bound) / size:.1e}" if isinstance(proof.error_bound, Fraction) else "-"
+    more = "-" if exact is None else f"{100 * (made.sizes.neurons / exact - 1):.0f} %"
+    cells = (
+        *(data.dim, data.outputs, data.num_pieces, exact or "-", made.sizes.neurons, more),
+        *("-" if least is None else f"{float(least) / size:.1e}", bound),
+        *(f"{compiled - began:.1f}", f"{proved - compiled:.1f}"),
+    )
+    said = f"{made.construction}: {proof.statement if proof.proved else proof.reason[:80]}"
+    print(f"{path.stem:<26}{''.join(f'{v:>9}' for v in cells)}  {said}", flush=True)
 
 
 def main() -> None:
@@ -99,10 +144,12 @@ def main() -> None:
     parser.add_argument("--from", type=int, default=2, dest="first")
     parser.add_argument("--to", type=int, default=12, dest="last")
     parser.add_argument("--cases", type=Path)
+    parser.add_argument("--floats", action="store_true")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    print(f"{'law':<21}{HEAD}  proof")
-    for horizon in range(options.first, options.last + 1):
+    if not options.floats:
+        print(f"{'law':<26}{HEAD}  proof")
+    for horizon in range(options.first, options.last + 1) if not options.floats else []:
         from ppopt.mp_solvers.solve_mpqp import mpqp_algorithm, solve_mpqp
 
         began = time.process_time()
@@ -111,10 +158,19 @@ def main() -> None:
         solved = time.process_time()
         law = cpwl.from_ppopt(solution, outputs=0)
         row(f"double integrator {horizon}", law, solved - began, solved)
-    for path in sorted(options.cases.rglob("*.json")) if options.cases else []:
+    paths = sorted(options.cases.rglob("*.json")) if options.cases else []
+    exact: dict[Path, int] = {}
+    for path in paths:
         if '"act"' in path.read_text("utf-8"):
             began = time.process_time()
-            row(path.stem, cpwl.read(path), None, began)
+            law = cpwl.read(path)
+            exact[path] = (
+                cpwl.compile(law.merge()).sizes.neurons if options.floats else row(path.stem, law, None, began)
+            )
+    if paths:
+        print(f"{'from floats':<26}{FLOAT_HEAD}  proof")
+    for path in paths:
+        float_row(path, exact.get(path))
 
 
 if __name__ == "__main__":

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -18,6 +15,7 @@ import pytest
 import cpwl
 from cpwl.construct.table import TABLE
 from cpwl.show.row import check_proof
+from support.forks import Forks
 
 SCRIPTS = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 Ran = tuple[str, Path]
@@ -26,20 +24,20 @@ pytestmark = pytest.mark.xdist_group("examples")  # one worker: each script runs
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Ran]:
-    """Runs a script in a folder of its own, once: what it printed, and the folder."""
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Ran]]:
+    """Runs a script in a folder and a process of its own, once: what it printed, and the folder."""
+    with Forks() as forks:
 
-    @cache
-    def once(name: str) -> Ran:
-        folder = tmp_path_factory.mktemp(name)
-        script = next(script for script in SCRIPTS if script.stem == name)
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONWARNINGS": "error"}
-        done = subprocess.run([sys.executable, script], cwd=folder, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        assert not done.stderr
-        return done.stdout, folder
+        @cache
+        def once(name: str) -> Ran:
+            folder = tmp_path_factory.mktemp(name)
+            script = next(script for script in SCRIPTS if script.stem == name)
+            code, said, errors = forks.run(script, folder)
+            assert code == 0, errors
+            assert not errors
+            return said, folder
 
-    return once
+        yield once
 
 
 LONG = {"terrain", "compress_network", "ground_truth"}  # notebooks that take some seconds

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cpwl.bounds import Bound
+from cpwl.construct.ahead import Ahead, in_range
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.lower_bounds import LowerBound, lower_bounds
 from cpwl.construct.measure import measured_error
@@ -25,6 +26,7 @@ from cpwl.construct.table import TABLE, in_order
 from cpwl.construct.upper_bounds import upper_bounds
 from cpwl.doors import check_argument, check_call, check_choice, check_number, within_float64
 from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError
+from cpwl.executors import check_executor
 from cpwl.function import CPWL
 from cpwl.function.doctor.examine import examine, is_rough_table
 from cpwl.function.doctor.report import point_text
@@ -224,7 +226,8 @@ def compile(
         point of the domain, which must be a box: two more neurons for each input, in two more layers, and the proof
         covers it; "error", the network is as with "free", and calling the result refuses such points.
     executor
-        Shares out the decisions; the result does not depend on it.
+        Any `concurrent.futures.Executor`: shares out decisions, plans and checks of proofs. The result does not depend
+        on it.
     progress
         Called with ``(done, total, what)``.
 
@@ -260,17 +263,18 @@ def compile(
     check_call(progress)
     limit = _check_options(construction, minimize, precision, max_error, weights)
     check_choice(outside, get_args(Outside), "outside")
-    prove = partial(_proof, p, weights) if certificate else None
+    check_executor(executor)
+    prove = partial(_proof, p, weights, executor) if certificate else None
     with rare_collection(), within_float64():
         if check:
             if progress is not None:
                 progress(0, 1, "checking the pieces")
-            p = _healthy(p)
+            p = _healthy(p, executor)
         options = Options(minimize, precision, limit, check, executor, progress)
         box = box_to_clip(p) if outside == "clip" else None
         analysis, told = Analysis(p, options), max_error is not None
         made = None
-        even = analysis.even if check or (limit and construction == "auto") else None
+        even = analysis.undone if check or (limit and construction == "auto") else None
         rough = even is not None and check and is_rough_table(p)
         if rough and not limit:
             raise InputError(
@@ -279,7 +283,7 @@ def compile(
             )
         if even is not None and limit and (rough or construction == "auto"):
             made = _Compilation(even, construction, told=told, data=analysis, box=box).result(prove)
-            undone = replace(made, reason=f"{made.reason}, of the table on an even lattice, or straightened")
+            undone = replace(made, reason=f"{made.reason}, with the rounding of its numbers undone")
             made = undone if rough or _is_good(made, limit) else None
         if made is None:
             made = _Compilation(analysis, construction, told=told, box=box).result(prove)
@@ -295,11 +299,11 @@ def _is_good(made: Compiled, limit: float) -> bool:
     return near and (made.certificate is None or made.certificate.proved)
 
 
-def _proof(p: CPWL, weights: Weights, network: Network) -> Certificate:
+def _proof(p: CPWL, weights: Weights, executor: Executor | None, network: Network) -> Certificate:
     """The proof of a network with its weights as they are, or as they are rounded to a type."""
     if weights == "exact":
-        return certify(p, network)
-    return certify(p, rounded(network, weights), rounded_from=network)
+        return certify(p, network, executor=executor)
+    return certify(p, rounded(network, weights), rounded_from=network, executor=executor)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -335,16 +339,19 @@ class _Compilation:
         self.planned: dict[str, Candidate] = {}
         self.others: dict[str, Alternative] = {}
         self.skipped: list[str] = []
+        self.ahead = Ahead(analysis, self.names)
 
     def result(self, prove: _Prove | None) -> Compiled:
-        for done, name in enumerate(self.names):
-            self._tell(done, f"planning {name}")
-            skip = TABLE[name].skip(self.analysis, self.planned) if self.auto else ""
-            if skip:
-                self.others[name] = Alternative(None, None, None, skip)
-                self.skipped.append(name)
-            else:
-                self._plan(name)
+        with closing(self.ahead):
+            for done, name in enumerate(self.names):
+                self._tell(done, f"planning {name}")
+                skip = TABLE[name].skip(self.analysis, self.planned) if self.auto else ""
+                if skip:
+                    self.others[name] = Alternative(None, None, None, skip)
+                    self.skipped.append(name)
+                else:
+                    self.ahead.start(name, self.planned)
+                    self._plan(name)
         if not self.planned:
             raise self._nothing_applies()
         choice = select(self.planned.values(), self.options.minimize, self.options.max_error)
@@ -356,8 +363,7 @@ class _Compilation:
     def _plan(self, name: str) -> None:
         """Plans one construction; that it does not apply is an answer, unless nothing else was asked for."""
         try:
-            with _in_range():
-                self.planned[name] = Candidate.of(TABLE[name].plan(self.analysis), self.analysis)
+            self.planned[name] = Candidate.of(self.ahead.plan(name), self.analysis)
             self.others.pop(name, None)
         except (LimitError, InputError) as error:
             # What the doctor let pass within its tolerance may be too rough for a construction all the same.
@@ -375,7 +381,7 @@ class _Compilation:
         """Networks in the order of the choice up to the first that is as it should be; at worst all there can be."""
         tried: list[_Built] = []
         for candidate in self._candidates(choice):
-            with _in_range():
+            with in_range():
                 network = candidate.plan.build()
                 network = network if self.box is None else clipped(network, *self.box)
             measured = measured_error(network, self.data)
@@ -465,16 +471,6 @@ _NEAR = 10.0  # times what is unavoidable: of that order, and the data does not 
 _UNTRIED = Alternative(None, None, None)
 
 
-@contextmanager
-def _in_range() -> Iterator[None]:
-    """Refuse numbers with which floats, which propose every choice, overflow on the way."""
-    try:
-        with within_float64(), np.errstate(over="raise"):
-            yield
-    except FloatingPointError:
-        raise LimitError("numbers of this function are so far apart in size that float64 overflows") from None
-
-
 def _check_options(construction: str, minimize: str, precision: str, max_error: float | None, weights: str) -> float:
     """The largest relative error that is allowed, if all options are known."""
     for name, value, known in (
@@ -490,11 +486,11 @@ def _check_options(construction: str, minimize: str, precision: str, max_error: 
     return float(max_error)
 
 
-def _healthy(p: CPWL) -> CPWL:
+def _healthy(p: CPWL, executor: Executor | None) -> CPWL:
     """The function without pieces that have no interior; raises if anything is wrong with it."""
     if p.tol and p.snap(p.tol).flat == ():  # there is an exactly consistent function near it, and no piece is flat
         return p
-    report = examine(p, notes=False)
+    report = examine(p, notes=False, executor=executor)
     report.check()
     flat = sorted({f.pieces[0] for f in report if f.kind in ("empty piece", "flat piece")})
     if not flat:

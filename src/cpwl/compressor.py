@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,6 +16,7 @@ from cpwl.compiler import compile
 from cpwl.doors import check_argument, check_call, check_limit, within_float64
 from cpwl.equality import Verdict, equal
 from cpwl.errors import CpwlWarning, LimitError
+from cpwl.executors import check_executor
 from cpwl.geometry.box import bounding_box
 from cpwl.geometry.polyhedra import Polyhedron, as_domain
 from cpwl.network import Network, Sizes
@@ -54,6 +56,7 @@ def compress(
     domain: Any = None,
     box: tuple[Any, Any] | None = None,
     max_regions: int = _REGIONS,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Compressed:
     """A smaller network that equals `network` on the domain, with a proof; itself if none is found.
@@ -72,6 +75,8 @@ def compress(
         neither is given.
     max_regions
         Regions up to which the network is taken apart and built anew.
+    executor
+        Any `concurrent.futures.Executor`: shares out regions, plans and the proof. The result does not depend on it.
     progress
         Called as ``progress(done, total, step)``.
 
@@ -90,13 +95,14 @@ def compress(
     check_argument(network, Network, "compress")
     check_limit(max_regions)
     check_call(progress)
+    check_executor(executor)
     body = as_domain(domain, network.inputs, box=box)
     before = network.sizes
-    found = [(method, other) for method, other in _candidates(network, body, max_regions, progress)]
+    found = [(method, other) for method, other in _candidates(network, body, max_regions, executor, progress)]
     for method, other in sorted(found, key=lambda pair: _cost(pair[1])):
         if _cost(other) >= _cost(network):
             break
-        verdict = equal(network, other, domain=body, progress=progress)
+        verdict = equal(network, other, domain=body, executor=executor, progress=progress)
         if verdict.equal:
             return Compressed(other, verdict, before, other.sizes, method)
     return Compressed(network, equal(network, network), before, before, "unchanged")
@@ -107,7 +113,11 @@ def _cost(network: Network) -> tuple[int, int]:
 
 
 def _candidates(
-    network: Network, domain: Polyhedron | None, max_regions: int, progress: Progress | None
+    network: Network,
+    domain: Polyhedron | None,
+    max_regions: int,
+    executor: Executor | None,
+    progress: Progress | None,
 ) -> Iterator[tuple[str, Network]]:
     """Networks for the same function, each made in its own way."""
     small = simplify(network)
@@ -116,7 +126,7 @@ def _candidates(
     yield "simplify", small
     if small.sizes.neurons == 0:
         return
-    pieces = find_pieces(small, domain, True, most=max_regions, progress=progress)
+    pieces = find_pieces(small, domain, True, most=max_regions, executor=executor, progress=progress)
     if not pieces.complete:
         return
     folded = simplify(_folded(small, pieces.signs, domain))
@@ -132,7 +142,7 @@ def _candidates(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CpwlWarning)
-            built = compile(p, precision="exact", check=False, progress=progress).network
+            built = compile(p, precision="exact", check=False, executor=executor, progress=progress).network
     except LimitError:  # no construction applies
         return
     yield "extract and compile", simplify(built, domain if built.sizes.neurons <= _PROGRAMS else None)

@@ -10,7 +10,15 @@ import pickle
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -21,7 +29,7 @@ from typing import Any, TypeVar
 from cpwl.errors import CpwlWarning, InputError
 from cpwl.parcels import NotHere, Parcel, opened, posted, prepared
 
-__all__ = ["Placed", "check_executor", "placed", "spread"]
+__all__ = ["More", "Placed", "check_executor", "placed", "spread", "unfold", "workers_of"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -31,6 +39,7 @@ _AHEAD = 64  # bundles handed out before the first of them has come back: bounds
 _BLIND = 16  # of these, before it is known how long an item takes
 _LEAST, _AIM = 0.01, 0.03  # seconds of work that are worth sending, and that bundles should have
 _GROWTH, _MOST = 8, 4096  # how much larger the next bundle may be, and the largest
+_HELD = 8  # results that wait for their turn, for each task that is under way
 _TRIES = 3  # how often what all tasks need is brought to the workers
 
 
@@ -40,6 +49,15 @@ def check_executor(executor: object) -> None:
         raise InputError(
             f"`executor` takes a concurrent.futures.Executor, such as ProcessPoolExecutor(), not {executor!r}"
         )
+
+
+def workers_of(executor: Executor) -> int:
+    """How many tasks an executor works on at a time, as far as it says; nothing but time may depend on it."""
+    many = getattr(executor, "_max_workers", None)
+    client = getattr(executor, "_client", None)
+    if client is not None:
+        many = sum(client.nthreads().values())
+    return max(2, many) if isinstance(many, int) else 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,12 +163,110 @@ def _spread(
                 sent.future.cancel()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class More:
+    """What work gives that is better done in parts: these, in the place of the one that it was given."""
+
+    items: list[Any]
+
+
+def unfold(
+    work: Callable[[Any, Item], Any],
+    shared: Any,
+    items: Iterable[Item],
+    executor: Executor | None,
+    *,
+    known: Callable[[Item], Any] | None = None,
+) -> Iterator[tuple[Item, Any]]:
+    """Each item with ``work(shared, item)``, which may be `More` items: these come next, so that few are held at once.
+
+    An item for which `known` has something other than None is not worked on again.
+
+    >>> def halved(least, n):
+    ...     return More([n // 2, n - n // 2]) if n > least else n
+    >>> [n for n, found in unfold(halved, 2, [7], None) if found == n]
+    [1, 2, 2, 2]
+    """
+    with placed(shared, executor) as place:
+        if executor is None:
+            yield from _unfolded(work, shared, list(items), known)
+            return
+        desk, ahead = _Desk(executor, work, place, None), 2 * workers_of(executor)
+        todo = [_Node(item) for item in reversed(list(items))]  # the next one is the last
+        try:
+            while todo:
+                yield from _grown(todo, desk, ahead, known)
+                if todo[-1].ready:
+                    node = todo.pop()
+                    yield node.item, node.found
+                else:
+                    wait([f for f in (node.future for node in todo[-_HELD * ahead :]) if f], None, FIRST_COMPLETED)
+        finally:
+            for node in todo:
+                if (future := node.future) is not None:
+                    future.cancel()
+
+
+def _unfolded(
+    work: Work, shared: Any, items: list[Any], known: Callable[[Any], Any] | None
+) -> Iterator[tuple[Any, Any]]:
+    """The same in this process alone."""
+    todo = items[::-1]
+    while todo:
+        item = todo.pop()
+        found = None if known is None else known(item)
+        found = work(shared, item) if found is None else found
+        yield item, found
+        if isinstance(found, More):
+            todo += reversed(found.items)
+
+
+@dataclass(slots=True, eq=False)
+class _Node:
+    """An item: not yet sent, at a worker, or done."""
+
+    item: Any
+    sent: _Sent | None = None
+    found: Any = None
+    ready: bool = False
+
+    @property
+    def future(self) -> Future[_Done] | None:
+        """What is to be waited for."""
+        return None if self.sent is None or self.ready else self.sent.future
+
+
+def _grown(
+    todo: list[_Node], desk: _Desk, ahead: int, known: Callable[[Any], Any] | None
+) -> Iterator[tuple[Any, More]]:
+    """Collects what is done, puts parts in the place of items that were split, and sends what comes next.
+
+    Splits are told as soon as they are known, so that there is work for all; results are kept until their turn comes.
+    """
+    away, k = 0, len(todo)
+    while k > max(0, len(todo) - _HELD * ahead) and away < ahead:
+        k -= 1
+        node = todo[k]
+        if node.sent is None and not node.ready:
+            node.found = None if known is None else known(node.item)
+            node.ready = node.found is not None
+            node.sent = None if node.ready else desk.send([node.item])
+        if node.sent is not None and not node.ready:
+            if node.sent.future is not None and not node.sent.future.done():
+                away += 1
+                continue
+            node.found, node.ready = desk.one(node.sent), True
+        if isinstance(node.found, More):
+            yield node.item, node.found
+            todo[k : k + 1] = [_Node(each) for each in reversed(node.found.items)]
+            k += len(node.found.items)
+
+
 class _Pace:
     """How many items to send at a time, and how many bundles ahead: enough for every worker to have the next one."""
 
     def __init__(self, executor: Executor) -> None:
-        workers = getattr(executor, "_max_workers", None)
-        many = 2 * workers if isinstance(workers, int) else 0
+        many = 2 * workers_of(executor)
         self.size, self.ahead, self.most = 1, max(_BLIND, many), max(_AHEAD, 2 * many)
 
     def learn(self, items: int, seconds: float) -> None:
@@ -212,6 +328,17 @@ class _Desk:
         except (BrokenExecutor, RuntimeError):  # a pool that was shut down raises RuntimeError
             return _Sent(items, there, None)
         return _Sent(items, there, future)
+
+    def one(self, sent: _Sent) -> Any:
+        """The result of a single item, worked out here if its worker died."""
+        done = self.outcome(sent)
+        if done is None:
+            if sent.future is not None:
+                warnings.warn("a worker died; what it left undone is done in this process", CpwlWarning, 5)
+            return self.work(self.place.shared, sent.items[0])
+        if done.error is not None:
+            raise done.error
+        return done.results[0]
 
     def outcome(self, sent: _Sent, tries: int = 0) -> _Done | None:
         """What a worker has found, or None if it died."""

@@ -6,16 +6,19 @@ import contextlib
 import os
 import secrets
 import stat
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from cpwl.errors import InputError, LimitError
 
-__all__ = ["read_bytes", "write_bytes", "write_text"]
+__all__ = ["read_bytes", "write_bytes", "write_text", "write_together", "written"]
 
 _LARGEST = 2**31  # bytes of a file that we read; a protobuf message ends there
 _ENDLESS = 2**28  # bytes from a pipe or a device, which does not say how many there are
 _CHUNK = 2**20
+_WRITTEN: list[str] = []  # what this process has written, in order
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
@@ -49,6 +52,11 @@ def _all_of(file: BinaryIO, limit: int) -> bytes:
     return b"".join(chunks)
 
 
+def written() -> tuple[str, ...]:
+    """The files that this process has written so far, as they were named: what a run that was ended leaves behind."""
+    return tuple(dict.fromkeys(_WRITTEN))
+
+
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """Write `data` to `path`: at any moment the file has its old content or the new one, never a part.
 
@@ -61,17 +69,7 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     ...     os.listdir(folder), Path(folder, "a").read_bytes()
     (['a'], b'abc')
     """
-    try:
-        # The file behind a symbolic link is replaced, not the link.
-        target = Path(os.path.realpath(path))
-        mode = target.stat().st_mode if target.exists() else None
-        if mode is not None and not stat.S_ISREG(mode):
-            target.write_bytes(data)
-        else:
-            _replace(target, data, mode)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f"cannot write `{os.fspath(path)}`: {reason}", path=os.fspath(path)) from error
+    write_together([(path, data)])
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -79,19 +77,113 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     write_bytes(path, text.encode("utf-8"))
 
 
-def _replace(target: Path, data: bytes, mode: int | None) -> None:
-    draft = target.with_name(f".{target.name[:64]}.{secrets.token_hex(8)}.tmp")
-    # 0o666 leaves the permissions of a new file to the umask, as `open` does.
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+def write_together(files: Sequence[tuple[str | os.PathLike[str], bytes]]) -> None:
+    """Write files that belong together: a network first, then what is said about it.
+
+    All are complete on the disk before the first takes its place. Then the others' old contents go, the new files take
+    their places in this order, and no other process writes together into the same folder meanwhile: whenever
+    one of the others is there, it is about the first as it is there.
+    """
+    with ExitStack() as stack:
+        drafts = [stack.enter_context(_draft(path, data)) for path, data in files]
+        if len(files) > 1:
+            for folder in sorted({target.parent for target, draft in drafts if draft is not None}):
+                stack.enter_context(_alone_in(folder))
+            for (path, _), (target, draft) in zip(files[1:], drafts[1:], strict=True):
+                if draft is not None:
+                    with _naming(path):
+                        target.unlink(missing_ok=True)
+        for (path, _), (target, draft) in zip(files, drafts, strict=True):
+            if draft is not None:
+                with _naming(path):
+                    os.replace(draft, target)
+            _WRITTEN.append(os.fsdecode(path))
+
+
+@contextmanager
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Failures of the system as a sentence about the file."""
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if mode is not None:
-            os.chmod(draft, stat.S_IMODE(mode))
-        os.replace(draft, target)
-    except BaseException:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"cannot write `{os.fspath(path)}`: {reason}", path=os.fspath(path)) from error
+
+
+@contextmanager
+def _draft(path: str | os.PathLike[str], data: bytes) -> Iterator[tuple[Path, Path | None]]:
+    """The file to be replaced, behind symbolic links, and a complete file beside it, which is removed in the end.
+
+    What is no ordinary file has no such file: it is written to directly.
+    """
+    with _naming(path):
+        target = Path(os.path.realpath(path))
+        mode = target.stat().st_mode if target.exists() else None
+        if mode is not None and not stat.S_ISREG(mode):
+            target.write_bytes(data)
+    if mode is not None and not stat.S_ISREG(mode):
+        yield target, None
+        return
+    draft = target.with_name(f".{target.name[:64]}.{secrets.token_hex(8)}.tmp")
+    try:
+        with _naming(path):
+            _write_new(draft, data, mode)
+        yield target, draft
+    finally:
         with contextlib.suppress(OSError):
             os.unlink(draft)
-        raise
+
+
+def _write_new(draft: Path, data: bytes, mode: int | None) -> None:
+    """A new file, on the disk when this returns; where the system can, it has no name before it is complete.
+
+    Such a file is gone with the process that writes it, however that ends.
+    """
+    if hasattr(os, "O_TMPFILE"):
+        # Not on every file system; whatever else is wrong shows when the file is made in the usual way.
+        with contextlib.suppress(OSError):
+            _fill(os.open(draft.parent, os.O_TMPFILE | os.O_WRONLY, 0o666), data, mode, draft)
+            return
+    # 0o666 leaves the permissions of a new file to the umask, as `open` does.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    _fill(os.open(draft, flags, 0o666), data, None, None)
+    if mode is not None:
+        os.chmod(draft, stat.S_IMODE(mode))
+
+
+def _fill(handle: int, data: bytes, mode: int | None, name: Path | None) -> None:
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(handle)
+        if mode is not None:
+            os.fchmod(handle, stat.S_IMODE(mode))
+        if name is not None:
+            _give_name(handle, name)
+
+
+def _give_name(handle: int, name: Path) -> None:
+    # With a folder given, Python calls linkat, which follows the link in /proc to the file itself.
+    folder = os.open(name.parent, os.O_RDONLY)
+    try:
+        os.link(f"/proc/self/fd/{handle}", name.name, src_dir_fd=folder, dst_dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Waits until no other process is inside for this folder; the lock goes when the process does."""
+    try:
+        import fcntl
+
+        handle = os.open(folder, os.O_RDONLY)
+    except (ImportError, OSError):  # Windows; a folder that can be written but not read
+        yield
+        return
+    try:
+        with contextlib.suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

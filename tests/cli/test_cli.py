@@ -368,7 +368,7 @@ def test_readable_integers_have_the_right_size(number):
     assert 5 * abs(10 * number - round(float(digits) * 10) * 10 ** int(power)) <= 3 * 10 ** int(power)
 
 
-@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("kind", ["svg", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("png", "pdf"))])
 def test_figures_are_drawn(run, tmp_path, kind):
     """The figures asked for are drawn, in a directory that is made for them, and named on stdout."""
     folder = tmp_path / "new" / "folder"

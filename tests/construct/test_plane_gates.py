@@ -211,10 +211,7 @@ def test_steps_balance_at_every_vertex():
 
 
 def test_float_data_is_made_exact_first():
-    """Pieces and laws with rounding errors: the network of the exact function nearby.
-
-    Its pieces may be cut otherwise, which may cost a neuron.
-    """
+    """Pieces and laws with rounding errors: the network of the exact function nearby, however its pieces are cut."""
     p = five_pieces()
     noisy = with_noise(p, 1e-14, 0)
     made = plane_gates(noisy)
@@ -222,7 +219,7 @@ def test_float_data_is_made_exact_first():
     for (one, left), (two, right) in zip(exact_layers(made.network), exact_layers(exact.network), strict=True):
         assert (one.toarray() == two.toarray()).all()
         assert (left == right).all()
-    assert made.network.sizes.neurons <= plane_gates(p).network.sizes.neurons + 1
+    assert made.network.sizes.neurons == plane_gates(p).network.sizes.neurons
     x = np.random.default_rng(0).uniform(-3, 3, (200, 2))
     assert np.abs(made.network(x) - p(x)).max() < 1e-9
 

@@ -35,8 +35,9 @@ def networks():
     yield function("sawtooth"), compiled("sawtooth", "auto").network, None
     exact = compiled("wrong_for_algorithm_1", "gates").network
     yield function("wrong_for_algorithm_1"), exact, None
-    yield function("delaunay_plane"), compiled("delaunay_plane", "clamped").network, None
-    yield function("delaunay_plane"), compiled("delaunay_plane", "strips").network, None
+    few = CPWL.from_grid([[0, 1, 3], [0, 2, 3]], [[0, 3, 1], [2, -1, 4], [1, 5, 0]])
+    yield few, compile(few, construction="clamped").network, None
+    yield few, compile(few, construction="strips").network, None
     exact = compiled("thirds_and_sevenths", "auto").network
     yield function("thirds_and_sevenths"), rounded(exact, np.float64), exact
     yield function("rounded_thirds"), compiled("rounded_thirds", "gates").network, None

@@ -75,7 +75,7 @@ def test_suffix_chooses_the_format(suffix: str, magic: bytes, tmp_path: Path) ->
     assert path.read_bytes().startswith(magic)
 
 
-@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+@pytest.mark.parametrize("suffix", [".svg", *(pytest.param(kind, marks=pytest.mark.slow) for kind in (".png", ".pdf"))])
 def test_same_bytes_every_time(suffix: str, tmp_path: Path) -> None:
     """Two drawings, the second under a changed hash seed and in a new process, are the same bytes."""
     first, second = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import cpwl
+import cpwl.show.demo
 from cpwl.cli import main
 from cpwl.proofs.checkers import checker
 from cpwl.show.bundled import Example, bundled_examples
@@ -199,10 +201,22 @@ def test_a_refused_proof_is_shown_and_fails(
     assert "affine.exact.proof.json: refused: made up" in said.err
 
 
-def test_second_run_replaces_the_first(rows: list[Row], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_second_run_replaces_the_first(
+    rows: list[Row],
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The command runs into a folder that is full already, with the same bytes but for the times."""
     assert rows
+    again = [EXAMPLES[name] for name in ("five_pieces", "table", "norm")]
+    monkeypatch.setattr(cpwl.show.demo, "bundled_examples", lambda: again)
+    shutil.copytree(folder, tmp_path / "full")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for made in (tmp_path / "full").glob("five_pieces*"):
+        made.write_bytes(b"something else")
+    folder = tmp_path / "full"
     assert main(["demo", "-o", str(folder)]) == 0
     after = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert before.keys() == after.keys()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -28,19 +29,21 @@ from cpwl.cli.milp import milp
 from cpwl.cli.output import run
 from cpwl.cli.plot import plot
 from cpwl.cli.report import report
+from cpwl.cli.supervise import own_process
 from cpwl.cli.vnnlib import vnnlib
 
-__all__ = ["main"]
+__all__ = ["run_command"]
 
 _EPILOG = (
     "Exit codes: 0 done or proven, 1 refuted, 2 undecided or beyond our limits, 64 wrong usage, "
-    "65 bad input, 70 our bug. CPWL_DEBUG=1 shows where an error came from."
+    "65 bad input, 70 our bug, 130 interrupted, 141 nobody reads the output, 143 terminated. "
+    "CPWL_DEBUG=1 shows where an error came from."
 )
 
 _app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 _app.command()(limited(compile))
-_app.command()(convert)
-_app.command()(info)
+_app.command()(limited(convert))
+_app.command()(limited(info))
 _app.command()(limited(check))
 _app.command()(limited(doctor))
 _app.command()(limited(equal))
@@ -50,23 +53,23 @@ _app.command()(limited(extract))
 _app.command()(limited(count))
 _app.command()(batch)
 _app.command()(limited(milp))
-_app.command()(limited(vnnlib))
-_app.command()(bounds)
+_app.command()(limited(vnnlib, timeout="time_limit"))
+_app.command()(limited(bounds))
 _app.command()(limited(report))
-_app.command()(plot)
-_app.command()(figures)
-_app.command()(demo)
-_app.command()(bench)
+_app.command()(limited(plot))
+_app.command()(limited(figures))
+_app.command()(limited(demo))
+_app.command()(limited(bench))
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line `argv`, by default that of this process, and return its exit code.
-
-    >>> main(["bounds", "--pieces", "3", "--json"])
-    {"pieces": 3, "bounds": {"theorem1": {"layers": 5, "width": 15, "neurons": 44}}}
-    0
-    """
-    return run(_app, sys.argv[1:] if argv is None else argv)
+def run_command(argv: Sequence[str] | None = None) -> int:
+    """Run the command line `argv`; without one, that of this process, which then is there for nothing else."""
+    if argv is not None:
+        return run(_app, argv)
+    with own_process():
+        code = run(_app, sys.argv[1:])
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # all is done: no traceback while Python ends
+    return code
 
 
 def _version(wanted: bool) -> None:

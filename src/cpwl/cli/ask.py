@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpwl.cli.box import box_domain
+from cpwl.cli.limits import BeyondLimit
 from cpwl.cli.output import Code, print_json
 from cpwl.cli.progress import progress_bar
 from cpwl.cli.source import load_any
+from cpwl.cli.workers import Dask, Workers, executor_of
 from cpwl.errors import LimitError
 
 if TYPE_CHECKING:
@@ -61,6 +63,16 @@ def ask(
         tuple[str, str] | None, typer.Option(metavar="LO HI", help="Ask where all coordinates are in [LO, HI].")
     ] = None,
     max_regions: Annotated[int, typer.Option(min=1, help="Networks: give up beyond so many linear regions.")] = 100_000,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            readable=False,
+            help="Networks: keep the search for --max and --min there, and go on from there.",
+        ),
+    ] = None,
+    workers: Workers = 1,
+    dask: Dask = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Ask a function or a network: every answer is exact and comes with a point that shows it.
@@ -69,8 +81,9 @@ def ask(
     """
     f = load_any(path)
     domain = box_domain(box, f.inputs)
-    with progress_bar() as progress:
-        desk = _desk(f, domain, output, max_regions, progress)
+    with progress_bar() as progress, executor_of(workers, dask) as executor:
+        how = {"max_regions": max_regions, "checkpoint": checkpoint, "executor": executor, "progress": progress}
+        desk = _desk(f, domain, output, both=largest and least, **how)
         questions: list[tuple[str, Callable[[], _Reply]]] = []
         for wanted, name, question in (
             (largest, "max", lambda: _extremum(desk.argmax())),
@@ -97,7 +110,7 @@ def ask(
             questions.append((f"inside {inside[0]} {inside[1]}", lambda: _answer(desk.inside(inside))))
         if not questions:
             raise typer.BadParameter("ask something, such as --max or --convex.")
-        replies = {name: _asked(question) for name, question in questions}
+        replies = _all_asked(questions)
     if as_json:
         print_json({"file": str(path), "answers": {name: reply.data for name, reply in replies.items()}})
     else:
@@ -116,22 +129,40 @@ class _Reply:
     holds: bool | None = True
 
 
+def _all_asked(questions: list[tuple[str, Callable[[], _Reply]]]) -> dict[str, _Reply]:
+    """What was answered in time; the rest is undecided."""
+    replies, over = {}, ""
+    for name, question in questions:
+        try:
+            replies[name] = _undecided(over) if over else _asked(question)
+        except BeyondLimit as reason:
+            over = str(reason)
+            replies[name] = _undecided(over)
+    return replies
+
+
+def _undecided(reason: str) -> _Reply:
+    return _Reply(f"undecided: {reason}", {"undecided": reason}, None)
+
+
 def _asked(question: Callable[[], _Reply]) -> _Reply:
     """What a question gives; beyond our limits it is undecided."""
     try:
         return question()
     except LimitError as error:
-        return _Reply(f"undecided: {error}", {"undecided": str(error)}, None)
+        return _undecided(str(error))
 
 
-def _desk(f: CPWL | Network, domain: Any, output: int | None, max_regions: int, progress: Any) -> Any:
+def _desk(f: CPWL | Network, domain: Any, output: int | None, *, both: bool, **how: Any) -> Any:
     """Who answers: the function on the domain, or the network region by region."""
     from cpwl.cli.desks import FunctionDesk, NetworkDesk
     from cpwl.function import CPWL
 
-    if isinstance(f, CPWL):
-        return FunctionDesk(f, domain, output)
-    return NetworkDesk(f, domain, output, max_regions, progress)
+    if not isinstance(f, CPWL):
+        return NetworkDesk(f, output, both=both, domain=domain, **how)
+    if how["checkpoint"] is not None:
+        raise typer.BadParameter("a function is asked at once: it is for networks.", param_hint="'--checkpoint'")
+    return FunctionDesk(f, domain, output)
 
 
 def _lipschitz_of(desk: Any, norm: str) -> Callable[[], _Reply]:

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ import typer
 
 from cpwl.cli.output import Code, print_json
 from cpwl.cli.source import load_network
+from cpwl.cli.workers import Dask, Workers, executor_of
 
 __all__ = ["check"]
 
@@ -29,11 +31,12 @@ def check(
             "  [default: 1e-4 of the largest coefficient of the function]",
         ),
     ] = None,
+    workers: Workers = 1,
+    dask: Dask = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Check a proof against the function and the weights, with the stand-alone checker."""
     from cpwl.formats.json import save
-    from cpwl.proofs.checkers import checker
 
     with tempfile.TemporaryDirectory() as folder:
         weights = network
@@ -41,16 +44,28 @@ def check(
             # The checker reads JSON only: the exact values of the exported weights go to a file of their own.
             weights = Path(folder) / "network.json"
             save(load_network(network), weights)
-        command = [sys.executable, "-I", checker.__file__, str(function), str(weights), str(proof), "--json"]
-        command += [] if max_error is None else ["--max-error", repr(max_error)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    code, found = _answer(done.returncode, done.stdout)
+        with executor_of(workers, dask) as executor:
+            code, found = _decided([str(path) for path in (function, weights, proof)], max_error, executor)
     verdict = f"{found.pop('verdict')}: {found.pop('reason')}"
     if as_json:
         print_json({"proved": code == Code.DONE, "verdict": verdict, **found})
     else:
         print(verdict, file=sys.stdout if code in (Code.DONE, Code.REFUTED) else sys.stderr)
     raise typer.Exit(code)
+
+
+def _decided(files: list[str], max_error: float | None, executor: Executor | None) -> tuple[int, dict[str, Any]]:
+    """The exit code and the verdict: of the checker alone, in a process of its own, or of workers that call it."""
+    if executor is not None:
+        from cpwl.proofs.settle import verdict
+
+        return verdict(files, max_error, executor)
+    from cpwl.proofs.checkers import checker
+
+    command = [sys.executable, "-I", checker.__file__, *files, "--json"]
+    command += [] if max_error is None else ["--max-error", repr(max_error)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return _answer(done.returncode, done.stdout)
 
 
 def _answer(status: int, said: str) -> tuple[int, dict[str, Any]]:

@@ -12,6 +12,7 @@ import typer
 
 from cpwl.cli.explain import explain_choice
 from cpwl.cli.formula import or_as_it_stands, read_formula_option
+from cpwl.cli.neurons import MaxNeurons, check_neurons
 from cpwl.cli.output import check_output, plain_integer, print_json, print_table, readable_integer
 from cpwl.cli.progress import progress_bar
 from cpwl.cli.source import load_function
@@ -128,9 +129,7 @@ def compile(
         Outside,
         typer.Option(help="Points outside a bounded domain: free, clip (to its box), or error (OUT.h refuses them)."),
     ] = Outside.free,
-    max_neurons: Annotated[
-        int | None, typer.Option(min=1, help="Write nothing, with exit code 2, if more neurons are needed.")
-    ] = None,
+    max_neurons: MaxNeurons = None,
     workers: Workers = 1,
     dask: Dask = None,
     certify: Annotated[
@@ -170,12 +169,13 @@ def compile(
     if written is not None and construction == "auto":
         compiled = or_as_it_stands(p, written, compiled, minimize.value, weights)
     seconds = perf_counter() - began
-    _check_neurons(compiled, max_neurons)
+    check_neurons(compiled.sizes.neurons, max_neurons)
     if proof is not None:
         _check_proof(p, compiled, max_error)
-        proof.unlink(missing_ok=True)  # the proof of a network that is no more
-    code = _write(compiled, output, dtype, (c_form or CForm.auto).value, outside.value)
-    statement = None if proof is None else _save_proof(compiled, output, proof, dtype)
+        code, statement = None, _write_proved(compiled, output, proof, dtype)
+    else:
+        code = _write(compiled, output, dtype, (c_form or CForm.auto).value, outside.value)
+        statement = None
     if as_json:
         more = {**({} if statement is None else statement), **({} if code is None else _c_summary(code))}
         print_json({**_summary(p, compiled, source, output, seconds), **more})
@@ -196,11 +196,8 @@ def _check_paths(source: Path | None, output: Path, proof: Path | None, dtype: D
     if suffix == ".json" and dtype is not None:
         raise typer.BadParameter("a .json file is exact and has no type.", param_hint="'--dtype'")
     for path, what in ((output, ""), (proof, ", and the proof would go there")):
-        if path is None:
-            continue
-        if source is not None and path.exists() and source.exists() and path.samefile(source):
-            raise typer.BadParameter(f"`{path}` is the input, too{what}.", param_hint="'--output' / '-o'")
-        check_output(path)
+        if path is not None:
+            check_output(path, source, what=what)
 
 
 def _check_c(output: Path, dtype: Dtype | None, kind: CType | None, form: CForm | None, *, certify: bool) -> None:
@@ -245,15 +242,6 @@ def _c_summary(code: CCode) -> dict[str, Any]:
     }
 
 
-def _check_neurons(compiled: Compiled, most: int | None) -> None:
-    from cpwl.errors import LimitError
-
-    neurons = compiled.sizes.neurons
-    if most is not None and neurons > most:
-        message = f"nothing was written: the smallest network that was found has {neurons:,} neurons, and {most:,} are"
-        raise LimitError(f"{message} allowed", neurons=neurons)
-
-
 def _check_proof(p: CPWL, compiled: Compiled, max_error: float | None) -> None:
     """Refuse to write a network without a proof, or with one of a larger error than is allowed."""
     from cpwl.errors import LimitError
@@ -271,20 +259,26 @@ def _check_proof(p: CPWL, compiled: Compiled, max_error: float | None) -> None:
         raise LimitError(f"nothing was written: {certificate.statement}, {message}", bound=bound)
 
 
-def _save_proof(compiled: Compiled, output: Path, proof: Path, dtype: Dtype | None) -> dict[str, Any]:
-    """The proof is of the network as it was written, not as it was meant: its weights are read back."""
+def _write_proved(compiled: Compiled, output: Path, proof: Path, dtype: Dtype | None) -> dict[str, Any]:
+    """Network and proof, together. The proof is of the network as it is in its file: the weights are read back."""
+    import tempfile
+
     from cpwl.cli.source import load_network
     from cpwl.documents.write import network_document
     from cpwl.errors import InternalError
+    from cpwl.files import write_together
     from cpwl.network.network import rounded
 
     certificate, meant = compiled.certificate, compiled.network
     assert certificate is not None
     if output.suffix.lower() != ".json":
         meant = rounded(meant, (dtype or Dtype.float64).value)
-    if network_document(load_network(output)) != network_document(meant):
-        raise InternalError(f"{output} does not hold the network that was proved")
-    certificate.save(proof)
+    with tempfile.TemporaryDirectory() as folder:
+        draft = Path(folder, f"network{output.suffix}")
+        _write(compiled, draft, dtype, None, None)
+        if network_document(load_network(draft)) != network_document(meant):
+            raise InternalError(f"{output} would not hold the network that was proved")
+        write_together([(output, draft.read_bytes()), (proof, certificate.text.encode())])
     return {"proof": str(proof), "statement": certificate.statement, "evaluation_bound": certificate.evaluation_bound}
 
 

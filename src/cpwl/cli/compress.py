@@ -11,9 +11,11 @@ import typer
 
 from cpwl.cli.box import box_domain
 from cpwl.cli.equal import summary
+from cpwl.cli.neurons import MaxNeurons, check_neurons
 from cpwl.cli.output import check_output, print_json
 from cpwl.cli.progress import progress_bar
 from cpwl.cli.source import load_network
+from cpwl.cli.workers import Dask, Workers, executor_of
 
 if TYPE_CHECKING:
     from cpwl.compressor import Compressed
@@ -35,25 +37,27 @@ def compress(
     max_regions: Annotated[
         int, typer.Option(min=1, help="Take the network apart only if it has at most so many linear regions.")
     ] = 2_000,
+    max_neurons: MaxNeurons = None,
+    workers: Workers = 1,
+    dask: Dask = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Write a smaller network that is proved equal to the one given, or that one if none is found."""
     suffix = output.suffix.lower()
     if suffix not in (".onnx", ".json"):
         raise typer.BadParameter(f"`{output}` must end in .onnx or .json.", param_hint="'--output' / '-o'")
-    if output.exists() and source.exists() and output.samefile(source):
-        raise typer.BadParameter(f"`{output}` is the input, too.", param_hint="'--output' / '-o'")
-    check_output(output)
+    check_output(output, source)
     from cpwl.compressor import compress as shrink
     from cpwl.equality import equal
 
     network = load_network(source)
     domain = box_domain(box, network.inputs)
-    with progress_bar() as progress:
-        found = shrink(network, domain=domain, max_regions=max_regions, progress=progress)
+    with progress_bar() as progress, executor_of(workers, dask) as executor:
+        found = shrink(network, domain=domain, max_regions=max_regions, executor=executor, progress=progress)
+        check_neurons(found.after.neurons, max_neurons)
         _write(found, output)
         # What was written is rounded to float64: the proof is about that file, too, or says how far it is off.
-        written = equal(network, load_network(output), domain=domain, progress=progress)
+        written = equal(network, load_network(output), domain=domain, executor=executor, progress=progress)
     if as_json:
         sizes = {"before": asdict(found.before), "after": asdict(found.after)}
         proofs = {"proof": summary(found.verdict), "written": summary(written)}

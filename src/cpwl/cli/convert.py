@@ -22,9 +22,7 @@ def convert(
     from cpwl.endings import write, writer_of
 
     door = writer_of(output)
-    if output.exists() and source.exists() and output.samefile(source):
-        raise typer.BadParameter(f"`{output}` is the input, too.", param_hint="'OUT'")
-    check_output(output)
+    check_output(output, source, hint="'OUT'")
     held = load_any(source)
     write(held, output)
     if as_json:

@@ -9,7 +9,7 @@ from cpwl.dynamics.invariance import Invariance, is_invariant
 from cpwl.dynamics.loop import equilibria
 from cpwl.errors import InputError
 from cpwl.function import CPWL
-from cpwl.function.questions.answers import Answer, Distance, Extremum, Lipschitz
+from cpwl.function.questions.answers import Answer, Distance, Extremum, Lipschitz, Range
 from cpwl.function.questions.sets import LevelSet, Solutions, image
 from cpwl.network import Network
 from cpwl.regions.inquiry import Inquiry, ask
@@ -74,17 +74,23 @@ class FunctionDesk:
 
 
 class NetworkDesk:
-    """A network on a domain, with limits."""
+    """A network on a domain; with `both` the least and the largest value are looked for together."""
 
-    def __init__(self, network: Network, domain: Any, output: int | None, max_regions: int, progress: Any) -> None:
-        self.output = output
-        self.inquiry: Inquiry = ask(network, domain=domain, max_regions=max_regions, progress=progress)
+    def __init__(self, network: Network, output: int | None, *, both: bool, **how: Any) -> None:
+        self.output, self.both = output, both
+        self.inquiry: Inquiry = ask(network, **how)
+        self.found: Range | None = None
 
     def argmax(self) -> Extremum:
-        return self.inquiry.argmax(output=self.output)
+        return self._range().argmax if self.both else self.inquiry.argmax(output=self.output)
 
     def argmin(self) -> Extremum:
-        return self.inquiry.argmin(output=self.output)
+        return self._range().argmin if self.both else self.inquiry.argmin(output=self.output)
+
+    def _range(self) -> Range:
+        if self.found is None:
+            self.found = self.inquiry.range(output=self.output)
+        return self.found
 
     def lipschitz(self, norm: Any) -> Lipschitz:
         return self.inquiry.lipschitz(norm, outputs=self.output)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
@@ -52,9 +49,7 @@ def extract(
     if output.suffix.lower() != ".json":
         message = f"`{output}` must end in .json, or be a folder, without an ending, for parts."
         raise typer.BadParameter(message, param_hint="'--output' / '-o'")
-    if output.exists() and source.exists() and output.samefile(source):
-        raise typer.BadParameter(f"`{output}` is the input, too.", param_hint="'--output' / '-o'")
-    check_output(output)
+    check_output(output, source)
     from cpwl.cli.source import load_network
     from cpwl.errors import CpwlWarning
     from cpwl.formats.json import save
@@ -63,7 +58,7 @@ def extract(
     network = load_network(source)
     known = None if resume is None else _load_pieces(resume)
     began = perf_counter()
-    with progress_bar() as progress, executor_of(workers, dask) as executor, _ended_by_sigterm():
+    with progress_bar() as progress, executor_of(workers, dask) as executor:
         p = extract_pieces(
             network,
             box=box,
@@ -106,7 +101,7 @@ def _extract_parts(
 
     network = load_network(source)
     began, parts, pieces, complete = perf_counter(), 0, 0, False
-    with progress_bar() as progress, executor_of(workers, dask) as executor, _ended_by_sigterm():
+    with progress_bar() as progress, executor_of(workers, dask) as executor:
         found = extract_parts(
             network,
             domain=box_domain(box, network.inputs),
@@ -129,24 +124,6 @@ def _extract_parts(
         what = "all of them" if complete else "not complete; the same command goes on from here"
         print(f"{folder}: {pieces:,} pieces in {parts:,} parts in {seconds:.2f} s: {what}")
     raise typer.Exit(Code.DONE if complete else Code.UNDECIDED)
-
-
-@contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
-    """Ends the search as Ctrl-C does when the process is asked to terminate, so that what was found is saved."""
-
-    def end(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    try:
-        before = signal.signal(signal.SIGTERM, end)
-    except ValueError:  # not in the main thread
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _pieces_in(path: Path) -> int:

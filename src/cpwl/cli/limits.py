@@ -7,15 +7,18 @@ import os
 import re
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import wraps
-from pathlib import Path
+from time import monotonic
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from cpwl.cli.supervise import memory_in_use, memory_is_used, supervise, time_is_over
 from cpwl.errors import LimitError
+from cpwl.files import written
 
 __all__ = ["BeyondLimit", "limited", "parse_memory"]
 
@@ -30,12 +33,20 @@ class BeyondLimit(KeyboardInterrupt):
     """
 
 
-def limited(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with ``--timeout`` and ``--max-memory``."""
+@dataclass(slots=True)
+class _Reached:
+    """Why a limit has ended the command, if one has."""
+
+    reason: str = ""
+
+
+def limited(command: Callable[..., None], *, timeout: str = "timeout") -> Callable[..., None]:
+    """The command with ``--timeout`` and ``--max-memory``; `timeout`: another name, where that is taken."""
     hints = get_type_hints(command, include_extras=True)
     signature = inspect.signature(command)
-    every = {
-        "timeout": Annotated[
+    option = f"--{timeout.replace('_', '-')}"
+    more = {
+        timeout: Annotated[
             float | None,
             typer.Option(min=0.001, metavar="SECONDS", help="End after so long, with exit code 2 and what was found."),
         ],
@@ -45,16 +56,20 @@ def limited(command: Callable[..., None]) -> Callable[..., None]:
         ],
     }
 
-    more = {name: hint for name, hint in every.items() if name not in signature.parameters}
-
     @wraps(command)
     def run(*arguments: Any, **options: Any) -> None:
-        timeout, max_memory = (options.pop(name) if name in more else None for name in every)
+        seconds, size = (options.pop(name) for name in more)
+        before, reached = len(written()), _Reached()
         try:
-            with _watch(timeout, None if max_memory is None else parse_memory(max_memory)):
+            with _watch(seconds, None if size is None else parse_memory(size), option, reached):
                 command(*arguments, **options)
-        except BeyondLimit as reason:
-            raise LimitError(f"{reason}; nothing was written") from None
+        except (typer.Exit, LimitError):
+            raise
+        except (Exception, BeyondLimit):
+            # Some libraries turn the exception that ends them into one of their own.
+            if not reached.reason:
+                raise
+            raise LimitError(f"{reached.reason}; {_left(written()[before:])}") from None
 
     kept = [each.replace(annotation=hints.get(name, each.annotation)) for name, each in signature.parameters.items()]
     kind = inspect.Parameter.KEYWORD_ONLY
@@ -63,6 +78,14 @@ def limited(command: Callable[..., None]) -> Callable[..., None]:
     vars(run)["__signature__"] = signature.replace(parameters=[*kept, *extra])
     run.__annotations__ = {**hints, **more}
     return run
+
+
+def _left(files: Sequence[str]) -> str:
+    """What a command that was ended has written."""
+    if not files:
+        return "nothing was written"
+    names = ", ".join(f"`{name}`" for name in files[:5]) + (f" and {len(files) - 5} more" if len(files) > 5 else "")
+    return f"{names} had been written, and nothing else was"
 
 
 def parse_memory(text: str) -> int:
@@ -78,26 +101,24 @@ def parse_memory(text: str) -> int:
 
 
 @contextmanager
-def _watch(timeout: float | None, memory: int | None) -> Iterator[None]:
+def _watch(timeout: float | None, memory: int | None, option: str, reached: _Reached) -> Iterator[None]:
     """Raises `BeyondLimit` in the main thread when a limit is reached."""
     if (timeout is None and memory is None) or threading.current_thread() is not threading.main_thread():
         yield
         return
-    reason = "" if timeout is None else f"the time that --timeout allows, {timeout:g} s, is over"
-    told = False
+    began, done, tell = monotonic(), False, supervise(timeout, memory, option)
 
     def end(_number: int, _frame: object) -> None:
-        nonlocal told
-        if not told:  # once: what was found is being saved now
-            told = True
-            raise BeyondLimit(reason)
+        if done or reached.reason:  # once: what was found is being saved now
+            return
+        tell()
+        over_time = timeout is not None and monotonic() - began >= timeout
+        reached.reason = time_is_over(timeout, option) if over_time else memory_is_used(memory_in_use())
+        raise BeyondLimit(reached.reason)
 
     def look() -> None:
-        nonlocal reason
         while not over.wait(_LOOK):
-            used = _memory_in_use()
-            if memory is not None and used > memory:
-                reason = f"more memory is in use, {used / 1e6:,.0f} MB, than --max-memory allows"
+            if memory is not None and memory_in_use() > memory:
                 os.kill(os.getpid(), signal.SIGALRM)
                 return
 
@@ -110,15 +131,7 @@ def _watch(timeout: float | None, memory: int | None) -> Iterator[None]:
             signal.setitimer(signal.ITIMER_REAL, timeout)
         yield
     finally:
-        told = True
+        done = True
         over.set()
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def _memory_in_use() -> int:
-    """The resident memory of this process in bytes; 0 where the system does not say."""
-    try:
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):
-        return 0

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
+from cpwl.cli.signals import Heard, listening
 from cpwl.errors import CpwlWarning, InputError, InternalError, LimitError, ProofError, printable
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["Code", "check_output", "plain_integer", "print_json", "print_table", "readable_integer", "run"]
+__all__ = ["Code", "check_output", "plain_integer", "print_json", "print_table", "readable_integer", "run", "say"]
 
 
 class Code(IntEnum):
@@ -33,8 +34,10 @@ class Code(IntEnum):
     USAGE = 64
     BAD_INPUT = 65
     BUG = 70
+    HUNG_UP = 129
     INTERRUPTED = 130
     CLOSED = 141
+    TERMINATED = 143
 
 
 # The base of `BadParameter` is what every mistake in a command line raises. Typer does not name it, and where
@@ -51,22 +54,21 @@ _CODES: tuple[tuple[type[BaseException], Code], ...] = (
 
 def run(app: typer.Typer, argv: Sequence[str]) -> int:
     """Run a command line and return its exit code; errors and warnings go to stderr, one message each."""
-    _open_streams()
-    command = typer.main.get_command(app)
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", CpwlWarning)
-        warnings.showwarning = _show_warning
+    with listening() as heard, warnings.catch_warnings():
         try:
-            code = command.main(args=list(argv), prog_name="cpwl", standalone_mode=False)
+            _open_streams()
+            warnings.simplefilter("always", CpwlWarning)
+            warnings.showwarning = _show_warning
+            code = typer.main.get_command(app).main(args=list(argv), prog_name="cpwl", standalone_mode=False)
             sys.stdout.flush()
         except (Exception, KeyboardInterrupt) as error:
             if os.environ.get("CPWL_DEBUG") and not isinstance(error, _UsageError):
                 raise
-            return _flushed(_report(error))
+            return _flushed(_report(error, heard))
         except SystemExit:  # typer and rich end like this when nobody reads stdout any more
-            return int(_report(BrokenPipeError()))
-    if code == Code.INTERRUPTED:  # some versions of typer turn Ctrl-C into this
-        return _flushed(_say("interrupted", Code.INTERRUPTED))
+            return int(_report(BrokenPipeError(), heard))
+        if code == Code.INTERRUPTED:  # some versions of typer turn Ctrl-C into this
+            return _flushed(say(heard.message, Code(heard.code)))
     return code if isinstance(code, int) else int(Code.DONE)
 
 
@@ -97,8 +99,11 @@ def _give_up_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def check_output(path: Path) -> None:
-    """Refuse a path that cannot be written to, before any long work."""
+def check_output(path: Path, *sources: Path | None, hint: str = "'--output' / '-o'", what: str = "") -> None:
+    """Refuse a path that cannot be written to, or that is one of the `sources`, before any long work."""
+    for source in sources:
+        if source is not None and path.exists() and source.exists() and path.samefile(source):
+            raise typer.BadParameter(f"`{path}` is the input, too{what}.", param_hint=hint)
     if path.is_dir():
         raise InputError(f"cannot write `{path}`: it is a directory; give the name of a file", path=str(path))
     if path.exists() and not path.is_file():  # such as /dev/stdout
@@ -151,32 +156,33 @@ def readable_integer(number: int) -> str:
     return f"about {10 ** (logarithm - power):.1f} * 10^{power}"
 
 
-def _report(error: BaseException) -> Code:
+def _report(error: BaseException, heard: Heard) -> Code:
+    if heard.number is not None or isinstance(error, (KeyboardInterrupt, typer.Abort)):
+        return say(heard.message, Code(heard.code))
     if isinstance(error, _UsageError):
         context = getattr(error, "ctx", None)
         hint = f"\nTry `{context.command_path} --help`." if context is not None else ""
-        return _say(f"error: {error.format_message()}{hint}", Code.USAGE)  # type: ignore[attr-defined]
-    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
-        return _say("interrupted", Code.INTERRUPTED)
+        return say(f"error: {error.format_message()}{hint}", Code.USAGE)  # type: ignore[attr-defined]
     if isinstance(error, BrokenPipeError):
         _give_up_stdout()
         return Code.CLOSED
     for kind, code in _CODES:
         if isinstance(error, kind):
-            return _say(f"error: {error}", code)
+            return say(f"error: {error}", code)
     if isinstance(error, OSError):
-        if error.filename is None and error.errno in (errno.ENOSPC, errno.EBADF, errno.EIO):
+        if error.filename is None and error.errno in (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG, errno.EDQUOT):
             _give_up_stdout()
-            return _say(f"error: what was to be printed cannot be written: {error.strerror}", Code.BAD_INPUT)
+            return say(f"error: what was to be printed cannot be written: {error.strerror}", Code.BAD_INPUT)
         name = f"`{error.filename}`: " if error.filename else ""
-        return _say(f"error: {name}{error.strerror or error}", Code.BAD_INPUT)
+        return say(f"error: {name}{error.strerror or error}", Code.BAD_INPUT)
     if isinstance(error, MemoryError):
-        return _say("error: this takes more memory than there is", Code.UNDECIDED)
+        return say("error: this takes more memory than there is", Code.UNDECIDED)
     what = f"{type(error).__name__}: {error}"
-    return _say(f"error: this is a bug in cpwl: {what}\nCPWL_DEBUG=1 shows where it happened.", Code.BUG)
+    return say(f"error: this is a bug in cpwl: {what}\nCPWL_DEBUG=1 shows where it happened.", Code.BUG)
 
 
-def _say(message: str, code: Code) -> Code:
+def say(message: str, code: Code) -> Code:
+    """Print a message on stderr, and return the code with which the command ends."""
     # Where stderr is full or closed the exit code says it alone.
     with contextlib.suppress(OSError, ValueError):
         print(printable(message), file=sys.stderr, flush=True)

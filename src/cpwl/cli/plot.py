@@ -41,7 +41,7 @@ def plot(
 
     if output.suffix.lower() not in _ENDINGS:
         raise typer.BadParameter(f"`{output}` ends in none of {', '.join(_ENDINGS)}.", param_hint="'--output'")
-    check_output(output)
+    check_output(output, source)
     held = load_any(source)
     if isinstance(held, Network):
         if box is not None or kind is not Kind.auto:

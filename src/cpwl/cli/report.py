@@ -35,10 +35,7 @@ def report(
     from cpwl.show.explorer.examine import examine
     from cpwl.show.explorer.page import page_of
 
-    check_output(output)
-    for path in (source, second):
-        if path is not None and path.exists() and output.exists() and output.samefile(path):
-            raise typer.BadParameter(f"`{output}` is the input, too.", param_hint="'--output'")
+    check_output(output, source, second)
     first = load_any(source)
     other = None if second is None else load_any(second)
     box_domain(box, first.inputs)  # says what is wrong with it

@@ -23,7 +23,7 @@ from cpwl.function.jump import largest_jump
 from cpwl.function.lineality import Divided, divided
 from cpwl.function.order.order import Order, order_components
 from cpwl.function.sample import Sample, sample
-from cpwl.function.snap.snap import evened_floats
+from cpwl.function.snap.undone import undone
 
 __all__ = ["Analysis"]
 
@@ -75,9 +75,9 @@ class Analysis:
         return 0.0 if jump is None else float(jump.unavoidable) / self.sample.range
 
     @cached_property
-    def even(self) -> Analysis | None:
-        """For a table of floats that are even but for rounding, the one on the even lattice; else None."""
-        function = evened_floats(self.function)
+    def undone(self) -> Analysis | None:
+        """For a table, or breakpoints, of floats, the function with their rounding undone; else None."""
+        function = undone(self.function)
         return None if function is None else replace(self, function=function)
 
     @cached_property

@@ -53,6 +53,10 @@ class Options:
     executor: Executor | None = None
     progress: Progress | None = None
 
+    def __reduce__(self) -> tuple[type[Options], tuple[object, ...]]:
+        """An executor and a progress bar stay in their process."""
+        return Options, (self.minimize, self.precision, self.max_error, self.check)
+
 
 DEFAULT = Options()
 """Nothing was said."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ class Plan:
     magnitude: float
     """Times the unit roundoff, this predicts the largest rounding error of an evaluation (`cpwl.network.noise`)."""
     build: Callable[[], Network]
+    """It can be sent to another process: a function of a module, with what it is given."""
     solves: int = 0
     """How many linear programs were solved for it, beside those of the analysis."""
     splits: int = 0
@@ -38,4 +40,10 @@ class Plan:
         >>> Plan.of("hinge", Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])]), np.array([[2.0]])).sizes.neurons
         2
         """
-        return cls(construction, network.sizes, noise(network.layers, points), lambda: network, solves, splits)
+        return cls(
+            construction, network.sizes, noise(network.layers, points), partial(_itself, network), solves, splits
+        )
+
+
+def _itself(network: Network) -> Network:
+    return network

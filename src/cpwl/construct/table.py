@@ -40,6 +40,8 @@ class Construction:
     """Raises `ConstructionError` or `LimitError` where it does not apply."""
     skip: Callable[[Analysis, Planned], str]
     """Why "auto" need not plan it after what it has planned: it cannot be smaller, or would take too long; else ""."""
+    after: Callable[[Analysis], tuple[str, ...]] = lambda _: ("hinge",)
+    """The constructions before it whose plans `skip` looks at."""
 
 
 def _never(_: Analysis, __: Planned) -> str:
@@ -87,14 +89,12 @@ def _skip_clamped(analysis: Analysis, planned: Planned) -> str:
     return _one_layer(analysis, planned) or known
 
 
-def _skip_strips(analysis: Analysis, planned: Planned) -> str:
-    noisy = "not planned: its large weights leave no useful bound for data with a tolerance"
-    return _one_layer(analysis, planned) or (noisy if analysis.function.tol else "")
+def _are_many(analysis: Analysis) -> bool:
+    return analysis.function.num_pieces * analysis.function.num_components > _MANY
 
 
 def _skip_lattice(analysis: Analysis, planned: Planned) -> str:
-    p = analysis.function
-    many = bool(planned) and p.num_pieces * p.num_components > _MANY
+    many = bool(planned) and _are_many(analysis)
     return _one_layer(analysis, planned) or ("not planned: too many pieces and components to compare" if many else "")
 
 
@@ -110,12 +110,25 @@ def _skip_paper(analysis: Analysis, planned: Planned) -> str:
     return ""
 
 
+def _after_gates(_: Analysis) -> tuple[str, ...]:
+    return "hinge", "gates"
+
+
+def _after_all_if_many(analysis: Analysis) -> tuple[str, ...]:
+    return tuple(name for name in TABLE if name not in ("lattice", "paper")) if _are_many(analysis) else ("hinge",)
+
+
+def _after_all(_: Analysis) -> tuple[str, ...]:
+    return tuple(name for name in TABLE if name != "paper")
+
+
 _ROWS = (
     Construction(
         "hinge",
         "one hidden layer, one neuron per hyperplane, where the jumps are consistent",
         hinge.plan,
         _never,
+        lambda _: (),
     ),
     Construction("univariate", "one direction of bends: one to three hidden layers", univariate.plan, _skip_univariate),
     Construction("gates", "linear in the pieces, any dimension", gates.plan, _skip_gates),
@@ -125,15 +138,24 @@ _ROWS = (
         "bounded cells with a convex lifting, any n: safe in float32, far terms are exactly 0",
         windows.plan,
         _skip_clamped,
-    ),
-    Construction("clamped", "plane, bounded: safe in float32, far terms are exactly 0", clamped.plan, _skip_clamped),
-    Construction(
-        "strips", "plane, bounded: fewer neurons than pieces, for exact arithmetic", strips.plan, _skip_strips
+        _after_gates,
     ),
     Construction(
-        "lattice", "max of mins, for few pieces in many dimensions and for float data", lattice.plan, _skip_lattice
+        "clamped",
+        "plane, bounded: safe in float32, far terms are exactly 0",
+        clamped.plan,
+        _skip_clamped,
+        _after_gates,
     ),
-    Construction("paper", "Algorithm 1 as printed, with every row tested", paper.plan, _skip_paper),
+    Construction("strips", "plane, bounded: fewer neurons than pieces, for exact arithmetic", strips.plan, _one_layer),
+    Construction(
+        "lattice",
+        "max of mins, for few pieces in many dimensions and for float data",
+        lattice.plan,
+        _skip_lattice,
+        _after_all_if_many,
+    ),
+    Construction("paper", "Algorithm 1 as printed, with every row tested", paper.plan, _skip_paper, _after_all),
 )
 TABLE: dict[str, Construction] = {row.name: row for row in _ROWS}
 """The constructions by name."""

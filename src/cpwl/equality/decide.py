@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import check_argument, check_call, check_limit, within_float64
+from cpwl.doors import check_argument, check_call, check_limit, check_path, within_float64
 from cpwl.equality.cover import hole, is_whole, joined
 from cpwl.equality.difference import difference
 from cpwl.equality.overlay import Overlay, overlay
@@ -22,14 +25,16 @@ from cpwl.equality.verdict import Apart, Verdict, farther
 from cpwl.errors import InputError, LimitError, ProofError
 from cpwl.exact.integers import unit_view
 from cpwl.exact.rational import fraction_array
+from cpwl.executors import check_executor, spread
 from cpwl.function import CPWL
 from cpwl.function.doctor.report import point_text
-from cpwl.geometry.polyhedra import Polyhedron, as_domain
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, as_domain
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 from cpwl.progress import Progress
 from cpwl.proofs.certify import certify
 from cpwl.regions.cells import Cells
+from cpwl.regions.tiles.journal import Journal
 
 __all__ = ["equal"]
 
@@ -48,6 +53,8 @@ def equal(
     domain: Any = None,
     box: tuple[Any, Any] | None = None,
     max_regions: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Verdict:
     """Whether two networks or functions are equal on a domain: a proof, or a rational point where they differ.
@@ -67,6 +74,12 @@ def equal(
         and a hole between pieces is a difference.
     max_regions
         Ends a search that grows too long; then `equal` is None, unless a difference was seen.
+    checkpoint
+        A folder that keeps what was compared so far, for two networks: a search that was ended, even by ``kill -9``,
+        goes on from there.
+    executor
+        Any `concurrent.futures.Executor`: shares out tiles, cells of networks of many inputs, and pieces. The verdict
+        does not depend on it.
     progress
         Called as ``progress(done, total, step)``.
 
@@ -87,8 +100,13 @@ def equal(
     """
     check_limit(max_regions)
     check_call(progress)
+    check_executor(executor)
+    if checkpoint is not None:
+        check_path(checkpoint, "equal")
     body, inside = _domain(a, b, domain, box)
-    work = _Work(a, b, body, inside, max_regions, progress)
+    if checkpoint is not None and not (isinstance(a, Network) and isinstance(b, Network)):
+        raise InputError("`checkpoint` is for two networks: functions are compared piece by piece, without one")
+    work = _Work(a, b, body, inside, max_regions, checkpoint, executor, progress)
     return work.verdict()
 
 
@@ -123,6 +141,8 @@ class _Work:
     domain: Polyhedron | None
     inside: NDArray[Any] | None
     most: int | None
+    checkpoint: str | os.PathLike[str] | None
+    executor: Executor | None
     progress: Progress | None
 
     def verdict(self) -> Verdict:
@@ -187,7 +207,7 @@ class _Work:
         if minus is not None:
             zero = np.full((minus.outputs, minus.inputs + 1), Fraction(0), dtype=object)
             strict = seen is not None and self.most is None
-            compared = compare_on_regions(minus, self.domain, zero, most=most, strict=strict, progress=self.progress)
+            compared = self._on_regions(minus, zero, most, strict and self.checkpoint is None)
             if len(minus.layers) == 1:
                 return compared, "they share all neurons that are read"
             return compared, f"compared on {_count(compared.regions, 'linear region')}"
@@ -196,13 +216,20 @@ class _Work:
         assert isinstance(network, Network)
         return self._mixed(p, network, most, seen)
 
+    def _on_regions(self, minus: Network, zero: NDArray[np.object_], most: int | None, strict: bool) -> Compared:
+        how = partial(compare_on_regions, most=most, strict=strict, executor=self.executor, progress=self.progress)
+        if self.checkpoint is None:
+            return how(minus, self.domain, zero)
+        with Journal(self.checkpoint, minus, self.domain, question="equal") as journal:
+            return how(minus, self.domain, zero, journal=journal)
+
     def _mixed(self, p: CPWL, network: Network, most: int | None, seen: Apart | None) -> tuple[Compared, str]:
         """A function and a network: cells that are inside pieces first, by corners; the other pieces one by one."""
         body = self.domain if self.domain is not None else _hull(p)
         limit = _CELLS * (p.num_pieces + 250)
         found = cells_on(network, body, limit if most is None else min(limit, most))
         if found is None:
-            if seen is None and self.domain is None and _is_certified(p, network):
+            if seen is None and self.domain is None and _is_certified(p, network, self.executor):
                 how = f"proved on {_count(p.num_pieces, 'piece')} by a certificate"
                 return Compared(p.num_pieces, None, True, None if is_whole(p) else _hole_in(p, body)), how
             compared, how = self._on_pieces(p, network, range(p.num_pieces), most, seen)
@@ -239,20 +266,21 @@ class _Work:
         self, p: CPWL, network: Network, pieces: Sequence[int], most: int | None, seen: Apart | None
     ) -> tuple[Compared, str]:
         """The network against the law of each piece, on the piece; not on all if a difference is known already."""
-        probe, laws = Probe(0.0), p.laws.integer()
         apart: Apart | None = None
         regions, complete = 0, True
         if seen is not None and self.most is None and len(pieces) > _GAP_PIECES:
             pieces, complete = pieces[:_GAP_PIECES], False
+        shared = p.polyhedra, p.laws.integer(), network, self.domain
+        ahead, ready = None, _with_probe(shared)
+        if most is None and self.executor is not None:
+            ahead = spread(_on_piece, shared, pieces, self.executor, prepare=_with_probe)
         for done, i in enumerate(pieces, start=1):
-            body = joined(p.polyhedra[i], self.domain)
-            if probe.interior(body) is None:
-                continue
-            target = fraction_array(laws[i][:, :-1]) / laws[i][:, -1:]
             left = None if most is None else most - regions
             if left is not None and left <= 0:
                 return Compared(regions, apart, False), f"compared on {_count(regions, 'linear region')}"
-            compared = compare_on_regions(network, body, np.asarray(target), most=left)
+            compared = next(ahead) if ahead is not None else _on_piece(ready, i, left)
+            if compared is None:
+                continue
             regions, complete = regions + compared.regions, complete and compared.complete
             if compared.apart is not None:
                 apart = farther(apart, self._valued(p, network, i, compared.apart))
@@ -262,6 +290,23 @@ class _Work:
                 self.progress(done, len(pieces), "pieces")
         how = f"compared on {_count(regions, 'linear region')} in {_count(len(pieces), 'piece')}"
         return Compared(regions, apart, complete), how
+
+
+_Shared = tuple[Polyhedra, NDArray[Any], Network, Polyhedron | None]
+
+
+def _with_probe(shared: _Shared) -> tuple[_Shared, Probe]:
+    return shared, Probe(0.0)
+
+
+def _on_piece(ready: tuple[_Shared, Probe], i: int, most: int | None = None) -> Compared | None:
+    """The network against the law of one piece, where that is in the domain; None if it has no interior there."""
+    (polyhedra, laws, network, domain), probe = ready
+    body = joined(polyhedra[i], domain)
+    if probe.interior(body) is None:
+        return None
+    target = fraction_array(laws[i][:, :-1]) / laws[i][:, -1:]
+    return compare_on_regions(network, body, np.asarray(target), most=most)
 
 
 def _unfinished(how: str, regions: int, most: int | None) -> str:
@@ -296,12 +341,12 @@ def _hole_between(a: CPWL, b: CPWL, domain: Polyhedron | None) -> NDArray[np.obj
     return None
 
 
-def _is_certified(p: CPWL, network: Network) -> bool:
+def _is_certified(p: CPWL, network: Network, executor: Executor | None) -> bool:
     """Whether a certificate shows equality at once; a difference that it finds is measured elsewhere."""
     if p.tol:
         return False
     try:
-        certificate = certify(p, network)
+        certificate = certify(p, network, executor=executor)
     except (ProofError, LimitError):
         return False
     return certificate.proved and certificate.error_bound == 0

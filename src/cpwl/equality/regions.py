@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from cpwl.equality.difference import law_of_pattern
 from cpwl.equality.verdict import Apart, farther
-from cpwl.errors import InternalError
+from cpwl.errors import InputError
 from cpwl.exact.integers import integer_rows, primitive
 from cpwl.exact.rational import fraction_array, to_float
 from cpwl.geometry.polyhedra import Polyhedron
@@ -27,6 +28,7 @@ from cpwl.progress import Progress
 from cpwl.regions.cells import Cells, cells_of
 from cpwl.regions.pieces import Pieces, pieces_of_walk
 from cpwl.regions.subdivide.subdivide import Subdivision, TooMany, essential_dimension, subdivide
+from cpwl.regions.tiles.journal import Journal
 from cpwl.regions.tiles.stream import Errand, stream
 from cpwl.regions.tiles.tile import Tile
 from cpwl.regions.walk.walk import walk
@@ -56,23 +58,30 @@ def compare_on_regions(
     *,
     most: int | None = None,
     strict: bool = False,
+    journal: Journal | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Compared:
     """The network against the affine map `target`, rational rows ``(gradient, offset)``, on the domain.
 
     On each of its cells the network is affine. It equals the target if the laws are equal as rationals; if not,
     the difference is largest at a corner of a cell, or grows along a ray. At most `most` cells are looked at; with
-    `strict` none if there are more, as far as that is known without going through them.
+    `strict` none if there are more, as far as that is known without going through them. With a journal the search goes
+    tile by tile, and on from what is noted.
     """
     if essential_dimension(network, domain) > _LOW:
+        if journal is not None:
+            raise InputError(f"`checkpoint` is for networks that bend in at most {_LOW} directions")
         few = min(most, _FEW) if strict and most is not None else most
-        return _compare_by_walking(network, domain, target, few, progress)
+        return _compare_by_walking(network, domain, target, few, executor, progress)
+    if journal is not None:
+        return _compare_in_tiles(network, domain, target, most, journal, executor, progress)
     try:
         made = subdivide(network, domain, most=most, strict=strict, progress=progress)
     except TooMany:  # faces, not cells
         if strict:
             return Compared(0, None, False)
-        return _compare_in_tiles(network, domain, target, most, progress)
+        return _compare_in_tiles(network, domain, target, most, None, executor, progress)
     return _compare_cells(network, domain, made, target)
 
 
@@ -91,12 +100,14 @@ def _compare_in_tiles(
     domain: Polyhedron | None,
     target: NDArray[np.object_],
     most: int | None,
+    journal: Journal | None,
+    executor: Executor | None,
     progress: Progress | None,
 ) -> Compared:
     """The same for more cells than memory holds, tile by tile; a difference that was seen is worth keeping."""
     regions, apart = 0, None
-    errand: Errand[Compared] = Errand("compared", partial(_compare_tile, target=target), _unnoted, _unnoted)
-    for _, found in stream(network, domain, errand, progress=progress):
+    errand: Errand[Compared] = Errand("compared", partial(_compare_tile, target=target), _noted, _recalled)
+    for _, found in stream(network, domain, errand, executor=executor, journal=journal, progress=progress):
         regions, apart = regions + found.regions, farther(apart, found.apart)
         if not found.complete or (most is not None and regions > most):
             return Compared(regions, apart, False)
@@ -107,8 +118,22 @@ def _compare_tile(network: Network, body: Polyhedron | None, size: int, *, targe
     return _compare_cells(network, body, subdivide(network, body, most=size, strict=True), target)
 
 
-def _unnoted(_: Tile, __: Any) -> Any:
-    raise InternalError("comparisons keep no journal")
+def _noted(_: Tile, found: Compared) -> dict[str, Any]:
+    """What was found on a tile as it is kept in a journal: rationals as "p/q"."""
+    if found.apart is None:
+        return {"regions": found.regions, "complete": found.complete}
+    point, size = found.apart.point, found.apart.size
+    apart = {"point": [str(v) for v in point], "size": None if size == math.inf else str(size)}
+    return {"regions": found.regions, "complete": found.complete, "apart": apart}
+
+
+def _recalled(_: Tile, noted: Any) -> Compared:
+    apart = None
+    if "apart" in noted:
+        point = np.array([Fraction(v) for v in noted["apart"]["point"]], dtype=object)
+        size = noted["apart"]["size"]
+        apart = Apart(point, math.inf if size is None else Fraction(size))
+    return Compared(int(noted["regions"]), apart, bool(noted["complete"]))
 
 
 def _are_all(made: Subdivision, found: Cells, domain: Polyhedron | None) -> bool:
@@ -127,10 +152,11 @@ def _compare_by_walking(
     domain: Polyhedron | None,
     target: NDArray[np.object_],
     most: int | None,
+    executor: Executor | None,
     progress: Progress | None,
 ) -> Compared:
     """The same for many inputs: cells by their rows, and the largest difference on each by linear programs."""
-    walked = walk(network, domain, most=most, progress=progress)
+    walked = walk(network, domain, most=most, executor=executor, progress=progress)
     found = pieces_of_walk(walked, False)
     if _is_everywhere(network, found, target):
         return Compared(len(found), None, found.complete)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cpwl.doors import check_choice, check_count, check_list, check_number, within_float64
 from cpwl.errors import InputError
+from cpwl.executors import check_executor
 from cpwl.function.algebra import arithmetic, composition, domains, extremes
 from cpwl.function.components import label_components
 from cpwl.function.doctor.examine import examine
@@ -332,11 +334,16 @@ class CPWL:
         return result[0] if single else result
 
     @within_float64()
-    def doctor(self) -> Report:
+    def doctor(self, *, executor: Executor | None = None) -> Report:
         """Everything wrong or noteworthy with this function, each with a witness, a size and what to do.
 
         Errors: jumps, overlaps, gaps, a domain that is not convex. Notes: pieces without interior, slivers, redundant
         rows, repeated laws, pieces that could be merged, nearly parallel facets, scales that are far apart.
+
+        Parameters
+        ----------
+        executor
+            Any `concurrent.futures.Executor`: shares out what is decided by linear programs; the report is the same.
 
         Returns
         -------
@@ -349,7 +356,8 @@ class CPWL:
         note: 3 pieces could be 2: pieces 1 and 2 follow one law and have a convex union, for one. `p.merge()` merges
             such pieces.
         """
-        return replace(examine(self), function=self)
+        check_executor(executor)
+        return replace(examine(self, executor=executor), function=self)
 
     @within_float64()
     def merge(self) -> CPWL:

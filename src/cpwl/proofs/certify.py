@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from cpwl.doors import check_argument, check_call, check_number, within_float64
 from cpwl.errors import InputError, ProofError
 from cpwl.exact.rounding import doubles_around
+from cpwl.executors import check_executor
 from cpwl.function import CPWL
 from cpwl.function.doctor.report import point_text
 from cpwl.function.jump import largest_jump
@@ -38,6 +40,7 @@ def certify(
     *,
     rounded_from: Network | None = None,
     max_error: float | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Certificate:
     """Prove that `network` computes `p` on every piece, from its weights alone.
@@ -59,6 +62,8 @@ def certify(
     max_error : float, optional
         A bound above this is refused. Default: a bound above 0 for an exact network of exact data, or else above 1e-4
         of the largest coefficient of the laws, counts as not proved.
+    executor : concurrent.futures.Executor, optional
+        Shares out the check of the proof; what is proved, and how, does not depend on it.
     progress : callable, optional
         Called with how much is done, how much there is, and what is being done.
 
@@ -88,7 +93,8 @@ def certify(
     if max_error is not None:
         check_number(max_error, "max_error", least=0.0)
     check_call(progress)
-    question = _question(p, network, rounded_from, progress)
+    check_executor(executor)
+    question = replace(_question(p, network, rounded_from, progress), executor=executor)
     wanted = _Wanted.of(question, max_error)
     failures: list[NoProof] = []
     for proposal in proposals(question, failures):
@@ -96,7 +102,7 @@ def certify(
             bound = decide(question, proposal)
         except NoProof as reason:
             failures.append(reason)
-            if reason.settles:
+            if reason.settles and question.undone is None:  # a network of the data with rounding undone is as good
                 break
             continue
         if wanted.allows(bound):
@@ -156,7 +162,7 @@ class _Wanted:
         exactly = question.network.exact is not None and question.p.tol == 0
         if max_error is not None:
             return cls(max_error, equal=False, asked=True)
-        if exactly and question.evened is not None:  # a network of the even table is as good
+        if exactly and question.undone is not None:  # a network of the even table is as good
             return cls(_ROUNDED * _size(question), equal=False, asked=False)
         return cls(0.0 if exactly else 1e-4 * _size(question), equal=exactly, asked=False)
 
@@ -217,7 +223,7 @@ def _is_even(question: Question) -> bool:
 
     A network that differs from both tables is neither, however little it is off.
     """
-    return question.evened is not None and find_difference(question.evened, question.network, Fraction(0), []) is None
+    return question.undone is not None and find_difference(question.undone, question.network, Fraction(0), []) is None
 
 
 def _raise_difference(question: Question, tolerance: Fraction, points: list[Any]) -> None:

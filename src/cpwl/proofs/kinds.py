@@ -30,6 +30,7 @@ from cpwl.proofs.provers.windows import propose_windows
 from cpwl.proofs.question import Proposal, Question
 from cpwl.proofs.refute import far_out
 from cpwl.proofs.rounding import Bound
+from cpwl.proofs.settle import settle
 
 __all__ = ["KINDS", "Kind", "decide", "proposals", "prove"]
 
@@ -71,7 +72,7 @@ def _rounded_weights(question: Question) -> bool:
 
 def _float_data(question: Question) -> bool:
     """Data that may be off by rounding, points of a table among it."""
-    return question.p.tol > 0 or question.evened is not None
+    return question.p.tol > 0 or question.undone is not None
 
 
 def _inside(names: tuple[str, ...], question: Question) -> Iterator[Proposal]:
@@ -130,7 +131,7 @@ def proposals(question: Question, failures: list[NoProof], names: tuple[str, ...
             yield from kind.propose(question)
         except NoProof as reason:
             failures.append(reason)
-            if reason.settles:
+            if reason.settles and question.undone is None:
                 return
         except (LimitError, checker.Refused, checker.Undecided) as reason:  # some provers ask parts of a checker
             failures.append(NoProof(str(reason)))
@@ -142,7 +143,7 @@ def decide(question: Question, proposal: Proposal) -> Bound:
     Raises `NoProof` with the points that it names where it refuses; a direction stands for points far out.
     """
     try:
-        bound: Bound = checker.check(question.function_document, question.network_document, proposal.document)
+        bound = settle(question.function_document, question.network_document, proposal.document, question.executor)
     except (checker.Undecided, LimitError) as reason:
         raise NoProof(str(reason)) from None
     except checker.Refused as reason:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +13,9 @@ from numpy.typing import NDArray
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
-from cpwl.function.snap.snap import evened_floats
+from cpwl.function.lineality import divided
+from cpwl.function.snap.meant import meant_components
+from cpwl.function.snap.undone import undone
 from cpwl.network import Network
 from cpwl.progress import Progress
 from cpwl.proofs.provers.recover import Wiring
@@ -32,6 +35,7 @@ class Question:
     network: Network
     rounded_from: Network | None = None
     progress: Progress | None = None
+    executor: Executor | None = None
 
     @cached_property
     def tables(self) -> list[NDArray[np.object_]]:
@@ -43,9 +47,17 @@ class Question:
         return found
 
     @cached_property
-    def evened(self) -> CPWL | None:
-        """A table of floats that are even but for rounding, on the even lattice; else None."""
-        return evened_floats(self.p)
+    def meant(self) -> list[NDArray[np.object_]] | None:
+        """For float data the components with the simple numbers that they are next to, as lattices have them."""
+        if self.p.tol == 0 or not divided(self.p).is_whole:
+            return None
+        found = [meant_components(self.p, output) for output in range(self.p.outputs)]
+        return None if all(map(np.array_equal, found, self.tables)) else found
+
+    @cached_property
+    def undone(self) -> CPWL | None:
+        """For a table, or breakpoints, of floats, the function with their rounding undone; else None."""
+        return undone(self.p)
 
     @cached_property
     def box(self) -> Box | None:

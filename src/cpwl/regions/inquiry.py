@@ -1,23 +1,25 @@
-"""Asking a network: its regions come a part of the domain at a time, so that they are never held all at once.
+"""Asking a network: its regions come a portion of the domain at a time (`cpwl.regions.portions`).
 
-A part with too many regions is halved, and its halves are asked apart. Where a question looks across facets the halves
-overlap, so that each inner facet is inside one of them. All regions, laws and answers are exact. A limit on regions
-ends the search: then values are the best ones that were seen, marked as such, and a yes is undecided.
+All regions, laws and answers are exact. A limit on regions ends the search: then values are the best ones that were
+seen, marked as such, and a yes is undecided.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
-from cpwl.doors import check_argument, check_call, check_count, check_limit, within_float64
+from cpwl.doors import check_argument, check_call, check_count, check_limit, check_path, within_float64
 from cpwl.errors import InputError, LimitError
-from cpwl.exact.integers import primitive
+from cpwl.executors import check_executor
 from cpwl.function.questions.answers import Answer, Extremum, Lipschitz, Range
 from cpwl.function.questions.asked import Asked
 from cpwl.function.questions.convexity import bends
@@ -25,18 +27,14 @@ from cpwl.function.questions.extent import extreme
 from cpwl.function.questions.sets import Face, Solutions, image_of, solutions
 from cpwl.function.questions.slopes import dependence, monotone, steepest
 from cpwl.function.questions.volume import integral_of
-from cpwl.geometry.bodies import Bodies, solid, stacked
-from cpwl.geometry.box import bounding_box
-from cpwl.geometry.polyhedra import Domain, Polyhedra, Polyhedron, as_domain
+from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.network.network import Network
 from cpwl.progress import Progress
-from cpwl.regions.find import LOW, find_pieces
-from cpwl.regions.pieces import Pieces, pieces_of_subdivision
-from cpwl.regions.subdivide.subdivide import TooMany, essential_dimension, subdivide
+from cpwl.regions.portions import Notes, Portions, Question
+from cpwl.regions.tiles.journal import Journal
 
 __all__ = ["Inquiry", "ask"]
 
-_DEEPEST = 200  # halvings of one part
 _T = TypeVar("_T")
 
 
@@ -48,6 +46,8 @@ def ask(
     box: tuple[Any, Any] | None = None,
     max_regions: int | None = 100_000,
     at_once: int = 5_000,
+    checkpoint: str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Inquiry:
     """The questions that a `CPWL` answers, asked of a network on a domain, region by region.
@@ -60,6 +60,11 @@ def ask(
         How many regions to look at before a question is left undecided; None: all of them.
     at_once
         How many regions to hold in memory at a time; more where so many meet in a point.
+    checkpoint
+        A folder that keeps what was found so far, for `range`, `argmin` and `argmax`: a search that was ended, even by
+        ``kill -9``, goes on from there. One folder is for one question about one output.
+    executor
+        Any `concurrent.futures.Executor`; answers do not depend on it.
     progress
         Called as ``progress(done, total, step)`` after each part; the total is the limit.
 
@@ -74,8 +79,11 @@ def ask(
     check_limit(max_regions)
     check_count(at_once, "at_once", least=1)
     check_call(progress)
+    check_executor(executor)
+    if checkpoint is not None:
+        check_path(checkpoint, "ask")
     body = as_domain(domain, network.inputs, box=box)
-    return Inquiry(network, body, max_regions, at_once, progress)
+    return Inquiry(network, body, max_regions, at_once, progress, executor, checkpoint)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,55 +95,56 @@ class Inquiry:
     max_regions: int | None
     at_once: int
     progress: Progress | None
+    executor: Executor | None = None
+    checkpoint: str | os.PathLike[str] | None = None
 
     @within_float64()
     def range(self, *, output: int | None = None) -> Range:
         """The least and the largest value of an output, each with a point, or a ray if there is no bound."""
-        return Range(self.argmin(output=output), self.argmax(output=output))
+        return Range(*self._extremes(output, (-1, 1)))
 
     @within_float64()
     def argmax(self, *, output: int | None = None) -> Extremum:
         """The largest value of an output, with a point where it is attained."""
-        return self._extreme(output, 1)
+        return self._extremes(output, (1,))[0]
 
     @within_float64()
     def argmin(self, *, output: int | None = None) -> Extremum:
         """The least value of an output, with a point where it is attained."""
-        return self._extreme(output, -1)
+        return self._extremes(output, (-1,))[0]
 
     @within_float64()
     def lipschitz(self, norm: Any = 2, *, outputs: Any = None) -> Lipschitz:
         """The Lipschitz constant in a norm, 1, 2 or "inf", with two points that show it."""
         asked = self if outputs is None else replace(self, network=self.network[outputs])
-        found, complete = asked._fold(lambda about: steepest(about, norm), lambda a, b: a if a.high >= b.high else b)
+        found, complete = asked._fold(Question(steepest, (norm,)), lambda a, b: a if a.high >= b.high else b)
         return replace(found, complete=complete)
 
     @within_float64()
     def is_convex(self, *, output: int | None = None) -> Answer:
         """Whether an output is convex: no comes with two points and their middle."""
         j = self._output(output)
-        return self._all(lambda about: bends(about, j, 1), overlap=True)
+        return self._all(Question(bends, (j, 1)), overlap=True)
 
     @within_float64()
     def is_concave(self, *, output: int | None = None) -> Answer:
         """Whether an output is concave: no comes with two points and their middle."""
         j = self._output(output)
-        return self._all(lambda about: bends(about, j, -1), overlap=True)
+        return self._all(Question(bends, (j, -1)), overlap=True)
 
     @within_float64()
     def is_monotone(self, i: int = 0, *, increasing: bool = True, output: int | None = None) -> Answer:
         """Whether an output never falls along input `i`, or with `increasing` False never rises."""
         check_count(i, "i", least=0, most=self.network.inputs - 1)
         j = self._output(output)
-        return self._all(lambda about: monotone(about, i, j, increasing))
+        return self._all(Question(monotone, (i, j, increasing)))
 
     @within_float64()
     def depends_on(self, i: int, *, output: int | None = None) -> Answer:
         """Whether the network changes with input `i`: two points that show it, or a proof that it does not."""
         check_count(i, "i", least=0, most=self.network.inputs - 1)
         which = list(range(self.network.outputs)) if output is None else [self._output(output)]
-        for about in (walk := self._walk()):
-            found = dependence(about, i, which)
+        for found in (walk := self._walk(Question(dependence, (i, which)))):
             if found:
                 return found
         if not walk.complete:
@@ -157,8 +166,8 @@ class Inquiry:
     def solve(self, value: Any = 0) -> Solutions:
         """All points of the domain with that value; `LimitError` if there are too many regions."""
         faces: dict[frozenset[tuple[Any, ...]], Face] = {}
-        for about in (walk := self._walk()):
-            for face in solutions(about, value).faces:
+        for found in (walk := self._walk(Question(solutions, (value,)))):
+            for face in found.faces:
                 key = frozenset(map(tuple, [*face.points.tolist(), *face.rays.tolist()]))
                 faces.setdefault(key, face)
         walk.check()
@@ -168,7 +177,7 @@ class Inquiry:
     def inside(self, domain: Domain = None, *, box: tuple[Any, Any] | None = None) -> Answer:
         """Whether all values lie in ``A y <= b``, or in a box: no comes with a point that is mapped outside."""
         target = as_domain(domain, self.network.outputs, box=box)
-        return self._all(lambda about: image_of(about).inside(target))
+        return self._all(Question(_inside, (target,)))
 
     def _output(self, output: int | None) -> int:
         if output is None and self.network.outputs > 1:
@@ -177,152 +186,112 @@ class Inquiry:
             check_count(output, "output", least=0, most=self.network.outputs - 1)
         return int(output or 0)
 
-    def _extreme(self, output: int | None, sense: int) -> Extremum:
+    def _extremes(self, output: int | None, senses: tuple[int, ...]) -> list[Extremum]:
+        """The largest value, with a sense of -1 the least; one search for all."""
         j = self._output(output)
-        found, complete = self._fold(
-            lambda about: extreme(about, j, sense),
-            lambda a, b: a if sense * a.value >= sense * b.value else b,
-            lambda best: best.ray is not None,
-        )
-        return replace(found, complete=complete)
+        question = Question(_extremes, (j, senses))
+        if self.checkpoint is None:
+            found, complete = self._fold(question, partial(_better, senses), _are_unbounded)
+        else:
+            asked = {"question": "extremes", "output": j, "senses": list(senses), "at_once": self.at_once}
+            with Journal(self.checkpoint, self.network, self.domain, **asked) as journal:
+                notes = Notes(journal, _noted, _recalled)
+                found, complete = self._fold(question, partial(_better, senses), _are_unbounded, notes)
+                if complete:
+                    journal.finish()
+        return [replace(each, complete=complete) for each in found]
 
     def _integral(self, output: int | None) -> tuple[Fraction, Fraction]:
         j, total, volume = self._output(output), Fraction(0), Fraction(0)
-        for about in (walk := self._walk()):
-            one, two = integral_of(about.bodies, about.laws[:, j])
+        for one, two in (walk := self._walk(Question(_integral, (j,)))):
             total, volume = total + one, volume + two
         walk.check()
         return total, volume
 
     def _fold(
-        self, question: Callable[[Asked], _T], best: Callable[[_T, _T], _T], last: Callable[[_T], bool] | None = None
+        self,
+        question: Question[_T],
+        best: Callable[[_T, _T], _T],
+        last: Callable[[_T], bool] | None = None,
+        notes: Notes[_T] | None = None,
     ) -> tuple[_T, bool]:
-        """The best answer of all parts, and whether these were all; `last` says when nothing can be better."""
+        """The best answer of all portions, and whether these were all; `last` says when nothing can be better.
+
+        A search with notes that is interrupted ends with what it has seen.
+        """
         found: _T | None = None
-        for about in (walk := self._walk()):
-            answer = question(about)
-            found = answer if found is None else best(found, answer)
-            if last is not None and last(found):
-                return found, True
+        walk = self._walk(question, notes=notes)
+        try:
+            for answer in walk:
+                found = answer if found is None else best(found, answer)
+                if last is not None and last(found):
+                    return found, True
+        except KeyboardInterrupt:
+            if notes is None or found is None:
+                raise
+            return found, False
         if found is None:
             raise LimitError(walk.unfinished)
         return found, walk.complete
 
-    def _all(self, question: Callable[[Asked], Answer], *, overlap: bool = False) -> Answer:
-        """Yes if all parts say so; the first no ends the search."""
+    def _all(self, question: Question[Answer], *, overlap: bool = False) -> Answer:
+        """Yes if all portions say so; the first no ends the search."""
         answer = None
-        for about in (walk := self._walk(overlap)):
-            answer = question(about)
+        for answer in (walk := self._walk(question, overlap=overlap)):
             if not answer:
                 return answer
         if not walk.complete or answer is None:
             return Answer(None, walk.unfinished)
         return answer
 
-    def _walk(self, overlap: bool = False) -> _Walk:
-        return _Walk(self, overlap)
+    def _walk(self, question: Question[_T], *, overlap: bool = False, notes: Notes[_T] | None = None) -> Portions[_T]:
+        if self.checkpoint is not None and notes is None:
+            raise InputError("`checkpoint` keeps the search for `range`, `argmin` or `argmax`: ask this without it")
+        return Portions(self, question, overlap=overlap, notes=notes)
 
 
-class _Walk:
-    """The parts of the domain, one after the other, and whether they were all."""
-
-    def __init__(self, inquiry: Inquiry, overlap: bool) -> None:
-        self.inquiry, self.overlap = inquiry, overlap
-        self.seen, self.complete = 0, True
-
-    @property
-    def unfinished(self) -> str:
-        """Why not all regions were seen."""
-        return f"stopped after {self.seen} regions; a larger `max_regions` goes on"
-
-    def check(self) -> None:
-        """Raise if not all regions were seen."""
-        if not self.complete:
-            raise LimitError(f"undecided: {self.unfinished}")
-
-    def __iter__(self) -> Iterator[Asked]:
-        it = self.inquiry
-        if essential_dimension(it.network, it.domain) > LOW:
-            yield from self._at_once()
-            return
-        waiting: list[tuple[Polyhedron | None, int]] = [(it.domain, 0)]
-        while waiting:
-            part, depth = waiting.pop()
-            left = math.inf if it.max_regions is None else it.max_regions - self.seen
-            if left <= 0:
-                self.complete = False
-                return
-            # Around a corner of many regions all of them stay together, however small the part: more must be held then.
-            most = it.at_once << (depth // (3 * it.network.inputs))
-            try:
-                made = subdivide(it.network, part, most=int(min(most, left)), strict=True)
-            except TooMany:
-                if left < most or depth == _DEEPEST:
-                    self.complete = False
-                    return
-                waiting += [(half, depth + 1) for half in _halves(part, it.network.inputs, depth, self.overlap)]
-                continue
-            pieces = pieces_of_subdivision(made, True, spans=True)[0]
-            self.seen += len(pieces)
-            if it.progress is not None:
-                it.progress(self.seen, it.max_regions or self.seen, "regions")
-            yield _asked(pieces, it.network.inputs)
-
-    def _at_once(self) -> Iterator[Asked]:
-        """Many inputs: regions are walked through, and held, up to the limit."""
-        it = self.inquiry
-        pieces = find_pieces(it.network, it.domain, True, most=it.max_regions, progress=it.progress)
-        self.seen, self.complete = len(pieces), pieces.complete
-        yield _asked(pieces, it.network.inputs)
+def _extremes(about: Asked, j: int, senses: tuple[int, ...]) -> list[Extremum]:
+    return [extreme(about, j, sense) for sense in senses]
 
 
-def _asked(pieces: Pieces, dim: int) -> Asked:
-    """Regions as bodies; where all share a line their corners say nothing, and are left out."""
-    rows = primitive(pieces.polyhedra.integer())
-    polyhedra = stacked(rows, pieces.polyhedra.start)
-    laws, every = pieces.laws.integer(), np.arange(len(pieces))
-    if pieces.spans is not None and pieces.spans.rank == dim and pieces.spans.exact is not None:
-        bodies = Bodies(polyhedra, pieces.spans)
-    else:
-        every, bodies = solid(polyhedra)
-    return Asked(bodies, laws[every], every, 0.0, Fraction(0))
+def _better(senses: tuple[int, ...], one: list[Extremum], two: list[Extremum]) -> list[Extremum]:
+    """For each sense the better one, the first if they are equal."""
+    return [a if s * a.value >= s * b.value else b for s, a, b in zip(senses, one, two, strict=True)]
 
 
-def _halves(part: Polyhedron | None, dim: int, depth: int, overlap: bool) -> list[Polyhedron]:
-    """Two parts of a part, cut along an axis: the longest side of its box, or one without an end."""
-    ends = [(None, None)] * dim if part is None else bounding_box(part)
-    assert ends is not None
-    axis = max(range(dim), key=lambda k: (_length(ends[k]), -((k - depth) % dim)))
-    low, high = ends[axis]
-    size = Fraction(4**depth) if low is None or high is None else high - low
-    if low is None and high is None:
-        at = Fraction(0)
-    elif low is None or high is None:
-        at = (low if high is None else high) + (size if high is None else -size)  # type: ignore[operator]
-    else:
-        at = (low + high) / 2
-    beyond = at + size / 16 if overlap else at
-    unit = [int(k == axis) for k in range(dim)]
-    walls = Polyhedra.from_lists([[unit], [[-v for v in unit]]], [[beyond], [-at]], dim=dim)
-    if part is None:
-        return list(walls)
-    return [_both(part, wall) for wall in walls]
+def _are_unbounded(best: list[Extremum]) -> bool:
+    return all(each.ray is not None for each in best)
 
 
-def _length(ends: tuple[Fraction | None, Fraction | None]) -> float:
-    low, high = ends
-    return math.inf if low is None or high is None else float(high - low)
+def _inside(about: Asked, target: Polyhedron | None) -> Answer:
+    return image_of(about).inside(target)
 
 
-def _both(one: Polyhedron, two: Polyhedron) -> Polyhedron:
-    """The intersection; of rows with one normal the nearer is enough."""
-    rows: dict[tuple[int, ...], tuple[Fraction, Any]] = {}
-    for row in primitive(np.concatenate([one.integer(), two.integer()])):
-        normal = primitive(row[None, :-1])[0]
-        scale = Fraction(int(row[:-1][row[:-1] != 0][0]), int(normal[normal != 0][0]))
-        right = Fraction(int(row[-1])) / scale
-        key = tuple(normal)
-        if key not in rows or right < rows[key][0]:
-            rows[key] = right, row
-    kept = np.array([row for _, row in rows.values()], dtype=object)
-    return stacked(kept, np.array([0, len(kept)]))[0]
+def _integral(about: Asked, j: int) -> tuple[Fraction, Fraction]:
+    return integral_of(about.bodies, about.laws[:, j])
+
+
+def _noted(found: list[Extremum]) -> list[dict[str, Any]]:
+    """Extremes as they are kept in a journal: rationals as "p/q"."""
+    return [
+        {
+            "value": None if each.ray is not None else str(each.value),
+            "sign": 1 if each.value > 0 else -1,
+            "point": [str(v) for v in each.point],
+            "ray": None if each.ray is None else [str(v) for v in each.ray],
+            "piece": each.piece,
+        }
+        for each in found
+    ]
+
+
+def _recalled(noted: list[dict[str, Any]]) -> list[Extremum]:
+    return [
+        Extremum(
+            each["sign"] * math.inf if each["value"] is None else Fraction(each["value"]),
+            np.array([Fraction(v) for v in each["point"]], dtype=object),
+            None if each["ray"] is None else np.array([Fraction(v) for v in each["ray"]], dtype=object),
+            int(each["piece"]),
+        )
+        for each in noted
+    ]

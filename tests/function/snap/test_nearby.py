@@ -14,6 +14,7 @@ from cpwl.function.snap.faces import Face
 from cpwl.function.snap.laws import fix_laws
 from cpwl.function.snap.nearby import WAYS, Work
 from cpwl.function.snap.relations import Relation, relations_of
+from cpwl.show.bench_functions import noisy, rational_delaunay
 from support.catalogue import function, names
 from support.functions import delaunay, five_pieces
 from support.rational_pieces import PieceData, cut_up, cuts, from_data, piece_data, points_in_pieces, random_maxmin
@@ -240,3 +241,12 @@ def test_relations_that_cannot_hold_are_broken_not_forced():
     """Four laws that do not cross are told apart from four that do."""
     laws = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1.5, 0]])
     assert fix_laws(laws, [Relation("cross", (0, 1, 2, 3))], np.ones(3), 1e-9).broken
+
+
+def test_tips_of_slivers_do_not_stretch_the_boundary():
+    """Slivers along the boundary stick out far, where others are steep: the table stays as near as the noise is."""
+    p = rational_delaunay(500, 1)
+    found = noisy(p).snap().function
+    x = np.random.default_rng(0).uniform(1e-6, 1 - 1e-6, (2000, 2))
+    x = np.concatenate([x, x[:500] * [1, 0] + [0, 1 - 1e-6], x[500:1000] * [0, 1] + [1 - 1e-6, 0]])
+    assert np.abs(found(x) - p(x)).max() < 1e-9 * np.ptp(p.mesh.values)

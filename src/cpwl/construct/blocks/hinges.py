@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.one_layer import one_layer
+from cpwl.construct.blocks.sides import sides
 from cpwl.errors import ConstructionError
 from cpwl.exact.flint import from_flint, to_flint
-from cpwl.exact.integers import primitive, sign
+from cpwl.exact.integers import sign
 from cpwl.function import CPWL
 from cpwl.function.bends.neighbours import Neighbours
-from cpwl.geometry.corners import Corners
-from cpwl.geometry.generators import generators
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 
@@ -110,48 +109,12 @@ def _jumps(p: CPWL, found: Neighbours) -> tuple[NDArray[np.object_], NDArray[np.
 
 def _sides(p: CPWL, rows: NDArray[np.object_]) -> NDArray[np.object_]:
     """``[i, h]``: 1 where piece `i` has ``a.x >= b`` for row `h`, 0 where ``a.x <= b``; an error where it is cut."""
-    high, low = (np.zeros((p.num_pieces, len(rows)), dtype=bool) for _ in range(2))
-    if p.mesh is not None:
-        for h, row in enumerate(rows):
-            at = sign((p.mesh.corners * np.append(row[:-1], -row[-1])).sum(axis=1))[p.mesh.simplices]
-            high[:, h], low[:, h] = (at >= 0).all(axis=1), (at <= 0).all(axis=1)
-    else:
-        number = {tuple(row): h for h, row in enumerate(rows)}
-        own, owner = list(map(tuple, primitive(p.polyhedra.integer()).tolist())), p.polyhedra.owner
-        opposite = {tuple(-v for v in row): h for row, h in number.items()}
-        for held, known in ((low, number), (high, opposite)):
-            at = np.array([known.get(row, -1) for row in own], dtype=np.int64)
-            held[owner[at >= 0], at[at >= 0]] = True
-        _look_at_corners(p, rows, high, low)
-        for i, h in zip(*np.nonzero(~(high | low)), strict=True):
-            high[i, h], low[i, h] = _range(p, int(i), np.append(rows[h, :-1], -rows[h, -1]))
-    cut = np.flatnonzero(~(high | low).all(axis=1))
-    if len(cut):
-        raise ConstructionError(f"a bend hyperplane cuts piece {cut[0]}", piece=int(cut[0]))
-    return high.astype(np.int64).astype(object)
-
-
-def _look_at_corners(p: CPWL, rows: NDArray[np.object_], high: NDArray[np.bool_], low: NDArray[np.bool_]) -> None:
-    """Decides the sides of all pieces that have corners and rays, by the signs of the rows there."""
-    if (high | low).all():
-        return
-    spanned = generators(p.polyhedra)
-    known = np.flatnonzero(spanned.known)
-    if not len(known):
-        return
-    at = Corners(spanned.places).signs(np.concatenate([rows[:, :-1], -rows[:, -1:]], axis=1)).T[spanned.member]
-    first = spanned.start[known]
-    high[known] = np.logical_and.reduceat(at >= 0, first, axis=0)
-    low[known] = np.logical_and.reduceat(at <= 0, first, axis=0)
-    cut = known[~(high | low)[known].all(axis=1)]
-    if len(cut):
-        raise ConstructionError(f"a bend hyperplane cuts piece {cut[0]}", piece=int(cut[0]))
-
-
-def _range(p: CPWL, i: int, law: NDArray[np.object_]) -> tuple[bool, bool]:
-    """Whether a law is at least 0, or at most 0, on a piece."""
-    (most, _), (least, _) = Probe(0.0).maxima(p.polyhedra[i], [law[:-1], -law[:-1]])
-    return bool(-least + law[-1] >= 0), bool(most + law[-1] <= 0)
+    high = []
+    for side in sides(p, np.concatenate([rows[:, :-1], -rows[:, -1:]], axis=1)):
+        if isinstance(side, int):
+            raise ConstructionError(f"a bend hyperplane cuts piece {side}", piece=side)
+        high.append(side > 0)
+    return np.array(high, dtype=np.int64).reshape(len(rows), p.num_pieces).T.astype(object)
 
 
 # --- the affine rest ------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 
 __all__ = ["Row", "column_layers", "contenders"]
 
@@ -51,7 +51,7 @@ def contenders(foot: Sequence[int], steps: Sequence[int]) -> tuple[tuple[int, ..
     return largest, least
 
 
-@cache
+@lru_cache(maxsize=1024)
 def column_layers(largest: tuple[int, ...], least: tuple[int, ...]) -> tuple[tuple[Row, ...], ...]:
     """The layers of a column; the last has one neuron, which is the column's value.
 

@@ -6,6 +6,8 @@ The common lineality space is divided out first: a function of many inputs that 
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
+from operator import attrgetter
 
 import numpy as np
 from flint import fmpq, fmpq_mat
@@ -41,7 +43,7 @@ def plan(analysis: Analysis) -> Plan:
         return Plan.of("gates", _lifted(exact.function, exact.divided.coordinates, _network(small)), points)
     if small.function.dim > 2:
         made = space_gates(small)
-        return Plan("gates", made.sizes, noise(made.float_layers, points), lambda: made.network)
+        return Plan("gates", made.sizes, noise(made.float_layers, points), partial(attrgetter("network"), made))
     return Plan.of("gates", _network(small), points)
 
 

@@ -125,7 +125,7 @@ class Spanned:
         return result
 
 
-@lru_cache(maxsize=1024)  # parts of one piece ask again and again
+@lru_cache(maxsize=64)  # parts of one piece ask again and again
 def laws_less_own(order: PieceOrder, own: int) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
     """All components less one, and for exact data the same as floats, each row scaled to size 1."""
     laws = order.differences(own)

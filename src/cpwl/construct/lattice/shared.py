@@ -8,14 +8,13 @@ Steps: which components stay above and below on each piece (`order`); pieces cut
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.lattice.expression import Affine, arrange
 from cpwl.construct.lattice.schedule import lower_values
 from cpwl.construct.lattice.separate import Formula, separate
 from cpwl.construct.lattice.sides import find_sides
-from cpwl.function import CPWL
+from cpwl.function.snap.meant import meant_components
 from cpwl.network import Network
 
 __all__ = ["SharedLattice", "shared_lattice"]
@@ -37,6 +36,7 @@ class SharedLattice:
 def shared_lattice(analysis: Analysis) -> SharedLattice:
     """A plain network of maxima and minima of the components that is `p` on its domain, all outputs together.
 
+    >>> from cpwl import CPWL
     >>> p = CPWL.from_breakpoints([0, 1], [0, 1], left_slope=0, right_slope=0)
     >>> made = shared_lattice(Analysis(p))
     >>> str(made.formulas[0]), made.network
@@ -48,7 +48,7 @@ def shared_lattice(analysis: Analysis) -> SharedLattice:
         sides = find_sides(small, j, order, analysis.options.progress)
         formulas.append(separate(sides.above, sides.below, p.dim))
         splits, solves = splits + sides.splits, solves + sides.solves
-    laws = [_laws(p, j) for j in range(p.outputs)]
+    laws = [[Affine(tuple(row)) for row in meant_components(p, j)] for j in range(p.outputs)]
     fewest = max(formula.depth for formula in formulas)
     most = max(formula.leaves - 1 for formula in formulas)
     tried = [
@@ -57,8 +57,3 @@ def shared_lattice(analysis: Analysis) -> SharedLattice:
     ]
     network = min(tried, key=lambda net: (net.sizes.neurons, net.sizes.depth))
     return SharedLattice(network, tuple(formulas), splits, solves)
-
-
-def _laws(p: CPWL, output: int) -> list[Affine]:
-    rows = p.components(output).integer()[:, 0]
-    return [Affine(tuple(Fraction(v, row[-1]) for v in row[:-1])) for row in rows]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from scipy.sparse import csr_array
 
 from cpwl.construct.analysis import Analysis
@@ -28,4 +30,4 @@ def plan(analysis: Analysis) -> Plan:
     if laid is None:
         return Plan.of("strips", hinge_network(exact.solid), points)
     floats = [(csr_array(to_floats(weight)), to_floats(bias)) for weight, bias in laid.layers]
-    return Plan("strips", laid.sizes, noise(floats, points), lambda: to_network(laid.layers))
+    return Plan("strips", laid.sizes, noise(floats, points), partial(to_network, laid.layers))

@@ -23,7 +23,7 @@ from cpwl.formats.dense import Dtype, check_dense_size, dense_layers
 from cpwl.formats.onnx.split import split_layers, split_size
 from cpwl.network.network import Network, rounded
 
-__all__ = ["Layout", "to_onnx"]
+__all__ = ["Layout", "onnx_bytes", "to_onnx"]
 
 # A protobuf message, and so an ONNX file in one piece, ends at 2 GiB.
 _LIMIT = 2**31 - 2**20
@@ -81,6 +81,18 @@ def to_onnx(
     check_choice(layout, ("auto", "dense", "split"), "layout")
     if batch is not None and not (isinstance(batch, str) and batch):
         raise InputError(f'`batch` must be None or the name of a dimension such as "N", not {type(batch).__name__}')
+    write_bytes(path, onnx_bytes(network, dtype=dtype, batch=batch, layout=layout, metadata=metadata))
+
+
+def onnx_bytes(
+    network: Network,
+    *,
+    dtype: Dtype = "float64",
+    batch: str | None = None,
+    layout: Layout = "auto",
+    metadata: Mapping[str, str] | None = None,
+) -> bytes:
+    """The content of the file that `to_onnx` writes."""
     notes = {**_NOTES, **_checked(metadata)}
     check_choice(dtype, ("float32", "float64"), "dtype")
     kind = onnx.TensorProto.FLOAT if dtype == "float32" else onnx.TensorProto.DOUBLE
@@ -95,7 +107,7 @@ def to_onnx(
         producer_name="cpwl",
     )
     helper.set_model_props(model, notes)
-    write_bytes(path, model.SerializeToString(deterministic=True))
+    return bytes(model.SerializeToString(deterministic=True))
 
 
 def _checked(metadata: Mapping[str, str] | None) -> dict[str, str]:

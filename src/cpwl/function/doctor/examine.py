@@ -10,6 +10,7 @@ somewhere. And if neighbours agree on the hyperplane of their common facet, the 
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -36,14 +37,14 @@ _DENT = 1e-4  # of the largest coordinate: what rounded decimals may do to a str
 _ROUNDING = 1e-13  # relative: what rounding may have moved the points of a table by
 
 
-def examine(p: CPWL, *, notes: bool = True) -> Report:
+def examine(p: CPWL, *, notes: bool = True, executor: Executor | None = None) -> Report:
     """All findings about `p`; without `notes` only what is wrong, pieces without interior, and overlaps.
 
     A triangulated table whose simplices meet face to face is examined by its corners alone, in arrays. Anything
     else is examined facet by facet with linear programs, in as many dimensions as the function depends on; on a
     line, and where whole hyperplanes cut the space, the rows themselves may prove that nothing is wrong, and in
     up to five dimensions flags do (`cpwl.function.flags`). Many float pieces with an exactly consistent function
-    within their tolerance are well, too.
+    within their tolerance are well, too. An `executor` shares facets and hyperplanes out.
     """
     complete = (p.known is not None and p.known.complete) or _is_nearly_exact(p)
     if complete and not notes:
@@ -57,7 +58,7 @@ def examine(p: CPWL, *, notes: bool = True) -> Report:
     small = divided(p)
     if not notes and _is_sound(small.function):
         return Report.of([])
-    doctor = PieceDoctor(small.function)
+    doctor = PieceDoctor(small.function, executor)
     findings = doctor.look_only() if complete else doctor.findings()
     if notes and doctor.facets:
         findings = findings + piece_notes(doctor)

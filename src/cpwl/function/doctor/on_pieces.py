@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from cpwl.function.doctor.agreement import Agreement
 from cpwl.function.doctor.beyond import Beyond, Next
 from cpwl.function.doctor.report import Finding, Kind, point_text
+from cpwl.function.doctor.rounds import find_facets, look_at_planes
 from cpwl.geometry.facet_cover import FacetCover
 from cpwl.geometry.facets import Facet, facets_of, hyperplanes
 from cpwl.geometry.polyhedra import Polyhedron
@@ -21,7 +23,7 @@ from cpwl.geometry.probe import Probe
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
-__all__ = ["PieceDoctor"]
+__all__ = ["Outer", "PieceDoctor"]
 
 
 class _Enough(Exception):
@@ -38,7 +40,7 @@ _BRIDGES = 64  # gaps within rounding that one facet may have
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Outer:
+class Outer:
     """A facet with a point that nothing covers, the part of it around that point, and what comes next beyond it."""
 
     facet: Facet
@@ -49,8 +51,8 @@ class _Outer:
 class PieceDoctor:
     """One examination: holds the probe, the hyperplanes and what was found so far."""
 
-    def __init__(self, p: CPWL) -> None:
-        self.p = p
+    def __init__(self, p: CPWL, executor: Executor | None = None) -> None:
+        self.p, self.executor = p, executor
         self.exact = p.tol == 0
         self.polyhedra = replace(p.polyhedra, exact=p.polyhedra.integer()) if self.exact else p.polyhedra
         self.probe = Probe(p.tol, p.polyhedra.unit(p.tol))
@@ -77,8 +79,7 @@ class PieceDoctor:
             return self.found
         centers = self._centers()
         self._boxes()
-        thick = np.isin(np.arange(self.p.num_pieces), self.solid)
-        self.beyond = Beyond(self.polyhedra, thick, self.probe.unit)
+        self._rays()
         if self._overlaps_at_centers(centers):
             return self.found
         on_plane: dict[int, list[Facet]] = defaultdict(list)
@@ -86,15 +87,32 @@ class PieceDoctor:
         for facets in self.facets.values():
             for facet in facets:
                 on_plane[int(self.planes.number[facet.row])].append(facet)
-        outer = [place for group in on_plane.values() for place in self._examine_plane(group)]
-        self._examine_boundary(outer)
+        looked = look_at_planes(self, list(on_plane.values()), self.executor)
+        self._examine_boundary([place for places in looked for place in places])
         return self.found
+
+    @classmethod
+    def resumed(
+        cls,
+        p: CPWL,
+        inside: list[NDArray[Any] | None],
+        low: NDArray[np.float64],
+        high: NDArray[np.float64],
+    ) -> PieceDoctor:
+        """One who has been told what another has found out about the pieces."""
+        doctor = cls(p)
+        doctor.inside, doctor.low, doctor.high = inside, low, high
+        doctor.solid = [i for i, x in enumerate(inside) if x is not None]
+        doctor._centers()
+        doctor._rays()
+        return doctor
 
     def look_only(self) -> list[Finding]:
         """Finds what notes are about, of a function that was proved complete: nothing is wrong with it."""
         self.inside = self._inner_points()
         self.solid = list(range(self.p.num_pieces))
         self._centers()
+        self.low, self.high = self._no_boxes()
         self._find_facets()
         return self.found
 
@@ -112,7 +130,15 @@ class PieceDoctor:
         return centers
 
     def _find_facets(self) -> None:
-        self.facets = {i: facets_of(self.polyhedra, self.planes, i, self.probe) for i in self.solid}
+        self.facets = find_facets(self, self.executor)
+
+    def facets_of(self, i: int) -> list[Facet]:
+        """The facets of a piece with interior."""
+        return facets_of(self.polyhedra, self.planes, i, self.probe)
+
+    def _rays(self) -> None:
+        thick = np.isin(np.arange(self.p.num_pieces), self.solid)
+        self.beyond = Beyond(self.polyhedra, thick, self.probe.unit)
 
     def first_error(self) -> Finding | None:
         """The first error that the examination comes to."""
@@ -141,13 +167,15 @@ class PieceDoctor:
 
     def _boxes(self) -> None:
         """Bounding boxes in floats, a little wide: pieces whose boxes are apart do not meet."""
-        n = self.p.dim
-        self.low = np.full((self.p.num_pieces, n), -np.inf)
-        self.high = np.full((self.p.num_pieces, n), np.inf)
-        if n > 3 or len(self.solid) < 16:
+        self.low, self.high = self._no_boxes()
+        if self.p.dim > 3 or len(self.solid) < 16:
             return
         for i in self.solid:
             self.low[i], self.high[i] = self.probe.box(self.polyhedra[i])
+
+    def _no_boxes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        shape = self.p.num_pieces, self.p.dim
+        return np.full(shape, -np.inf), np.full(shape, np.inf)
 
     def _apart(self, i: int, j: int, plane: int | None = None) -> bool:
         """A quick proof that two pieces do not overlap (with `plane`: not even in a facet on it)."""
@@ -201,7 +229,7 @@ class PieceDoctor:
 
     # --- one hyperplane ---------------------------------------------------------------------------------------
 
-    def _examine_plane(self, group: list[Facet]) -> list[_Outer]:
+    def examine_plane(self, group: list[Facet]) -> list[Outer]:
         """Compares the two sides of one hyperplane; returns facets with a point that nothing covers."""
         plane = int(self.planes.number[group[0].row])
         sides = {s: [f for f in group if self.planes.side[f.row] == s] for s in (1, -1)}
@@ -215,14 +243,14 @@ class PieceDoctor:
                 agree = self.agreement.on_plane(a.piece, b.piece, a.row)
                 if not agree and not self._apart(a.piece, b.piece, plane):
                     self._opposite(a, b)
-        outer: list[_Outer] = []
+        outer: list[Outer] = []
         for s, side in sides.items():
             for facet in side:
                 near = [f.piece for f in sides[-s] if not self._apart(facet.piece, f.piece, plane)]
                 outer += self._uncovered(facet, near)
         return outer
 
-    def _uncovered(self, facet: Facet, near: list[int]) -> list[_Outer]:
+    def _uncovered(self, facet: Facet, near: list[int]) -> list[Outer]:
         """A part of the facet that nothing covers, if there is one; gaps as narrow as rounding are bridged, and noted.
 
         A piece that begins a little beyond the facet covers it where its other rows hold.
@@ -237,7 +265,7 @@ class PieceDoctor:
             point, part = found
             beyond = self.beyond.next(facet.piece, facet.row, point)
             if beyond is None or len(bridges) > _BRIDGES or not self._is_bridged(facet.piece, beyond, point):
-                return [_Outer(Facet(facet.piece, facet.row, point), part, beyond)]
+                return [Outer(Facet(facet.piece, facet.row, point), part, beyond)]
             bridges.append(beyond.rows)
             if widest is None or beyond.distance > widest.size:
                 message = (
@@ -298,7 +326,7 @@ class PieceDoctor:
 
     # --- the boundary -----------------------------------------------------------------------------------------
 
-    def _examine_boundary(self, outer: list[_Outer]) -> None:
+    def _examine_boundary(self, outer: list[Outer]) -> None:
         """Facets with nothing beyond must lie in the boundary of a convex domain."""
         domain = self.p.domain
         keys, convex = self._keys(), set[tuple[int, int]]()
@@ -326,7 +354,7 @@ class PieceDoctor:
         if domain is not None and len(domain.b):
             self._check_inside(domain)
 
-    def _width(self, place: _Outer) -> float:
+    def _width(self, place: Outer) -> float:
         """How wide a gap is: along the normal, or along the facet where it is narrower."""
         along = self.probe.width(place.part, on=[0])
         return along if place.beyond is None else min(along, place.beyond.distance)
@@ -358,7 +386,7 @@ class PieceDoctor:
         gap = np.abs(domain.A @ x - domain.b)
         return bool((gap <= 10 * self._small(x) * np.abs(domain.A).sum(axis=1)).any())
 
-    def _check_convex(self, place: _Outer, key: tuple[int, int]) -> bool:
+    def _check_convex(self, place: Outer, key: tuple[int, int]) -> bool:
         """No piece may reach beyond the hyperplane of a boundary facet; True if none does."""
         rows, facet = self.polyhedra, place.facet
         row = np.append(rows.A[facet.row], rows.b[facet.row]) if not self.exact else rows.integer()[facet.row]

@@ -1,6 +1,8 @@
 """The convex domain of an exact function near float data: exact rows, pushed out as far as the data reaches.
 
-So it holds all of the data. Where a domain was asserted it is kept as it is.
+So it holds all of the data, or, where that would cost too much, the welded corners: the tip of a sliver may stick out
+much farther than all else, and a row that reaches it stretches all pieces at the row. Where a domain was asserted it is
+kept as it is.
 """
 
 from __future__ import annotations
@@ -25,8 +27,9 @@ _SKEW = 1e-6  # rows that are nearer to dependent count once
 class Domain:
     """The rows of the boundary of a complex, exactly; those of the box that clipped it are not `real`."""
 
-    def __init__(self, complex_: FloatComplex, asserted: Polyhedron | None) -> None:
+    def __init__(self, complex_: FloatComplex, asserted: Polyhedron | None, *, tight: bool = False) -> None:
         self.complex = complex_
+        self.holds = complex_.vertices if tight else complex_.corners
         self.A, self.b = complex_.A[complex_.boundary], complex_.b[complex_.boundary]
         self.exact: dict[int, NDArray[np.object_]] = {} if asserted is None else self._given(asserted)
         self.real = [k for k in range(len(self.b)) if not self._is_box(k)]
@@ -66,7 +69,7 @@ class Domain:
     def _excess(self, numbers: list[Fraction]) -> float:
         """How far the data reaches beyond a row, and a little more."""
         row = np.array(numbers, dtype=np.float64)
-        beyond = (self.complex.corners @ row[:-1] - row[-1]).max()
+        beyond = (self.holds @ row[:-1] - row[-1]).max()
         # No farther: all pieces at this row are stretched by that, and steep ones change most.
         return float(1.01 * max(beyond, 0.0) + 1e-15 * self.complex.reach)
 

@@ -8,8 +8,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FINE", "Numbers", "short"]
+__all__ = ["FINE", "Numbers", "short", "simple"]
 
+_LARGEST = 1000  # denominator of a simple number
 FINE = 2.0**-54
 """How far from a float, relative to the largest of its kind, does not matter."""
 
@@ -21,11 +22,22 @@ def short(x: float, fine: float, snug: float) -> Fraction:
     (Fraction(1, 3), Fraction(25, 8))
     """
     exact = Fraction(x)
-    simple = exact.limit_denominator(1000)
-    if abs(simple - exact) <= fine * snug:
-        return simple
+    near = exact.limit_denominator(_LARGEST)
+    if abs(near - exact) <= fine * snug:
+        return near
     grid = Fraction(2) ** math.floor(math.log2(fine))
     return round(exact / grid) * grid
+
+
+def simple(x: float, little: float) -> Fraction:
+    """The simplest rational nearer than a `little`, if it is simple; else the float.
+
+    >>> simple(1 / 3, 1e-12), simple(1e-15, 1e-12), simple(0.123456789, 1e-12) == Fraction(0.123456789)
+    (Fraction(1, 3), Fraction(0, 1), True)
+    """
+    exact = Fraction(x)
+    near = exact.limit_denominator(_LARGEST)
+    return near if abs(near - exact) <= little else exact
 
 
 class Numbers:

@@ -367,7 +367,7 @@ def bends(checker: Any, law: Any, layers: Any, proof: Any) -> Fraction:
     rows = [checker.half_space(row)[0] for row in limits]
     forms = enumerate(read_roles(roles, layers, rows, circuit))
     outputs = [(circuit.whole(form), circuit.bends(form, f"output {o}")) for o, form in forms]
-    for j, piece in enumerate(law.pieces):
+    for j, piece in checker.share(law.pieces):
         cone = checker.piece_cone(piece, n)
         inside = all(dot(row, g) >= 0 for row in rows for g in cone.generators())
         checker.need(inside, "limits", f"piece {j} is not inside")

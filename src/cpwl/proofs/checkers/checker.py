@@ -47,6 +47,7 @@ KINDS = (*PLAIN, "rounded", "near", "clipped")  # the last three hold a proof of
 
 STEPS = 3 * 10**6  # of about a microsecond: what a run may cost, besides a quarter of the square of the numbers read
 RUN: contextvars.ContextVar[list[int] | None] = contextvars.ContextVar("RUN", default=None)  # steps left, numbers read
+SHARE: contextvars.ContextVar[list[int] | None] = contextvars.ContextVar("SHARE", default=None)  # see `share`
 
 
 class Refused(ValueError):
@@ -86,6 +87,15 @@ def each(todo: list[Any], limit: int, where: str, reason: str) -> Iterator[Any]:
         limit -= 1
         spend(20, where)
         yield todo.pop()
+
+
+def share(items: list[Any]) -> Iterator[tuple[int, Any]]:
+    """All items with their numbers; or share k of m of them, where other runs look at the other shares. SHARE holds
+    k, m and the steps that were spent on such items: a stranger's run has it unset, and looks at all."""
+    run, left = SHARE.get() or [0, 1, 0], RUN.get() or [0]
+    before, (k, m, _) = left[0], run
+    yield from ((j, items[j]) for j in range(k * len(items) // m, (k + 1) * len(items) // m))
+    run[2] += before - left[0]
 
 
 # --- Reading ----------------------------------------------------------------------------------------------------------

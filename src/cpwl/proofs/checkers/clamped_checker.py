@@ -215,12 +215,13 @@ def read_bumps(checker: Any, proof: Any, halves: Halves, points: list[Row], regi
         for star in stars:
             heights = [max(height(halves, i, points[v]) for i in own) for v in star]
             triangles.append(make_triangle(checker, [points[v] for v in star], heights, where))
-        for triangle in triangles:
-            halves.need_equal(own, triangle, checker.region(2, triangle.rows), where)
-        for part in checker.outside(region, [triangle.rows for triangle in triangles]):
-            for i in own:
-                halves.need_most(i, [0, 0, 0], 1, part, where)
         bumps.append(Bump(neuron, own, triangles))
+    for b, bump in checker.share(bumps):
+        for triangle in bump.triangles:
+            halves.need_equal(bump.halves, triangle, checker.region(2, triangle.rows), f"bump {b}")
+        for part in checker.outside(region, [triangle.rows for triangle in bump.triangles]):
+            for i in bump.halves:
+                halves.need_most(i, [0, 0, 0], 1, part, f"bump {b}")
     return bumps
 
 
@@ -358,7 +359,7 @@ def clamped(checker: Any, law: Any, layers: Any, proof: Any) -> Fraction:
     checker.need(bumps and all(bump.triangles for bump in bumps), "bumps", "there are none, or one has no triangle")
     need_apart(checker, bumps)
     sums, near = combine(checker, layers, bumps), Places(bumps)
-    for j, piece in enumerate(law.pieces):
+    for j, piece in checker.share(law.pieces):
         cone = checker.piece_cone(piece, n)
         ends = cone.generators()
         if any(g[-1] for g in ends):  # otherwise the piece is empty

@@ -44,12 +44,15 @@ def propose_expression(question: Question) -> Iterator[Proposal]:
 
     The bound is 0 for exact data. Raises `NotRecognised` for other networks, and `Shortfall`.
     """
-    p, network, tables, box = question.p, question.network, question.tables, question.box
-    number = _numbers(tables)
-    ends = None if box is None else list(zip(box.low, box.high, strict=True))
-    layers = [_rows(layer) for layer in exact_layers(network)]
-    on = _always_on(p, network, bounded=box is not None)
-    reader, outputs = _read(layers, number, ends, on, p.dim)
+    p, box = question.p, question.box
+    tables = question.tables if question.meant is None else question.meant
+    try:
+        number, reader, outputs = _recognised(question, tables)
+    except NotRecognised:
+        if question.meant is None:
+            raise
+        tables = question.tables
+        number, reader, outputs = _recognised(question, tables)
     whole = MaxMinProof(p, tables, None, question.progress)
     claims = [_Claim(whole, o, tables[o], number, reader.values, outputs[o]) for o in range(p.outputs)]
     below, reach = ([claim.trees(side) for claim in claims] for side in (1, -1))
@@ -63,6 +66,17 @@ def propose_expression(question: Question) -> Iterator[Proposal]:
         "reach": reach,
     }
     yield Proposal(whole.shortfall, document)
+
+
+def _recognised(question: Question, tables: list[Table]) -> tuple[dict[tuple[Any, ...], int], _Reader, list[int]]:
+    """The numbers of the components, the values of the network in terms of them, and which are the outputs."""
+    p, network, box = question.p, question.network, question.box
+    number = _numbers(tables)
+    ends = None if box is None else list(zip(box.low, box.high, strict=True))
+    layers = [_rows(layer) for layer in exact_layers(network)]
+    on = _always_on(p, network, bounded=box is not None)
+    reader, outputs = _read(layers, number, ends, on, p.dim)
+    return number, reader, outputs
 
 
 def restored(question: Question) -> Network:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import primitive
+from cpwl.exact.integers import integer_rows, primitive
 from cpwl.exact.rational import text
 from cpwl.function import CPWL
 from cpwl.function.lineality import divided
@@ -102,9 +102,11 @@ class OutputProof:
         self.whole, self.p, self.rows = whole, whole.p, rows
         self.shift = int(whole.start[o])
         self.order = order_components(self.p, o)
-        self.components = self.p.components(o).integer()[:, 0]
+        table = np.column_stack([whole.tables[o], np.ones(len(whole.tables[o]), dtype=object)])
+        full = integer_rows(np.zeros(0), table)  # what is exact needs no float view
+        self.components = full[:, np.append(whole.columns, whole.dim + 1)]
         self.own = self.p.laws.integer()[:, o]
-        self.full = whole.full.components(o).integer()[:, 0], whole.full.laws.integer()[:, o]
+        self.full = full, whole.full.laws.integer()[:, o]
         self.slack = value_tolerance(self.p)
         self.members = np.zeros((len(rows), len(self.components)), dtype=bool)
         for i, row in enumerate(rows):

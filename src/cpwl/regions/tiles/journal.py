@@ -21,7 +21,8 @@ _NAME = "journal.jsonl"
 class Journal:
     """Lines of JSON, each written through to the disk before the search goes on.
 
-    The first line says what is searched; a journal of something else is refused. A last line that was cut off when
+    The first line says what is searched; a journal of something else is refused. The last line of a search that came
+    to its end is ``{"complete":true}``: without it, what the folder holds is a part. A last line that was cut off when
     the process was killed is dropped, and that tile is done again.
     """
 
@@ -29,10 +30,12 @@ class Journal:
         self.folder = Path(folder)
         head = {"format": "cpwl-journal", "version": 1, **question, "input": _fingerprint(network, domain)}
         self._known: dict[tuple[int, ...], dict[str, Any]] = {}
+        self.complete = False
         path = self.folder / _NAME
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._file = open(path, "a+b")  # noqa: SIM115 - closed by `__exit__`
+            # Nothing is buffered: what could not be written must not be tried again when the file is closed.
+            self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 - closed by `__exit__`
         except OSError as error:
             message = f"cannot use the folder `{folder}`: {error.strerror or error}"
             raise InputError(message, path=str(folder)) from error
@@ -58,10 +61,17 @@ class Journal:
         self._known[name] = found
         self._write({"tile": list(name), **found})
 
+    def finish(self) -> None:
+        """Notes that there is nothing left to search."""
+        if not self.complete:
+            self.complete = True
+            self._write({"complete": True})
+
     def _write(self, line: dict[str, Any]) -> None:
         try:
-            self._file.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
-            self._file.flush()
+            left = json.dumps(line, separators=(",", ":")).encode() + b"\n"
+            while left:  # a full disk takes a part, and refuses the rest
+                left = left[self._file.write(left) :]
             os.fsync(self._file.fileno())
         except OSError as error:
             raise InputError(f"cannot write to `{self.folder}`: {error.strerror}", path=str(self.folder)) from error
@@ -89,9 +99,10 @@ class Journal:
         try:
             lines = [json.loads(line) for line in whole.splitlines()]
             found = lines[0]
+            complete = len(lines) > 1 and lines[-1] == {"complete": True}
             known = {
                 tuple(int(i) for i in line["tile"]): {k: v for k, v in line.items() if k != "tile"}
-                for line in lines[1:]
+                for line in lines[1 : len(lines) - complete]
             }
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise InputError(f"`{self.folder / _NAME}` is damaged: {error}; use another folder") from None
@@ -100,7 +111,7 @@ class Journal:
             raise InputError(
                 f"the folder `{self.folder}` holds the search of another question ({other} differs); use another folder"
             )
-        self._known = known
+        self._known, self.complete = known, complete
 
 
 def _fingerprint(network: Network, domain: Polyhedron | None) -> str:

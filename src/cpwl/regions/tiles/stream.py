@@ -81,6 +81,8 @@ def stream(
                 progress(done, done + len(waiting) + len(after), f"{done:,} tiles")
             yield tile, outcome
         waiting = after
+    if journal is not None:
+        journal.finish()
 
 
 def _attempt(shared: tuple[Network, int, Callable[..., Result]], tile: Tile) -> Result | _Split:

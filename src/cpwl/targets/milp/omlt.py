@@ -15,8 +15,8 @@ from cpwl.compiler import Compiled
 from cpwl.doors import check_argument, check_limit, check_path, within_float64
 from cpwl.errors import InputError
 from cpwl.exact.rational import text
-from cpwl.files import read_bytes, write_text
-from cpwl.formats.onnx.write import to_onnx
+from cpwl.files import read_bytes, write_together
+from cpwl.formats.onnx.write import onnx_bytes
 from cpwl.function.cpwl import CPWL
 from cpwl.geometry.box import bounding_box
 from cpwl.geometry.polyhedra import Domain
@@ -67,10 +67,13 @@ def to_omlt(
         {"key": [0, k], "lower_bound": a, "upper_bound": b}
         for k, (a, b) in enumerate(_doubles(low or Fraction(0), high or Fraction(0)) for low, high in ends)
     ]
-    # The network last: what is beside it is of no use without it.
-    write_text(f"{name}.bounds.json", json.dumps(inputs) + "\n")
-    write_text(f"{name}.neurons.json", json.dumps(_document(bounds)) + "\n")
-    to_onnx(network, path)
+    beside = {"bounds": inputs, "neurons": _document(bounds)}
+    write_together(
+        [
+            (path, onnx_bytes(network)),
+            *((f"{name}.{what}.json", f"{json.dumps(said)}\n".encode()) for what, said in beside.items()),
+        ]
+    )
     return bounds
 
 

@@ -294,4 +294,8 @@ def _written(highs: Any, ending: str) -> bytes:
         draft = Path(folder, f"model{ending}")
         if highs.writeModel(str(draft)) == highspy.HighsStatus.kError:
             raise SolverError("HiGHS could not write the model")
-        return draft.read_bytes()
+        data = draft.read_bytes()
+    # HiGHS does not say when the disk is full: both kinds of files have a last line.
+    if data.split()[-1:] != [b"ENDATA" if ending == ".mps" else b"end"]:
+        raise InputError(f"cannot write the model to a temporary file in `{tempfile.gettempdir()}`: it is cut off")
+    return data

@@ -91,8 +91,12 @@ def find_stars(bends: PlanarBends) -> Stars:
     return Stars(vertex, line, step, low, high)
 
 
-def choose_gate_lines(bends: PlanarBends, stars: Stars, count: int, *, spare: bool) -> GateLines:
-    """A gate line for each vertex; the first `count` lines are those on which the function bends."""
+def choose_gate_lines(
+    bends: PlanarBends, stars: Stars, count: int, *, spare: bool, favoured: int | None = None
+) -> GateLines:
+    """A gate line for each vertex; the first `count` lines are those on which the function bends.
+
+    Among choices of equally many neurons one with the `favoured` line, if there is one."""
     size = np.zeros(len(bends.lines))
     own = np.minimum(np.maximum(stars.high, 0.0), np.maximum(-stars.low, 0.0)).sum(axis=1)
     np.add.at(size, stars.line, own)
@@ -106,7 +110,10 @@ def choose_gate_lines(bends: PlanarBends, stars: Stars, count: int, *, spare: bo
     column = np.concatenate([stars.line, len(size) + np.searchsorted(lone, stars.line[more])])
     alone = np.arange(len(size) + len(lone)) >= len(size)
     vertex = np.concatenate([stars.vertex, stars.vertex[more]])
-    chosen = cover(vertex, column, np.concatenate([cost, np.full(len(lone), 0.5 * weight)]), alone)
+    cost = np.concatenate([cost, np.full(len(lone), 0.5 * weight)])
+    if favoured is not None:
+        cost[np.concatenate([np.arange(len(size)), lone]) == favoured] -= 0.5 * weight
+    chosen = cover(vertex, column, cost, alone)
     # A spared hinge takes all its points; otherwise a point takes the line with the smallest multiplier.
     usable = np.flatnonzero(np.isin(column, chosen))
     rank = np.where(alone[column[usable]], -1.0, np.concatenate([own, own[more]])[usable])

@@ -12,7 +12,9 @@ each hinge oriented to be 0 where `l` begins: so `d` is 0 on `l`, and nothing ha
 ``|H u G| + |G| + 4`` neurons, one less on a bounded domain, and less where a gate spares the hinge of its own line.
 Choices for small rounding errors are those of docs/theory/float_quality.md: the smallest multiplier (`sigma = 1` or
 `-1`), rounded outwards to 8 bits; among covers of equal size one of small multipliers; hinges that grow away
-from the middle, which leaves one piece's law as the affine part; carriers near the middle.
+from the middle, which leaves one piece's law as the affine part; carriers near the middle. Where lines are few
+hinges grow away from whichever of their cells, and gates are on whichever of equally many lines, leave the fewest
+neurons.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from cpwl.construct.gates.plane.multiplier import common_integers, keeps_sign, s
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import sign
 from cpwl.exact.rational import to_float
+from cpwl.function.bends.orient import orientations
 from cpwl.function.bends.planar import PlanarBends, signed
 from cpwl.network import Network
 
@@ -41,6 +44,8 @@ __all__ = ["PlaneGates", "plane_gates"]
 
 _SHARP = 2**24  # products of crossings and hinges up to which multipliers are sharp
 _MANY = 2000  # gates up to which they are
+_FEW = 8  # lines up to which several gate lines and orientations are tried
+_FEWER = 4  # lines up to which each gate line is tried with each orientation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,9 +88,27 @@ def plane_gates(analysis: Analysis, *, spare: bool = True) -> PlaneGates:
     count = len(bends.lines)
     if len(bends.vertices) == 0:
         return PlaneGates(hinge_network(analysis.solid), count, count, 0, 0, (), bends.lines, True)
+    found = _glued(bends, spare)
+    if count > _FEW:
+        return found
+    ways = [bends, *orientations(bends, analysis.function)]
+    favoured = list(range(count))
+    if count > _FEWER:  # first the gate line, then the orientation
+        found = min([found, *(_glued(bends, spare, h) for h in favoured)], key=_neurons)
+        favoured = [gate.line for gate in found.gates[:1]]
+    return min([found, *(_glued(way, spare, h) for way in ways for h in favoured)], key=_neurons)
+
+
+def _neurons(made: PlaneGates) -> int:
+    return made.network.sizes.neurons
+
+
+def _glued(bends: PlanarBends, spare: bool, favoured: int | None = None) -> PlaneGates:
+    """The network with hinges that grow away from the point that the bends are oriented away from."""
+    count = len(bends.lines)
     bends = with_more_lines(bends)
     stars = find_stars(bends)
-    chosen = choose_gate_lines(bends, stars, count, spare=spare)
+    chosen = choose_gate_lines(bends, stars, count, spare=spare, favoured=favoured)
     alpha, gates, sharp = _glue(bends, chosen, stars, spare)
     network, hinges = lower(bends, alpha, gates, keep=not spare)
     on = len(np.unique(chosen.owner))

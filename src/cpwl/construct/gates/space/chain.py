@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 from flint import fmpq
@@ -95,6 +95,6 @@ def _exponent(values: Iterable[Rational]) -> int:
     return int(largest.p).bit_length() - int(largest.q).bit_length()
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _power(e: int) -> Rational:
     return fmpq(1 << e) if e >= 0 else fmpq(1, 1 << -e)

@@ -16,13 +16,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.construct.blocks.sides import sides
 from cpwl.exact.integers import primitive
 from cpwl.function import CPWL
 from cpwl.function.bends.neighbours import Neighbours
 from cpwl.function.parts import Laws, Parts
-from cpwl.geometry.corners import Corners
-from cpwl.geometry.generators import generators
-from cpwl.geometry.probe import Probe
 
 __all__ = ["Peeled", "peel"]
 
@@ -37,7 +35,7 @@ class Peeled:
     hinges: dict[tuple[int, ...], _Jump]
 
 
-def peel(p: CPWL, found: Neighbours) -> Peeled | None:
+def peel(p: CPWL, met: Neighbours) -> Peeled | None:
     """The consistent part and the rest in fewer pieces; None if that has as many as the function. Exact data.
 
     >>> A = [[[1, 0], [0, 1]], [[-1, 0], [0, 1]], [[1, 0], [0, -1]], [[-1, 0], [0, -1]]]
@@ -47,23 +45,22 @@ def peel(p: CPWL, found: Neighbours) -> Peeled | None:
     >>> peeled.rest.num_pieces, {l: int(jump) for l, (jump,) in sorted(peeled.hinges.items())}
     (1, {(0, 1, 0): 2, (1, 0, 0): 1})
     """
-    hinges = _most_frequent(p, found)
+    hinges = _most_frequent(p, met)
     rows = list(hinges)
     if not rows:
         return None
-    sides = _sides(p, np.array(rows, dtype=object))
-    whole = np.flatnonzero((sides != 0).all(axis=1))
-    if not len(whole):
+    found = enumerate(sides(p, np.array(rows, dtype=object)))
+    whole = {rows[h]: side for h, side in found if not isinstance(side, int)}
+    if not whole:
         return None
     laws = p.laws.integer()
     law = np.array([[[Fraction(v, row[-1]) for v in row[:-1]] for row in own] for own in laws], dtype=object)
-    for h in whole:
-        hinge = np.array(hinges[rows[h]], dtype=object)[:, None] * np.array(rows[h], dtype=object)
-        law[sides[h] > 0] -= hinge
+    for row, side in whole.items():
+        law[side > 0] -= np.array(hinges[row], dtype=object)[:, None] * np.array(row, dtype=object)
     rest = CPWL.from_parts(Parts(p.polyhedra, _laws(law), p.domain, p.tol)).merge()
     if rest.num_pieces == p.num_pieces:
         return None
-    return Peeled(rest, {rows[h]: hinges[rows[h]] for h in whole})
+    return Peeled(rest, {row: hinges[row] for row in whole})
 
 
 def _most_frequent(p: CPWL, found: Neighbours) -> dict[tuple[int, ...], _Jump]:
@@ -83,24 +80,6 @@ def _most_frequent(p: CPWL, found: Neighbours) -> dict[tuple[int, ...], _Jump]:
 
 def _best(count: Counter[_Jump]) -> _Jump:
     return max(count.items(), key=lambda item: (item[1], any(item[0]), item[0]))[0]
-
-
-def _sides(p: CPWL, forms: NDArray[np.object_]) -> NDArray[np.int64]:
-    """``[h, i]``: 1 where form `h` is at least 0 on piece `i`, -1 where it is at most 0, 0 where it has both signs."""
-    spanned = generators(p.polyhedra)
-    sides = np.zeros((len(forms), p.num_pieces), dtype=np.int64)
-    known = np.flatnonzero(spanned.known)
-    if len(known):
-        at = Corners(spanned.places).signs(forms)[:, spanned.member]
-        first = spanned.start[known]
-        sides[:, known] = np.where(np.minimum.reduceat(at, first, axis=1) >= 0, 1, 0)
-        sides[:, known] -= np.where(np.maximum.reduceat(at, first, axis=1) <= 0, 1, 0)
-    probe = Probe(0.0)
-    for i in np.flatnonzero(~spanned.known).tolist():
-        for h, form in enumerate(forms):
-            (most, _), (least, _) = probe.maxima(p.polyhedra[i], [form[:-1], -form[:-1]])
-            sides[h, i] = int(form[-1] - least >= 0) - int(most + form[-1] <= 0)
-    return sides
 
 
 def _laws(law: NDArray[np.object_]) -> Laws:

@@ -1,0 +1,45 @@
+"""Components of float data as they were meant: coefficients next to a simple number, such as 0, are that number.
+
+Laws that a solver leaves constant but for rounding are constant then, and cost a lattice nothing to carry. A function
+of the data alone, so that a proof finds the same laws in a network.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.function.scale import scale_of
+from cpwl.function.snap.short import simple
+
+if TYPE_CHECKING:
+    from cpwl.function.cpwl import CPWL
+
+__all__ = ["meant_components"]
+
+_MEANT = 1e-3  # of the tolerance: what is nearer to a simple number is meant to be it
+
+
+def meant_components(p: CPWL, output: int) -> NDArray[np.object_]:
+    """The components of one output as rows ``(gradient, offset)`` of rationals; as they are where the data is exact.
+
+    >>> from cpwl import CPWL
+    >>> p = CPWL.from_pieces([[[3.0]], [[-1.0]]], [[1.0], [-0.3333333333333333]], [[1e-16], [3.1]], [0.0, -3.1 / 3])
+    >>> meant_components(p, 0)[0]
+    array([Fraction(0, 1), Fraction(0, 1)], dtype=object)
+    """
+    laws = p.components(output)
+    if p.tol == 0 or p.snap(p.tol).way == "exact":
+        rows = laws.integer()[:, 0]
+        exact = [[Fraction(v, row[-1]) for v in row[:-1]] for row in rows]
+    else:
+        near = laws.coefficients()[:, 0]
+        unit = np.append(np.full(p.dim, 1 / scale_of(p.polyhedra, p.laws, p.tol).unit), 1.0)
+        little = (_MEANT * p.tol * float(np.abs(near / unit).max()) * unit).tolist()
+        exact = [list(map(simple, row, little)) for row in near.tolist()]
+    found = np.empty((len(exact), p.dim + 1), dtype=object)
+    found[:] = exact
+    return found

@@ -1,0 +1,220 @@
+"""The regions of a network a portion of its domain at a time, so that they are never held all at once.
+
+A portion with too many regions is halved, and its halves are asked apart. Where a question looks across facets the
+halves overlap, so that each inner facet is inside one of them. Portions depend on network, domain and limits alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+from cpwl.errors import LimitError
+from cpwl.exact.integers import primitive
+from cpwl.executors import More, unfold
+from cpwl.function.questions.asked import Asked
+from cpwl.geometry.bodies import Bodies, solid, stacked
+from cpwl.geometry.box import bounding_box
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
+from cpwl.network.network import Network
+from cpwl.regions.find import LOW, find_pieces
+from cpwl.regions.pieces import Pieces, pieces_of_subdivision
+from cpwl.regions.subdivide.subdivide import TooMany, essential_dimension, subdivide
+from cpwl.regions.tiles.journal import Journal
+
+if TYPE_CHECKING:
+    from cpwl.regions.inquiry import Inquiry
+
+__all__ = ["Notes", "Portions", "Question"]
+
+_DEEPEST = 200  # halvings of one part
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[_T]):
+    """What is asked of the regions of each portion: a function of a module, so that it can be sent away."""
+
+    function: Callable[..., _T]
+    arguments: tuple[Any, ...]
+
+    def __call__(self, about: Asked) -> _T:
+        return self.function(about, *self.arguments)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Notes(Generic[_T]):
+    """A journal, and how an answer is written into it and read back."""
+
+    journal: Journal
+    note: Callable[[_T], Any]
+    recall: Callable[[Any], _T]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Portion:
+    """A part of the domain; `name` says which half was taken each time."""
+
+    name: tuple[int, ...]
+    body: Polyhedron | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Limits:
+    """The network, what is asked of it, and how much of it at a time."""
+
+    network: Network
+    at_once: int
+    max_regions: int | None
+    overlap: bool
+    question: Question[Any]
+
+    def at(self, portion: _Portion) -> tuple[int, bool]:
+        """How many regions a portion may have, and whether that is the end of the search."""
+        # Around a corner of many regions all of them stay together, however small it is: more must be held then.
+        most = self.at_once << (len(portion.name) // (3 * self.network.inputs))
+        last = self.max_regions is not None and self.max_regions < most
+        return min(most, self.max_regions or most), last or len(portion.name) == _DEEPEST
+
+    def halves(self, portion: _Portion) -> More:
+        halves = _halves(portion.body, self.network.inputs, len(portion.name), self.overlap)
+        return More([_Portion((*portion.name, k), halves[k]) for k in (1, 0)])
+
+
+def _attempt(limits: _Limits, portion: _Portion) -> Any:
+    """How many regions there are, and the answer; or halves; or nothing, at the end of what is allowed."""
+    most, last = limits.at(portion)
+    try:
+        made = subdivide(limits.network, portion.body, most=most, strict=True)
+    except TooMany:
+        return _NOTHING if last else limits.halves(portion)
+    pieces = pieces_of_subdivision(made, True, spans=True)[0]
+    return len(pieces), limits.question(_asked(pieces, limits.network.inputs))
+
+
+_NOTHING = "nothing"
+
+
+class Portions(Generic[_T]):
+    """The answers of all portions, one after the other, and whether they were all."""
+
+    def __init__(
+        self, inquiry: Inquiry, question: Question[_T], *, overlap: bool = False, notes: Notes[_T] | None = None
+    ) -> None:
+        self.inquiry, self.notes = inquiry, notes
+        self.limits = _Limits(inquiry.network, inquiry.at_once, inquiry.max_regions, overlap, question)
+        self.seen, self.complete = 0, True
+
+    @property
+    def unfinished(self) -> str:
+        """Why not all regions were seen."""
+        return f"stopped after {self.seen} regions; a larger `max_regions` goes on"
+
+    def check(self) -> None:
+        """Raise if not all regions were seen."""
+        if not self.complete:
+            raise LimitError(f"undecided: {self.unfinished}")
+
+    def __iter__(self) -> Iterator[_T]:
+        it = self.inquiry
+        if essential_dimension(it.network, it.domain) > LOW:
+            yield self.limits.question(self._at_once())
+            return
+        known = None if self.notes is None else self._recalled
+        found = unfold(_attempt, self.limits, [_Portion((), it.domain)], it.executor, known=known)
+        for portion, outcome in found:
+            if outcome != _NOTHING:
+                self._note(portion, outcome)
+            if isinstance(outcome, More):
+                continue
+            if outcome == _NOTHING or (it.max_regions is not None and self.seen + outcome[0] > it.max_regions):
+                self.complete = False
+                return
+            self.seen += outcome[0]
+            if it.progress is not None:
+                it.progress(self.seen, it.max_regions or self.seen, "regions")
+            yield outcome[1]
+
+    def _note(self, portion: _Portion, outcome: Any) -> None:
+        if self.notes is None or self.notes.journal.get(portion.name) is not None:
+            return
+        if isinstance(outcome, More):
+            self.notes.journal.add(portion.name, split=len(outcome.items))
+        else:
+            self.notes.journal.add(portion.name, regions=outcome[0], done=self.notes.note(outcome[1]))
+
+    def _recalled(self, portion: _Portion) -> Any:
+        """What an earlier search has found on a portion."""
+        assert self.notes is not None
+        noted = self.notes.journal.get(portion.name)
+        if noted is None:
+            return None
+        if "split" in noted:
+            return self.limits.halves(portion)
+        return int(noted["regions"]), self.notes.recall(noted["done"])
+
+    def _at_once(self) -> Asked:
+        """Many inputs: regions are walked through, and held, up to the limit."""
+        it = self.inquiry
+        pieces = find_pieces(
+            it.network, it.domain, True, most=it.max_regions, executor=it.executor, progress=it.progress
+        )
+        self.seen, self.complete = len(pieces), pieces.complete
+        return _asked(pieces, it.network.inputs)
+
+
+def _asked(pieces: Pieces, dim: int) -> Asked:
+    """Regions as bodies; where all share a line their corners say nothing, and are left out."""
+    rows = primitive(pieces.polyhedra.integer())
+    polyhedra = stacked(rows, pieces.polyhedra.start)
+    laws, every = pieces.laws.integer(), np.arange(len(pieces))
+    if pieces.spans is not None and pieces.spans.rank == dim and pieces.spans.exact is not None:
+        bodies = Bodies(polyhedra, pieces.spans)
+    else:
+        every, bodies = solid(polyhedra)
+    return Asked(bodies, laws[every], every, 0.0, Fraction(0))
+
+
+def _halves(part: Polyhedron | None, dim: int, depth: int, overlap: bool) -> list[Polyhedron]:
+    """Two parts of a part, cut along an axis: the longest side of its box, or one without an end."""
+    ends = [(None, None)] * dim if part is None else bounding_box(part)
+    assert ends is not None
+    axis = max(range(dim), key=lambda k: (_length(ends[k]), -((k - depth) % dim)))
+    low, high = ends[axis]
+    size = Fraction(4**depth) if low is None or high is None else high - low
+    if low is None and high is None:
+        at = Fraction(0)
+    elif low is None or high is None:
+        at = (low if high is None else high) + (size if high is None else -size)  # type: ignore[operator]
+    else:
+        at = (low + high) / 2
+    beyond = at + size / 16 if overlap else at
+    unit = [int(k == axis) for k in range(dim)]
+    walls = Polyhedra.from_lists([[unit], [[-v for v in unit]]], [[beyond], [-at]], dim=dim)
+    if part is None:
+        return list(walls)
+    return [_both(part, wall) for wall in walls]
+
+
+def _length(ends: tuple[Fraction | None, Fraction | None]) -> float:
+    low, high = ends
+    return math.inf if low is None or high is None else float(high - low)
+
+
+def _both(one: Polyhedron, two: Polyhedron) -> Polyhedron:
+    """The intersection; of rows with one normal the nearer is enough."""
+    rows: dict[tuple[int, ...], tuple[Fraction, Any]] = {}
+    for row in primitive(np.concatenate([one.integer(), two.integer()])):
+        normal = primitive(row[None, :-1])[0]
+        scale = Fraction(int(row[:-1][row[:-1] != 0][0]), int(normal[normal != 0][0]))
+        right = Fraction(int(row[-1])) / scale
+        key = tuple(normal)
+        if key not in rows or right < rows[key][0]:
+            rows[key] = right, row
+    kept = np.array([row for _, row in rows.values()], dtype=object)
+    return stacked(kept, np.array([0, len(kept)]))[0]
