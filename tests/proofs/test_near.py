@@ -317,7 +317,7 @@ def test_the_checker_refuses_tables_that_are_farther_away():
     refused(lambda d: d["pieces"][0].update(cut=[1, 0, 0]), "unknown")
     refused(lambda d: d["pieces"].pop(), "length")
     refused(lambda d: d["function"]["values"].__setitem__(0, [7]), "the network is not|differ|is not the law|not equal")
-    with pytest.raises(checker.Refused, match="either it has rows"):
+    with pytest.raises(checker.Refused, match="it has simplices, and the data has rows"):
         checker.check(function_document(replace(p, mesh=None)), head[1], certificate.document)
 
 
