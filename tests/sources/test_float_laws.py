@@ -3,6 +3,7 @@
 The oracle is the law in rationals: a network of the floats is no larger, and is proved near the floats.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 import cpwl
 from cpwl.construct.lattice import shared
 from cpwl.exact.rational import fraction_array
+from cpwl.function.bends.neighbours import bend_planes, neighbours
 from cpwl.function.snap.meant import meant_components
 from cpwl.sources.mpqp.document import read_mpqp
 from support.twins import twin
@@ -27,8 +29,8 @@ def exact_law(name):
 
 
 def floats(name, noise, seed=0):
-    """The same regions and laws with rows of length 1, rounded, with noise in all numbers."""
-    return twin(exact_law(name), noise, seed, fill=True, shuffle=True).function()
+    """The same regions and laws as a solver leaves them: rounded, with noise in all numbers, and no domain."""
+    return replace(twin(exact_law(name), noise, seed, fill=True, shuffle=True), domain=None).function()
 
 
 @pytest.mark.parametrize("name", ["diU_N10", pytest.param("mi_N3", marks=pytest.mark.slow)])
@@ -66,3 +68,20 @@ def test_a_lattice_of_the_floats_as_they_are_is_proved_too(monkeypatch):
     made = cpwl.compile(p, construction="lattice", certificate=True)
     assert made.certificate.kind == "expression"
     assert made.certificate.error_bound < 1e-9
+
+
+def planes(p):
+    """The number of hyperplanes on which an exact function bends."""
+    return bend_planes(p, neighbours(p))
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-15, 1e-13])
+def test_bends_that_outputs_share_are_one(noise):
+    """Two moves of a law with three states: as many bends and laws as the truth has, in numbers of moderate length."""
+    truth = exact_law("mi_N3")
+    found = floats("mi_N3", noise).snap()
+    assert found.way == "together"
+    assert planes(found.function) == planes(truth)
+    assert found.function.num_components == truth.num_components
+    assert max(abs(int(v)).bit_length() for v in found.function.laws.integer().ravel()) < 400
+    assert found.moved.value < 1e-9

@@ -13,6 +13,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from random import Random
 
 import numpy as np
 from flint import fmpq_mat
@@ -20,16 +21,20 @@ from numpy.typing import NDArray
 
 from cpwl.exact.flint import from_flint, to_flint
 from cpwl.function.snap.complex import Unfit
-from cpwl.function.snap.relations import Relation, smoothed
-from cpwl.function.snap.short import simple
+from cpwl.function.snap.orders import in_rounds
+from cpwl.function.snap.relations import Relation, rank_of, smoothed
+from cpwl.function.snap.short import FINE, short, simple
 from cpwl.function.snap.system import solve_system
 
-__all__ = ["Fixed", "fix_laws"]
+__all__ = ["Fixed", "fix_in_turn", "fix_laws"]
 
 _Floats = NDArray[np.float64]
 _Law = list[Fraction]
 _BITS = 2500  # of the numbers of a law
-_TRIES = 12  # orders in which laws are fixed
+_TRIES = 24  # orders in which laws are fixed
+_WORK = 3000  # laws fixed over all tries
+_REPAIRS = 2  # times that laws which were broken are fixed first
+_SHORT = 200  # bits of numbers with which nothing takes long
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +70,29 @@ def fix_laws(
     at_once = _at_once(near, relations, far, weight, little)
     if at_once is not None:
         return Fixed(at_once, frozenset())
+    return fix_in_turn(laws, near, relations, weight, little)
+
+
+def fix_in_turn(laws: _Floats, near: _Floats, relations: Sequence[Relation], weight: _Floats, little: float) -> Fixed:
+    """Exact laws one after the other, in the order of several that breaks the fewest and has the fewest bits.
+
+    `near` are the laws once the relations hold but for rounding.
+    """
     whole = [_is_simple(law, 1e-3 * little / weight) for law in laws]
-    best: Fixed | None = None
-    for seed in range(_TRIES):
-        found = _Fixing(near, relations, weight, little).run(_order(whole, relations, seed))
+    fixing, best = _Fixing(near, relations, weight, little), None
+    tries = max(3, min(_TRIES, _WORK // len(laws)))
+    for seed in range(2 * tries):
+        random = Random(seed)
+        order = _order(whole, relations, seed) if seed % 2 else in_rounds(whole, relations, len(weight), random)
+        found = fixing.run(order)
+        for _ in range(_REPAIRS):
+            if not found.broken:
+                break
+            found = fixing.run([*found.broken, *(law for law in order if law not in found.broken)])
         if best is None or (len(found.broken), found.bits) < (len(best.broken), best.bits):
             best = found
         hopeless = len(best.broken) > 2 + 0.05 * len(laws)
-        if seed >= 2 if best.broken and hopeless else not best.broken and (seed >= 2 or best.bits <= 200):
+        if seed >= 4 if best.broken and hopeless else not best.broken and (seed >= tries or best.bits <= _SHORT):
             break
     assert best is not None
     return best
@@ -128,6 +148,8 @@ class _Fixing:
 
     def __init__(self, near: _Floats, relations: Sequence[Relation], weight: _Floats, little: float) -> None:
         self.near, self.weight, self.little = near, weight, little
+        self.fine = FINE * float(np.abs(near * weight).max(initial=1e-300))
+        self.snug = 1e-3 * little / self.fine
         self.law: dict[int, _Law] = {}
         self.about: list[list[Relation]] = [[] for _ in near]
         for relation in relations:
@@ -135,6 +157,7 @@ class _Fixing:
                 self.about[law].append(relation)
 
     def run(self, order: Sequence[int]) -> Fixed:
+        self.law.clear()
         broken = set()
         for law in order:
             flats = [flat for flat in (self._flat(law, relation) for relation in self.about[law]) if flat is not None]
@@ -148,7 +171,7 @@ class _Fixing:
     def _flat(self, law: int, relation: Relation) -> _Flat | None:
         """Where a relation with enough fixed laws leaves a law."""
         fixed = [o for o in dict.fromkeys(relation.laws) if o != law and o in self.law]
-        if len(fixed) < relation.needed:
+        if len(fixed) < relation.needed and not relation.sizes:
             return None
         f, ring = self.law, relation.laws
         if relation.kind == "parallel":
@@ -162,8 +185,29 @@ class _Fixing:
         if relation.kind == "straight":  # f4 - f3 along f1 - f2
             mate, p, q = {0: (1, 3, 2), 1: (0, 3, 2), 2: (3, 0, 1), 3: (2, 0, 1)}[ring.index(law)]
             return _Flat(f[ring[mate]], [_minus(f[ring[p]], f[ring[q]])])
+        if relation.sizes:
+            return self._along(law, relation)
         a, b, c = self._best_three(fixed)
         return _Flat(f[a], [_minus(f[b], f[a]), _minus(f[c], f[a])])
+
+    def _along(self, law: int, relation: Relation) -> _Flat | None:
+        """A law of one of several outputs: along the differences that are known, beside another law of its output."""
+        base, pairs = None, []
+        for group in relation.groups:
+            fixed = [o for o in group if o != law and o in self.law]
+            if law in group and fixed:
+                base = fixed[0]
+            pairs += [(o, fixed[0]) for o in fixed[1:]]
+        if base is None or len(pairs) < relation.directions:
+            return None
+        best = max(itertools.combinations(pairs, relation.directions), key=self._area)
+        steps = [_minus(self.law[a], self.law[b]) for a, b in best]
+        return _Flat(self.law[base], steps) if rank_of(steps) == relation.directions else None
+
+    def _area(self, pairs: tuple[tuple[int, int], ...]) -> float:
+        """How far differences are from depending on each other."""
+        view = np.array([self.near[a] - self.near[b] for a, b in pairs]) * self.weight
+        return float(np.linalg.svd(view, compute_uv=False)[-1])
 
     def _slopes_apart(self, a: int, b: int) -> float:
         return float(np.abs(self.near[a, :-1] - self.near[b, :-1]).max())
@@ -181,11 +225,15 @@ class _Fixing:
     def _meet(self, law: int, flats: list[_Flat]) -> _Law | None:
         """A point of all flats near the float law; with no flats the simplest point nearby."""
         if not flats:
-            pairs = zip(self.near[law].tolist(), self.weight.tolist(), strict=True)
-            return [simple(x, 1e-3 * self.little / weight) for x, weight in pairs]
+            return self.simplest(law)
         first, *rest = sorted(flats, key=lambda flat: len(flat.directions))
         common = _intersection(first, rest) if rest else first
         return None if common is None else self._nearest(law, common)
+
+    def simplest(self, law: int) -> _Law:
+        """A law with short numbers nearby."""
+        pairs = zip(self.near[law].tolist(), self.weight.tolist(), strict=True)
+        return [short(x, self.fine / weight, self.snug) for x, weight in pairs]
 
     def _as_many(self, law: int, flats: list[_Flat]) -> _Law:
         """As many relations as can hold, one after the other."""
@@ -205,8 +253,9 @@ class _Fixing:
             base = np.array(point, dtype=np.float64)
             steps = np.array(flat.directions, dtype=np.float64).T * self.weight[:, None]
             share = np.linalg.lstsq(steps, (target - base) * self.weight, rcond=1e-13)[0]
-            for x, step in zip(share.tolist(), flat.directions, strict=True):
-                factor = Fraction(x)
+            lengths = np.abs(steps).max(axis=0)
+            for x, step, length in zip(share.tolist(), flat.directions, lengths.tolist(), strict=True):
+                factor = short(x, self.fine / max(length, 1e-300), self.snug)
                 point = [a + factor * b for a, b in zip(point, step, strict=True)]
         away = np.abs((np.array(point, dtype=np.float64) - target) * self.weight).max()
         return point if away <= 100 * self.little and _bits(point) <= _BITS else None

@@ -4,15 +4,17 @@
    first on corners that put bends on one line which nearly are (`straight`).
 2. *Laws.* The laws are the unknowns: exact ones near them that meet where they are meant to (`laws`), every facet where
    two of them are equal, regions that are not convex cut along their own hyperplanes (`cells`).
-3. *Outputs.* Each output by itself, and the common refinement of all (`apart`).
+3. *Outputs.* Each output on pieces of its own, and the common refinement of all (`apart`): with laws that are made
+   exact together (`together`), so that what outputs share stays shared, or each by itself.
 4. *Triangles.* Every piece cut into simplices over welded corners: always consistent where pieces meet face to face,
    but with more bends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -28,10 +30,12 @@ from cpwl.function.snap.contacts import Contact, contacts_of, regions_of
 from cpwl.function.snap.domain import Domain
 from cpwl.function.snap.faces import Face, faces_of, parallel_laws
 from cpwl.function.snap.measure import Measured, measure
+from cpwl.function.snap.meetings import Meetings
 from cpwl.function.snap.report import Moved
-from cpwl.function.snap.several import Meetings, exact_laws
+from cpwl.function.snap.several import exact_laws
 from cpwl.function.snap.simplices import pulled, simplices_of, table
 from cpwl.function.snap.straight import aligned
+from cpwl.function.snap.together import laws_together
 
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["WAYS", "Nearby", "Work", "ways"]
 
 _Ints = NDArray[np.int64]
+_Law = list[Fraction]
 _FEW = 50  # simplices of which the laws may be made to meet
 _FAR = 5e-10  # how far laws may move, relative to the range: half of what `compile` allows unasked
 _MANY = 0.6  # laws a piece from which on simplices are what the data is made of
@@ -158,11 +163,17 @@ def _simplex(work: Work, region: list[int]) -> _Ints:
 
 def by_laws(work: Work) -> Nearby:
     """Laws as unknowns."""
-    p, complex_, label = work.p, work.complex, work.label
+    p, complex_ = work.p, work.complex
     if work.is_of_simplices and len(complex_.solid) > _FEW:
         raise Unfit("around the corners of simplices more laws meet than rounding leaves free")
-    faces = faces_of(complex_, label)
+    faces = faces_of(complex_, work.label)
     whole, laws = exact_laws(work.laws, _meetings(work, faces), complex_.reach, p.tol)
+    return _with_laws(work, faces, whole, laws)
+
+
+def _with_laws(work: Work, faces: list[Face], whole: list[_Law], laws: list[list[_Law]]) -> Nearby:
+    """The function of exact laws, which all bend where `whole`, one law for each, does."""
+    p, complex_, label = work.p, work.complex, work.label
     cells = exact_cells(complex_, label, whole, faces, work.contacts, p.domain)
     exact = np.array(laws, dtype=object)
     each = Laws.from_lists(exact[..., :-1], exact[..., -1], len(exact), p.dim)
@@ -193,14 +204,36 @@ def by_triangles(work: Work) -> Nearby:
 
 def by_outputs(work: Work) -> Nearby:
     """Each output by itself."""
-    p, found = work.p, []
+    ways = ("straight", "laws", "simplices")
+    return _refined(work, [_first_of(alone, ways, j) for j, alone in enumerate(_alone(work))])
+
+
+def by_outputs_together(work: Work) -> Nearby:
+    """Each output on pieces of its own, with laws that are made exact together: what they share stays shared."""
+    meetings = _meetings(work, faces_of(work.complex, work.label))
+    laws = laws_together(work.laws, meetings, work.complex.reach, work.p.tol)
+    found = []
+    for j, alone in enumerate(_alone(work)):
+        first = np.unique(alone.label, return_index=True)[1]
+        own = [laws[k][j] for k in work.label[first].tolist()]
+        found.append(_with_laws(alone, faces_of(alone.complex, alone.label), own, [[law] for law in own]))
+    return _refined(work, found)
+
+
+def _alone(work: Work) -> Iterator[Work]:
+    """The outputs one by one, on the same complex."""
+    p = work.p
     for j in range(p.outputs):
         part = np.array([j])
         laws = Laws(p.laws.gradient[:, part].copy(), p.laws.offset[:, part].copy())
         alone = Work(type(p).from_parts(Parts(p.polyhedra, laws, p.domain, p.tol)), work.complex)
         alone.contacts = work.contacts
-        found.append(_first_of(alone, ("straight", "laws", "simplices"), j))
-    parts = refined([near.parts for near in found], p.domain)
+        yield alone
+
+
+def _refined(work: Work, found: Sequence[Nearby]) -> Nearby:
+    """The outputs on the common refinement of their pieces."""
+    parts = refined([near.parts for near in found], work.p.domain)
     moved = Moved(*(max(getattr(near.moved, name) for near in found) for name in ("coefficient", "value", "facet")))
     farthest = max(found, key=lambda near: near.moved.value)
     return Nearby(parts, moved, max(near.laws for near in found), max(near.facets for near in found), 0, farthest.where)
@@ -221,6 +254,7 @@ WAYS: dict[str, Callable[[Work], Nearby]] = {
     "straight": by_straight_simplices,
     "simplices": by_simplices,
     "laws": by_laws,
+    "together": by_outputs_together,
     "outputs": by_outputs,
     "triangles": by_triangles,
 }
@@ -230,8 +264,8 @@ WAYS: dict[str, Callable[[Work], Nearby]] = {
 def ways(work: Work) -> list[str]:
     """The ways that are worth trying; laws that several pieces share are kept first of all, where there are few."""
     shared = len(work.laws) < len(work.complex.solid) <= _FEW
-    names = ["straight", "laws", "simplices", "outputs", "triangles"] if shared else list(WAYS)
-    return [name for name in names if name != "outputs" or work.p.outputs > 1]
+    names = ["straight", "laws", "simplices", "together", "outputs", "triangles"] if shared else list(WAYS)
+    return [name for name in names if name not in ("together", "outputs") or work.p.outputs > 1]
 
 
 def _measured(

@@ -8,6 +8,9 @@ Laws are points of ``Q^(n+1)``. Around a face of codimension 2:
 - otherwise, ``pencil``: all laws in the affine plane through three of them.
 
 And three laws with parallel facets on an unbounded region, ``parallel``: gradients on a line.
+
+Laws of several outputs: differences of laws on one facet, ``shared``, are multiples of each other; all differences
+around a face, ``span``, lie in a plane through 0.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from scipy.sparse.linalg import lsqr
 from cpwl.exact.flint import to_flint
 from cpwl.function.snap.faces import Face
 
-__all__ = ["Relation", "noise_of", "relations_of", "smoothed"]
+__all__ = ["Relation", "noise_of", "rank_of", "relations_of", "smoothed"]
 
 _Floats = NDArray[np.float64]
 _GAP = 300.0  # noise ends where the next distance is so many times as large
@@ -37,15 +40,37 @@ _DENSE = 4_000_000  # entries of a system that is solved as a full matrix
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation among laws; `laws` in the order of the face."""
+    """A relation among laws; `laws` in the order of the face, of several outputs in groups of so many (`sizes`)."""
 
-    kind: Literal["cross", "straight", "pencil", "parallel"]
+    kind: Literal["cross", "straight", "pencil", "parallel", "shared", "span"]
     laws: tuple[int, ...]
+    sizes: tuple[int, ...] = ()
+
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """The laws whose differences count, each once."""
+        if self.kind == "straight":
+            a, b, c, d = self.laws
+            return (a, b), (c, d)
+        if self.sizes:
+            ends = itertools.accumulate(self.sizes)
+            return tuple(self.laws[end - size : end] for end, size in zip(ends, self.sizes, strict=True))
+        return (tuple(dict.fromkeys(self.laws)),)
+
+    @property
+    def rank(self) -> int:
+        """How many differences may be known before the relation says anything about the next."""
+        return {"straight": 1, "shared": 1, "parallel": 1}.get(self.kind, 2)
+
+    @property
+    def directions(self) -> int:
+        """The dimension of what is left to a law if all others are fixed."""
+        return {"cross": 0, "straight": 1, "shared": 1}.get(self.kind, 2)
 
     @property
     def needed(self) -> int:
         """How many laws may be fixed before the relation says anything about the next."""
-        return 2 if self.kind == "parallel" else 3
+        return 2 if self.kind == "parallel" else 3 if not self.sizes else self.rank + len(self.sizes)
 
     def holds(self, laws: Sequence[Sequence[Fraction]]) -> bool:
         """Whether exact laws satisfy it, exactly."""
@@ -53,16 +78,19 @@ class Relation:
         if self.kind == "cross":
             return all(a - b + c - d == 0 for a, b, c, d in zip(*ring, strict=True))
         if self.kind == "straight":
-            return _rank([_minus(ring[0], ring[1]), _minus(ring[3], ring[2])]) < 2
+            return rank_of([_minus(ring[0], ring[1]), _minus(ring[3], ring[2])]) < 2
+        if self.sizes:
+            return rank_of([_minus(laws[k], laws[group[0]]) for group in self.groups for k in group[1:]]) <= self.rank
         steps = [_minus(law, ring[0]) for law in ring[1:]]
-        return _rank(steps) < 3 if self.kind == "pencil" else _rank([step[:-1] for step in steps]) < 2
+        return rank_of(steps) < 3 if self.kind == "pencil" else rank_of([step[:-1] for step in steps]) < 2
 
 
 def _minus(f: Sequence[Fraction], g: Sequence[Fraction]) -> list[Fraction]:
     return [a - b for a, b in zip(f, g, strict=True)]
 
 
-def _rank(rows: list[list[Fraction]]) -> int:
+def rank_of(rows: list[list[Fraction]]) -> int:
+    """The rank of a matrix of rationals."""
     return int(fmpq_mat(len(rows), len(rows[0]), [to_flint(x) for row in rows for x in row]).rank())
 
 
@@ -195,4 +223,21 @@ def _equations(laws: _Floats, relation: Relation, weight: _Floats) -> list[list[
         view = laws[some] * weight
         high = np.column_stack([view, np.full(len(some), np.abs(view).max() + 1e-300)])
         return [list(zip(some, row.tolist(), strict=True)) for row in np.linalg.svd(high.T)[2][3:]]
-    return []
+    return _dependent(laws, relation, weight) if relation.sizes else []
+
+
+def _dependent(laws: _Floats, relation: Relation, weight: _Floats) -> list[list[tuple[int, float]]]:
+    """Combinations of the differences of several outputs that vanish, but for noise."""
+    pairs = [(k, group[0]) for group in relation.groups for k in group[1:]]
+    steps = np.array([laws[a] - laws[b] for a, b in pairs]) * weight
+    length = np.maximum(np.linalg.norm(steps, axis=1), 1e-300)
+    found = []
+    for row in np.linalg.svd((steps / length[:, None]).T)[2][relation.rank :]:
+        share = row / length
+        share = share / np.abs(share).max()
+        terms: dict[int, float] = {}
+        for (a, b), x in zip(pairs, share.tolist(), strict=True):
+            terms[a] = terms.get(a, 0.0) + x
+            terms[b] = terms.get(b, 0.0) - x
+        found.append(list(terms.items()))
+    return found

@@ -41,7 +41,8 @@ class Snapped:
     reason: str
     """Empty, or what stands in the way."""
     way: str = ""
-    """How it was made: "exact" (as it was), "even", "simplices", "laws", "outputs", "triangles" or "pieces"."""
+    """How it was made: "exact" (as it was), "even", "straight", "simplices", "laws", "together", "outputs", "triangles"
+    or "pieces"."""
     laws: int = 0
     """How many laws of pieces changed at all."""
     facets: int = 0

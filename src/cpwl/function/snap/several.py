@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -23,26 +22,16 @@ from cpwl.exact.flint import from_flint, to_flint
 from cpwl.function.snap.complex import Unfit
 from cpwl.function.snap.faces import Face
 from cpwl.function.snap.laws import fix_laws
+from cpwl.function.snap.meetings import Meetings
 from cpwl.function.snap.relations import Relation, noise_of, relations_of
 from cpwl.function.snap.simple import simple_laws
 from cpwl.function.snap.system import Places, solve_outputs
 
-__all__ = ["Meetings", "combination", "exact_laws", "split_laws"]
+__all__ = ["combination", "exact_laws", "split_laws"]
 
 _Floats = NDArray[np.float64]
 _Law = list[Fraction]
 _Pair = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Meetings:
-    """Where laws meet: faces of codimension 2, pairs with a facet in common, and parallel facets far out."""
-
-    faces: Sequence[Face]
-    pairs: Sequence[_Pair]
-    parallel: Callable[[_Floats], list[tuple[int, ...]]]
-    """For laws of one output, the triples with parallel facets on one unbounded region."""
-    unbounded: bool
 
 
 def exact_laws(laws: _Floats, meetings: Meetings, reach: float, tol: float) -> tuple[list[_Law], list[list[_Law]]]:
