@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cpwl.function.jump import Jump
+
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
@@ -55,6 +57,8 @@ class Snapped:
     """For "patches": a point in each place where pieces were cut up, of those that hang together."""
     flat: tuple[int, ...] | None = None
     """The pieces of the data that have no interior, or none thicker than the noise; None: nobody has looked."""
+    jump: Jump | None = None
+    """Where two pieces of the data differ most at a point that both have: no function is nearer than half of that."""
 
     def __str__(self) -> str:
         """What was done, in a few lines."""
@@ -68,6 +72,10 @@ class Snapped:
             f"{self.facets} facets moved by up to {self.moved.facet:.2g} of the coordinates",
             f"{self.patches} pieces were cut into simplices{self._around()}",
         ]
+        if self.jump is not None:
+            i, j = self.jump.pieces
+            size, least = float(self.jump.size), float(self.jump.unavoidable)
+            lines.append(f"pieces {i} and {j} overlap and differ by {size:.2g}: no function is within {least:.2g}")
         return "\n".join(lines)
 
     def _around(self) -> str:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from cpwl.errors import InputError, LimitError
 from cpwl.function.doctor.examine import first_error
 from cpwl.function.flags.consistency import consistency
+from cpwl.function.jump import largest_jump
 from cpwl.function.parts import Parts
 from cpwl.function.snap.complex import Unfit
 from cpwl.function.snap.even import even_table
@@ -69,7 +70,8 @@ def snap(p: CPWL, tol: float, even: bool = False) -> Snapped:
         return Snapped(exactly, Moved(), "", "exact", flat=flat)
     rough = make(Parts(p.polyhedra, p.laws, p.domain, tol))
     powers = uneven(p.polyhedra) if p.dim > 1 else None
-    return near(rough, reason) if powers is None else _back(p, near(stretched(rough, powers), reason), powers)
+    found = near(rough, reason) if powers is None else _back(p, near(stretched(rough, powers), reason), powers)
+    return replace(found, jump=largest_jump(rough))
 
 
 def near(rough: CPWL, reason: str) -> Snapped:
