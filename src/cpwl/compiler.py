@@ -262,7 +262,7 @@ def compile(
         box = box_to_clip(p) if outside == "clip" else None
         analysis, told = Analysis(p, options), max_error is not None
         made = None
-        even = analysis.even if check or (limit and construction == "auto") else None
+        even = analysis.undone if check or (limit and construction == "auto") else None
         rough = even is not None and check and is_rough_table(p)
         if rough and not limit:
             raise InputError(
@@ -271,7 +271,7 @@ def compile(
             )
         if even is not None and limit and (rough or construction == "auto"):
             made = _Compilation(even, construction, told=told, data=analysis, box=box).result(prove)
-            undone = replace(made, reason=f"{made.reason}, of the table on an even lattice, or straightened")
+            undone = replace(made, reason=f"{made.reason}, with the rounding of its numbers undone")
             made = undone if rough or _is_good(made, limit) else None
         if made is None:
             made = _Compilation(analysis, construction, told=told, box=box).result(prove)

@@ -22,7 +22,7 @@ from cpwl.function.box import box_around
 from cpwl.function.lineality import Divided, divided
 from cpwl.function.order.order import Order, order_components
 from cpwl.function.sample import Sample, sample
-from cpwl.function.snap.snap import evened_floats
+from cpwl.function.snap.undone import undone
 
 __all__ = ["Analysis"]
 
@@ -68,9 +68,9 @@ class Analysis:
         return replace(self, function=snapped.function)
 
     @cached_property
-    def even(self) -> Analysis | None:
-        """For a table of floats that are even but for rounding, the one on the even lattice; else None."""
-        function = evened_floats(self.function)
+    def undone(self) -> Analysis | None:
+        """For a table, or breakpoints, of floats, the function with their rounding undone; else None."""
+        function = undone(self.function)
         return None if function is None else replace(self, function=function)
 
     @cached_property

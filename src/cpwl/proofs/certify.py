@@ -101,7 +101,7 @@ def certify(
             bound = decide(question, proposal)
         except NoProof as reason:
             failures.append(reason)
-            if reason.settles:
+            if reason.settles and question.undone is None:  # a network of the data with rounding undone is as good
                 break
             continue
         if wanted.allows(bound):
@@ -153,7 +153,7 @@ class _Wanted:
         exactly = question.network.exact is not None and question.p.tol == 0
         if max_error is not None:
             return cls(max_error, equal=False, asked=True)
-        if exactly and question.evened is not None:  # a network of the even table is as good
+        if exactly and question.undone is not None:  # a network of the even table is as good
             return cls(_ROUNDED * _size(question), equal=False, asked=False)
         return cls(0.0 if exactly else 1e-4 * _size(question), equal=exactly, asked=False)
 
@@ -214,7 +214,7 @@ def _is_even(question: Question) -> bool:
 
     A network that differs from both tables is neither, however little it is off.
     """
-    return question.evened is not None and find_difference(question.evened, question.network, Fraction(0), []) is None
+    return question.undone is not None and find_difference(question.undone, question.network, Fraction(0), []) is None
 
 
 def _raise_difference(question: Question, tolerance: Fraction, points: list[Any]) -> None:

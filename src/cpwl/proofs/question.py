@@ -15,7 +15,7 @@ from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.function.lineality import divided
 from cpwl.function.snap.meant import meant_components
-from cpwl.function.snap.snap import evened_floats
+from cpwl.function.snap.undone import undone
 from cpwl.network import Network
 from cpwl.progress import Progress
 from cpwl.proofs.provers.recover import Wiring
@@ -55,9 +55,9 @@ class Question:
         return None if all(map(np.array_equal, found, self.tables)) else found
 
     @cached_property
-    def evened(self) -> CPWL | None:
-        """A table of floats that are even but for rounding, on the even lattice; else None."""
-        return evened_floats(self.p)
+    def undone(self) -> CPWL | None:
+        """For a table, or breakpoints, of floats, the function with their rounding undone; else None."""
+        return undone(self.p)
 
     @cached_property
     def box(self) -> Box | None:

@@ -7,7 +7,7 @@ import pytest
 
 from cpwl import CPWL, compile
 from cpwl.function.snap.even import even_coordinates
-from cpwl.function.snap.snap import evened_floats
+from cpwl.function.snap.undone import undone
 
 
 def table(axis, size, seed=0):
@@ -57,24 +57,24 @@ def test_auto_takes_the_even_lattice_where_that_is_allowed():
     floats, whole = table(np.linspace(0, 0.7, size), size), table(range(size), size)
     made, even = compile(floats, certificate=True), compile(whole)
     assert made.sizes.neurons == even.sizes.neurons
-    assert "even lattice" in made.reason
+    assert "rounding of its numbers undone" in made.reason
     assert made.certificate.proved
     assert 0 < made.certificate.error_bound < Fraction(1, 10**12)
     exact = compile(floats, precision="exact")
     assert exact.sizes.neurons > made.sizes.neurons
-    assert "even lattice" not in exact.reason
-    assert "even lattice" not in compile(floats, construction="gates").reason
+    assert "rounding of its numbers undone" not in exact.reason
+    assert "rounding of its numbers undone" not in compile(floats, construction="gates").reason
 
 
 def test_points_that_are_meant_stay():
     """Fractions next to a lattice are no rounding, and neither are floats that are farther off."""
     near = [Fraction(k, 7) + (k == 3) * Fraction(1, 10**17) for k in range(8)]
     far = [k / 7 + (k == 3) * 1e-12 for k in range(8)]
-    assert evened_floats(table(near, 8)) is None
-    off = evened_floats(table(far, 8))  # other diagonals may be straightened, by rounding; what is off stays so
+    assert undone(table(near, 8)) is None
+    off = undone(table(far, 8))  # other diagonals may be straightened, by rounding; what is off stays so
     assert off is None or np.abs(off.mesh.points - table(far, 8).mesh.points).max() < 1e-15
-    assert evened_floats(table(np.linspace(0, 1, 8), 8)) is not None
-    assert evened_floats(table([float(k) for k in range(8)], 8)) is None
+    assert undone(table(np.linspace(0, 1, 8), 8)) is not None
+    assert undone(table([float(k) for k in range(8)], 8)) is None
 
 
 def test_three_inputs():

@@ -31,11 +31,10 @@ from cpwl.function.snap.stretched import stretched, uneven
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
 
-__all__ = ["Moved", "Snapped", "evened_floats", "snap"]
+__all__ = ["Moved", "Snapped", "evened", "near", "snap"]
 
 _FEW = 200  # pieces up to which linear programs are worth the time
 _INPUTS = 5  # more have too many corners
-_LITTLE = 1e-13  # what points may move by unasked, relative
 
 
 @lru_cache(maxsize=4)  # compiling and proving ask for the same one, and it takes a while
@@ -69,10 +68,10 @@ def snap(p: CPWL, tol: float, even: bool = False) -> Snapped:
         return Snapped(exactly, Moved(), "", "exact", flat=flat)
     rough = make(Parts(p.polyhedra, p.laws, p.domain, tol))
     powers = uneven(p.polyhedra) if p.dim > 1 else None
-    return _near(rough, reason) if powers is None else _back(p, _near(stretched(rough, powers), reason), powers)
+    return near(rough, reason) if powers is None else _back(p, near(stretched(rough, powers), reason), powers)
 
 
-def _near(rough: CPWL, reason: str) -> Snapped:
+def near(rough: CPWL, reason: str) -> Snapped:
     """The function of the first way that leads to one; `reason` is why the data itself is none."""
     if 2 <= rough.dim <= _INPUTS:
         tried = _from_complex(rough)
@@ -94,17 +93,6 @@ def _back(p: CPWL, found: Snapped, powers: NDArray[np.int64]) -> Snapped:
     function = type(p).from_parts(Parts(q.polyhedra, q.laws, p.domain, 0.0, q.mesh))
     where = None if found.where is None else tuple((np.array(found.where) * np.exp2(-powers)).tolist())
     return replace(found, function=function, where=where)
-
-
-def evened_floats(p: CPWL) -> CPWL | None:
-    """A table of floats on points that are even, or straight, and were not by rounding; None if there is none to gain.
-
-    Numbers that are no floats are meant as they are, and so is a table with a domain of its own.
-    """
-    if p.mesh is None or p.tol or p.domain is not None:
-        return None
-    found = evened(p, _LITTLE)
-    return found.function if found is not None and p.mesh.is_of_floats else None
 
 
 @lru_cache(maxsize=4)

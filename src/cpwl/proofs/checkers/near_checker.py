@@ -22,6 +22,7 @@ It needs checker.py beside it, which proves the network for the consistent funct
 kind over to here. Only the standard library, only integers and fractions. Why this is a proof is in docs/proof.md.
 """
 
+import math
 import runpy
 import sys
 from fractions import Fraction
@@ -72,9 +73,10 @@ def farthest(
     `growth` times ``max|x_i|`` of that."""
     n, worst = law.n, (ZERO, ZERO)
     tables = {p.corners is not None for p in [*law.pieces, *meant.pieces]}
-    checker.need(len(tables) == 1, "function", "either it has rows and the other has simplices, or the other way round")
     if tables == {True}:
         return table(checker, law, meant, layers, trees, growth), ZERO
+    checker.need(all(p.corners is None for p in meant.pieces), "function", "it has simplices, and the data has rows")
+    law = by_coefficients(checker, law)
     leaves = Leaves(checker, meant, layers, growth)
     for j, (piece, tree) in enumerate(zip(law.pieces, trees, strict=True)):
         where = f"piece {j}"
@@ -92,6 +94,35 @@ def farthest(
             bound = leaves.shown(piece, part, node, where)
             worst = max(worst[0], bound[0]), max(worst[1], bound[1])
     return worst
+
+
+def by_coefficients(checker: Any, law: Any) -> Any:
+    """The data with laws held by their coefficients, those of simplices, too."""
+    simplices = sum(piece.corners is not None for piece in law.pieces)
+    checker.spend(simplices * (law.n + 1) ** 2 * (law.n + 1 + law.outputs), "function")
+    return law._replace(pieces=[p if p.corners is None else p._replace(laws=solved(p)) for p in law.pieces])
+
+
+def solved(piece: Any) -> list[Any]:
+    """The coefficients ``(c, d)`` of the affine functions that have the values of a simplex at its corners."""
+    count = len(piece.corners)
+    rows = [
+        [Fraction(v, piece.scale) for v in x] + [Fraction(f[k], d) for f, d in piece.laws]
+        for k, x in enumerate(piece.corners)
+    ]
+    for j in range(count):  # the corners of a simplex that is not flat are independent: there is a pivot
+        k = next(i for i in range(j, count) if rows[i][j])
+        rows[j], rows[k] = rows[k], rows[j]
+        rows[j] = [v / rows[j][j] for v in rows[j]]
+        for i in range(count):
+            if i != j and rows[i][j]:
+                rows[i] = [u - rows[i][j] * v for u, v in zip(rows[i], rows[j], strict=True)]
+    found = []
+    for o in range(len(piece.laws)):
+        law = [row[count + o] for row in rows]
+        d = math.lcm(*(v.denominator for v in law))
+        found.append(([int(v * d) for v in law], d))
+    return found
 
 
 class Leaves:

@@ -14,7 +14,7 @@ from typing import Any
 
 from cpwl.function import CPWL
 from cpwl.proofs.checkers import checker
-from cpwl.proofs.checkers.near_checker import farthest
+from cpwl.proofs.checkers.near_checker import by_coefficients, farthest
 from cpwl.proofs.document import proof_head
 from cpwl.proofs.provers.near_partners import NotNear
 from cpwl.proofs.provers.near_regions import regions, simplices
@@ -41,8 +41,8 @@ def propose_near(question: Question, propose: Callable[[Question], Iterator[Prop
 
 def _near(question: Question) -> CPWL:
     """The function near the data: for a table the one on an even lattice."""
-    if question.evened is not None:
-        return question.evened
+    if question.undone is not None:
+        return question.undone
     snapped = question.p.snap(question.p.tol)
     if snapped.function is None:
         raise NotNear(f"there is no exact function near this data: {snapped.reason}")
@@ -54,9 +54,9 @@ def _cost(question: Question, inner: Question, growth: Fraction) -> tuple[list[A
     law, meant = (checker.read_function(q.function_document) for q in (question, inner))
     layers = checker.read_network(question.network_document, law.n, law.outputs)
     try:
-        if question.evened is None:
-            return regions(question.p, inner.p, law, meant, layers, growth)
-        trees = simplices(question.p, question.evened)
+        if question.undone is None or question.undone.mesh is None:
+            return regions(question.p, inner.p, by_coefficients(checker, law), meant, layers, growth)
+        trees = simplices(question.p, question.undone)
         return trees, farthest(checker, law, meant, layers, trees, growth)
     except checker.Refused as reason:
         raise NotNear(str(reason)) from None
