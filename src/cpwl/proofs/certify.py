@@ -15,6 +15,7 @@ from cpwl.exact.rounding import doubles_around
 from cpwl.executors import check_executor
 from cpwl.function import CPWL
 from cpwl.function.doctor.report import point_text
+from cpwl.function.jump import largest_jump
 from cpwl.function.sample import inner_points
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
@@ -105,10 +106,18 @@ def certify(
                 break
             continue
         if wanted.allows(bound):
-            return Certificate(True, bound, "", _evaluation(question, proposal), proposal.document)
+            return Certificate(True, bound, "", _evaluation(question, proposal), proposal.document, _unavoidable(p))
         _raise_difference(question, Fraction(wanted.error), [])
         failures.append(_TooLarge(bound, wanted))
     return _no_certificate(question, wanted, failures)
+
+
+def _unavoidable(p: CPWL) -> Fraction | None:
+    """What no function is nearer to the data than; None for exact data."""
+    if p.tol == 0:
+        return None
+    jump = largest_jump(p)
+    return Fraction(0) if jump is None else jump.unavoidable
 
 
 def _question(p: CPWL, network: Network, rounded_from: Network | None, progress: Progress | None) -> Question:
@@ -206,7 +215,7 @@ def _no_certificate(question: Question, wanted: _Wanted, failures: list[NoProof]
     if large is not None and wanted.asked:  # otherwise a large bound refutes nothing
         raise ProofError(str(large), bound=large.bound)
     reason = large or (failures[-1] if failures else "no kind of proof applies")
-    return Certificate(False, None, f"not proved: {reason}", None, None)
+    return Certificate(False, None, f"not proved: {reason}", None, None, _unavoidable(question.p))
 
 
 def _is_even(question: Question) -> bool:

@@ -12,7 +12,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from cpwl.exact.rational import text
 from cpwl.function import CPWL
+from cpwl.function.jump import largest_jump
 from cpwl.proofs.checkers import checker
 from cpwl.proofs.checkers.near_checker import by_coefficients, farthest
 from cpwl.proofs.document import proof_head
@@ -35,8 +37,16 @@ def propose_near(question: Question, propose: Callable[[Question], Iterator[Prop
         trees, cost = known[start[1]]
         level, slope = start[0] + cost[0], start[1] + cost[1]
         bound = (level, slope) if slope else level
-        fields = {"function": inner.function_document, "proof": proof.document, "pieces": trees}
+        fields = {"function": inner.function_document, "proof": proof.document, "pieces": trees} | _jump(p)
         yield Proposal(bound, proof_head("near", p.dim, bound) | fields)
+
+
+def _jump(p: CPWL) -> dict[str, Any]:
+    """Where two pieces of the data differ most: what no function comes nearer than."""
+    jump = largest_jump(p)
+    if jump is None:
+        return {}
+    return {"jump": {"pieces": [*jump.pieces], "point": [text(v) for v in jump.where], "output": jump.output}}
 
 
 def _near(question: Question) -> CPWL:
