@@ -3,7 +3,8 @@
 What is tried, in this order, until one is exactly consistent:
 
 1. the data as it is, every float being a rational;
-2. what the float complex of the pieces proposes (`nearby`): a table on welded corners, exact laws that meet, triangles;
+2. what the float complex of the pieces proposes (`nearby`): a table on welded corners, exact laws that meet, all but a
+   few laws with what is left cut up, triangles;
 3. for few pieces, or many inputs, the pieces as they are with laws or rows moved (`on_pieces`), by linear programs.
 """
 
@@ -93,8 +94,12 @@ def _back(p: CPWL, found: Snapped, powers: NDArray[np.int64]) -> Snapped:
         return found
     q = stretched(found.function, -powers)
     function = type(p).from_parts(Parts(q.polyhedra, q.laws, p.domain, 0.0, q.mesh))
-    where = None if found.where is None else tuple((np.array(found.where) * np.exp2(-powers)).tolist())
-    return replace(found, function=function, where=where)
+
+    def back(x: tuple[float, ...]) -> tuple[float, ...]:
+        return tuple((np.array(x) * np.exp2(-powers)).tolist())
+
+    where = None if found.where is None else back(found.where)
+    return replace(found, function=function, where=where, places=tuple(map(back, found.places)))
 
 
 @lru_cache(maxsize=4)
@@ -147,7 +152,8 @@ def _from_complex(p: CPWL) -> Snapped | str:
             objection = str(reason)
         if not objection:
             flat = tuple(np.flatnonzero(work.complex.flat).tolist())
-            return Snapped(function, near.moved, "", name, near.laws, near.facets, near.patches, near.where, flat)
+            counts = (near.laws, near.facets, near.patches)
+            return Snapped(function, near.moved, "", name, *counts, near.where, near.places, flat)
         reasons.append(f"{name}: {objection}")
     return "; ".join(reasons)
 
