@@ -7,11 +7,12 @@ BASE := $(VENV)/.base
 DEV := $(VENV)/.dev
 DOCS := $(VENV)/.docs
 LOWEST := .venv-lowest
+PYTHONS := .venv-pythons
 
 # How long `make soak` looks for disagreements.
 MINUTES ?= 10
 
-.PHONY: demo test test-all lint bench docs soak clean
+.PHONY: demo test test-all test-lowest test-pythons lint bench docs soak clean
 
 demo: $(BASE)
 	@$(BIN)/cpwl demo
@@ -30,6 +31,10 @@ SMOKE := tests/test_import.py tests/test_files.py tests/formats/test_json.py tes
 test-lowest: $(LOWEST)/.made
 	$(LOWEST)/bin/python -m pytest -n 2 -m "not slow" -W ignore::DeprecationWarning $(SMOKE)
 
+# The same with each Python that is on this machine, on the wheel and not on this folder.
+test-pythons:
+	PYTHON=$(PYTHON) tests/smoke/pythons.sh $(PYTHONS) $(SMOKE)
+
 lint: $(DEV)
 	$(BIN)/ruff check src tests examples docs
 	$(BIN)/ruff format --check src tests examples docs
@@ -47,7 +52,7 @@ soak: $(DEV)
 	PYTHONPATH=tests $(BIN)/python -m soak --minutes $(MINUTES)
 
 clean:
-	rm -rf $(VENV) $(LOWEST) out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) $(PYTHONS) out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(BASE): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

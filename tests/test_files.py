@@ -2,12 +2,14 @@
 
 import os
 import stat
+import subprocess
+import sys
 
 import pytest
 
 from cpwl import files as atomic
 from cpwl.errors import InputError
-from cpwl.files import write_bytes, write_text
+from cpwl.files import write_bytes, write_text, write_together, written
 
 
 def test_writes_bytes(tmp_path):
@@ -89,3 +91,69 @@ def test_devices_are_written_to():
     """A device is not replaced by a file."""
     write_bytes(os.devnull, b"x")
     assert not stat.S_ISREG(os.stat(os.devnull).st_mode)
+
+
+# --- files that belong together ---------------------------------------------------------------------------------------
+
+
+def test_all_are_written_or_none(tmp_path):
+    """A folder in the way of the second: the first stays as it was, and nothing else is there."""
+    (tmp_path / "network").write_bytes(b"old")
+    (tmp_path / "proof").mkdir()
+    with pytest.raises(InputError, match=r"cannot write .*proof"):
+        write_together([(tmp_path / "network", b"new"), (tmp_path / "proof", b"new")])
+    assert (tmp_path / "network").read_bytes() == b"old"
+    assert sorted(os.listdir(tmp_path)) == ["network", "proof"]
+
+
+def test_what_was_said_about_the_old_file_goes_first(tmp_path, monkeypatch):
+    """Ended between the two, there is a new network without a proof, never with the proof of the old one."""
+    network, proof = tmp_path / "network", tmp_path / "proof"
+    for path in (network, proof):
+        path.write_bytes(b"old")
+    real, calls = os.replace, []
+
+    def replace(*paths):
+        calls.append(paths)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        real(*paths)
+
+    monkeypatch.setattr(atomic.os, "replace", replace)
+    with pytest.raises(KeyboardInterrupt):
+        write_together([(network, b"new"), (proof, b"new")])
+    assert network.read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["network"]
+    assert written()[-1] == str(network)
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files without names are as on Linux")
+def test_a_draft_has_no_name(tmp_path, monkeypatch):
+    """Whoever kills the process while it writes finds nothing new in the folder."""
+    seen = []
+    real = os.fsync
+
+    def look(handle):
+        seen.append(os.listdir(tmp_path))
+        real(handle)
+
+    monkeypatch.setattr(atomic.os, "fsync", look)
+    write_bytes(tmp_path / "a", b"new")
+    assert seen == [[]]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked on POSIX systems")
+def test_two_processes_do_not_mix_their_files(tmp_path):
+    """Each of two processes writes a pair, many times: whenever nobody writes, the two are of one process."""
+    program = """
+import sys
+from cpwl.files import write_together
+folder, said = sys.argv[1], sys.argv[2].encode()
+for _ in range(60):
+    write_together([(folder + "/a", said), (folder + "/b", said)])
+"""
+    for _ in range(3):
+        both = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path), name]) for name in ("one", "two")]
+        assert [process.wait() for process in both] == [0, 0]
+        assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+        assert sorted(os.listdir(tmp_path)) == ["a", "b"]

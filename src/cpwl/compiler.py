@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import partial
 from html import escape
 from typing import Any, TypeAlias, get_args
@@ -30,6 +31,7 @@ from cpwl.function import CPWL
 from cpwl.function.doctor.examine import examine, is_rough_table
 from cpwl.function.doctor.report import point_text
 from cpwl.function.domain import Box, box_to_clip, domain_text
+from cpwl.function.jump import largest_jump
 from cpwl.limits import rare_collection
 from cpwl.network import Network, Sizes
 from cpwl.network.clip import clipped
@@ -133,6 +135,14 @@ class Compiled:
         return values
 
     @property
+    def unavoidable(self) -> Fraction | None:
+        """For float data: no function is nearer to it, since pieces overlap and differ by twice that; else None."""
+        if (p := self.function) is None or p.tol == 0:
+            return None
+        jump = largest_jump(p)
+        return Fraction(0) if jump is None else jump.unavoidable
+
+    @property
     def metadata(self) -> dict[str, str]:
         """What a file of the network should tell: pieces, laws, domain, construction, and the hash of the proof."""
         found = {"cpwl.construction": self.construction, "cpwl.outside": self.outside}
@@ -200,8 +210,9 @@ def compile(
     max_error
         The largest error, relative to the range of `p`, that is allowed: of rounding in that precision, as predicted,
         and of all together against the data, as measured at some points. Default: 1e-9, in float32 1e-5, or the
-        tolerance of the data if that is more; with "exact" any. If no construction is within it, the most accurate is
-        taken, and a warning says how far it is off.
+        tolerance of the data if that is more; with "exact" any; and against float data whose pieces overlap, ten times
+        what no function at all is nearer than (`Compiled.unavoidable`), if that is more. If no construction is within
+        it, the most accurate is taken, and a warning says how far it is off.
     check
         Run `p.doctor()` first and refuse what is not a continuous function on a convex domain; for Algorithm 1, test
         its rows; and measure how far the result is off the data.
@@ -265,7 +276,7 @@ def compile(
         box = box_to_clip(p) if outside == "clip" else None
         analysis, told = Analysis(p, options), max_error is not None
         made = None
-        even = analysis.even if check or (limit and construction == "auto") else None
+        even = analysis.undone if check or (limit and construction == "auto") else None
         rough = even is not None and check and is_rough_table(p)
         if rough and not limit:
             raise InputError(
@@ -396,7 +407,10 @@ class _Compilation:
         return int(built.proof is not None and not built.proof.proved), int(self._is_off(built))
 
     def _is_off(self, built: _Built) -> bool:
-        return built.measured is not None and built.measured > self.options.max_error
+        if built.measured is None or built.measured <= self.options.max_error:
+            return False
+        # What every function is off the data is no reason to take a larger one, unless that is asked for.
+        return self.told or built.measured > _NEAR * self.data.unavoidable
 
     def _tell(self, done: int, what: str) -> None:
         if self.options.progress is not None:
@@ -455,6 +469,7 @@ class _Compilation:
         return f"{choice.reason}, among those {'with a proof' if best.proof else 'near enough to the data'}"
 
 
+_NEAR = 10.0  # times what is unavoidable: of that order, and the data does not say more
 _UNTRIED = Alternative(None, None, None)
 
 

@@ -76,6 +76,10 @@ def defects(found: dict[str, Any], usual: dict[str, Any]) -> Iterator[str]:
         yield "that is not one sentence"
     if code in (2, 64, 65, 70) and not said and name not in RESUMABLE and fault != "closed streams":
         yield "nothing was said"
+    if fault in ("full", "read-only") and "cannot" not in said:
+        yield "it does not say what cannot be written"
+    if "printed" in said and fault not in (*PRINTED, "short files"):
+        yield "that is not what went wrong"
     if not found["inputs kept"]:
         yield "an input was changed"
     if found["tmp"] or any(path.rpartition("/")[2].startswith(".") for path in found["out"]):

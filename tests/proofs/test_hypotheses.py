@@ -262,7 +262,8 @@ def near():
     inner = {"format": "cpwl-proof", "version": 1, "kind": "line", "inputs": 1, "error_bound": 0, "direction": [1]}
     pieces = [{"piece": 0, "points": [[0]]}, {"piece": 1}]  # the corner 1/10 of piece 0 is beside 0
     proof = {"format": "cpwl-proof", "version": 1, "kind": "near", "inputs": 1, "error_bound": "1/10"}
-    proof |= {"function": meant, "proof": inner, "pieces": pieces}
+    jump = {"pieces": [0, 1], "point": ["1/10"], "output": 0}
+    proof |= {"function": meant, "proof": inner, "pieces": pieces, "jump": jump}
     return json.loads(json.dumps([p, network([[1, 0]], [[1, 0]]), proof]))
 
 
@@ -276,6 +277,7 @@ NEAR = {
          (0, ("pieces", 1, "gradient"), [str(1 + TINY)]), (2, ("function", "pieces", 1, "A"), [[-1]]),
          (2, ("function", "pieces", 1, "b"), [0])], "piece 1: along a ray it goes away faster"),
     6: ([(2, ("error_bound",), str(Fraction(1, 10) - TINY))], "error_bound: its a is less than 0.1"),
+    7: ([(2, ("jump", "point"), [str(Fraction(1, 10) + TINY)])], "jump: the point is not in piece 0"),
 }  # fmt: skip
 
 

@@ -13,11 +13,12 @@ import pytest
 from cpwl import CPWL, ConstructionError, Network, ProofError, certify, compile
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
+from cpwl.function.jump import largest_jump
 from cpwl.function.make.shallow import random_shallow
 from cpwl.network.network import exact_layers
-from cpwl.proofs.checkers.near_checker import BITS, farthest, steepness
+from cpwl.proofs.checkers.near_checker import BITS, farthest, steepness, unavoidable
 from support.catalogue import function, names
-from support.functions import five_pieces, three_piece_cut
+from support.functions import delaunay, five_pieces, three_piece_cut
 from support.proof_examples import function as function_of
 from support.proof_examples import network
 from support.proof_oracle import claim_is_true
@@ -316,7 +317,7 @@ def test_the_checker_refuses_tables_that_are_farther_away():
     refused(lambda d: d["pieces"][0].update(cut=[1, 0, 0]), "unknown")
     refused(lambda d: d["pieces"].pop(), "length")
     refused(lambda d: d["function"]["values"].__setitem__(0, [7]), "the network is not|differ|is not the law|not equal")
-    with pytest.raises(checker.Refused, match="either it has rows"):
+    with pytest.raises(checker.Refused, match="it has simplices, and the data has rows"):
         checker.check(function_document(replace(p, mesh=None)), head[1], certificate.document)
 
 
@@ -347,3 +348,54 @@ def test_exactly_consistent_floats_on_the_whole_plane_are_proved_equal():
     assert floats.tol > 0
     network = compile(floats, construction="gates").network
     assert certify(floats, network).error_bound == 0
+
+
+def in_space(points):
+    """A random table on the Delaunay simplices of points of a cube, as half-spaces with noise."""
+    return with_noise(delaunay(3, points, 1), 1e-13, 0)
+
+
+def proved_in_space(points):
+    """The data, the network of gates, its certificate, and the verdict of the stand-alone program on the files."""
+    p = in_space(points)
+    made = compile(p, construction="gates", certificate=True)
+    certificate = made.certificate
+    documents = function_document(p), network_document(made.network), certificate.document
+    assert certificate.kind == "near of bends"
+    assert checker.check(*documents) == certificate.error_bound
+    return p, certificate, documents
+
+
+def test_noisy_simplices_in_space_are_proved_near():
+    """Three inputs: a bound against the data, and beside it what no function is nearer than."""
+    p, certificate, documents = proved_in_space(9)
+    assert 0 < certificate.unavoidable == largest_jump(p).unavoidable <= certificate.error_bound < Fraction(1, 10**9)
+    assert unavoidable(checker, checker.read_function(documents[0]), documents[2]["jump"]) == certificate.unavoidable
+
+
+@pytest.mark.slow
+def test_hundreds_of_noisy_simplices_in_space_are_proved_near():
+    """More than 300 of them, which takes half a minute."""
+    p, certificate, _ = proved_in_space(55)
+    assert p.num_pieces > 300
+    assert certificate.error_bound < Fraction(1, 10**7)
+
+
+def test_the_verdict_tells_what_is_unavoidable(tmp_path, capsys):
+    """The stand-alone program prints the bound and the part of it that overlapping pieces make unavoidable."""
+    p, network, certificate = with_proof("noisy_table")
+    files = [tmp_path / name for name in ("law.json", "net.json", "proof.json")]
+    for path, document in zip(
+        files, (function_document(p), network_document(network), certificate.document), strict=True
+    ):
+        path.write_text(json.dumps(document))
+    assert checker.main([*map(str, files), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert 0 < told["unavoidable"] <= certificate.unavoidable <= told["error_bound"]
+    assert "no function is within" in told["reason"]
+
+
+def test_numbers_whose_parts_are_short_enough_are_read():
+    """A fraction may have more digits in all than Python reads in one integer."""
+    long = "7" * 4000
+    assert checker.number(f"{long}/{'3' * 4000}") == Fraction(int(long), int("3" * 4000))

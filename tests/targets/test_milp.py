@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from pathlib import Path
 
 import highspy
 import numpy as np
@@ -198,3 +199,21 @@ def test_command_line(tmp_path, monkeypatch, capsys):
     assert "bounded" in capsys.readouterr().err
     assert main(["milp", "net.json", "-o", "other.txt", "--box", "-1", "1"]) == 64
     assert not list(tmp_path.glob("other*"))
+
+
+@pytest.mark.parametrize("ending", [".lp", ".mps"])
+def test_a_model_that_is_cut_off_is_not_written(tmp_path, monkeypatch, ending):
+    """HiGHS does not say that the disk of temporary files is full."""
+    real = highspy.Highs.writeModel
+
+    def cut(self, name):
+        status = real(self, name)
+        data = Path(name).read_bytes()
+        Path(name).write_bytes(data[: len(data) // 2])
+        return status
+
+    monkeypatch.setattr(highspy.Highs, "writeModel", cut)
+    network = cpwl.Network([([[1]], [0]), ([[1]], [0])])
+    with pytest.raises(cpwl.InputError, match="cut off"):
+        cpwl.to_milp(network, tmp_path / f"a{ending}", box=(-1, 1))
+    assert list(tmp_path.iterdir()) == []

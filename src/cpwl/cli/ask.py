@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpwl.cli.box import box_domain
+from cpwl.cli.limits import BeyondLimit
 from cpwl.cli.output import Code, print_json
 from cpwl.cli.progress import progress_bar
 from cpwl.cli.source import load_any
@@ -109,7 +110,7 @@ def ask(
             questions.append((f"inside {inside[0]} {inside[1]}", lambda: _answer(desk.inside(inside))))
         if not questions:
             raise typer.BadParameter("ask something, such as --max or --convex.")
-        replies = {name: _asked(question) for name, question in questions}
+        replies = _all_asked(questions)
     if as_json:
         print_json({"file": str(path), "answers": {name: reply.data for name, reply in replies.items()}})
     else:
@@ -128,12 +129,28 @@ class _Reply:
     holds: bool | None = True
 
 
+def _all_asked(questions: list[tuple[str, Callable[[], _Reply]]]) -> dict[str, _Reply]:
+    """What was answered in time; the rest is undecided."""
+    replies, over = {}, ""
+    for name, question in questions:
+        try:
+            replies[name] = _undecided(over) if over else _asked(question)
+        except BeyondLimit as reason:
+            over = str(reason)
+            replies[name] = _undecided(over)
+    return replies
+
+
+def _undecided(reason: str) -> _Reply:
+    return _Reply(f"undecided: {reason}", {"undecided": reason}, None)
+
+
 def _asked(question: Callable[[], _Reply]) -> _Reply:
     """What a question gives; beyond our limits it is undecided."""
     try:
         return question()
     except LimitError as error:
-        return _Reply(f"undecided: {error}", {"undecided": str(error)}, None)
+        return _undecided(str(error))
 
 
 def _desk(f: CPWL | Network, domain: Any, output: int | None, *, both: bool, **how: Any) -> Any:

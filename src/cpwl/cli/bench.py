@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from cpwl.cli.output import check_output
+from cpwl.cli.limits import BeyondLimit
+from cpwl.cli.output import Code, check_output
 from cpwl.cli.progress import progress_bar
 
 __all__ = ["bench"]
@@ -44,11 +45,20 @@ def bench(
     from cpwl.show.bench import measure, numbers
 
     with progress_bar() as progress:
-        found = measure(tables or (), full=full, cases=cases, progress=progress)
-    write_text(output, json.dumps(numbers(found, full), indent=1) + "\n")
+        found, complete = [], False
+        try:
+            for name in tables or TABLES:
+                found += measure([name], full=full, cases=cases, progress=progress)
+            complete = True
+        except BeyondLimit:
+            if not found:
+                raise
+    write_text(output, json.dumps({**numbers(found, full), "complete": complete}, indent=1) + "\n")
     # A table has many columns; where nothing says how wide the page is, it is wide.
     console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 160)
     for table in found:
         console.print(table.rich())
         console.print(table.title, markup=False, soft_wrap=True)
-    console.print(f"numbers: {output}", markup=False, soft_wrap=True)
+    what = "" if complete else f": not complete, {len(found)} of {len(tables or TABLES)} tables"
+    console.print(f"numbers: {output}{what}", markup=False, soft_wrap=True)
+    raise typer.Exit(Code.DONE if complete else Code.UNDECIDED)

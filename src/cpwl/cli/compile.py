@@ -12,6 +12,7 @@ import typer
 
 from cpwl.cli.explain import explain_choice
 from cpwl.cli.formula import or_as_it_stands, read_formula_option
+from cpwl.cli.neurons import MaxNeurons, check_neurons
 from cpwl.cli.output import check_output, plain_integer, print_json, print_table, readable_integer
 from cpwl.cli.progress import progress_bar
 from cpwl.cli.source import load_function
@@ -128,9 +129,7 @@ def compile(
         Outside,
         typer.Option(help="Points outside a bounded domain: free, clip (to its box), or error (OUT.h refuses them)."),
     ] = Outside.free,
-    max_neurons: Annotated[
-        int | None, typer.Option(min=1, help="Write nothing, with exit code 2, if more neurons are needed.")
-    ] = None,
+    max_neurons: MaxNeurons = None,
     workers: Workers = 1,
     dask: Dask = None,
     certify: Annotated[
@@ -170,7 +169,7 @@ def compile(
     if written is not None and construction == "auto":
         compiled = or_as_it_stands(p, written, compiled, minimize.value, weights)
     seconds = perf_counter() - began
-    _check_neurons(compiled, max_neurons)
+    check_neurons(compiled.sizes.neurons, max_neurons)
     if proof is not None:
         _check_proof(p, compiled, max_error)
         code, statement = None, _write_proved(compiled, output, proof, dtype)
@@ -241,15 +240,6 @@ def _c_summary(code: CCode) -> dict[str, Any]:
         "costs": {form: asdict(cost) for form, cost in code.costs.items()},
         "evaluation_bound": code.error_bound,
     }
-
-
-def _check_neurons(compiled: Compiled, most: int | None) -> None:
-    from cpwl.errors import LimitError
-
-    neurons = compiled.sizes.neurons
-    if most is not None and neurons > most:
-        message = f"nothing was written: the smallest network that was found has {neurons:,} neurons, and {most:,} are"
-        raise LimitError(f"{message} allowed", neurons=neurons)
 
 
 def _check_proof(p: CPWL, compiled: Compiled, max_error: float | None) -> None:

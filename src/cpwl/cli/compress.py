@@ -11,6 +11,7 @@ import typer
 
 from cpwl.cli.box import box_domain
 from cpwl.cli.equal import summary
+from cpwl.cli.neurons import MaxNeurons, check_neurons
 from cpwl.cli.output import check_output, print_json
 from cpwl.cli.progress import progress_bar
 from cpwl.cli.source import load_network
@@ -36,6 +37,7 @@ def compress(
     max_regions: Annotated[
         int, typer.Option(min=1, help="Take the network apart only if it has at most so many linear regions.")
     ] = 2_000,
+    max_neurons: MaxNeurons = None,
     workers: Workers = 1,
     dask: Dask = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -52,6 +54,7 @@ def compress(
     domain = box_domain(box, network.inputs)
     with progress_bar() as progress, executor_of(workers, dask) as executor:
         found = shrink(network, domain=domain, max_regions=max_regions, executor=executor, progress=progress)
+        check_neurons(found.after.neurons, max_neurons)
         _write(found, output)
         # What was written is rounded to float64: the proof is about that file, too, or says how far it is off.
         written = equal(network, load_network(output), domain=domain, executor=executor, progress=progress)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpwl.cli.box import box_domain
+from cpwl.cli.limits import BeyondLimit
 from cpwl.cli.output import Code, print_json
 from cpwl.cli.progress import progress_bar
 from cpwl.cli.source import load_any
@@ -39,22 +40,26 @@ def equal(
 ) -> None:
     """Prove that two networks or functions are equal, or print a point where they differ.
 
-    Exit code 0: equal, 1: different, 2: undecided within --max-regions.
+    Exit code 0: equal, 1: different, 2: undecided within --max-regions, --timeout and --max-memory.
     """
+    from cpwl.equality import Verdict
     from cpwl.equality import equal as compare
 
     a, b = load_any(first), load_any(second)
     domain = box_domain(box, a.dim if hasattr(a, "dim") else a.inputs)
     with progress_bar() as progress, executor_of(workers, dask) as executor:
-        verdict = compare(
-            a,
-            b,
-            domain=domain,
-            max_regions=max_regions,
-            checkpoint=checkpoint,
-            executor=executor,
-            progress=progress,
-        )
+        try:
+            verdict = compare(
+                a,
+                b,
+                domain=domain,
+                max_regions=max_regions,
+                checkpoint=checkpoint,
+                executor=executor,
+                progress=progress,
+            )
+        except BeyondLimit as reason:
+            verdict = Verdict(None, None, (None, None), None, 0, str(reason))
     files = (first, second) if verdict.equal is False else ()
     replayed = {str(path): values for path in files if (values := replay(path, verdict.witness)) is not None}
     if as_json:
@@ -93,8 +98,11 @@ def replay(path: Path, witness: Any) -> list[float] | None:
     import numpy as np
 
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    options.log_severity_level = 4
+    try:
+        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception:  # its errors have no common class; what it cannot run it cannot replay
+        return None
     (value,) = session.get_inputs()
     dtype = {"tensor(double)": np.float64, "tensor(float16)": np.float16}.get(value.type, np.float32)
     point = np.array([float(x) for x in witness]).astype(dtype)

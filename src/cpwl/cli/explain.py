@@ -40,7 +40,20 @@ def explain_choice(compiled: Compiled) -> None:
         + f": {b.reason}"
         for b in compiled.lower_bounds
     ]
-    print_table(table, "Predicted errors are relative to the range of the function.", *reasons, *bounds)
+    head = "Predicted errors are relative to the range of the function."
+    print_table(table, head, *reasons, *_against_data(compiled), *bounds)
+
+
+def _against_data(compiled: Compiled) -> list[str]:
+    """For float data that contradicts itself: by how much, and how far the network is off."""
+    least, proof = compiled.unavoidable, compiled.certificate
+    if not least:
+        return []
+    undetermined = f"no function is within {float(least):.2g} of this data: pieces overlap and differ by twice that"
+    if proof is not None and proof.proved:
+        return [f"{undetermined}; proved: {proof.statement}"]
+    seen = compiled.measured
+    return [undetermined if seen is None else f"{undetermined}; this network was seen {seen:.1e} of the range off"]
 
 
 def _cells(other: Alternative) -> tuple[str, ...]:

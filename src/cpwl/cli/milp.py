@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from cpwl.cli.box import box_domain
+from cpwl.cli.neurons import MaxNeurons, within_neurons
 from cpwl.cli.output import check_output, print_json
 
 __all__ = ["milp"]
@@ -28,6 +29,7 @@ def milp(
     max_regions: Annotated[
         int, typer.Option(min=1, help="Beyond so many regions, ranges of neurons are proved, not exact.")
     ] = 5000,
+    max_neurons: MaxNeurons = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Write a mixed-integer program of a network, with the exact range of every neuron as its constants."""
@@ -44,10 +46,11 @@ def milp(
 
     held = load_any(source)
     domain = box_domain(box, held.inputs)
+    made = within_neurons(held, max_neurons)
     if output.suffix.lower() == ".onnx":
-        bounds = to_omlt(held, output, domain=domain, max_regions=max_regions)
+        bounds = to_omlt(made, output, domain=domain, max_regions=max_regions)
     else:
-        bounds = to_milp(held, output, domain=domain, max_regions=max_regions).bounds
+        bounds = to_milp(made, output, domain=domain, max_regions=max_regions).bounds
     if as_json:
         said = {"input": str(source), "output": str(output), "neurons": bounds.counts, "exact": bounds.exact}
         print_json({**said, "outputs": [[str(low), str(high)] for low, high in bounds.layers[-1]]})

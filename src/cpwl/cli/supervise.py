@@ -27,6 +27,7 @@ __all__ = ["memory_in_use", "memory_is_used", "own_process", "supervise", "time_
 
 _LOOK = 0.05  # seconds between two looks at the time, and at the memory
 _DEAF = 1.0  # seconds after which a child that has not heard is killed
+_ASKING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _OWN: ContextVar[bool] = ContextVar("own", default=False)
 
 
@@ -61,6 +62,8 @@ def supervise(timeout: float | None, memory: int | None, option: str) -> Callabl
     sys.stderr.flush()
     reading, writing = os.pipe()
     room = tempfile.mkdtemp(prefix="cpwl-")
+    # Whoever asks to end is heard when both know what to do about it.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ASKING)
     parent, child = os.getpid(), os.fork()
     if child:
         os.close(writing)
@@ -73,6 +76,7 @@ def supervise(timeout: float | None, memory: int | None, option: str) -> Callabl
     if callable(interrupt):
         signal.signal(signal.SIGUSR1, lambda _, frame: interrupt(int(signal.SIGINT), frame))
     signal.signal(signal.SIGALRM, signal.SIG_IGN)  # as it is again when the command is over
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return lambda: _tell(writing)
 
 
@@ -104,9 +108,10 @@ class _Limits:
 
 def _watch(child: int, pipe: int, room: Path, limits: _Limits) -> NoReturn:
     """Wait for the child, end it at the limit, and end with its exit code."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in _ASKING:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, lambda number, _: _pass_on(child, number))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ASKING)
     os.set_blocking(pipe, False)
     try:
         code = _code(_wait(child, pipe, limits))

@@ -9,6 +9,7 @@ import typer
 
 from cpwl.cli.box import box_domain
 from cpwl.cli.compile import Dtype
+from cpwl.cli.neurons import MaxNeurons, within_neurons
 from cpwl.cli.output import print_json
 
 __all__ = ["vnnlib"]
@@ -30,6 +31,7 @@ def vnnlib(
     margin: Annotated[float, typer.Option(help="How near to the extreme value a query is, relative.")] = 1e-3,
     timeout: Annotated[int, typer.Option(min=1, help="Seconds for each instance, for instances.csv.")] = 60,
     max_regions: Annotated[int, typer.Option(min=1, help="Give up beyond so many regions.")] = 100_000,
+    max_neurons: MaxNeurons = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Write a benchmark whose answers are known: instances.csv, ONNX and VNN-LIB files, ground_truth.json."""
@@ -39,10 +41,10 @@ def vnnlib(
     check_new_folder(output)
     box_domain(box, 1)  # numbers, the first below the second
     made = to_vnnlib(
-        load_any(source),
+        within_neurons(load_any(source), max_neurons),
         output,
         box=box,
-        against=None if against is None else load_any(against),
+        against=None if against is None else within_neurons(load_any(against), max_neurons),
         dtype=dtype.value,
         margin=margin,
         timeout=timeout,

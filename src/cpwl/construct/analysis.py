@@ -19,6 +19,7 @@ from cpwl.function.bends.planar import PlanarBends, find_bends, with_edges_only
 from cpwl.function.bends.profile import Profile, profile_of
 from cpwl.function.bends.table import Table, table_of
 from cpwl.function.box import box_around
+from cpwl.function.jump import largest_jump
 from cpwl.function.lineality import Divided, divided
 from cpwl.function.order.order import Order, order_components
 from cpwl.function.sample import Sample, sample
@@ -68,8 +69,14 @@ class Analysis:
         return replace(self, function=snapped.function)
 
     @cached_property
-    def even(self) -> Analysis | None:
-        """For a table of floats that are even but for rounding, the one on the even lattice; else None."""
+    def unavoidable(self) -> float:
+        """What no function at all is nearer to the data than, relative to its range: half of its largest jump."""
+        jump = largest_jump(self.function)
+        return 0.0 if jump is None else float(jump.unavoidable) / self.sample.range
+
+    @cached_property
+    def undone(self) -> Analysis | None:
+        """For a table, or breakpoints, of floats, the function with their rounding undone; else None."""
         function = undone(self.function)
         return None if function is None else replace(self, function=function)
 

@@ -36,6 +36,9 @@ class Certificate:
         layers; from a file of such layers it has the type of the file alone.
     document : dict or None
         The proof; docs/proof.md says what is in it.
+    unavoidable : Fraction or None
+        For float data: no function at all is nearer to it, because pieces overlap and differ by twice that. 0 if no
+        such place is known, None for exact data.
     """
 
     proved: bool
@@ -43,6 +46,7 @@ class Certificate:
     reason: str
     evaluation_bound: dict[str, float] | None
     document: dict[str, Any] | None
+    unavoidable: Fraction | None = None
 
     def __repr__(self) -> str:
         return f"Certificate({self.statement if self.proved else _short(self.reason)})"

@@ -15,6 +15,7 @@ from cpwl.exact.rounding import doubles_around
 from cpwl.executors import check_executor
 from cpwl.function import CPWL
 from cpwl.function.doctor.report import point_text
+from cpwl.function.jump import largest_jump
 from cpwl.function.sample import inner_points
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
@@ -101,14 +102,22 @@ def certify(
             bound = decide(question, proposal)
         except NoProof as reason:
             failures.append(reason)
-            if reason.settles and question.evened is None:  # a network of the data with rounding undone is as good
+            if reason.settles and question.undone is None:  # a network of the data with rounding undone is as good
                 break
             continue
         if wanted.allows(bound):
-            return Certificate(True, bound, "", _evaluation(question, proposal), proposal.document)
+            return Certificate(True, bound, "", _evaluation(question, proposal), proposal.document, _unavoidable(p))
         _raise_difference(question, Fraction(wanted.error), [])
         failures.append(_TooLarge(bound, wanted))
     return _no_certificate(question, wanted, failures)
+
+
+def _unavoidable(p: CPWL) -> Fraction | None:
+    """What no function is nearer to the data than; None for exact data."""
+    if p.tol == 0:
+        return None
+    jump = largest_jump(p)
+    return Fraction(0) if jump is None else jump.unavoidable
 
 
 def _question(p: CPWL, network: Network, rounded_from: Network | None, progress: Progress | None) -> Question:
@@ -153,7 +162,7 @@ class _Wanted:
         exactly = question.network.exact is not None and question.p.tol == 0
         if max_error is not None:
             return cls(max_error, equal=False, asked=True)
-        if exactly and question.evened is not None:  # a network of the even table is as good
+        if exactly and question.undone is not None:  # a network of the even table is as good
             return cls(_ROUNDED * _size(question), equal=False, asked=False)
         return cls(0.0 if exactly else 1e-4 * _size(question), equal=exactly, asked=False)
 
@@ -206,7 +215,7 @@ def _no_certificate(question: Question, wanted: _Wanted, failures: list[NoProof]
     if large is not None and wanted.asked:  # otherwise a large bound refutes nothing
         raise ProofError(str(large), bound=large.bound)
     reason = large or (failures[-1] if failures else "no kind of proof applies")
-    return Certificate(False, None, f"not proved: {reason}", None, None)
+    return Certificate(False, None, f"not proved: {reason}", None, None, _unavoidable(question.p))
 
 
 def _is_even(question: Question) -> bool:
@@ -214,7 +223,7 @@ def _is_even(question: Question) -> bool:
 
     A network that differs from both tables is neither, however little it is off.
     """
-    return question.evened is not None and find_difference(question.evened, question.network, Fraction(0), []) is None
+    return question.undone is not None and find_difference(question.undone, question.network, Fraction(0), []) is None
 
 
 def _raise_difference(question: Question, tolerance: Fraction, points: list[Any]) -> None:

@@ -55,8 +55,8 @@ class Question:
         return None if all(map(np.array_equal, found, self.tables)) else found
 
     @cached_property
-    def evened(self) -> CPWL | None:
-        """A table of floats that are even but for rounding, on the even lattice; else None."""
+    def undone(self) -> CPWL | None:
+        """For a table, or breakpoints, of floats, the function with their rounding undone; else None."""
         return undone(self.p)
 
     @cached_property

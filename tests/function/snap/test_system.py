@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import cpwl
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.snap.complex import Unfit
 from cpwl.function.snap.formal import Formal
@@ -15,19 +14,8 @@ from cpwl.function.snap.relations import Relation
 from cpwl.function.snap.short import short
 from cpwl.function.snap.simple import simple_laws
 from cpwl.function.snap.system import solve_system
+from support.networks import regions, small_regions
 from support.twins import twin
-
-
-def regions(inputs, widths, outputs=1, seed=0, box=None):
-    """The regions of a random network with weights of 24 bits, on a box or everywhere."""
-    rng, size, layers = np.random.default_rng(seed), inputs, []
-    for width in (*widths, outputs):
-        weights = rng.standard_normal((width, size)) / np.sqrt(size)
-        layers.append((weights.astype(np.float32).astype(float), rng.standard_normal(width).astype(np.float32) / 2.0))
-        size = width
-    domain = None if box is None else (np.vstack([np.eye(inputs), -np.eye(inputs)]), np.full(2 * inputs, box))
-    return cpwl.extract(cpwl.Network(layers), exact=True, domain=domain)
-
 
 NETWORKS = {
     "plane": (2, (7, 5), 1, 0, 2.0),
@@ -52,16 +40,6 @@ def test_regions_of_networks_come_back(name, noise):
     assert found.moved.value < 1e-10
     assert max(int(x).bit_length() for x in q.laws.integer().ravel()) < 300
     assert not any(f.severity == "error" for f in PieceDoctor(replace(q, mesh=None)).findings())
-
-
-def small_regions(inputs, widths, outputs, seed, box):
-    """The regions of a random network whose weights are small multiples of 1/4 and 1/8: many hyperplanes meet."""
-    rng, size, layers = np.random.default_rng(seed), inputs, []
-    for width in (*widths, outputs):
-        layers.append((rng.integers(-8, 9, (width, size)) / 4, rng.integers(-8, 9, width) / 8))
-        size = width
-    domain = None if box is None else (np.vstack([np.eye(inputs), -np.eye(inputs)]), np.full(2 * inputs, box))
-    return cpwl.extract(cpwl.Network(layers), exact=True, domain=domain)
 
 
 @pytest.mark.parametrize("noise", [1e-15, 1e-13, 1e-11])

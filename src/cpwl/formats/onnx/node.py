@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
+from onnx.external_data_helper import uses_external_data
 from onnx.reference import ReferenceEvaluator
 
 from cpwl.formats.onnx.types import FloatType
@@ -79,7 +80,9 @@ def reals(value: NDArray[Any]) -> NDArray[Any]:
 
 
 def array_of(tensor: onnx.TensorProto) -> NDArray[Any]:
-    """The numbers of a tensor in a file."""
+    """The numbers of a tensor in a file; what the model has in other files has been read by now."""
+    if uses_external_data(tensor):
+        raise NodeError(f"has a tensor `{tensor.name}` in another file, which is not read here")
     try:
         return np.asarray(numpy_helper.to_array(tensor))
     except Exception as error:  # bytes that do not fill the shape, unknown types: all sorts are raised

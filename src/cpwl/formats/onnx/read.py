@@ -8,7 +8,7 @@ from typing import Any
 import onnx
 from onnx.external_data_helper import load_external_data_for_model, uses_external_data
 
-from cpwl.doors import check_path
+from cpwl.doors import check_path, within_float64
 from cpwl.errors import InputError
 from cpwl.files import read_bytes
 from cpwl.formats.onnx.graph import compute
@@ -49,8 +49,9 @@ def from_onnx(path: str | os.PathLike[str]) -> Network:
     """
     check_path(path, "from_onnx")
     name = os.fspath(path)
-    found = compute(_load(name), name)
-    return run_in(network_of(found.tape, found.output), found.runs_in)
+    with within_float64():
+        found = compute(_load(name), name)
+        return run_in(network_of(found.tape, found.output), found.runs_in)
 
 
 def _load(path: str) -> onnx.ModelProto:
@@ -61,7 +62,9 @@ def _load(path: str) -> onnx.ModelProto:
         raise InputError(f"`{path}` is not an ONNX model, or is damaged: {error}", path=path) from error
     if not model.opset_import or not model.graph.node:
         raise InputError(f"`{path}` is not an ONNX model, or is cut short", path=path)
-    outside = [tensor for tensor in model.graph.initializer if uses_external_data(tensor)]
+    attributes = [attribute for node in model.graph.node for attribute in node.attribute]
+    held = [tensor for attribute in attributes for tensor in (attribute.t, *attribute.tensors)]
+    outside = [tensor for tensor in (*model.graph.initializer, *held) if uses_external_data(tensor)]
     if outside:
         _load_outside(model, outside, path)
     return model

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from cpwl.exact.integers import adjugate, integer_rows, primitive, quotient, rat
 from cpwl.exact.rational import as_reals, fraction_array
 from cpwl.function.parts import Laws, Mesh, Parts
 from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.limits import check_memory
 
 __all__ = ["kuhn_simplices", "parts_of_grid", "parts_of_simplices"]
 
@@ -80,6 +82,8 @@ def kuhn_simplices(shape: tuple[int, ...]) -> NDArray[np.int64]:
     array([[0, 2, 3],
            [0, 1, 3]])
     """
+    count, n = math.prod(length - 1 for length in shape) * math.factorial(len(shape)), len(shape)
+    check_memory(8.0 * (n + 1) ** 2 * count, f"a grid of {count:,} simplices", "Take fewer points or fewer inputs.")
     stride = np.array([int(np.prod(shape[i + 1 :])) for i in range(len(shape))], dtype=np.int64)
     lowest = np.zeros(1, dtype=np.int64)
     for i, length in enumerate(shape):

@@ -7,7 +7,7 @@ that it stands for.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -31,7 +31,7 @@ _Pair = tuple[int, int]
 class Differences:
     """The hyperplanes where two exact laws are equal, as integer rows and as float rows of length 1."""
 
-    def __init__(self, laws: Sequence[Sequence[Fraction]]) -> None:
+    def __init__(self, laws: Mapping[int, Sequence[Fraction]] | Sequence[Sequence[Fraction]]) -> None:
         self.laws = laws
         self._rows: dict[_Pair, NDArray[np.object_]] = {}
         self._views: dict[_Pair, tuple[_Floats, float]] = {}

@@ -7,7 +7,7 @@ not convex it is cut along these hyperplanes, so that every row is exact; no ben
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from cpwl.exact.integers import primitive
 from cpwl.function.snap.bodies import Body, Cutting, Differences
 from cpwl.function.snap.complex import FloatComplex, Unfit
-from cpwl.function.snap.contacts import Contact, regions_of
+from cpwl.function.snap.contacts import Contact
 from cpwl.function.snap.domain import Domain
 from cpwl.function.snap.faces import Face
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
+from cpwl.geometry.polyhedra import Polyhedra
 
 __all__ = ["Cells", "cell_polyhedra", "exact_cells"]
 
@@ -38,16 +38,15 @@ class Cells:
 
 
 def exact_cells(
-    complex_: FloatComplex,
+    domain: Domain,
     label: _Ints,
-    laws: Sequence[Sequence[Fraction]],
+    laws: Mapping[int, Sequence[Fraction]] | Sequence[Sequence[Fraction]],
     faces: Sequence[Face],
     contacts: Sequence[Contact],
-    asserted: Polyhedron | None = None,
+    regions: Sequence[list[int]],
 ) -> Cells:
-    """The exact pieces of all regions, within the domain that was `asserted` if there is one."""
-    differences = Differences(laws)
-    domain = Domain(complex_, asserted)
+    """The exact pieces of some regions, within a domain, for all contacts and faces that they have."""
+    complex_, differences = domain.complex, Differences(laws)
     meets: list[dict[int, bool]] = [{} for _ in range(len(complex_))]
     for contact in contacts:
         if label[contact.piece] != label[contact.other]:
@@ -60,7 +59,7 @@ def exact_cells(
                     if label[i] == own and own != other:
                         meets[i].setdefault(other, False)
     found, cutting = Cells([], []), Cutting(complex_, label, differences, contacts)
-    for region in regions_of(complex_, label, list(contacts)):
+    for region in regions:
         bodies = [_body(complex_, i, meets[i]) for i in region]
         law, parts = int(label[region[0]]), []
         for pairs, points, widths in cutting.convex(law, bodies):

@@ -25,6 +25,8 @@ _Ints = NDArray[np.int64]
 _MOST = 20_000  # sets of rows of one piece that are intersected
 _BLOCK = 4e6  # floats in one temporary array
 _ROUNDING = 2e-16
+_USUAL = 1e-9  # the tolerance of float data, if nothing else is said
+_ROUGH = 100.0  # times the usual noise from which on a row is one that is off
 
 
 class Unfit(Exception):
@@ -155,25 +157,26 @@ def float_complex(polyhedra: Polyhedra, tol: float) -> FloatComplex:
     most = max(math.comb(int(k), polyhedra.dim) for k in np.diff(start))
     if most > _MOST:
         raise Unfit(f"a piece has {most} sets of rows that may meet in a corner")
-    noise = _noise(A, b, float(np.abs(b).max(initial=0.0)) or 1.0, tol)
-    found, box = _corners(A, b, start, tol, noise), None
+    noise = _noises(A, b, float(np.abs(b).max(initial=0.0)) or 1.0, tol)[0]
+    fine = min(tol, max(_USUAL, 1e3 * noise))  # a wider tolerance is for single rows that are off
+    found, box = _corners(A, b, start, fine, noise), None
     reach = float(np.abs(found.points).max(initial=0.0)) or 1.0
     typical = float(np.median(np.abs(found.points).max(axis=1))) if len(found.points) else 0.0
     if _unbounded(A, start):
         box = (4 * reach + 1.0) * (1 + 0.1 * np.cos(1.0 + np.arange(2 * polyhedra.dim)))  # in general position
         A, b, start = _clipped(A, b, start, box)
-        found = _corners(A, b, start, tol, noise)
+        found = _corners(A, b, start, fine, noise)
         reach = float(np.abs(found.points).max(initial=0.0)) or 1.0
     if len(found.points) == 0:
         raise Unfit("no piece has a corner")
-    noise = _noise(A, b, reach, tol)
+    noise, rough = _noises(A, b, reach, tol)
     typical = typical if typical > 1e-6 * reach else reach  # corners in the origin have no size
     size = np.maximum(np.abs(found.points).max(axis=1), typical)
-    number, leaders = _welded(found, A, b, size, noise, tol)
-    widths = _width(size, found.condition, noise, tol)[leaders]
+    number, leaders, apart = _welded(found, A, b, size, noise, rough, tol)
+    widths = np.maximum(_width(size, found.condition, noise, tol), 2 * apart)[leaders]
     pairs = np.unique(np.stack([found.owner, number], axis=1), axis=0)
     own = np.split(pairs[:, 1], np.searchsorted(pairs[:, 0], np.arange(1, len(start) - 1)))
-    return FloatComplex(A, b, start, tol, box, reach, noise, found.points[leaders], widths, typical, own, found.points)
+    return FloatComplex(A, b, start, fine, box, reach, noise, found.points[leaders], widths, typical, own, found.points)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -249,27 +252,34 @@ def _clipped(A: _Floats, b: _Floats, start: _Ints, box: _Floats) -> tuple[_Float
     )
 
 
-def _noise(A: _Floats, b: _Floats, reach: float, tol: float) -> float:
-    """A high quantile of the distance from a row to the nearest one of the other sense, of those within `tol`."""
+def _noises(A: _Floats, b: _Floats, reach: float, tol: float) -> tuple[float, _Floats]:
+    """How noisy rows are: a high quantile of their distances to the nearest one of the other sense, of those within
+    `tol`; and for each row that or its own distance."""
     view = np.column_stack([A, b / reach])
     distance = np.asarray(cKDTree(view).query(-view, k=1, distance_upper_bound=10 * tol)[0])
-    distance = distance[np.isfinite(distance)]
-    return float(max(np.quantile(distance, 0.98) if len(distance) else 0.0, _ROUNDING))
+    near = np.isfinite(distance)
+    noise = float(max(np.quantile(distance[near], 0.98) if near.any() else 0.0, _ROUNDING))
+    return noise, np.maximum(np.where(near, distance, 0.0), noise)
 
 
-def _width(size: _Floats, condition: _Floats, noise: float, tol: float) -> _Floats:
+def _width(size: _Floats, condition: _Floats, noise: float | _Floats, tol: float) -> _Floats:
     """How far points of some size, in which rows with such conditions meet, may be from where they are meant to be."""
     return np.asarray(np.minimum(1e3 * tol * size, np.maximum(1e-13, 20 * noise * condition) * size))
 
 
-def _welded(found: _Found, A: _Floats, b: _Floats, size: _Floats, noise: float, tol: float) -> tuple[_Ints, _Ints]:
-    """Numbers for corners, equal for those that are one; the corner that stands for each.
+def _welded(
+    found: _Found, A: _Floats, b: _Floats, size: _Floats, usual: float, rough: _Floats, tol: float
+) -> tuple[_Ints, _Ints, _Floats]:
+    """Numbers for corners, equal for those that are one; the corner that stands for each; how far it is from `rough`
+    rows, noisier than usual.
 
-    Well-conditioned corners lead; each other one joins the nearest leader that lies on all its rows.
+    Well-conditioned corners of quiet rows lead; each other one joins the nearest leader that lies on all its rows.
     """
-    radius, slack = _width(size, found.condition, noise, tol), 50 * noise * size
-    order, tree = np.argsort(found.condition, kind="stable"), cKDTree(found.points)
-    lead = np.full(len(order), -1, dtype=np.int64)
+    noise = rough[found.rows].max(axis=1, initial=usual)
+    noisy = np.where(noise > _ROUGH * usual, noise, usual)
+    radius, slack = _width(size, found.condition, noisy, tol), 50 * noisy * size
+    order, tree = np.argsort(found.condition * noisy, kind="stable"), cKDTree(found.points)
+    lead, apart = np.full(len(order), -1, dtype=np.int64), np.zeros(len(order))
     near = tree.query_ball_point(found.points[order], np.minimum(1e3 * tol * size, 2 * radius)[order])
     for k, some in zip(order.tolist(), near, strict=True):
         leaders = np.array([j for j in some if lead[j] == j], dtype=np.int64)
@@ -280,6 +290,9 @@ def _welded(found: _Found, A: _Floats, b: _Floats, size: _Floats, noise: float, 
             fits = (gap <= slack[k] + radius[leaders][:, None]).all(axis=1)
             away = np.abs(found.points[leaders] - found.points[k]).max(axis=1)
             if fits.any():
-                lead[k] = leaders[fits][np.argmin(away[fits])]
+                best = int(np.argmin(np.where(fits, away, np.inf)))
+                lead[k] = leaders[best]
+                if noisy[k] > usual:
+                    apart[lead[k]] = max(apart[lead[k]], gap[best].max())
     leaders, number = np.unique(lead, return_inverse=True)
-    return number.ravel(), leaders
+    return number.ravel(), leaders, apart

@@ -2,7 +2,8 @@
 
 So it holds all of the data, or, where that would cost too much, the welded corners: the tip of a sliver may stick out
 much farther than all else, and a row that reaches it stretches all pieces at the row. Where a domain was asserted it is
-kept as it is.
+kept as it is. Rows of simple numbers can be taken as they were meant instead: hyperplanes that meet on such a row then
+do so exactly, and the data sticks out by its noise.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from cpwl.geometry.polyhedra import Polyhedron
 __all__ = ["Domain", "whole_row"]
 
 _Floats = NDArray[np.float64]
+_SMALL = 64  # the largest denominator of a simple number
 
 _SKEW = 1e-6  # rows that are nearer to dependent count once
 
@@ -27,8 +29,11 @@ _SKEW = 1e-6  # rows that are nearer to dependent count once
 class Domain:
     """The rows of the boundary of a complex, exactly; those of the box that clipped it are not `real`."""
 
-    def __init__(self, complex_: FloatComplex, asserted: Polyhedron | None, *, tight: bool = False) -> None:
+    def __init__(
+        self, complex_: FloatComplex, asserted: Polyhedron | None, *, tight: bool = False, meant: bool = False
+    ) -> None:
         self.complex = complex_
+        self.slack = 10 * complex_.noise if meant else 0.0
         self.holds = complex_.vertices if tight else complex_.corners
         self.A, self.b = complex_.A[complex_.boundary], complex_.b[complex_.boundary]
         self.exact: dict[int, NDArray[np.object_]] = {} if asserted is None else self._given(asserted)
@@ -61,9 +66,13 @@ class Domain:
     def row(self, k: int) -> NDArray[np.object_]:
         """Row number `k` as integers ``(a, b)``."""
         if k not in self.exact:
-            numbers = [_simple(float(x)) for x in (*self.A[k], self.b[k])]
+            given = [float(x) for x in (*self.A[k], self.b[k])]
+            steepest = max(given[:-1], key=abs)
+            meant = [_simple(x / abs(steepest), self.slack) for x in given] if self.slack else []
+            numbers = [_simple(x, 0.0) for x in given]
             numbers[-1] += Fraction(self._excess(numbers))
-            self.exact[k] = whole_row(numbers)
+            is_simple = len(meant) > 0 and all(x.denominator <= _SMALL for x in meant)
+            self.exact[k] = whole_row(meant if is_simple else numbers)
         return self.exact[k]
 
     def _excess(self, numbers: list[Fraction]) -> float:
@@ -89,7 +98,8 @@ def whole_row(numbers: list[Fraction]) -> NDArray[np.object_]:
     return np.asarray(integer_rows(row.astype(np.float64), row)[0])
 
 
-def _simple(x: float) -> Fraction:
+def _simple(x: float, slack: float) -> Fraction:
     """A number with a small denominator if the float is next to it; else the float."""
-    near = Fraction(x).limit_denominator(64)
-    return near if abs(near - Fraction(x)) <= Fraction(1, 10**14) * max(Fraction(1), abs(near)) else Fraction(x)
+    near = Fraction(x).limit_denominator(_SMALL)
+    little = Fraction(max(1e-14, slack)) * max(Fraction(1), abs(near))
+    return near if abs(near - Fraction(x)) <= little else Fraction(x)

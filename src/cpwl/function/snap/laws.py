@@ -26,11 +26,13 @@ from cpwl.function.snap.relations import Relation, rank_of, smoothed
 from cpwl.function.snap.short import FINE, short, simple
 from cpwl.function.snap.system import solve_system
 
-__all__ = ["Fixed", "fix_in_turn", "fix_laws"]
+__all__ = ["CLOSE", "Fixed", "fix_in_turn", "fix_laws"]
 
 _Floats = NDArray[np.float64]
 _Law = list[Fraction]
 _BITS = 2500  # of the numbers of a law
+CLOSE = 1e-2
+"""Of what values may be off: what is nearer needs no second try."""
 _TRIES = 24  # orders in which laws are fixed
 _WORK = 3000  # laws fixed over all tries
 _REPAIRS = 2  # times that laws which were broken are fixed first
@@ -102,15 +104,18 @@ def _at_once(
     near: _Floats, relations: Sequence[Relation], far: Sequence[tuple[int, int]], weight: _Floats, little: float
 ) -> list[_Law] | None:
     """The laws of one system, if they are near and satisfy what is not in it, too."""
+    best: tuple[float, list[_Law] | None] = (100 * little, None)
     for independent in (False, True):
         try:
             found = solve_system(near, relations, far, weight, little, independent)
         except Unfit:
             continue
-        away = np.abs((np.array(found, dtype=np.float64) - near) * weight).max()
-        if away <= 100 * little and all(relation.holds(found) for relation in relations):
-            return found
-    return None
+        away = float(np.abs((np.array(found, dtype=np.float64) - near) * weight).max())
+        if away <= best[0] and all(relation.holds(found) for relation in relations):
+            best = (away, found)
+        if best[0] <= CLOSE * little:
+            break
+    return best[1]
 
 
 def _order(whole: list[bool], relations: Sequence[Relation], seed: int) -> list[int]:

@@ -6,13 +6,15 @@
    two of them are equal, regions that are not convex cut along their own hyperplanes (`cells`).
 3. *Outputs.* Each output on pieces of its own, and the common refinement of all (`apart`): with laws that are made
    exact together (`together`), so that what outputs share stays shared, or each by itself.
-4. *Triangles.* Every piece cut into simplices over welded corners: always consistent where pieces meet face to face,
+4. *Patches.* As 2 for all laws but a few, whose pieces are cut into simplices that meet all others (`patched`).
+5. *Triangles.* Every piece cut into simplices over welded corners: always consistent where pieces meet face to face,
    but with more bends.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -22,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.function.components import label_maps
+from cpwl.function.flags.consistency import consistency
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.apart import refined
 from cpwl.function.snap.cells import cell_polyhedra, exact_cells
@@ -29,10 +32,12 @@ from cpwl.function.snap.complex import FloatComplex, Unfit, float_complex
 from cpwl.function.snap.contacts import Contact, contacts_of, regions_of
 from cpwl.function.snap.domain import Domain
 from cpwl.function.snap.faces import Face, faces_of, parallel_laws
+from cpwl.function.snap.loose import loosened, mended
 from cpwl.function.snap.measure import Measured, measure
 from cpwl.function.snap.meetings import Meetings
+from cpwl.function.snap.patched import patched
 from cpwl.function.snap.report import Moved
-from cpwl.function.snap.several import exact_laws
+from cpwl.function.snap.several import Broken, exact_laws
 from cpwl.function.snap.simplices import pulled, simplices_of, table
 from cpwl.function.snap.straight import aligned
 from cpwl.function.snap.together import laws_together
@@ -45,6 +50,8 @@ __all__ = ["WAYS", "Nearby", "Work", "ways"]
 _Ints = NDArray[np.int64]
 _Law = list[Fraction]
 _FEW = 50  # simplices of which the laws may be made to meet
+_USUAL = 1e-9  # what float data is off by; a wider tolerance is for what cannot be kept
+_SIMPLE = 2**20  # a denominator below which numbers are meant
 _FAR = 5e-10  # how far laws may move, relative to the range: half of what `compile` allows unasked
 _MANY = 0.6  # laws a piece from which on simplices are what the data is made of
 
@@ -59,6 +66,7 @@ class Nearby:
     facets: int
     patches: int
     where: tuple[float, ...] | None
+    places: tuple[tuple[float, ...], ...] = ()
 
 
 class Work:
@@ -73,8 +81,9 @@ class Work:
         first = np.unique(self.label, return_index=True)[1]
         # Each output of a class takes the law of the first piece of its component.
         leader = np.stack([p.representatives(j)[p.component[first, j]] for j in range(p.outputs)], axis=1)
-        self.laws = p.laws.coefficients()[leader, np.arange(p.outputs)]
+        self.given = p.laws.coefficients()[leader, np.arange(p.outputs)]
         self.measured = Measured(p, self.complex)
+        self.broken: frozenset[int] = frozenset()  # laws that were found not to meet all that they are meant to meet
 
     @cached_property
     def contacts(self) -> list[Contact]:
@@ -84,11 +93,28 @@ class Work:
     def regions(self) -> list[list[int]]:
         return regions_of(self.complex, self.label, self.contacts)
 
+    @cached_property
+    def laws(self) -> NDArray[np.float64]:
+        """The laws by their classes; those that are at odds with all around them as these say."""
+        return mended(self)
+
+    @cached_property
+    def faces(self) -> list[Face]:
+        return faces_of(self.complex, self.label)
+
+    @cached_property
+    def corners_of_laws(self) -> dict[int, int]:
+        """How many vertices the pieces of each law have."""
+        found = dict.fromkeys(range(len(self.given)), 0)
+        for i in self.complex.solid:
+            found[int(self.label[i])] += len(self.complex.cells[i])
+        return found
+
     @property
     def is_of_simplices(self) -> bool:
         """Whether nearly every piece has a law of its own, and all have as many corners as a simplex."""
         size = self.p.dim + 1
-        many = len(self.laws) > _MANY * len(self.complex.solid)
+        many = len(self.given) > _MANY * len(self.complex.solid)
         return many and self.complex.box is None and all(len(self.complex.own[i]) == size for i in self.complex.solid)
 
 
@@ -163,24 +189,41 @@ def _simplex(work: Work, region: list[int]) -> _Ints:
 
 def by_laws(work: Work) -> Nearby:
     """Laws as unknowns."""
-    p, complex_ = work.p, work.complex
-    if work.is_of_simplices and len(complex_.solid) > _FEW:
+    if work.is_of_simplices and len(work.complex.solid) > _FEW:
         raise Unfit("around the corners of simplices more laws meet than rounding leaves free")
-    faces = faces_of(complex_, work.label)
-    whole, laws = exact_laws(work.laws, _meetings(work, faces), complex_.reach, p.tol)
-    return _with_laws(work, faces, whole, laws)
+    return _with_laws(work, *_exact_laws(work))
 
 
-def _with_laws(work: Work, faces: list[Face], whole: list[_Law], laws: list[list[_Law]]) -> Nearby:
+def _with_laws(work: Work, whole: list[_Law], laws: list[list[_Law]]) -> Nearby:
     """The function of exact laws, which all bend where `whole`, one law for each, does."""
     p, complex_, label = work.p, work.complex, work.label
-    cells = exact_cells(complex_, label, whole, faces, work.contacts, p.domain)
     exact = np.array(laws, dtype=object)
     each = Laws.from_lists(exact[..., :-1], exact[..., -1], len(exact), p.dim)
-    polyhedra = cell_polyhedra(cells, p.dim)
-    parts = Parts(polyhedra, each.take(np.array(cells.law, dtype=np.int64)), p.domain, 0.0)
-    whose = Laws(each.gradient[label].copy(), each.offset[label].copy())
-    return _measured(work, parts, whose, np.ones(len(label), dtype=bool), _from_bends(work, each), 0)
+    is_simple = max(x.denominator for x in exact.ravel()) < _SIMPLE
+    for meant in (False, True) if is_simple and p.domain is None else (False,):
+        domain = Domain(complex_, p.domain, meant=meant)
+        cells = exact_cells(domain, label, whole, work.faces, work.contacts, work.regions)
+        polyhedra = cell_polyhedra(cells, p.dim)
+        parts = Parts(polyhedra, each.take(np.array(cells.law, dtype=np.int64)), p.domain, 0.0)
+        if is_simple and consistency(type(p).from_parts(parts)).consistent:
+            break
+    whose, loose = Laws(each.gradient[label].copy(), each.offset[label].copy()), np.zeros(len(label), dtype=bool)
+    facets = _from_bends(work, whose, loose)
+    work.broken |= _on_facets(work, facets > p.tol * complex_.reach)
+    return _measured(work, parts, whose, ~loose, facets, 0)
+
+
+def _exact_laws(work: Work) -> tuple[list[list[Fraction]], list[list[list[Fraction]]]]:
+    """Exact laws with no wider a tolerance than it takes."""
+    meetings, reach, tol = _meetings(work, work.faces), work.complex.reach, work.p.tol
+    if tol > _USUAL:
+        with suppress(Unfit):
+            return exact_laws(work.laws, meetings, reach, _USUAL)
+    try:
+        return exact_laws(work.laws, meetings, reach, tol)
+    except Broken as found:
+        work.broken = found.laws
+        raise
 
 
 def _meetings(work: Work, faces: list[Face]) -> Meetings:
@@ -188,6 +231,20 @@ def _meetings(work: Work, faces: list[Face]) -> Meetings:
     label = work.label
     pairs = [(int(label[c.piece]), int(label[c.other])) for c in work.contacts if label[c.piece] != label[c.other]]
     return Meetings(faces, pairs, lambda whole: parallel_laws(work.complex, label, whole), work.complex.box is not None)
+
+
+def by_patches(work: Work) -> Nearby:
+    """Laws as unknowns, but for a few: their pieces are cut up."""
+    if work.is_of_simplices:
+        raise Unfit("all pieces are simplices")
+    found = patched(work)
+    facets = _from_bends(work, found.laws, found.loose)
+    near = _measured(work, found.parts, found.laws, ~found.loose, facets, int(found.loose.sum()))
+    near = replace(near, places=tuple(tuple(work.complex.centres[some[0]].tolist()) for some in found.patches))
+    if found.off <= near.moved.value:
+        return near
+    moved = replace(near.moved, value=found.off)
+    return replace(near, moved=moved, where=found.where, laws=near.laws + int(found.loose.sum()))
 
 
 def by_triangles(work: Work) -> Nearby:
@@ -210,13 +267,13 @@ def by_outputs(work: Work) -> Nearby:
 
 def by_outputs_together(work: Work) -> Nearby:
     """Each output on pieces of its own, with laws that are made exact together: what they share stays shared."""
-    meetings = _meetings(work, faces_of(work.complex, work.label))
+    meetings = _meetings(work, work.faces)
     laws = laws_together(work.laws, meetings, work.complex.reach, work.p.tol)
     found = []
     for j, alone in enumerate(_alone(work)):
         first = np.unique(alone.label, return_index=True)[1]
         own = [laws[k][j] for k in work.label[first].tolist()]
-        found.append(_with_laws(alone, faces_of(alone.complex, alone.label), own, [[law] for law in own]))
+        found.append(_with_laws(alone, own, [[law] for law in own]))
     return _refined(work, found)
 
 
@@ -255,6 +312,7 @@ WAYS: dict[str, Callable[[Work], Nearby]] = {
     "simplices": by_simplices,
     "laws": by_laws,
     "together": by_outputs_together,
+    "patches": by_patches,
     "outputs": by_outputs,
     "triangles": by_triangles,
 }
@@ -263,8 +321,8 @@ WAYS: dict[str, Callable[[Work], Nearby]] = {
 
 def ways(work: Work) -> list[str]:
     """The ways that are worth trying; laws that several pieces share are kept first of all, where there are few."""
-    shared = len(work.laws) < len(work.complex.solid) <= _FEW
-    names = ["straight", "laws", "simplices", "together", "outputs", "triangles"] if shared else list(WAYS)
+    shared = len(work.given) < len(work.complex.solid) <= _FEW
+    names = ["straight", "laws", "simplices", "together", "patches", "outputs", "triangles"] if shared else list(WAYS)
     return [name for name in names if name not in ("together", "outputs") or work.p.outputs > 1]
 
 
@@ -285,16 +343,22 @@ def _from_rows(work: Work) -> NDArray[np.float64]:
     return np.concatenate(found)
 
 
-def _from_bends(work: Work, laws: Laws) -> NDArray[np.float64]:
-    """How far the vertices of facets between laws are from where these laws are equal now."""
+def _on_facets(work: Work, wrong: NDArray[np.bool_]) -> frozenset[int]:
+    """Laws, one on each of some facets between laws."""
+    pairs = [(int(work.label[c.piece]), int(work.label[c.other])) for c in work.contacts]
+    bends = [frozenset(pair) for pair in pairs if pair[0] != pair[1]]
+    return loosened(work, [pair for pair, off in zip(bends, wrong.tolist(), strict=True) if off], frozenset())
+
+
+def _from_bends(work: Work, laws: Laws, loose: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """How far the vertices of facets between laws are from where these laws, one a piece, are equal now."""
     complex_, label, found = work.complex, work.label, []
     for contact in work.contacts:
-        a, b = label[contact.piece], label[contact.other]
-        if a != b:
+        a, b = contact.piece, contact.other
+        if label[a] != label[b] and not loose[[a, b]].any():
             j = int(np.argmax(np.abs(laws.gradient[a] - laws.gradient[b]).max(axis=1)))
             slope, offset = laws.gradient[a, j] - laws.gradient[b, j], laws.offset[a, j] - laws.offset[b, j]
-            i = contact.piece
-            points = complex_.vertices[complex_.cells[i][complex_.on[i][:, contact.row]]]
+            points = complex_.vertices[complex_.cells[a][complex_.on[a][:, contact.row]]]
             common = np.array([v for v in points if np.isfinite(v).all()])
             gap = np.abs(common @ slope + offset) / max(float(np.linalg.norm(slope)), 1e-300)
             found.append(float(gap.max(initial=0.0)))

@@ -31,10 +31,12 @@ from scipy.sparse.linalg import lsqr
 from cpwl.exact.flint import to_flint
 from cpwl.function.snap.faces import Face
 
-__all__ = ["Relation", "noise_of", "rank_of", "relations_of", "smoothed"]
+__all__ = ["Relation", "below_gap", "noise_of", "rank_of", "relations_of", "smoothed"]
 
 _Floats = NDArray[np.float64]
 _GAP = 300.0  # noise ends where the next distance is so many times as large
+_ROUNDS = 4  # of a linear system for relations that are not
+_WEIGHED = 4  # rounds of weighing changes
 _DENSE = 4_000_000  # entries of a system that is solved as a full matrix
 
 
@@ -104,14 +106,18 @@ def noise_of(laws: _Floats, faces: Sequence[Face], weight: _Floats, little: floa
     if len(rings) == 0:
         return 20 * little
     one, two, three, four = view[rings.T]
-    away = np.sort(np.minimum(_off_lines(one - two, four - three), _off_lines(two - three, one - four)))
-    away = away[away <= 20 * little]
-    limit = 1e-14 * float(np.abs(view).max())
-    for x in np.maximum(away, limit).tolist():
-        if x > _GAP * limit:
-            break
-        limit = x
+    away = np.minimum(_off_lines(one - two, four - three), _off_lines(two - three, one - four))
+    limit = below_gap(away[away <= 20 * little], 1e-14 * float(np.abs(view).max()))
     return min(10 * limit, 20 * little)
+
+
+def below_gap(values: _Floats, least: float) -> float:
+    """The largest of some values below the first gap, which is where the next one is many times as large."""
+    for x in np.maximum(np.sort(values), least).tolist():
+        if x > _GAP * least:
+            break
+        least = x
+    return least
 
 
 def _off_lines(u: _Floats, v: _Floats) -> _Floats:
@@ -175,13 +181,27 @@ def _distinct(relations: list[Relation]) -> list[Relation]:
     return list({(r.kind, frozenset(r.laws)): r for r in reversed(relations)}.values())[::-1]
 
 
-def smoothed(laws: _Floats, relations: Sequence[Relation], weight: _Floats, most: float, rounds: int = 4) -> _Floats:
+def smoothed(laws: _Floats, relations: Sequence[Relation], weight: _Floats, most: float) -> _Floats:
     """The least change of the float laws that satisfies all relations to rounding, by least squares.
 
-    No law may change by much more than `most`.
+    No law may change by much more than `most`. If some have to change by much more than others, they are the ones that
+    are off: changes are then weighed against those before, again and again, which leaves all others alone.
     """
+    found = _satisfying(laws, relations, weight, most, np.ones(len(laws)))
+    for _ in range(_WEIGHED):
+        change = np.abs((found - laws) * weight).max(axis=1, initial=0.0)
+        usual = np.quantile(change, 0.5) if len(change) else 0.0
+        if change.max(initial=0.0) <= _GAP * max(usual, 1e-14 * np.abs(laws * weight).max(initial=0.0)):
+            break
+        ease = np.sqrt(np.maximum(change, 1e-6 * change.max()) / change.max())
+        found = _satisfying(laws, relations, weight, most, ease)
+    return found
+
+
+def _satisfying(laws: _Floats, relations: Sequence[Relation], weight: _Floats, most: float, ease: _Floats) -> _Floats:
+    """The least change, each law's divided by its `ease`, that satisfies all relations."""
     laws, size = laws.copy(), np.abs(laws * weight).max(initial=0.0)
-    for _ in range(rounds):
+    for _ in range(_ROUNDS):
         rows = [row for relation in relations for row in _equations(laws, relation, weight)]
         if not rows:
             return laws
@@ -191,7 +211,7 @@ def smoothed(laws: _Floats, relations: Sequence[Relation], weight: _Floats, most
         left = system @ laws
         if np.abs(left * weight).max() < 1e-15 * size:
             return laws
-        change = _least_squares(system, left)
+        change = ease[:, None] * _least_squares(csr_array(system.multiply(ease[None, :])), left)
         if np.abs(change * weight).max() > 100 * most:
             break  # relations that hardly depend on the laws would move them anywhere
         laws -= change

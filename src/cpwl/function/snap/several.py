@@ -10,7 +10,7 @@ that networks have, all outputs come from one system instead (`system`).
 from __future__ import annotations
 
 import itertools
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
@@ -21,17 +21,26 @@ from numpy.typing import NDArray
 from cpwl.exact.flint import from_flint, to_flint
 from cpwl.function.snap.complex import Unfit
 from cpwl.function.snap.faces import Face
-from cpwl.function.snap.laws import fix_laws
+from cpwl.function.snap.laws import CLOSE, fix_laws
 from cpwl.function.snap.meetings import Meetings
 from cpwl.function.snap.relations import Relation, noise_of, relations_of
 from cpwl.function.snap.simple import simple_laws
 from cpwl.function.snap.system import Places, solve_outputs
 
-__all__ = ["combination", "exact_laws", "split_laws"]
+__all__ = ["Broken", "combination", "exact_laws", "split_laws"]
 
 _Floats = NDArray[np.float64]
 _Law = list[Fraction]
 _Pair = tuple[int, int]
+_FEW = 3  # laws that may be in the way of all others
+
+
+class Broken(Unfit):
+    """Laws that cannot meet all that they are meant to meet."""
+
+    def __init__(self, laws: frozenset[int]) -> None:
+        super().__init__(f"{len(laws)} laws do not meet exactly with all that they are meant to meet")
+        self.laws = laws
 
 
 def exact_laws(laws: _Floats, meetings: Meetings, reach: float, tol: float) -> tuple[list[_Law], list[list[_Law]]]:
@@ -44,12 +53,18 @@ def exact_laws(laws: _Floats, meetings: Meetings, reach: float, tol: float) -> t
     simple = _simple(laws, whole, share, meetings, weight, noise)
     if simple is not None:
         return simple
+    tried: list[Relation] | None = None
+    objection: Unfit | None = None
     for same in dict.fromkeys((noise, 20 * little)):  # what noise is was guessed
         relations = relations_of(whole, meetings.faces, meetings.parallel(whole), weight, same)
+        if relations == tried:
+            break
+        tried = relations
         try:
             return _with_relations(laws, whole, share, relations, meetings, weight, little)
         except Unfit as reason:
             objection = reason
+    assert objection is not None
     raise objection
 
 
@@ -89,7 +104,7 @@ def _with_relations(
             return found
     fixed = fix_laws(whole, relations, weight, little, meetings.pairs if meetings.unbounded else ())
     if fixed.broken:
-        raise Unfit(f"{len(fixed.broken)} laws do not meet exactly with all that they are meant to meet")
+        raise Broken(fixed.broken)
     if laws.shape[1] == 1:
         return fixed.laws, [[law] for law in fixed.laws]
     return fixed.laws, split_laws(fixed.laws, share, laws, meetings.faces, meetings.pairs, weight, little)
@@ -107,6 +122,7 @@ def _at_once(
     triples = [face.laws for face in meetings.faces if face.closed and len(set(face.laws)) == len(face.laws) == 3]
     places = Places(meetings.pairs, [(a, b, c) for a, b, c in triples], meetings.unbounded)
     view = np.array(share, dtype=np.float64)
+    best: tuple[float, tuple[list[_Law], list[list[_Law]]] | None] = (100 * little, None)
     for independent in (False, True):
         try:
             found = solve_outputs(laws, view, relations, places, weight, little, independent)
@@ -114,9 +130,11 @@ def _at_once(
             continue
         whole = _combined(found, share)
         off = np.abs((np.array(found, dtype=np.float64) - laws) * weight).max(axis=(0, 2)) * np.abs(view)
-        if off.max() <= 100 * little and all(relation.holds(whole) for relation in relations):
-            return whole, found
-    return None
+        if off.max() <= best[0] and all(relation.holds(whole) for relation in relations):
+            best = (float(off.max()), (whole, found))
+        if best[0] <= CLOSE * little:
+            break
+    return best[1]
 
 
 def combination(laws: _Floats, weight: _Floats, pairs: Sequence[_Pair] = ()) -> list[Fraction]:
@@ -173,16 +191,33 @@ def _one_output(
     little: float,
 ) -> list[_Law]:
     """The laws of one output: nearly equal numbers taken as one, or each edge for itself, whichever fits."""
+    broken: frozenset[int] | None = None
     for together in (1e-7, 0.0):
         change = _changes(laws, edges, steps, equations, weight, little if together else 0.0, together)
         found = _walked(laws, edges, steps, change)
-        away = max(np.abs((np.array(f, dtype=np.float64) - g) * weight).max() for f, g in zip(found, laws, strict=True))
-        if away <= 1e3 * little and all(
-            all(x - y == change[e] * z for x, y, z in zip(found[a], found[b], steps[e], strict=True))
+        off = np.abs((np.array(found, dtype=np.float64) - laws) * weight).max(axis=1) > 1e3 * little
+        apart = [
+            (a, b)
             for (a, b), e in edges.items()
-        ):
+            if any(x - y != change[e] * z for x, y, z in zip(found[a], found[b], steps[e], strict=True))
+        ]
+        if not off.any() and not apart:
             return found
-    raise Unfit("several outputs bend in the same places only within rounding")
+        wrong = frozenset(np.flatnonzero(off).tolist()) | _cover(apart)
+        broken = wrong if broken is None or len(wrong) < len(broken) else broken
+    if broken is None or len(broken) > _FEW + len(laws) // 5:
+        raise Unfit("several outputs bend in the same places only within rounding")
+    raise Broken(broken)
+
+
+def _cover(pairs: Sequence[_Pair]) -> frozenset[int]:
+    """One of each pair, those in most of them first."""
+    left, found = list(pairs), set()
+    while left:
+        best = Counter(k for pair in left for k in pair).most_common(1)[0][0]
+        found.add(best)
+        left = [pair for pair in left if best not in pair]
+    return frozenset(found)
 
 
 def _equations(edges: dict[_Pair, int], steps: list[_Law], faces: Sequence[Face]) -> list[dict[int, Fraction]]:
@@ -192,9 +227,10 @@ def _equations(edges: dict[_Pair, int], steps: list[_Law], faces: Sequence[Face]
         around = []
         for a, b in zip(ring, ring[1:] + ring[:1], strict=True):
             pair = (min(a, b), max(a, b))
-            if pair not in edges:
-                raise Unfit(f"laws {a} and {b} meet at a face and have no facet in common")
-            around.append((edges[pair], 1 if a < b else -1))
+            if pair in edges:
+                around.append((edges[pair], 1 if a < b else -1))
+        if len(around) < len(ring):  # between two of these laws there is one that is loose
+            continue
         view = np.array([steps[e] for e, _ in around], dtype=np.float64)
         for t in _independent(view):
             row: dict[int, Fraction] = {}

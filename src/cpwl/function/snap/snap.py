@@ -3,7 +3,8 @@
 What is tried, in this order, until one is exactly consistent:
 
 1. the data as it is, every float being a rational;
-2. what the float complex of the pieces proposes (`nearby`): a table on welded corners, exact laws that meet, triangles;
+2. what the float complex of the pieces proposes (`nearby`): a table on welded corners, exact laws that meet, all but a
+   few laws with what is left cut up, triangles;
 3. for few pieces, or many inputs, the pieces as they are with laws or rows moved (`on_pieces`), by linear programs.
 """
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from cpwl.errors import InputError, LimitError
 from cpwl.function.doctor.examine import first_error
 from cpwl.function.flags.consistency import consistency
+from cpwl.function.jump import largest_jump
 from cpwl.function.parts import Parts
 from cpwl.function.snap.complex import Unfit
 from cpwl.function.snap.even import even_table
@@ -68,7 +70,8 @@ def snap(p: CPWL, tol: float, even: bool = False) -> Snapped:
         return Snapped(exactly, Moved(), "", "exact", flat=flat)
     rough = make(Parts(p.polyhedra, p.laws, p.domain, tol))
     powers = uneven(p.polyhedra) if p.dim > 1 else None
-    return near(rough, reason) if powers is None else _back(p, near(stretched(rough, powers), reason), powers)
+    found = near(rough, reason) if powers is None else _back(p, near(stretched(rough, powers), reason), powers)
+    return replace(found, jump=largest_jump(rough))
 
 
 def near(rough: CPWL, reason: str) -> Snapped:
@@ -91,8 +94,12 @@ def _back(p: CPWL, found: Snapped, powers: NDArray[np.int64]) -> Snapped:
         return found
     q = stretched(found.function, -powers)
     function = type(p).from_parts(Parts(q.polyhedra, q.laws, p.domain, 0.0, q.mesh))
-    where = None if found.where is None else tuple((np.array(found.where) * np.exp2(-powers)).tolist())
-    return replace(found, function=function, where=where)
+
+    def back(x: tuple[float, ...]) -> tuple[float, ...]:
+        return tuple((np.array(x) * np.exp2(-powers)).tolist())
+
+    where = None if found.where is None else back(found.where)
+    return replace(found, function=function, where=where, places=tuple(map(back, found.places)))
 
 
 @lru_cache(maxsize=4)
@@ -145,7 +152,8 @@ def _from_complex(p: CPWL) -> Snapped | str:
             objection = str(reason)
         if not objection:
             flat = tuple(np.flatnonzero(work.complex.flat).tolist())
-            return Snapped(function, near.moved, "", name, near.laws, near.facets, near.patches, near.where, flat)
+            counts = (near.laws, near.facets, near.patches)
+            return Snapped(function, near.moved, "", name, *counts, near.where, near.places, flat)
         reasons.append(f"{name}: {objection}")
     return "; ".join(reasons)
 

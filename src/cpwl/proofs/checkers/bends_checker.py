@@ -21,10 +21,12 @@ fractions. Why the theorem holds is in docs/proof.md. Points and cones are held 
 positive multiple of (x, 1). `checker` has the functions of checker.py.
 """
 
+import heapq
 import math
 import runpy
 import sys
 from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
 from operator import mul
 from pathlib import Path
@@ -47,11 +49,30 @@ def minus(v: list[int]) -> list[int]:
     return [-x for x in v]
 
 
-def local(steps: Steps, sides: dict[int, int]) -> Steps:
-    """The same where the planes have these sides; a side of 0 leaves it open."""
+class Sides(NamedTuple):
+    """On which side of all planes some places are, one bit for each: where one is positive, and where one is negative.
+    Of a plane that is 1 if it is negative nowhere, -1 if it is positive nowhere, else 0."""
+
+    above: int
+    below: int
+
+    def of(self, k: int) -> int:
+        return 1 if not self.below >> k & 1 else -1 if not self.above >> k & 1 else 0
+
+    def cut(self) -> list[int]:
+        """The planes with places on both sides."""
+        found, left = [], self.above & self.below
+        while left:
+            found.append(left.bit_length() - 1)
+            left ^= 1 << found[-1]
+        return found
+
+
+def local(steps: Steps, side: Callable[[int], int]) -> Steps:
+    """The same where the planes are on these sides; a side of 0 leaves it open."""
     total: Steps = {}
     for product, factor in steps.items():
-        signs = {s: sides[abs(s)] * (1 if s > 0 else -1) for s in product}
+        signs = {s: side(abs(s)) * (1 if s > 0 else -1) for s in product}
         if -1 not in signs.values():
             rest = frozenset(s for s, sign in signs.items() if sign == 0)
             total[rest] = total.get(rest, 0) + factor
@@ -75,6 +96,7 @@ class Circuit:
         self.checker = checker
         self.n, self.planes, self.atoms, self.hinges = n, planes, list[Atom](), dict[int, int]()
         self.known: dict[tuple[int, ...], dict[int, int]] = {}  # values at points: of atom i, of output o as ~o
+        self.signs: dict[tuple[int, ...], Sides] = {}  # at places
         self.number = {tuple(v): s * (k + 1) for k, row in enumerate(planes) for s, v in ((1, row), (-1, minus(row)))}
         checker.need(len(self.number) == 2 * len(planes), "planes", "one comes twice")
 
@@ -126,8 +148,13 @@ class Circuit:
         if a not in known:
             _, row, affine, terms, _ = self.atoms[a]
             self.checker.spend(1 + len(terms) // 2, "atoms")
-            read = dot(affine, x) + sum(c * self.value(b, x, known, most) for c, b in terms if c > 0 or not most)
-            known[a] = max(0, read) if most else dot(row, x) > 0 and read
+            if most or affine is row:
+                read = dot(affine, x) + sum(c * self.value(b, x, known, most) for c, b in terms if c > 0 or not most)
+                known[a] = max(0, read)
+            elif dot(row, x) > 0:
+                known[a] = dot(affine, x) + sum(c * self.value(b, x, known) for c, b in terms)
+            else:
+                known[a] = 0
         return known[a]
 
     def need_sign(self, form: Form, sign: int, cone: Any, where: str) -> None:
@@ -167,14 +194,17 @@ class Circuit:
 
     def fold(self, part: Any, rest: list[int], factors: dict[int, int]) -> tuple[list[int], dict[int, int]]:
         """The same sum there; atoms that are Y, or 0, all over the cone are replaced by that."""
-        kept = {}
-        for a in range(max(factors, default=-1), -1, -1):
-            if c := factors.get(a, 0):
+        kept, todo = {}, [-a for a in factors]  # the last atom first: others may come up that it reads
+        heapq.heapify(todo)
+        while todo:
+            if c := factors.pop(a := -heapq.heappop(todo), 0):
                 atom = self.atoms[a]
                 side = part.side(atom.row)
                 if side > 0:
                     rest = [x + c * y for x, y in zip(rest, atom.affine, strict=True)]
                     for d, b in atom.terms:
+                        if b not in factors:
+                            heapq.heappush(todo, -b)
                         factors[b] = factors.get(b, 0) + c * d
                 elif side == 0:
                     kept[a] = c
@@ -195,6 +225,19 @@ class Circuit:
                 todo += [(factor * c, b, product) for c, b in atom.terms]
         return {k: whole for k, jump in jumps.items() if (whole := self.whole_steps(jump))}
 
+    def sides(self, places: list[list[int]]) -> Sides:
+        """On which sides of all planes some places are; many pieces share a corner, at which values are found once."""
+        above = below = 0
+        for g in places:
+            if tuple(g) not in self.signs:
+                self.checker.spend(len(self.planes), "planes")
+                values = [dot(row, g) for row in reversed(self.planes)]
+                over, under = ("".join("1" if v * s > 0 else "0" for v in values) + "0" for s in (1, -1))
+                self.signs[tuple(g)] = Sides(int(over, 2), int(under, 2))
+            one = self.signs[tuple(g)]
+            above, below = above | one.above, below | one.below
+        return Sides(above, below)
+
     def whole_steps(self, jump: dict[frozenset[int], Fraction]) -> Steps:
         """A positive multiple of a step function, in integers without a common divisor; without terms that are 0."""
         numbers = self.checker.over_one(list(jump.values()))[0]
@@ -207,7 +250,7 @@ class Circuit:
         for steps, part in self.checker.each(todo, LIMIT, where, f"the bends are not known with {LIMIT} regions"):
             names = {abs(s) for product in steps for s in product}
             self.checker.spend(2 * len(steps), where)
-            left = local(steps, {k: part.side(self.planes[k - 1]) for k in names})
+            left = local(steps, {k: part.side(self.planes[k - 1]) for k in names}.__getitem__)
             cuts = set().union(*left)
             if left and not cuts:
                 return False
@@ -263,14 +306,14 @@ def common_sign(values: list[int]) -> int:
     return 1 if min(values, default=0) >= 0 else -1 if max(values) <= 0 else 0
 
 
-def on_section(plane: int, at: dict[int, list[int]], steps: Steps) -> dict[int, int]:
+def on_section(plane: int, planes: list[list[int]], places: list[list[int]], steps: Steps) -> dict[int, int]:
     """The sides of the planes of a step function where a plane meets a cone, from the values of all of them at places
     that span the cone: the section is spanned by those on the plane and by those between places on its two sides."""
-    own = at[plane]
+    own = [dot(planes[plane - 1], g) for g in places]
     pairs = [(i, j) for i, u in enumerate(own) if u > 0 for j, v in enumerate(own) if v < 0]
     found = {}
     for k in {abs(s) for product in steps for s in product}:
-        values = at[k]
+        values = [dot(planes[k - 1], g) for g in places]
         between = [own[i] * values[j] - own[j] * values[i] for i, j in pairs]
         found[k] = common_sign(between + [v for u, v in zip(own, values, strict=True) if u == 0])
     return found
@@ -280,17 +323,17 @@ def check_piece(piece: Any, cone: Any, circuit: Circuit, outputs: list[tuple[Any
     """The network does not bend inside the piece, and it is the law at points that span it."""
     checker = circuit.checker
     places = cone.generators()
-    checker.spend(len(circuit.planes) * (1 + len(places) // 2), f"piece {j}")
-    at = {k: [dot(row, g) for g in places] for k, row in enumerate(circuit.planes, 1)}
-    sides = {k: common_sign(values) for k, values in at.items()}
+    sides = circuit.sides(places)
+    cut = sides.cut()
+    checker.spend(len(circuit.planes) // 20 + len(cut), f"piece {j}")
     base = next(g for g, _ in cone.rays if g[-1])
     points = [g if g[-1] else checker.mix(1, base, 1, g) for g in places]
     known = [circuit.known.setdefault(tuple(x), {}) for x in points]
-    solid = all(sides.values()) or cone.is_solid()
+    solid = not cut or cone.is_solid()
     checker.need(solid, f"piece {j}", "it has no interior, and a plane cuts it")
     for o, ((affine, terms, scale), bends) in enumerate(outputs):
         (law, d), where = piece.laws[o], f"output {o}, piece {j}"
-        checker.spend(2 * len(points) + len(bends) // 4, where)
+        checker.spend(2 * len(points) + len(cut), where)
         for i, x in enumerate(points):
             if ~o not in known[i]:  # corners are shared by many pieces
                 checker.spend(2 + len(terms) // 4, where)
@@ -299,12 +342,12 @@ def check_piece(piece: Any, cone: Any, circuit: Circuit, outputs: list[tuple[Any
             meant = law[i] * x[-1] if piece.corners else dot(law, x)
             if value * d != meant * scale:
                 raise checker.Refused(f"{where}: network and function differ at {checker.show(x)}", [x])
-        for plane, steps in bends.items():
-            if (
-                sides[plane] == 0
-                and (left := local(steps, sides))
-                and (left := local(left, on_section(plane, at, left)))
-            ):
+        for plane in cut:
+            left = local(bends.get(plane, {}), sides.of)
+            if left:
+                checker.spend(len(places) * len(left), where)
+                left = local(left, on_section(plane, circuit.planes, places, left).__getitem__)
+            if left:
                 row = circuit.planes[plane - 1]
                 zero = circuit.is_zero(left, cone.cut(row).cut(minus(row)), where)
                 checker.need(zero, where, f"the network bends inside, on plane {plane - 1}")

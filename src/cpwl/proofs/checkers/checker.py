@@ -107,8 +107,9 @@ def number(value: Any) -> Rational | None:
         return value
     if type(value) is float:
         return Fraction(value) if math.isfinite(value) else None
-    limit = getattr(sys, "get_int_max_str_digits", int)() or math.inf  # `main` lifts it
-    return Fraction(value) if type(value) is str and len(value) <= limit and RATIONAL.fullmatch(value) else None
+    limit = getattr(sys, "get_int_max_str_digits", int)() or math.inf  # of one integer; `main` lifts it
+    short = type(value) is str and len(value) <= 2 * limit and max(map(len, value.split("/"))) <= limit
+    return Fraction(value) if short and RATIONAL.fullmatch(value) else None
 
 
 def numbers(values: list[Any], where: str) -> list[Rational]:

@@ -13,10 +13,12 @@
     worst of J and with the largest coordinate for the last norm, and the same with gradients for e_r and e_l; let
     ``a >= e_v - h . v`` for all corners, and ``b = |h|_1 + sum of (e_l + |h . l|)`` over the lines, `spread`
 (6) the largest ``E + a`` and ``E' + b`` are at most the stated bound, `near`
+(7) a jump, if one is named, is at a point of two pieces of the data, `unavoidable`
 
 then ``|N - p|`` is at most the stated bound ``a + b max|x_i|`` on every piece of the data. For x is a mean of corners
 plus sums of multiples of rays, which are not negative, and of lines, which are coordinates of x; the same sum of the
-partners is a point y of S, and ``N(x) - f(x) = (N(y) - s(y)) + (s(y) - f(x)) + (N(x) - N(y))``.
+partners is a point y of S, and ``N(x) - f(x) = (N(y) - s(y)) + (s(y) - f(x)) + (N(x) - N(y))``. And no function at
+all is nearer to both pieces than half of the jump: the part of the bound that the data makes unavoidable.
 
 It needs checker.py beside it, which proves the network for the consistent function inside, and hands proofs of this
 kind over to here. Only the standard library, only integers and fractions. Why this is a proof is in docs/proof.md.
@@ -48,8 +50,9 @@ def near(checker: Any, law: Any, layers: Any, proof: Any) -> Any:
 
     `checker` has the functions of checker.py."""
     head = {"format": "cpwl-proof", "version": 1, "kind": "near", "inputs": law.n, "error_bound": Any}
-    body = {"function": Any, "proof": {str: Any}, "pieces": [Any, len(law.pieces)]}
-    *_, stated, function, inner, trees = checker.read(proof, head | body, "proof")
+    body = {"function": Any, "proof": {str: Any}, "pieces": [Any, len(law.pieces)], "jump": Any}
+    *_, stated, function, inner, trees, jump = checker.read({"jump": None} | proof, head | body, "proof")
+    unavoidable(checker, law, jump)
     grows = type(stated) is list
     level, slope = checker.read(stated if grows else [stated, 0], [checker.Rational, 2], "error_bound")
     checker.need(inner.get("kind") != "near", "proof.proof", "it must speak of the function inside")
@@ -64,6 +67,23 @@ def near(checker: Any, law: Any, layers: Any, proof: Any) -> Any:
             least <= most < 10**300, "error_bound", f"its {name} is less than {float(least):.3g}, which is shown"
         )
     return (Fraction(level), Fraction(slope)) if grows else Fraction(level)
+
+
+def unavoidable(checker: Any, law: Any, jump: Any) -> Fraction:
+    """Half of what two pieces of the data differ by at a point that both have; 0 if no jump is named."""
+    if jump is None:
+        return ZERO
+    shape = {"pieces": [range(len(law.pieces)), 2], "point": [checker.Rational, law.n], "output": range(law.outputs)}
+    both, point, output = checker.read(jump, shape, "jump")
+    place, values = checker.over_one([*point, 1])[0], []
+    for i in both:
+        piece = law.pieces[i]
+        checker.need(piece.corners is None, "jump", "pieces of a table do not overlap")
+        holds = all(checker.dot(row, place) >= 0 for row, _ in piece.rows.values())
+        checker.need(holds, "jump", f"the point is not in piece {i}")
+        f, d = piece.laws[output]
+        values.append(Fraction(checker.dot(f, place), d * place[-1]))
+    return abs(values[0] - values[1]) / 2
 
 
 def farthest(

@@ -111,6 +111,8 @@ def summary(checker: Any, law: Any, proof: Any, bound: Any) -> dict[str, Any]:
     while type(inner) is dict:
         kinds, box, inner = [*kinds, inner["kind"]], box or inner.get("box"), inner.get("proof")
     a, b = bound if isinstance(bound, tuple) else (bound, Fraction(0))
+    jump = proof.get("jump") if kinds[0] == "near" else None
+    least = checker.beside("near_checker.py")["unavoidable"](checker, law, jump) if jump is not None else None
     return {
         "kind": " of ".join(kinds),
         "error_bound": upwards(a),
@@ -121,6 +123,7 @@ def summary(checker: Any, law: Any, proof: Any, bound: Any) -> dict[str, Any]:
         "flat": shapes["flat"] + law.flat,
         "open": shapes["open"],
         "covers_domain": covers(checker, law),
+        "unavoidable": least and -upwards(-least),
     }
 
 
@@ -139,4 +142,7 @@ def sentence(found: dict[str, Any], law: Any) -> str:
     }
     domain = "no domain is stated" if law.domain is None else told[found["covers_domain"]]
     box = f"; box from {found['box']['low']} to {found['box']['high']}" if found["box"] and (a or b) else ""
-    return f"{near} on every piece, in exact arithmetic (kind {found['kind']}; {', '.join(counts)}; {domain}{box})"
+    least = found["unavoidable"]
+    half = f"; pieces overlap and differ: no function is within {least}" if least else ""
+    more = f"{', '.join(counts)}; {domain}{box}{half}"
+    return f"{near} on every piece, in exact arithmetic (kind {found['kind']}; {more})"

@@ -12,7 +12,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from cpwl.exact.rational import text
 from cpwl.function import CPWL
+from cpwl.function.jump import largest_jump
 from cpwl.proofs.checkers import checker
 from cpwl.proofs.checkers.near_checker import by_coefficients, farthest
 from cpwl.proofs.document import proof_head
@@ -35,14 +37,22 @@ def propose_near(question: Question, propose: Callable[[Question], Iterator[Prop
         trees, cost = known[start[1]]
         level, slope = start[0] + cost[0], start[1] + cost[1]
         bound = (level, slope) if slope else level
-        fields = {"function": inner.function_document, "proof": proof.document, "pieces": trees}
+        fields = {"function": inner.function_document, "proof": proof.document, "pieces": trees} | _jump(p)
         yield Proposal(bound, proof_head("near", p.dim, bound) | fields)
+
+
+def _jump(p: CPWL) -> dict[str, Any]:
+    """Where two pieces of the data differ most: what no function comes nearer than."""
+    jump = largest_jump(p)
+    if jump is None:
+        return {}
+    return {"jump": {"pieces": [*jump.pieces], "point": [text(v) for v in jump.where], "output": jump.output}}
 
 
 def _near(question: Question) -> CPWL:
     """The function near the data: for a table the one on an even lattice."""
-    if question.evened is not None:
-        return question.evened
+    if question.undone is not None:
+        return question.undone
     snapped = question.p.snap(question.p.tol)
     if snapped.function is None:
         raise NotNear(f"there is no exact function near this data: {snapped.reason}")
@@ -54,9 +64,9 @@ def _cost(question: Question, inner: Question, growth: Fraction) -> tuple[list[A
     law, meant = (checker.read_function(q.function_document) for q in (question, inner))
     layers = checker.read_network(question.network_document, law.n, law.outputs)
     try:
-        if question.evened is None or question.evened.mesh is None:
+        if question.undone is None or question.undone.mesh is None:
             return regions(question.p, inner.p, by_coefficients(checker, law), meant, layers, growth)
-        trees = simplices(question.p, question.evened)
+        trees = simplices(question.p, question.undone)
         return trees, farthest(checker, law, meant, layers, trees, growth)
     except checker.Refused as reason:
         raise NotNear(str(reason)) from None

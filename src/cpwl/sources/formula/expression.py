@@ -2,13 +2,17 @@
 
 ``min(a, b) = -max(-a, -b)``, ``abs(a) = max(a, -a)``, ``relu(a) = max(a, 0)``. What can be computed at once is: sums of
 affine functions are affine, a maximum inside a maximum is one maximum, and of parallel members the highest is kept.
+
+Parts are shared: ``abs(a)`` has `a` in it twice, so that a text with `k` of them nested writes down 2^k parts,
+of which `k` are different. Each knows a digest of what it is, by which it is compared.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from hashlib import sha256
 from typing import TypeAlias
 
 __all__ = ["Affine", "Expression", "Max", "Sum", "add", "maximum", "minimum", "scaled"]
@@ -22,23 +26,51 @@ class Affine:
     constant: Fraction
 
 
-@dataclass(frozen=True, slots=True)
-class Sum:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """What is compared by its digest alone."""
+
+    digest: bytes = field(init=False, repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Part) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sum(_Part):
     """``base + sum of factor * term``, all terms maxima."""
 
     base: Affine
     terms: tuple[tuple[Fraction, Max], ...]
 
+    def __post_init__(self) -> None:
+        parts = (repr(factor).encode() + term.digest for factor, term in self.terms)
+        object.__setattr__(self, "digest", _digest(b"sum", _bytes(self.base), *parts))
 
-@dataclass(frozen=True, slots=True)
-class Max:
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Max(_Part):
     """The largest of at least two members."""
 
     members: tuple[Expression, ...]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "digest", _digest(b"max", *map(_bytes, self.members)))
+
 
 Expression: TypeAlias = Affine | Sum | Max
 _ZERO = Fraction(0)
+
+
+def _bytes(part: Expression) -> bytes:
+    return repr(part).encode() if isinstance(part, Affine) else part.digest
+
+
+def _digest(*parts: bytes) -> bytes:
+    return sha256(b"".join(sha256(part).digest() for part in parts)).digest()
 
 
 def add(parts: Sequence[Expression]) -> Expression:

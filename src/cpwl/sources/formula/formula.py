@@ -45,8 +45,9 @@ class Formula:
             raise InputError(f"a formula is a string, not a {type(text).__name__}")
         outputs = read_formula(text)
         used: set[str] = set()
+        seen: set[Max] = set()
         for output in outputs:
-            _collect(output, used)
+            _collect(output, used, seen)
         if variables is None:
             if not used:
                 raise InputError("the formula has no variables; `variables` says which inputs the function has")
@@ -129,11 +130,14 @@ def read_formula_file(path: str | os.PathLike[str]) -> CPWL:
     return Formula.from_file(path).function()
 
 
-def _collect(part: Expression, names: set[str]) -> None:
+def _collect(part: Expression, names: set[str], seen: set[Max]) -> None:
+    """The names of variables; what is in several places is looked at once."""
     if isinstance(part, Max):
-        for member in part.members:
-            _collect(member, names)
+        if part not in seen:
+            seen.add(part)
+            for member in part.members:
+                _collect(member, names, seen)
         return
     names.update(name for name, _ in (part if isinstance(part, Affine) else part.base).slopes)
     for _, term in () if isinstance(part, Affine) else part.terms:
-        _collect(term, names)
+        _collect(term, names, seen)

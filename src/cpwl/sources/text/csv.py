@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from fractions import Fraction
 from typing import Any
@@ -17,7 +18,9 @@ from cpwl.sources.text.lines import lines_of, number, reading
 
 __all__ = ["from_csv"]
 
-_CELLS = 10**7  # simplices at most
+_GRID = 2 * 10**8  # work, for the simplices of a grid
+_SCATTERED = 10**8  # and of a triangulation, which is to be found first
+_PER_POINT = {2: 2, 3: 7, 4: 32, 5: 187, 6: 1300}
 
 
 @within_float64()
@@ -109,12 +112,37 @@ def _function(points: NDArray[np.object_], values: NDArray[np.object_]) -> CPWL:
             raise InputError("a table of one input needs at least two points")
         pairs = np.column_stack([np.arange(count - 1), np.arange(1, count)])
         return CPWL.from_simplices(points[order], pairs, values[order])
+    if count <= dim:  # a grid has more, too
+        raise _too_few(dim)
     axes = [np.unique(points[:, k]) for k in range(dim)]
     shape = [len(axis) for axis in axes]
     if int(np.prod(shape, dtype=object)) == count and min(shape) > 1:
+        _check_simplices(math.prod(size - 1 for size in shape) * math.factorial(dim), count, dim, _GRID)
         order = np.lexsort([np.searchsorted(axes[k], points[:, k]) for k in reversed(range(dim))])
         return CPWL.from_grid(axes, values[order].reshape(*shape, -1))
     return _scattered(points, values)
+
+
+def _too_few(dim: int) -> InputError:
+    return InputError(f"the points cannot be triangulated: {dim + 1} of them must span all {dim} inputs")
+
+
+def _check_simplices(simplices: int, count: int, dim: int, most: int) -> None:
+    """Refuse a small table of more simplices than can be looked at: in many dimensions a point is in thousands."""
+    if simplices * (dim + 1) ** 3 > max(most, 30_000 * count):
+        about = f"about {simplices:,}" if simplices < 10**9 else f"{float(min(simplices, 10**300)):.0e}"
+        raise LimitError(f"{count:,} points of {dim} inputs have {about} simplices, which is too many", points=count)
+
+
+def _expected(count: int, dim: int) -> int:
+    """How many simplices a Delaunay triangulation of random points may have.
+
+    At most as many as a cyclic polytope has facets (McMullen); up to six inputs also about so many for each point as
+    a Poisson process has.
+    """
+    half = (dim + 1) // 2
+    at_most = 2 * math.comb(max(count - (dim + 2) // 2, half), half)
+    return min(at_most, _PER_POINT[dim] * count) if dim in _PER_POINT else at_most
 
 
 def _scattered(points: NDArray[np.object_], values: NDArray[np.object_]) -> CPWL:
@@ -122,11 +150,10 @@ def _scattered(points: NDArray[np.object_], values: NDArray[np.object_]) -> CPWL
     from scipy.spatial import Delaunay, QhullError
 
     view = points.astype(np.float64)
-    if len(points) ** ((points.shape[1] + 1) // 2) > _CELLS * 10:
-        raise LimitError(f"{len(points):,} points of {points.shape[1]} inputs have too many simplices")
+    count, dim = points.shape
+    _check_simplices(_expected(count, dim), count, dim, _SCATTERED)
     try:
         found = Delaunay(view)
     except (QhullError, ValueError):
-        dim = points.shape[1]
-        raise InputError(f"the points cannot be triangulated: {dim + 1} of them must span all {dim} inputs") from None
+        raise _too_few(dim) from None
     return CPWL.from_simplices(points, found.simplices, values)

@@ -13,7 +13,7 @@ import os
 from fractions import Fraction
 
 from cpwl.doors import check_path, within_float64
-from cpwl.errors import InputError
+from cpwl.errors import InputError, LimitError
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.examine import first_error
 from cpwl.geometry.polyhedra import box_polyhedron
@@ -24,6 +24,7 @@ from cpwl.sources.text.lines import lines_of, number, reading
 __all__ = ["from_pwl"]
 
 _TOL = 1e-5  # what the program that these files are for allows
+_INPUTS = 1000
 _Row = list[Fraction]
 
 
@@ -57,6 +58,8 @@ def _law(words: list[str], line: int) -> _Row:
 
 def _truncated(line: int, words: list[str]) -> CPWL:
     law = _law(words[1:], line)
+    if len(law) > _INPUTS:
+        raise LimitError(f"line {line}: there are {len(law) - 1:,} inputs; we read {_INPUTS:,}", line=line)
     names = [f"x{i}" for i in range(1, len(law))]
     slopes = tuple((name, slope) for name, slope in zip(names, law[1:], strict=True) if slope)
     low = maximum([Affine(slopes, law[0]), Affine((), Fraction(0))])

@@ -70,7 +70,7 @@ def _tensor(name: str, entry: Any, data: memoryview) -> NDArray[Any]:
     size = dtype.itemsize
     for length in shape:
         size *= length
-    if place[1] - place[0] != size or place[1] > len(data):
+    if place[1] - place[0] != size or place[1] > len(data) or (size == 0 and max(shape) > len(data)):
         raise InputError(f"tensor `{name[:80]}` does not fit the data in the file")
     flat = np.frombuffer(data[place[0] : place[1]], dtype=dtype)
     if kind == "BF16":  # the upper half of a float32

@@ -1,0 +1,251 @@
+"""Laws as unknowns, but for a few that are loose: their pieces are cut into simplices that meet all others exactly.
+
+Let `U` be the pieces of the loose laws. Every region with a facet in common with `U` is cut into simplices, too, and so
+is `U`, over vertices in exact places: where all laws around that are not loose agree, and there they say the value. A
+simplex of a region with an exact law then has that law, so that bends are added in `U` alone, and none where what the
+neighbours dictate is affine. All other regions stay as they are (`cells`): they end where laws are equal.
+
+Unbounded pieces are cut into simplices in the box that clipped them; beyond it their laws hold, loose or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.function.make.simplices import parts_of_simplices
+from cpwl.function.parts import Laws, Parts
+from cpwl.function.snap.bodies import Differences
+from cpwl.function.snap.cells import Cells, cell_polyhedra, exact_cells
+from cpwl.function.snap.complex import Unfit
+from cpwl.function.snap.domain import Domain
+from cpwl.function.snap.loose import Tight, far_laws, most_loose, tight_laws
+from cpwl.function.snap.outer import outer_cells
+from cpwl.function.snap.places import agreeing
+from cpwl.function.snap.simplices import simplices_of_piece
+from cpwl.geometry.polyhedra import Polyhedra
+
+if TYPE_CHECKING:
+    from cpwl.function.snap.nearby import Work
+
+__all__ = ["Patched", "patched"]
+
+_Floats = NDArray[np.float64]
+_Ints = NDArray[np.int64]
+_Law = list[Fraction]
+_FAR = 1e3  # widths by which a vertex may move
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Patched:
+    """The exact function, its law on each piece of the data that kept one, and what was cut up."""
+
+    parts: Parts
+    laws: Laws
+    """One for each piece of the data; meaningless for those that are `loose`."""
+    loose: NDArray[np.bool_]
+    """The pieces that follow no law of their own any more."""
+    off: float
+    """How far the laws of loose pieces were from the values that their vertices have now, relative."""
+    where: tuple[float, ...] | None
+    patches: list[list[int]]
+    """The loose pieces, in groups that hang together."""
+
+
+def patched(work: Work) -> Patched:
+    """An exact function near the data with all laws but a few; raises `Unfit` if these are no local matter."""
+    tight = tight_laws(work)
+    if not tight.loose:
+        raise Unfit("all laws can be kept")
+    while True:
+        patch = _Patch(work, tight)
+        more = patch.conflicts()
+        if not more:
+            return patch.result()
+        tight = Tight(tight.whole, tight.laws, tight.loose | more)
+        many = int(_Patch(work, tight).is_loose.sum())
+        if many > most_loose(work):
+            raise Unfit(f"the laws of {many} pieces cannot be kept: that is no local matter")
+
+
+class _Patch:
+    """One choice of loose laws."""
+
+    def __init__(self, work: Work, tight: Tight) -> None:
+        self.work, self.tight, self.complex = work, tight, work.complex
+        self.domain = Domain(work.complex, work.p.domain)
+        self.far = far_laws(work)
+        self.is_loose = np.array([int(law) in tight.loose for law in work.label]) & ~work.complex.flat
+        self.points: dict[int, list[Fraction]] = {}
+        self.agree: dict[int, int] = {}
+
+    @cached_property
+    def meshed(self) -> list[int]:
+        """The pieces that are cut into simplices."""
+        near = {c.piece for c in self.work.contacts if self.is_loose[c.other]}
+        near |= set(np.flatnonzero(self.is_loose).tolist())
+        return sorted(i for region in self.work.regions if near & set(region) for i in region)
+
+    @cached_property
+    def box_rows(self) -> list[NDArray[np.object_]]:
+        """The rows of the box that clipped the pieces, exactly."""
+        n, box = self.complex.dim, self.complex.box
+        sides = np.concatenate([np.eye(n), -np.eye(n)])
+        return (
+            []
+            if box is None
+            else [
+                np.array([*(int(x) for x in side), Fraction(float(b))], dtype=object)
+                for side, b in zip(sides, box, strict=True)
+            ]
+        )
+
+    def conflicts(self) -> frozenset[int]:
+        """Places for all vertices of pieces that are meshed; the laws that would have to be loosened for that."""
+        lost: set[int] = set()
+        for v in np.unique(np.concatenate([self.complex.cells[i] for i in self.meshed])).tolist():
+            near = self.complex.vertices[v]
+            clipped = self._clipped(near)
+            fixed = [self.box_rows[k] for k in clipped]
+            fixed += [self.domain.row(k) for k in self.domain.real if self.complex.on_boundary[v, k]]
+            laws = self._laws_at(v, bool(clipped))
+            most = max(_FAR * float(self.complex.widths[v]), self.work.p.tol * float(self.complex.size(near)))
+            point, more = agreeing(laws, self._difference, [list(row) for row in fixed], near, most)
+            if point is None or (more and clipped):
+                where = ", ".join(f"{x:.6g}" for x in near)
+                raise Unfit(f"laws or sides of the domain do not meet exactly around x = ({where})")
+            lost |= set(more)
+            self.points[v] = point
+            if set(laws) - set(more):
+                self.agree[v] = next(law for law in laws if law not in more)
+        return frozenset(lost)
+
+    def _clipped(self, point: _Floats) -> list[int]:
+        """The sides of the box that a vertex is on."""
+        box = self.complex.box
+        if box is None:
+            return []
+        return np.flatnonzero(np.abs(np.concatenate([point, -point]) - box) <= 1e-9 * np.abs(box)).tolist()
+
+    def _laws_at(self, v: int, clipped: bool) -> list[int]:
+        """The laws that hold at a vertex: those far out first, then those with many corners."""
+        laws = {int(self.work.label[i]) for i in self.complex.holders[v]}
+        held = [law for law in laws if law not in self.tight.loose or (clipped and law in self.far)]
+        return sorted(held, key=lambda law: (law not in self.far, -self.work.corners_of_laws[law], law))
+
+    def _difference(self, a: int, b: int) -> list[_Law]:
+        """Where two laws agree, as rows ``(a, b)``, output by output."""
+        pairs = zip(self.tight.laws[a], self.tight.laws[b], strict=True)
+        rows = [[x - y for x, y in zip(one, two, strict=True)] for one, two in pairs]
+        return [[*row[:-1], -row[-1]] for row in rows]
+
+    def result(self) -> Patched:
+        """The function, once all vertices have a place."""
+        work, label = self.work, self.work.label
+        mesh = self._mesh()
+        meshed = set(self.meshed)
+        rest = [region for region in work.regions if region[0] not in meshed]
+        kept = [c for c in work.contacts if not self.is_loose[c.piece] and not self.is_loose[c.other]]
+        faces = [face for face in work.faces if not set(face.laws) & self.tight.loose]
+        differences = Differences(self.tight.whole)
+        cells = exact_cells(self.domain, label, self.tight.whole, faces, kept, rest)
+        outer = outer_cells(work, self.meshed, differences, self.domain, self.box_rows)
+        each = self._each()
+        parts = [(mesh.polyhedra, mesh.laws)]
+        parts += [
+            (cell_polyhedra(some, work.p.dim), each.take(np.array(some.law, dtype=np.int64)))
+            for some in (cells, outer)
+            if some.law
+        ]
+        whose = Laws(each.gradient[label].copy(), each.offset[label].copy())
+        off, where = self._off()
+        return Patched(_joined(parts, work), whose, self.is_loose, off, where, self._groups())
+
+    def _each(self) -> Laws:
+        """The exact laws by number; for the loose ones those of the data."""
+        given = [[[Fraction(x) for x in row] for row in law] for law in self.work.laws.tolist()]
+        exact = np.array([self.tight.laws.get(k, law) for k, law in enumerate(given)], dtype=object)
+        return Laws.from_lists(exact[..., :-1], exact[..., -1], len(exact), self.work.p.dim)
+
+    @cached_property
+    def values(self) -> dict[int, list[Fraction]]:
+        """The values at the vertices: of the laws that hold there, or the middle of what loose ones say."""
+        found = {}
+        for v, point in self.points.items():
+            if v in self.agree:
+                found[v] = [_at(law, point) for law in self.tight.laws[self.agree[v]]]
+            else:
+                around = self.work.laws[sorted({int(self.work.label[i]) for i in self.complex.holders[v]})]
+                said = around @ np.append(self.complex.vertices[v], 1.0)
+                low, high = said.min(axis=0), said.max(axis=0)
+                found[v] = [Fraction(x) for x in (low + (high - low) / 2).tolist()]
+        return found
+
+    def _mesh(self) -> Parts:
+        """The simplices of all pieces that are meshed; a piece that has none from vertex to vertex gets a centre."""
+        points, values = dict(self.points), dict(self.values)
+        cells: list[tuple[int, ...]] = []
+        for i in self.meshed:
+            found, centre = simplices_of_piece(self.complex, i, len(self.complex.vertices) + i)
+            cells += found
+            if centre is not None:
+                law = int(self.work.label[i])
+                points[len(self.complex.vertices) + i] = centre
+                laws = self.tight.laws[law] if not self.is_loose[i] else self._float_law(law)
+                values[len(self.complex.vertices) + i] = [_at(row, centre) for row in laws]
+        used, number = np.unique(np.array(cells), return_inverse=True)
+        where = np.array([points[int(v)] for v in used], dtype=object)
+        height = np.array([values[int(v)] for v in used], dtype=object)
+        parts = parts_of_simplices(where, number.reshape(len(cells), -1), height)
+        if len(parts.polyhedra) < len(cells):
+            raise Unfit("some of the simplices of a patch have no interior")
+        return parts
+
+    def _float_law(self, law: int) -> list[_Law]:
+        return [[Fraction(x) for x in row] for row in self.work.laws[law].tolist()]
+
+    def _off(self) -> tuple[float, tuple[float, ...] | None]:
+        """How far laws of loose pieces are from the values of their vertices, relative, at most; and where."""
+        worst: tuple[float, tuple[float, ...] | None] = (0.0, None)
+        p, scale = self.work.p, self.work.measured.scale
+        for i in np.flatnonzero(self.is_loose).tolist():
+            for v in self.complex.cells[i].tolist():
+                x = np.array(self.points[v], dtype=np.float64)
+                said = p.laws.gradient[i] @ x + p.laws.offset[i]
+                away = np.abs(np.array(self.values[v], dtype=np.float64) - said)
+                off = float((away / np.where(scale > 0, scale, 1.0)).max())
+                if off > worst[0]:
+                    worst = (off, tuple(x.tolist()))
+        return worst
+
+    def _groups(self) -> list[list[int]]:
+        """The loose pieces in groups that share vertices."""
+        group = {int(i): {int(i)} for i in np.flatnonzero(self.is_loose)}
+        for holders in self.complex.holders:
+            some = [i for i in holders if i in group]
+            for i in some[1:]:
+                one, two = group[some[0]], group[i]
+                if one is not two:
+                    one |= two
+                    group.update(dict.fromkeys(two, one))
+        return [sorted(some) for some in {id(some): some for some in group.values()}.values()]
+
+
+def _at(law: Sequence[Fraction], point: Iterable[Fraction]) -> Fraction:
+    return sum((a * x for a, x in zip(law[:-1], point, strict=True)), law[-1])
+
+
+def _joined(parts: Sequence[tuple[Polyhedra, Laws]], work: Work) -> Parts:
+    """Pieces and laws of several kinds as one function."""
+    rows = np.concatenate([polyhedra.integer() for polyhedra, _ in parts])
+    laws = np.concatenate([each.integer() for _, each in parts])
+    start = np.concatenate([[0], *(np.diff(polyhedra.start) for polyhedra, _ in parts)]).cumsum().astype(np.int64)
+    cells = Cells([rows[a:b] for a, b in pairwise(start.tolist())], [0] * (len(start) - 1))
+    return Parts(cell_polyhedra(cells, work.p.dim), Laws.from_integer(laws), work.p.domain, 0.0)

@@ -1,0 +1,167 @@
+"""Limits are kept inside the long steps of libraries, too, and the processes that keep them leave nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import cpwl.show.bench
+from cpwl import CPWL, Network, save
+from cpwl.cli import main
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked on POSIX systems")
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+# `info` with a step in the middle in which no signal is heard, as in a long call of C code.
+DEAF = """
+import sys, tempfile, pathlib
+import cpwl.cli.source, cpwl.endings
+def load(path):
+    pathlib.Path(tempfile.mkdtemp(), "left").write_text("")
+    {step}
+cpwl.cli.source.load_any = load
+from cpwl.cli import main
+sys.exit(main())
+"""
+WAIT = (
+    "import signal, time; signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32)); print(1, flush=True); time.sleep(60)"
+)
+MUCH = "kept = [bytearray(10**8) for _ in range(10**5)]"
+
+
+def start(program: str, *words: str, folder: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", program, *words]
+    environment = {**ENVIRONMENT, "TMPDIR": str(folder)}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def test_a_step_that_hears_nothing_is_ended_in_time(tmp_path: Path) -> None:
+    """About a second after the limit, with one sentence, and no temporary file."""
+    with start(DEAF.format(step=WAIT), "info", "law.json", "--timeout", "2", folder=tmp_path) as process:
+        out, said = process.communicate(timeout=60)
+    assert (process.returncode, out) == (2, "1\n")
+    assert said == "error: the time that --timeout allows, 2 s, is over\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_step_that_takes_all_memory_is_ended(tmp_path: Path) -> None:
+    with start(DEAF.format(step=MUCH), "info", "law.json", "--max-memory", "400M", folder=tmp_path) as process:
+        out, said = process.communicate(timeout=60)
+    assert (process.returncode, out) == (2, "")
+    assert said.startswith("error: more memory is in use, ")
+    assert said.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_signals_are_passed_on(tmp_path: Path, number: int, code: int) -> None:
+    """Sent to the process that watches, heard by the one that works."""
+    step = 'print("here", flush=True); __import__("time").sleep(60)'
+    with start(DEAF.format(step=step), "info", "law.json", "--timeout", "100", folder=tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "here\n"
+        os.kill(process.pid, number)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == code, said
+    assert said == ("interrupted\n" if number == signal.SIGINT else "terminated\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_one_that_works_does_not_outlive_the_one_that_watches(tmp_path: Path) -> None:
+    step = 'print(__import__("os").getpid(), flush=True); __import__("time").sleep(60)'
+    with start(DEAF.format(step=step), "info", "law.json", "--timeout", "100", folder=tmp_path) as process:
+        assert process.stdout is not None
+        child = int(process.stdout.readline())
+        process.kill()
+    for _ in range(100):
+        if not Path(f"/proc/{child}/status").exists() or "zombie" in Path(f"/proc/{child}/status").read_text():
+            return
+        time.sleep(0.05)
+    pytest.fail("it lives")
+
+
+def test_a_signal_that_a_library_swallows_is_no_bug(tmp_path: Path) -> None:
+    """NumPy turns what is raised inside it into errors of its own: what was heard counts."""
+    step = "import os, signal\n    try: os.kill(os.getpid(), signal.SIGTERM)\n    except BaseException: raise TypeError"
+    with start(DEAF.format(step=step), "info", "law.json", folder=tmp_path) as process:
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (143, "terminated\n")
+
+
+# --- what was found until then ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def net(tmp_path: Path) -> Path:
+    save(Network([([[1, 2], [-1, 1], [2, -1]], [0, 1, -1]), ([[1, -1, 2]], [0])]), tmp_path / "net.json")
+    return tmp_path / "net.json"
+
+
+def forever(*_: object, **__: object) -> None:
+    while True:
+        pass
+
+
+def test_questions_out_of_time_are_undecided(
+    net: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was answered before is told, what comes after is not begun."""
+    monkeypatch.setattr("cpwl.cli.desks.NetworkDesk.is_convex", forever)
+    words = ["ask", str(net), "--max", "--convex", "--concave", "--box", "-1", "1", "--json", "--timeout", "2"]
+    assert main(words) == 2
+    answers = json.loads(capsys.readouterr().out)["answers"]
+    assert answers["max"]["exact"] == "4"
+    assert [list(answers[name]) for name in ("convex", "concave")] == [["undecided"], ["undecided"]]
+
+
+def test_equality_out_of_time_is_undecided(
+    net: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cpwl.equality.equal", forever)
+    assert main(["equal", str(net), str(net), "--json", "--timeout", "0.2"]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert (found["equal"], found["reason"]) == (None, "the time that --timeout allows, 0.2 s, is over")
+
+
+def test_measurements_out_of_time_are_those_that_were_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = cpwl.show.bench.measure
+    monkeypatch.setattr("cpwl.show.bench.measure", lambda names, **_: [] if names == ["sizes"] else forever())
+    words = ["bench", "sizes", "speed", "-o", str(tmp_path / "a.json"), "--timeout", "0.3"]
+    assert real is not cpwl.show.bench.measure
+    assert main(words) == 2
+    assert "nothing was written" in capsys.readouterr().err
+    table = cpwl.show.bench.BenchTable("sizes", "sizes", ("a",), (), ())
+    monkeypatch.setattr("cpwl.show.bench.measure", lambda names, **_: [table] if names == ["sizes"] else forever())
+    assert main(words) == 2
+    assert "not complete, 1 of 2 tables" in capsys.readouterr().out
+    assert json.loads((tmp_path / "a.json").read_text())["complete"] is False
+
+
+def test_neurons_are_counted_wherever_a_network_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    law, net = tmp_path / "law.json", tmp_path / "net.json"
+    save(CPWL.from_breakpoints([0, 1, 2, 3], [0, 2, 1, 5]), law)
+    save(Network([([[1, 2], [-1, 1], [2, -1]], [0, 1, -1]), ([[1, -1, 2]], [0])]), net)
+    before = set(tmp_path.iterdir())
+    for words in (
+        ["compile", str(law), "-o", str(tmp_path / "a.onnx")],
+        ["compress", str(net), "-o", str(tmp_path / "a.onnx")],
+        ["milp", str(law), "-o", str(tmp_path / "a.lp"), "--box", "0", "3"],
+        ["vnnlib", str(law), "-o", str(tmp_path / "a"), "--box", "0", "3"],
+    ):
+        assert main([*words, "--max-neurons", "1"]) == 2, words
+        assert "neurons, and 1 are allowed" in capsys.readouterr().err
+        assert set(tmp_path.iterdir()) == before
+        assert main([*words, "--max-neurons", "9"]) == 0, words
+        capsys.readouterr()
+        for made in set(tmp_path.iterdir()) - before:
+            made.unlink() if made.is_file() else shutil.rmtree(made)
