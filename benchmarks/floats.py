@@ -24,11 +24,9 @@ from scipy.spatial import Delaunay
 
 import cpwl
 from cpwl import CPWL
-from cpwl.documents.write import function_document
+from cpwl.function.jump import largest_jump
 from cpwl.function.make.shallow import random_shallow
 from cpwl.function.order.order import order_components
-from cpwl.proofs.checkers import checker
-from cpwl.proofs.checkers.near_checker import inside
 from cpwl.show.bench_functions import noisy
 from cpwl.show.run_times import run_time
 
@@ -38,26 +36,9 @@ HEAD = (
 
 
 def least_error(data: CPWL) -> Fraction | None:
-    """Half of the largest difference of two pieces at a point of both: at the corners of what they share.
-
-    None if a piece is unbounded."""
-    law = checker.read_function(function_document(data))
-    cones = [checker.piece_cone(piece, law.n) for piece in law.pieces]
-    ends = [np.array([[v / g[-1] for v in g[:-1]] for g in cone.generators() if g[-1]]) for cone in cones]
-    if any(not g[-1] for cone in cones for g in cone.generators()):
-        return None
-    low, high = (np.array([f(x, axis=0) for x in ends]) for f in (np.min, np.max))
-    slack, worst = 1e-9 * np.abs(high).max(), Fraction(0)
-    for i, cone in enumerate(cones):
-        near = np.flatnonzero(((low <= high[i] + slack) & (low[i] <= high + slack)).all(axis=1))
-        for j in near[near > i].tolist():
-            shared = cone
-            for line, _ in law.pieces[j].rows.values():
-                shared = shared.cut(line)
-            for one, two in zip(law.pieces[i].laws, law.pieces[j].laws, strict=True):
-                corners = [g for g in shared.generators() if g[-1]]
-                worst = max(worst, inside(checker, one, two, corners, [0] * law.n, "")[0])
-    return worst / 2
+    """Half of the largest difference of two pieces at a point of both; None if none is known."""
+    jump = largest_jump(data)
+    return None if jump is None else jump.unavoidable
 
 
 def row(name: str, data: CPWL, exact: CPWL | None, construction: str, prove: bool) -> None:
@@ -77,7 +58,7 @@ def row(name: str, data: CPWL, exact: CPWL | None, construction: str, prove: boo
         certificate = cpwl.certify(data, made.network)
         statement = certificate.statement
     proof = time.perf_counter() - start
-    if prove and data.mesh is None and data.dim <= 4 and (known_least := least_error(data)) is not None:
+    if prove and (known_least := least_error(data)) is not None:
         least = f"{float(known_least):.1e}"
     times = f"{snap:>8.1f}{compiled:>10.1f}{proof:>8.1f}{least:>9}"
     print(f"{name:<34}{data.num_pieces:>7}{known:>7}{made.sizes.neurons:>7}{times}  {statement}", flush=True)
@@ -95,7 +76,9 @@ def delaunay(n: int, points: int, seed: int = 1) -> CPWL:
 
 
 def delaunay_rows(full: bool, _: Path | None) -> Iterator[None]:
-    sizes = [(2, 150, True), (2, 500, full), (3, 55, full)] + ([(2, 5000, False), (3, 160, False)] if full else [])
+    sizes = [(2, 150, True), (2, 500, full), (3, 26, True), (3, 55, full)] + (
+        [(2, 5000, False), (3, 160, False)] if full else []
+    )
     for n, points, prove in sizes:
         p = delaunay(n, points)
         yield row(f"Delaunay as half-spaces, n = {n}", noisy(p), p, "gates", prove)

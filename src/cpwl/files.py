@@ -118,7 +118,7 @@ def _draft(path: str | os.PathLike[str], data: bytes) -> Iterator[tuple[Path, Pa
     """
     with _naming(path):
         target = Path(os.path.realpath(path))
-        mode = target.stat().st_mode if target.exists() else None
+        mode = _mode(target)
         if mode is not None and not stat.S_ISREG(mode):
             target.write_bytes(data)
     if mode is not None and not stat.S_ISREG(mode):
@@ -132,6 +132,14 @@ def _draft(path: str | os.PathLike[str], data: bytes) -> Iterator[tuple[Path, Pa
     finally:
         with contextlib.suppress(OSError):
             os.unlink(draft)
+
+
+def _mode(target: Path) -> int | None:
+    """Kind and permissions of a file; None if it is not there, or was just taken away by another process."""
+    try:
+        return target.stat().st_mode
+    except FileNotFoundError:
+        return None
 
 
 def _write_new(draft: Path, data: bytes, mode: int | None) -> None:

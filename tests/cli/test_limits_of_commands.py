@@ -189,3 +189,22 @@ def test_a_terminated_search_keeps_its_parts(tmp_path: Path) -> None:
     assert search.returncode == 2, errors
     assert "the same command goes on" in said
     assert "Traceback" not in errors
+
+
+def test_a_batch_that_is_terminated_ends_what_it_has_started(tmp_path: Path) -> None:
+    """At once, not when the function that is being compiled is done; and it goes on when it is given again."""
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    save(CPWL.from_breakpoints([0, 1, 2], [0, 1, 0]), folder / "fast.json")
+    rng = np.random.default_rng(0)
+    save(CPWL.from_grid([range(40), range(40)], rng.integers(0, 99, (40, 40))), folder / "slow.json")
+    command = [sys.executable, "-m", "cpwl", "batch", str(folder), "-o", str(out), "--construction", "lattice"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("fast.json: ")
+        began = time.monotonic()
+        os.kill(process.pid, signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (143, "terminated\n")
+    assert time.monotonic() - began < 30
+    assert sorted(path.name for path in out.iterdir()) == ["fast.onnx", "results.csv", "results.jsonl"]

@@ -10,8 +10,8 @@ import pytest
 
 from cpwl import CpwlWarning, InputError, Network, equal, extract, load, save
 from cpwl.cli import main
-from cpwl.cli.extract import _ended_by_sigterm
 from cpwl.cli.output import Code
+from cpwl.cli.signals import listening
 
 
 def grid(n):
@@ -76,7 +76,7 @@ def terminate():
 def test_sigterm_is_an_interruption():
     """Only while the search is on."""
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(KeyboardInterrupt), _ended_by_sigterm():
+    with pytest.raises(KeyboardInterrupt), listening():
         terminate()
     assert signal.getsignal(signal.SIGTERM) is before
 

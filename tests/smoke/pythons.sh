@@ -25,7 +25,7 @@ for version in 3.11 3.12 3.13 3.14 3.15; do
   home="$folder/$version"
   test -x "$home/bin/python" || "$found" -m venv "$home"
   "$home/bin/python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$wheel"
-  "$home/bin/python" -m pip install --quiet --disable-pip-version-check "$wheel" onnxruntime hypothesis pytest pytest-xdist
+  "$home/bin/python" -m pip install --quiet --disable-pip-version-check "$wheel" onnxruntime matplotlib hypothesis pytest pytest-xdist
   # The package of the wheel, not of this folder: `src` is on no path.
   "$home/bin/python" -m pytest -q -n 2 -p no:cacheprovider -m "not slow" "$@"
   "$home/bin/python" -c "import cpwl, sys; assert 'site-packages' in cpwl.__file__; print('Python', sys.version.split()[0], 'passed')"

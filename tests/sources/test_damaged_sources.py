@@ -96,6 +96,11 @@ def test_damaged_files(ending, tmp_path):
     run(ending, tmp_path, range(60))
 
 
+def test_a_constraint_without_coefficients(tmp_path):
+    """A damaged program with a row of zeros, as it was found: it ended in a division by zero."""
+    run(".json", tmp_path, [3003764])
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("ending", ENDINGS)

@@ -80,14 +80,17 @@ def batch(
         write_text(output / "results.csv", _table(ordered))
 
     save()
+    running: set[subprocess.Popen[str]] = set()
     with ThreadPoolExecutor(workers) as pool:
         try:
-            for job, line in zip(todo, pool.map(lambda job: _run(job, options, timeout), todo), strict=True):
+            for job, line in zip(todo, pool.map(lambda job: _run(job, options, timeout, running), todo), strict=True):
                 lines[job.name] = line
                 save()
                 print(_sentence(line), flush=True)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for process in tuple(running):  # what is compiled now would go on for as long as it takes
+                process.terminate()
             raise
     failed = sum(line["status"] != "done" for line in lines.values())
     print(f"{output / 'results.csv'}: {len(lines) - failed} done, {failed} failed")
@@ -125,19 +128,24 @@ def _jobs(folder: Path, output: Path) -> Iterator[_Job]:
         yield _Job(source, source.name, output / f"{stem}.onnx")
 
 
-def _run(job: _Job, options: list[str], timeout: float | None) -> dict[str, Any]:
+def _run(job: _Job, options: list[str], timeout: float | None, running: set[subprocess.Popen[str]]) -> dict[str, Any]:
     line: dict[str, Any] = {"input": job.name, "key": job.key(options)}
     command = [sys.executable, "-m", "cpwl", "compile", str(job.source), "-o", str(job.target), "--json", *options]
     limit = None if timeout is None else timeout + _GRACE
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit)
-    except subprocess.TimeoutExpired:
-        return line | {"status": f"killed after {limit:g} s", "code": int(Code.UNDECIDED)}
-    if done.returncode != 0:
-        said = [each for each in done.stderr.splitlines() if each.startswith("error: ")]
-        ended = f"the process ended with {done.returncode}"
-        return line | {"status": said[-1][7:] if said else ended, "code": done.returncode}
-    found = json.loads(done.stdout.splitlines()[-1])
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        running.add(process)
+        try:
+            out, errors = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return line | {"status": f"killed after {limit:g} s", "code": int(Code.UNDECIDED)}
+        finally:
+            running.discard(process)
+    if process.returncode != 0:
+        said = [each for each in errors.splitlines() if each.startswith("error: ")]
+        ended = f"the process ended with {process.returncode}"
+        return line | {"status": said[-1][7:] if said else ended, "code": process.returncode}
+    found = json.loads(out.splitlines()[-1])
     return line | {
         "status": "done",
         "code": 0,

@@ -43,7 +43,8 @@ def polyhedra_from_integers(pieces: Sequence[Sequence[Sequence[int]]], dim: int)
     start = np.cumsum([0] + [len(rows) for rows in pieces]).astype(np.int64)
     flat = [row for rows in pieces for row in rows]
     exact = primitive(np.array(flat, dtype=object).reshape(len(flat), dim + 1))
-    scale = np.abs(exact[:, :-1]).max(axis=1) if len(flat) else np.ones(0)
+    # A row without a slope, 0 <= b, stays as it is.
+    scale = np.maximum(np.abs(exact[:, :-1]).max(axis=1), 1) if len(flat) else np.ones(0)
     view = np.asarray(exact / scale[:, None], dtype=np.float64).reshape(len(flat), dim + 1)
     return Polyhedra(view[:, :-1].copy(), view[:, -1].copy(), start, exact)
 
