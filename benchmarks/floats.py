@@ -2,10 +2,10 @@
 
     python benchmarks/floats.py [rows ..] [--full] [--cases FOLDER]
 
-Rows: delaunay, hinges, networks, grids, integers, decisions, rows (Algorithm 1 beside the naive program), cases. Noise
-is 1e-13, relative, on all rows and laws. A proof is tried up to a few hundred pieces, or with `--full`. "least" is what
-no function at all can be below: half of the largest difference of two pieces at a point that both have. Times depend on
-the machine.
+Rows: delaunay, hinges, networks, regions (of ten networks of each kind), grids, integers, decisions, rows (Algorithm 1
+beside the naive program), cases. Noise is 1e-13, relative, on all rows and laws. A proof is tried up to a few hundred
+pieces, or with `--full`. "least" is what no function at all can be below: half of the largest difference of two pieces
+at a point that both have. Times depend on the machine.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import argparse
 import json
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -23,11 +24,9 @@ from scipy.spatial import Delaunay
 
 import cpwl
 from cpwl import CPWL
-from cpwl.documents.write import function_document
+from cpwl.function.jump import largest_jump
 from cpwl.function.make.shallow import random_shallow
 from cpwl.function.order.order import order_components
-from cpwl.proofs.checkers import checker
-from cpwl.proofs.checkers.near_checker import inside
 from cpwl.show.bench_functions import noisy
 from cpwl.show.run_times import run_time
 
@@ -37,26 +36,9 @@ HEAD = (
 
 
 def least_error(data: CPWL) -> Fraction | None:
-    """Half of the largest difference of two pieces at a point of both: at the corners of what they share.
-
-    None if a piece is unbounded."""
-    law = checker.read_function(function_document(data))
-    cones = [checker.piece_cone(piece, law.n) for piece in law.pieces]
-    ends = [np.array([[v / g[-1] for v in g[:-1]] for g in cone.generators() if g[-1]]) for cone in cones]
-    if any(not g[-1] for cone in cones for g in cone.generators()):
-        return None
-    low, high = (np.array([f(x, axis=0) for x in ends]) for f in (np.min, np.max))
-    slack, worst = 1e-9 * np.abs(high).max(), Fraction(0)
-    for i, cone in enumerate(cones):
-        near = np.flatnonzero(((low <= high[i] + slack) & (low[i] <= high + slack)).all(axis=1))
-        for j in near[near > i].tolist():
-            shared = cone
-            for line, _ in law.pieces[j].rows.values():
-                shared = shared.cut(line)
-            for one, two in zip(law.pieces[i].laws, law.pieces[j].laws, strict=True):
-                corners = [g for g in shared.generators() if g[-1]]
-                worst = max(worst, inside(checker, one, two, corners, [0] * law.n, "")[0])
-    return worst / 2
+    """Half of the largest difference of two pieces at a point of both; None if none is known."""
+    jump = largest_jump(data)
+    return None if jump is None else jump.unavoidable
 
 
 def row(name: str, data: CPWL, exact: CPWL | None, construction: str, prove: bool) -> None:
@@ -76,7 +58,7 @@ def row(name: str, data: CPWL, exact: CPWL | None, construction: str, prove: boo
         certificate = cpwl.certify(data, made.network)
         statement = certificate.statement
     proof = time.perf_counter() - start
-    if prove and data.mesh is None and data.dim <= 4 and (known_least := least_error(data)) is not None:
+    if prove and (known_least := least_error(data)) is not None:
         least = f"{float(known_least):.1e}"
     times = f"{snap:>8.1f}{compiled:>10.1f}{proof:>8.1f}{least:>9}"
     print(f"{name:<34}{data.num_pieces:>7}{known:>7}{made.sizes.neurons:>7}{times}  {statement}", flush=True)
@@ -94,7 +76,9 @@ def delaunay(n: int, points: int, seed: int = 1) -> CPWL:
 
 
 def delaunay_rows(full: bool, _: Path | None) -> Iterator[None]:
-    sizes = [(2, 150, True), (2, 500, full), (3, 55, full)] + ([(2, 5000, False), (3, 160, False)] if full else [])
+    sizes = [(2, 150, True), (2, 500, full), (3, 26, True), (3, 55, full)] + (
+        [(2, 5000, False), (3, 160, False)] if full else []
+    )
     for n, points, prove in sizes:
         p = delaunay(n, points)
         yield row(f"Delaunay as half-spaces, n = {n}", noisy(p), p, "gates", prove)
@@ -118,6 +102,49 @@ def network_rows(full: bool, _: Path | None) -> Iterator[None]:
         yield row(
             f"network {n}-{'-'.join(map(str, widths))}-1 on a box", noisy(p), p, "gates", full or p.num_pieces < 60
         )
+
+
+def region_rows(full: bool, _: Path | None) -> Iterator[None]:
+    """Regions of random networks, ten of each kind: how each was made exact, with how many laws more, in what time."""
+    kinds: list[tuple[int, tuple[int, ...], int, float | None, bool]] = [
+        (2, (16, 12), 1, 2.0, False),
+        (2, (14, 10), 2, 2.0, False),
+        (2, (10, 8), 1, None, False),
+        (2, (8, 6, 5), 1, None, False),
+        (3, (7, 6), 1, 2.0, False),
+        (3, (6, 4), 1, None, False),
+        (3, (6, 6), 1, 1.0, True),
+        (2, (8, 6), 1, None, True),
+    ]
+    for n, widths, outputs, box, small in kinds:
+        ways, more, times, counts = Counter[str](), 0, [], []
+        for seed in range(10 if full else 3):
+            p = network_regions(n, (*widths, outputs), box, small, seed)
+            start = time.process_time()
+            found = noisy(p).snap(1e-9)
+            times.append(time.process_time() - start)
+            ways[found.way or "refused"] += 1
+            counts.append(p.num_pieces)
+            more = max(more, 0 if found.function is None else found.function.num_components - p.num_components)
+        name = f"regions of {n}-{'-'.join(map(str, (*widths, outputs)))}{', small numbers' if small else ''}"
+        where = "everywhere" if box is None else "in a box"
+        how = ", ".join(f"{way} {count}" for way, count in ways.most_common())
+        print(f"{name} {where}: {min(counts)}-{max(counts)} pieces; {how}; ", end="")
+        yield print(f"at most {more} laws more; snap {max(times):.1f} s of processor time at most", flush=True)
+
+
+def network_regions(n: int, widths: tuple[int, ...], box: float | None, small: bool, seed: int) -> CPWL:
+    """The regions of a network with random weights of 24 bits, or with small multiples of 1/4 and 1/8."""
+    rng, size, layers = np.random.default_rng(seed), n, []
+    for width in widths:
+        if small:
+            layers.append((rng.integers(-8, 9, (width, size)) / 4, rng.integers(-8, 9, width) / 8))
+        else:
+            weights = (rng.standard_normal((width, size)) / np.sqrt(size)).astype(np.float32).astype(np.float64)
+            layers.append((weights, rng.standard_normal(width).astype(np.float32) / 2.0))
+        size = width
+    domain = None if box is None else (np.vstack([np.eye(n), -np.eye(n)]), np.full(2 * n, box))
+    return cpwl.extract(cpwl.Network(layers), domain=domain, exact=True)
 
 
 def grid_rows(full: bool, _: Path | None) -> Iterator[None]:
@@ -184,6 +211,7 @@ ROWS: dict[str, Callable[[bool, Path | None], Iterator[None]]] = {
     "delaunay": delaunay_rows,
     "hinges": hinge_rows,
     "networks": network_rows,
+    "regions": region_rows,
     "grids": grid_rows,
     "integers": integer_rows,
     "decisions": decision_rows,
