@@ -8,6 +8,7 @@ import pytest
 from cpwl import CPWL, CpwlWarning, InputError, compile
 from cpwl.function.doctor.examine import first_error
 from cpwl.function.make.shallow import random_shallow
+from support.catalogue import function
 from support.functions import abs_sum, boxes, delaunay, five_pieces, three_piece_cut
 from support.twins import twin
 
@@ -242,3 +243,23 @@ def test_many_float_pieces_near_an_exact_function_are_well():
     error = first_error(many_float_pieces(1e-3))
     assert error.kind == "jump"
     assert 7 in error.pieces
+
+
+@pytest.mark.parametrize("sizes", [(1e-6, 1e6), (1e6, 1e-6), (1.0, 1e7)])
+@pytest.mark.parametrize("name", ["kuhn_plane", "convex", "nested_squares"])
+def test_axes_of_very_different_sizes_make_no_gaps(name, sizes):
+    data, size = twin(function(name), 0.0, 1), np.array(sizes)
+    scaled = [A / size for A in data.A]
+    p = CPWL.from_pieces(scaled, list(data.b), data.gradient / size, data.offset, tol=1e-9)
+    assert not p.doctor().errors
+
+
+def test_a_jump_on_axes_of_very_different_sizes_is_found_where_it_is():
+    data, size = twin(function("kuhn_plane"), 0.0, 1), np.array([1e-6, 1e6])
+    offset = data.offset.copy()
+    offset[0] += 0.1
+    p = CPWL.from_pieces([A / size for A in data.A], list(data.b), data.gradient / size, offset, tol=1e-9)
+    jump = next(f for f in p.doctor().errors if f.kind == "jump")
+    assert abs(jump.size - 0.1) < 1e-6
+    inside = [i for i in range(p.num_pieces) if (p.polyhedra[i].A @ jump.point <= p.polyhedra[i].b + 1e-6).all()]
+    assert 0 in inside

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from concurrent.futures import Executor
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cpwl.function.doctor.notes import note_on_half_line, note_on_laws, note_on_planes, notes_on_scale
 from cpwl.function.doctor.on_line import is_sound_on_line
@@ -25,6 +26,7 @@ from cpwl.function.doctor.report import Finding, Report, point_text
 from cpwl.function.doctor.twins import is_sound_by_twins
 from cpwl.function.flags.consistency import is_sound_by_flags
 from cpwl.function.lineality import Divided, divided
+from cpwl.function.snap.stretched import stretched, uneven
 
 if TYPE_CHECKING:
     from cpwl.function.cpwl import CPWL
@@ -44,8 +46,14 @@ def examine(p: CPWL, *, notes: bool = True, executor: Executor | None = None) ->
     else is examined facet by facet with linear programs, in as many dimensions as the function depends on; on a
     line, and where whole hyperplanes cut the space, the rows themselves may prove that nothing is wrong, and in
     up to five dimensions flags do (`cpwl.function.flags`). Many float pieces with an exactly consistent function
-    within their tolerance are well, too. An `executor` shares facets and hyperplanes out.
+    within their tolerance are well, too. Float data with coordinates of very different sizes is examined on coordinates
+    of one size, so that a narrow axis is not taken for noise. An `executor` shares facets and hyperplanes out.
     """
+    powers = uneven(p.polyhedra) if p.tol and p.dim > 1 else None
+    if powers is not None:
+        even = examine(stretched(p, powers), notes=notes, executor=executor)
+        scale = notes_on_scale(p) if notes else []
+        return Report.of([_moved(f, np.exp2(-powers)) for f in even if f.kind != "scale"] + scale)
     complete = (p.known is not None and p.known.complete) or _is_nearly_exact(p)
     if complete and not notes:
         return Report.of([])
@@ -135,8 +143,14 @@ def _advised(finding: Finding, reach: float) -> Finding:
 
 
 def _lifted(finding: Finding, small: Divided) -> Finding:
-    point = None if finding.point is None else small.lift(finding.point)
-    message = finding.message
-    if finding.point is not None and point is not None:
-        message = message.replace(point_text(finding.point), point_text(point))
-    return Finding(finding.kind, finding.severity, message, finding.pieces, point, finding.size)
+    return finding if finding.point is None else _at(finding, small.lift(finding.point))
+
+
+def _moved(finding: Finding, factors: NDArray[np.float64]) -> Finding:
+    return finding if finding.point is None else _at(finding, np.asarray(finding.point, dtype=np.float64) * factors)
+
+
+def _at(finding: Finding, point: NDArray[Any]) -> Finding:
+    """The finding at the point of the data that is meant."""
+    message = finding.message.replace(point_text(finding.point), point_text(point))
+    return replace(finding, message=message, point=point)
