@@ -2,10 +2,10 @@
 
     python benchmarks/floats.py [rows ..] [--full] [--cases FOLDER]
 
-Rows: delaunay, hinges, networks, grids, integers, decisions, rows (Algorithm 1 beside the naive program), cases. Noise
-is 1e-13, relative, on all rows and laws. A proof is tried up to a few hundred pieces, or with `--full`. "least" is what
-no function at all can be below: half of the largest difference of two pieces at a point that both have. Times depend on
-the machine.
+Rows: delaunay, hinges, networks, regions (of ten networks of each kind), grids, integers, decisions, rows (Algorithm 1
+beside the naive program), cases. Noise is 1e-13, relative, on all rows and laws. A proof is tried up to a few hundred
+pieces, or with `--full`. "least" is what no function at all can be below: half of the largest difference of two pieces
+at a point that both have. Times depend on the machine.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import argparse
 import json
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -103,6 +104,49 @@ def network_rows(full: bool, _: Path | None) -> Iterator[None]:
         )
 
 
+def region_rows(full: bool, _: Path | None) -> Iterator[None]:
+    """Regions of random networks, ten of each kind: how each was made exact, with how many laws more, in what time."""
+    kinds: list[tuple[int, tuple[int, ...], int, float | None, bool]] = [
+        (2, (16, 12), 1, 2.0, False),
+        (2, (14, 10), 2, 2.0, False),
+        (2, (10, 8), 1, None, False),
+        (2, (8, 6, 5), 1, None, False),
+        (3, (7, 6), 1, 2.0, False),
+        (3, (6, 4), 1, None, False),
+        (3, (6, 6), 1, 1.0, True),
+        (2, (8, 6), 1, None, True),
+    ]
+    for n, widths, outputs, box, small in kinds:
+        ways, more, times, counts = Counter[str](), 0, [], []
+        for seed in range(10 if full else 3):
+            p = network_regions(n, (*widths, outputs), box, small, seed)
+            start = time.process_time()
+            found = noisy(p).snap(1e-9)
+            times.append(time.process_time() - start)
+            ways[found.way or "refused"] += 1
+            counts.append(p.num_pieces)
+            more = max(more, 0 if found.function is None else found.function.num_components - p.num_components)
+        name = f"regions of {n}-{'-'.join(map(str, (*widths, outputs)))}{', small numbers' if small else ''}"
+        where = "everywhere" if box is None else "in a box"
+        how = ", ".join(f"{way} {count}" for way, count in ways.most_common())
+        print(f"{name} {where}: {min(counts)}-{max(counts)} pieces; {how}; ", end="")
+        yield print(f"at most {more} laws more; snap {max(times):.1f} s of processor time at most", flush=True)
+
+
+def network_regions(n: int, widths: tuple[int, ...], box: float | None, small: bool, seed: int) -> CPWL:
+    """The regions of a network with random weights of 24 bits, or with small multiples of 1/4 and 1/8."""
+    rng, size, layers = np.random.default_rng(seed), n, []
+    for width in widths:
+        if small:
+            layers.append((rng.integers(-8, 9, (width, size)) / 4, rng.integers(-8, 9, width) / 8))
+        else:
+            weights = (rng.standard_normal((width, size)) / np.sqrt(size)).astype(np.float32).astype(np.float64)
+            layers.append((weights, rng.standard_normal(width).astype(np.float32) / 2.0))
+        size = width
+    domain = None if box is None else (np.vstack([np.eye(n), -np.eye(n)]), np.full(2 * n, box))
+    return cpwl.extract(cpwl.Network(layers), domain=domain, exact=True)
+
+
 def grid_rows(full: bool, _: Path | None) -> Iterator[None]:
     for shape in ((25, 25), (11, 11, 11), *([(101, 101)] if full else [])):
         values = np.random.default_rng(0).standard_normal(shape)
@@ -167,6 +211,7 @@ ROWS: dict[str, Callable[[bool, Path | None], Iterator[None]]] = {
     "delaunay": delaunay_rows,
     "hinges": hinge_rows,
     "networks": network_rows,
+    "regions": region_rows,
     "grids": grid_rows,
     "integers": integer_rows,
     "decisions": decision_rows,

@@ -209,10 +209,10 @@ def compile(
         The arithmetic in which the network will be evaluated.
     max_error
         The largest error, relative to the range of `p`, that is allowed: of rounding in that precision, as predicted,
-        and of all together against the data, as measured at some points. Default: 1e-9, in float32 1e-5; with
-        "exact" any; and against float data whose pieces overlap, ten times what no function at all is nearer than
-        (`Compiled.unavoidable`), if that is more. If no construction is within it, the most accurate is taken, and a
-        warning says how far it is off.
+        and of all together against the data, as measured at some points. Default: 1e-9, in float32 1e-5, or the
+        tolerance of the data if that is more; with "exact" any; and against float data whose pieces overlap, ten times
+        what no function at all is nearer than (`Compiled.unavoidable`), if that is more. If no construction is within
+        it, the most accurate is taken, and a warning says how far it is off.
     check
         Run `p.doctor()` first and refuse what is not a continuous function on a convex domain; for Algorithm 1, test
         its rows; and measure how far the result is off the data.
@@ -262,6 +262,8 @@ def compile(
     check_argument(p, CPWL, "compile")
     check_call(progress)
     limit = _check_options(construction, minimize, precision, max_error, weights)
+    if limit and max_error is None:
+        limit = max(limit, p.tol)  # nearer to the data than that means nothing
     check_choice(outside, get_args(Outside), "outside")
     check_executor(executor)
     prove = partial(_proof, p, weights, executor) if certificate else None

@@ -18,6 +18,7 @@ from cpwl.geometry.probe import Probe
 from cpwl.proofs.checkers import bends_gate_checker, checker
 from cpwl.proofs.checkers.checker import Refused, Undecided, check
 from cpwl.proofs.no_proof import NoProof
+from cpwl.proofs.provers.bends import _domain
 from cpwl.proofs.provers.guess import points_in
 from support.constructions import hinge, plane_gates, space_gates
 from support.proofs import prove_bends
@@ -515,3 +516,11 @@ def test_fans_have_the_sign_of_their_plane():
 
 def dot(u, v):
     return sum(a * b for a, b in zip(u, v, strict=True))
+
+
+def test_rows_longer_than_any_float_bound_the_domain():
+    """Corners with denominators of 400 digits: the four sides of the quadrilateral are found."""
+    t = Fraction(1, 10**400)
+    corners = [[0, 0], [Fraction(1, 3) + t, 0], [0, 1], [Fraction(1, 2), 1]]
+    p = CPWL.from_simplices(corners, [[0, 1, 2], [1, 2, 3]], [0, 1, 2, t])
+    assert len(_domain(p, np.array([[0.1, 0.1], [0.3, 0.9]]))) == 4

@@ -8,7 +8,7 @@ from cpwl import CPWL, InputError, bounds, compile
 from cpwl.cli import main
 from cpwl.compiler import CONSTRUCTIONS
 from cpwl.function.order.order import order_components
-from cpwl.show import bench, bench_functions, bench_sizes, bench_speed, bench_work
+from cpwl.show import bench, bench_functions, bench_regions, bench_sizes, bench_speed, bench_work
 from cpwl.show.bench_sizes import Family, measure_family, size_table
 from cpwl.show.bench_speed import Timed, speed_table
 from support.functions import delaunay as plain_delaunay
@@ -81,9 +81,20 @@ def test_ratios_and_rows():
     rows = [Timed("a", 2.0, "b", 6.0, goal="3"), Timed("c", None, note="not installed")]
     assert [row.ratio for row in rows] == [3.0, None]
     table = speed_table(rows)
-    assert table.cells[0][3] == "3"
+    assert table.cells[0][table.columns.index("ratio")] == "3"
     assert "not installed" in table.cells[1]
     assert json.loads(json.dumps(table.rows))[0]["ratio"] == 3.0
+
+
+def test_float_data_has_a_column_in_every_table():
+    """Seconds of float twins beside those of exact functions, and of rationals beside those of regions in floats."""
+    row = Timed("a", 2.0, floats=3.0)
+    table = speed_table([row, Timed("b", 1.0)])
+    assert [cells[table.columns.index("as floats")] for cells in table.cells] == ["3", "-"]
+    exact, noisy = (bench_work.WORK["gates-plane"](20, floats)() for floats in (False, True))
+    assert exact["neurons"] == noisy["neurons"]
+    found = bench_regions.region_table([bench_regions.Found("2-3-1", "complex", 7, True, 0.1, "", 0.5)])
+    assert found.cells[0][found.columns.index("exactly, s")] == "0.5"
 
 
 def test_work_in_a_process_of_its_own():

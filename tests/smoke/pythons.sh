@@ -2,6 +2,7 @@
 # A smoke test on every Python on this machine that pyproject.toml allows, from 3.11 on: the wheel, in a clean
 # environment of its own. Those that are not there are skipped. Usage: tests/smoke/pythons.sh WHEEL_FOLDER PYTEST_FILES...
 set -eu
+unset PYTHONPATH
 folder=$1
 shift
 mkdir -p "$folder"

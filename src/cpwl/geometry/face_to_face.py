@@ -188,7 +188,7 @@ def _cuts(cells: list[_Cell]) -> dict[int, set[_Vector]]:
     for facet, i, row in alone:
         for other, j, _ in place.get(tuple(-v for v in row), ()):
             if i < j:
-                mine, yours = _dividing(cells[j], row, facet), _dividing(cells[i], row, other)
+                mine, yours = _dividing(cells[j], row, other, facet), _dividing(cells[i], row, facet, other)
                 if (mine or yours) and _overlap(probe, cells[i], cells[j], row):
                     cuts[i] |= mine
                     cuts[j] |= yours
@@ -211,14 +211,21 @@ def _off_boundary(
     return [entry for entry, values in zip(alone, signs, strict=True) if (values < 0).any()]
 
 
-def _dividing(cell: _Cell, plane: _Vector, facet: frozenset[_Vector]) -> set[_Vector]:
-    """The rows of a cell that have parts of a neighbour's facet strictly on both sides, oriented alike."""
-    found = set()
+def _dividing(cell: _Cell, plane: _Vector, own: frozenset[_Vector], facet: frozenset[_Vector]) -> set[_Vector]:
+    """The rows that bound the `own` facet of a cell and have parts of a neighbour's facet strictly on both sides.
+
+    Oriented alike. Rows of the cell that do not bound that facet need not cut the neighbour.
+    """
+    found, size = set(), len(plane)
     for row in cell.rows:
+        if not any(row[:-1]) or row == plane or tuple(-v for v in row) == plane:
+            continue
         values = [_dot(row, g) for g in facet]
-        if any(row[:-1]) and min(values) < 0 < max(values):
-            found.add(max(row, tuple(-v for v in row)))
-    return found - {plane, tuple(-v for v in plane)}
+        if min(values) < 0 < max(values):
+            held = [g for g in own if _dot(row, g) == 0]
+            if len(held) >= size - 2 and _rank(held) == size - 2:
+                found.add(max(row, tuple(-v for v in row)))
+    return found
 
 
 def _overlap(probe: Probe, one: _Cell, two: _Cell, row: _Vector) -> bool:

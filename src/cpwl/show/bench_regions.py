@@ -33,6 +33,7 @@ _QUICK: tuple[tuple[tuple[int, ...], int | None, str], ...] = (
     ((4, 8, 8, 1), None, ""),
     ((10, 8, 8, 1), 200, "750 a second, walking"),
 )
+_SOME = 2_000  # regions up to which they are found in rationals, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,8 @@ class Found:
     complete: bool
     seconds: float
     goal: str
+    exactly: float | None = None
+    """Seconds with rows and laws in rationals; the others are floats, as the weights are."""
 
 
 def gaussian_network(*widths: int, seed: int = 0) -> Network:
@@ -75,13 +78,18 @@ def measure_regions(*, full: bool = False, progress: Progress | None = None) -> 
             cells = walk(network, None, most=most)
             regions, complete = len(cells.signs), cells.complete
         seconds = perf_counter() - began
-        found.append(Found(name, "complex" if most is None else "walk", regions, complete, seconds, goal))
+        exactly = None
+        if most is None and regions <= _SOME:
+            began = perf_counter()
+            extract(network, exact=True)
+            exactly = perf_counter() - began
+        found.append(Found(name, "complex" if most is None else "walk", regions, complete, seconds, goal, exactly))
     return found
 
 
 def region_table(rows: Sequence[Found]) -> BenchTable:
     """The rows for people."""
-    columns = ("network", "method", "regions", "complete", "seconds", "a second", "goal")
+    columns = ("network", "method", "regions", "complete", "as floats, s", "a second", "exactly, s", "goal")
     cells = tuple(
         (
             row.network,
@@ -90,6 +98,7 @@ def region_table(rows: Sequence[Found]) -> BenchTable:
             "yes" if row.complete else "no",
             f"{row.seconds:.3g}",
             f"{row.regions / row.seconds:,.0f}",
+            "-" if row.exactly is None else f"{row.exactly:.3g}",
             row.goal,
         )
         for row in rows

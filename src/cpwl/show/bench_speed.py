@@ -9,21 +9,26 @@ import math
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from cpwl.compiler import CONSTRUCTIONS, compile
+from cpwl.function import CPWL
+from cpwl.function.make.shallow import random_shallow
 from cpwl.progress import Progress
 from cpwl.show.bench import BenchTable
-from cpwl.show.bench_functions import delaunay, rational_delaunay, triangles
+from cpwl.show.bench_functions import delaunay, noisy, rational_delaunay, triangles
 from cpwl.show.bench_work import run_apart
 from cpwl.show.naive import is_above
-from cpwl.show.run_times import measure_run_times
+from cpwl.show.run_times import measure_run_times, ordered
 
 __all__ = ["Timed", "measure_speed", "speed_table"]
+
+_MOST_FLOATS = 20_000  # float pieces that are waited for
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,8 @@ class Timed:
     growth: float | None = None
     note: str = ""
     goal: str = ""
+    floats: float | None = None
+    """Seconds for the same function as half-spaces and laws in floats with noise of 1e-13."""
 
     @property
     def ratio(self) -> float | None:
@@ -70,16 +77,28 @@ def speed_table(rows: Sequence[Timed]) -> BenchTable:
         ratio = "-" if row.ratio is None else f"{row.ratio:.3g}"
         memory = "-" if row.memory_gb is None else f"{row.memory_gb:.2f}"
         growth = "-" if row.growth is None else f"{row.growth:.2f}"
-        cells.append((row.work, ours, other, ratio, memory, growth, row.beside or row.note or "-", row.goal))
-    columns = ("work", "seconds", "other", "ratio", "GB", "growth", "beside", "goal")
-    title = "Speed, on this machine. Growth is the exponent of the size."
+        floats = "-" if row.floats is None else f"{row.floats:.3g}"
+        cells.append((row.work, ours, floats, other, ratio, memory, growth, row.beside or row.note or "-", row.goal))
+    columns = ("work", "seconds", "as floats", "other", "ratio", "GB", "growth", "beside", "goal")
+    title = (
+        "Speed, on this machine. Growth is the exponent of the size. As floats: the same function as half-spaces and "
+        "laws in floats with noise of 1e-13, the exact function near it included."
+    )
     return BenchTable("speed", title, columns, tuple(cells), tuple(row.to_dict() for row in rows))
 
 
 def _algorithm1(full: bool) -> list[Timed]:
     rows = measure_run_times(trials=5 if full else 2, pieces=(32,))
     naive = "naive: a linprog a decision, dense layers"
-    return [Timed(f"Algorithm 1, n = {r.n}, q = {r.q}", r.ours, naive, r.naive, goal="ratio 100") for r in rows]
+    floats = [_best(partial(ordered, _noisy_hinges(r.n, r.q)), 1) for r in rows]
+    return [
+        Timed(f"Algorithm 1, n = {r.n}, q = {r.q}", r.ours, naive, r.naive, goal="ratio 100", floats=seconds)
+        for r, seconds in zip(rows, floats, strict=True)
+    ]
+
+
+def _noisy_hinges(n: int, q: int) -> CPWL:
+    return noisy(random_shallow(n, q - 1 if n == 1 else q.bit_length() - 1, seed=0))
 
 
 def _algorithm1_plane(full: bool) -> list[Timed]:
@@ -94,6 +113,7 @@ def _algorithm1_plane(full: bool) -> list[Timed]:
             memory_gb=made.get("memory_gb"),
             note=note,
             goal=goal,
+            floats=run_apart("paper", size, floats=True).get("seconds"),
         )
     ]
 
@@ -111,7 +131,13 @@ def _grown(name: str, what: str, sizes: tuple[int, int], goal: str) -> list[Time
     if "seconds" in small and "seconds" in large:
         growth = math.log(large["seconds"] / small["seconds"]) / math.log(sizes[1] / sizes[0])
     note = large.get("error") or f"{large['neurons']:,} neurons"
-    return [_apart(what.format(f"{sizes[1]:,}"), large, note, goal, growth)]
+    made = _apart(what.format(f"{sizes[1]:,}"), large, note, goal, growth)
+    return [replace(made, floats=_floats(name, sizes[1], sizes[1]))]
+
+
+def _floats(name: str, size: int, pieces: int) -> float | None:
+    """The seconds of work on float data; None where that is so large that benchmarks do not wait for it."""
+    return None if pieces > _MOST_FLOATS else run_apart(name, size, floats=True).get("seconds")
 
 
 def _gates_plane(full: bool) -> list[Timed]:
@@ -134,19 +160,15 @@ def _hinge(full: bool) -> list[Timed]:
     w = 12 if full else 10
     made = run_apart("hinge", w)
     work = f"hinge, n = 50, {2**w:,} pieces, checked"
-    return [
-        Timed(
-            work, made.get("seconds"), memory_gb=made.get("memory_gb"), note=made.get("error", ""), goal="4,096: 20 s"
-        )
-    ]
+    return [_apart(work, made, made.get("error", ""), "4,096: 20 s")]
 
 
 def _lattice(full: bool) -> list[Timed]:
     """The naive rows are extrapolated from some of their decisions."""
     p = delaunay(4, 24 if full else 4, 0)
-    began = perf_counter()
-    compile(p, construction="lattice", check=False, precision="exact")
-    ours = perf_counter() - began
+    ours, floats = (
+        _best(partial(compile, q, construction="lattice", check=False, precision="exact"), 1) for q in (p, noisy(p))
+    )
     laws, rng = p.laws.coefficients()[:, 0], np.random.default_rng(0)
     some = rng.integers(p.num_pieces, size=(300, 2))
     began = perf_counter()
@@ -155,7 +177,8 @@ def _lattice(full: bool) -> list[Timed]:
         is_above(laws[m] - laws[i], body.A, body.b)
     naive = (perf_counter() - began) / len(some) * p.num_pieces * p.num_components
     beside = "naive rows by linprog, from 300 of them"
-    return [Timed(f"lattice, n = 4, {p.num_pieces:,} cells", ours, beside, naive, goal="500: ratio 50")]
+    work = f"lattice, n = 4, {p.num_pieces:,} cells"
+    return [Timed(work, ours, beside, naive, goal="500: ratio 50", floats=floats)]
 
 
 def _exact_and_float(full: bool) -> list[Timed]:
@@ -200,8 +223,6 @@ def _locate(full: bool) -> list[Timed]:
     rng = np.random.default_rng(0)
     x = np.concatenate([rng.random((count // 2 - 1, 2)), [[0, 0], [0, 1], [1, 0], [1, 1]]])
     mesh, values, y = Delaunay(x), rng.standard_normal(len(x)), rng.random((points, 2))
-    from cpwl.function import CPWL
-
     p, other = CPWL.from_simplices(x, mesh.simplices, values), LinearNDInterpolator(mesh, values)
     ours, theirs = _best(lambda: p(y), 2), _best(lambda: other(y), 2)
     work = f"p(x), {count:,} triangles, {points:,} random points"

@@ -1,6 +1,7 @@
-"""Pieces of work that benchmarks time in a process of their own: ``python -m cpwl.show.bench_work NAME SIZE``.
+"""Pieces of work that benchmarks time in a process of their own: ``python -m cpwl.show.bench_work NAME SIZE [floats]``.
 
-A process of its own has its own peak of memory, and no warm caches. It prints one line of JSON.
+With "floats" the function is given as half-spaces and laws in floats with noise of 1e-13. A process of its own has its
+own peak of memory, and no warm caches. It prints one line of JSON.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = ["WORK", "run_apart"]
 
+Work = Callable[..., Callable[[], dict[str, Any]]]
+"""From a size, and whether the function is to be float data, to what is timed."""
 
-def run_apart(name: str, size: int) -> dict[str, Any]:
+
+def run_apart(name: str, size: int, *, floats: bool = False) -> dict[str, Any]:
     """The seconds, the peak of memory in GB, and what else a piece of work says about itself."""
-    command = [sys.executable, "-m", "cpwl.show.bench_work", name, str(size)]
+    command = [sys.executable, "-m", "cpwl.show.bench_work", name, str(size), *["floats"] * floats]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it ended without a word"])[-1]
@@ -29,12 +33,12 @@ def run_apart(name: str, size: int) -> dict[str, Any]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def _paper(size: int) -> Callable[[], dict[str, Any]]:
+def _paper(size: int, floats: bool = False) -> Callable[[], dict[str, Any]]:
     from cpwl.construct.analysis import Analysis
     from cpwl.construct.blocks.max_of_mins import max_of_mins, rows_of
-    from cpwl.show.bench_functions import triangles
+    from cpwl.show.bench_functions import noisy, triangles
 
-    p = triangles(size)
+    p = noisy(triangles(size)) if floats else triangles(size)
 
     def work() -> dict[str, Any]:
         network = max_of_mins(p.components(0), rows_of(Analysis(p).orders[0]))
@@ -44,13 +48,12 @@ def _paper(size: int) -> Callable[[], dict[str, Any]]:
     return work
 
 
-def _compile(
-    construction: ConstructionName, make: Callable[[int], Any]
-) -> Callable[[int], Callable[[], dict[str, Any]]]:
-    def prepared(size: int) -> Callable[[], dict[str, Any]]:
+def _compile(construction: ConstructionName, make: Callable[[int], Any]) -> Work:
+    def prepared(size: int, floats: bool = False) -> Callable[[], dict[str, Any]]:
         from cpwl.compiler import compile
+        from cpwl.show.bench_functions import noisy
 
-        p = make(size)
+        p = noisy(make(size)) if floats else make(size)
         return lambda: {"neurons": compile(p, construction=construction, precision="exact").sizes.neurons}
 
     return prepared
@@ -81,7 +84,7 @@ def _cells(size: int) -> Any:
     return random_shallow(50, size, 0)
 
 
-WORK: dict[str, Callable[[int], Callable[[], dict[str, Any]]]] = {
+WORK: dict[str, Work] = {
     "paper": _paper,
     "gates-plane": _compile("gates", _triangles),
     "gates-space": _compile("gates", _tetrahedra),
@@ -91,9 +94,9 @@ WORK: dict[str, Callable[[int], Callable[[], dict[str, Any]]]] = {
 """Work by name: the size prepares it, and what is then called is timed."""
 
 
-def main(name: str, size: str) -> None:
+def main(name: str, size: str, how: str = "") -> None:
     """Do the work and print what it took."""
-    work = WORK[name](int(size))
+    work = WORK[name](int(size), how == "floats")
     began = perf_counter()
     result = work()
     seconds = perf_counter() - began

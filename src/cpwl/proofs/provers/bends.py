@@ -15,7 +15,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import primitive, sign
+from cpwl.exact.integers import primitive, sign, unit_view
 from cpwl.function import CPWL
 from cpwl.geometry.corners import corners
 from cpwl.network import Network
@@ -86,7 +86,7 @@ def _domain(p: CPWL, points: NDArray[np.float64]) -> Integers:
             return np.zeros((0, p.dim + 1), dtype=object)
         places = np.concatenate([extreme.places for extreme in found if extreme is not None])
     rows = _once(p)
-    view = rows.astype(np.float64)
+    view = unit_view(rows)
     likely = (points @ view[:, :-1].T <= view[:, -1] + 1e-9 * np.abs(view).max(axis=1)).all(axis=0)
     rows = rows[likely]
     above = np.concatenate([-rows[:, :-1], rows[:, -1:]], axis=1)
