@@ -8,6 +8,7 @@ import pytest
 
 from cpwl import CPWL
 from cpwl.function.doctor.on_pieces import PieceDoctor
+from cpwl.function.jump import largest_jump
 from cpwl.function.make.shallow import random_shallow
 from cpwl.function.snap.complex import float_complex
 from cpwl.function.snap.faces import Face
@@ -244,9 +245,12 @@ def test_relations_that_cannot_hold_are_broken_not_forced():
 
 
 def test_tips_of_slivers_do_not_stretch_the_boundary():
-    """Slivers along the boundary stick out far, where others are steep: the table stays as near as the noise is."""
+    """Slivers along the boundary stick out far, where others are steep: the table stays about as near as it can be.
+
+    Half of the largest jump is what no function avoids; the domain holds the tips where that costs a few times as much.
+    """
     p = rational_delaunay(500, 1)
     found = noisy(p).snap().function
     x = np.random.default_rng(0).uniform(1e-6, 1 - 1e-6, (2000, 2))
     x = np.concatenate([x, x[:500] * [1, 0] + [0, 1 - 1e-6], x[500:1000] * [0, 1] + [1 - 1e-6, 0]])
-    assert np.abs(found(x) - p(x)).max() < 1e-9 * np.ptp(p.mesh.values)
+    assert np.abs(found(x) - p(x)).max() < 5 * float(largest_jump(noisy(p)).unavoidable)

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from cpwl.function.components import label_maps
 from cpwl.function.flags.consistency import consistency
+from cpwl.function.jump import largest_jump
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.apart import refined
 from cpwl.function.snap.cells import cell_polyhedra, exact_cells
@@ -53,6 +54,7 @@ _FEW = 50  # simplices of which the laws may be made to meet
 _USUAL = 1e-9  # what float data is off by; a wider tolerance is for what cannot be kept
 _SIMPLE = 2**20  # a denominator below which numbers are meant
 _FAR = 5e-10  # how far laws may move, relative to the range: half of what `compile` allows unasked
+_TIMES = 50  # and how many times what the data leaves open
 _MANY = 0.6  # laws a piece from which on simplices are what the data is made of
 
 
@@ -149,13 +151,22 @@ def by_straight_simplices(work: Work) -> Nearby:
 def _on_corners(work: Work, cells: _Ints, pieces: _Ints) -> Parts:
     """The table on welded corners, those on the boundary exactly on the rows of the domain.
 
-    It holds all of the data, or all but the tips of slivers if that is much nearer to it."""
+    It holds all of the data, unless its laws would move by much more than the data itself leaves open: then all but the
+    tips of slivers. A proof is of the tips, too, so that a domain without them is seldom proved to be nearer."""
     p = work.p
     parts = table(Domain(work.complex, p.domain).vertices(), p.laws, cells, pieces)
-    if p.domain is None and (far := _farthest(work, parts, cells, pieces)) > _FAR:
+    if p.domain is None and (far := _farthest(work, parts, cells, pieces)) > max(_FAR, _TIMES * _open(p, parts)):
         tight = table(Domain(work.complex, None, tight=True).vertices(), p.laws, cells, pieces)
         parts = tight if _farthest(work, tight, cells, pieces) < far / 4 else parts
     return replace(parts, domain=p.domain)
+
+
+def _open(p: CPWL, parts: Parts) -> float:
+    """Half of the largest jump in the data, relative to the range of the values."""
+    assert parts.mesh is not None
+    jump = largest_jump(p)
+    spread = float(np.ptp(parts.mesh.values, axis=0).max())
+    return 0.0 if jump is None or spread == 0 else float(jump.unavoidable) / spread
 
 
 def _farthest(work: Work, parts: Parts, cells: _Ints, pieces: _Ints) -> float:
