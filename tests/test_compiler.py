@@ -133,7 +133,7 @@ def unproved(*_):
 def test_every_construction_is_tried_before_a_proof_is_given_up(monkeypatch):
     """Also those that "auto" need not have planned, the smallest first; and which were tried is said."""
     tried = []
-    monkeypatch.setattr(compiler, "certify", lambda _, network: tried.append(network) or unproved())
+    monkeypatch.setattr(compiler, "certify", lambda _, network, **__: tried.append(network) or unproved())
     made = compile(abs_sum(), certificate=True)
     assert made.construction == "hinge"
     assert not made.certificate.proved
@@ -147,7 +147,7 @@ def test_the_first_that_is_proved_is_taken(monkeypatch):
     """A construction that was not planned at first is taken if it is the one with a proof."""
     last = planned("paper", abs_sum()).sizes
     only_paper = {True: certify, False: unproved}
-    monkeypatch.setattr(compiler, "certify", lambda p, network: only_paper[network.sizes == last](p, network))
+    monkeypatch.setattr(compiler, "certify", lambda p, network, **_: only_paper[network.sizes == last](p, network))
     made = compile(abs_sum(), certificate=True)
     assert (made.construction, made.certificate.proved) == ("paper", True)
     assert made.reason.endswith("among those with a proof")

@@ -406,8 +406,8 @@ class _Compilation:
         """Whether it has no proof although one was wanted, and whether it is off by more than is allowed."""
         return int(built.proof is not None and not built.proof.proved), int(self._is_off(built))
 
-    def _is_off(self, built: _Built) -> bool:
-        if built.measured is None or built.measured <= self.options.max_error:
+    def _is_off(self, built: _Built, most: float | None = None) -> bool:
+        if built.measured is None or built.measured <= (self.options.max_error if most is None else most):
             return False
         # What every function is off the data is no reason to take a larger one, unless that is asked for.
         return self.told or built.measured > _NEAR * self.data.unavoidable
@@ -418,13 +418,15 @@ class _Compilation:
 
     def _warn(self, choice: Choice, best: _Built) -> None:
         """Says how far the result is off, if that is more than it may be: as predicted, or as measured."""
-        limit = f"{self.options.max_error:.3g} of the range in {self.options.precision}"
+        # The tolerance of the data, where it allows more than is usual, hides nothing.
+        most = self.options.max_error if self.told else default_error(self.options.precision)
+        limit = f"{most:.3g} of the range in {self.options.precision}"
         advice = 'precision="float64"' if self.options.precision == "float32" else "exact arithmetic"
         if not choice.accurate and (self.auto or self.told):
             none = f"no construction is predicted to be within {limit}; {best.name}, the most accurate,"
             said, aim = (none, "") if self.auto else (best.name, f", which is more than {limit}")
             text = f"{said} is off by about {best.candidate.error:.1g}{aim} (use {advice})"
-        elif choice.accurate and self._is_off(best):
+        elif choice.accurate and self._is_off(best, most):
             text = f"{best.name} was seen to be off the data by {best.measured:.1g}, which is more than {limit}"
         else:
             return

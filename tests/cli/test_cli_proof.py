@@ -1,6 +1,7 @@
 """``cpwl compile --certify``: the proof is of the file, each candidate is proved once, and no old proof is left."""
 
 import json
+import os
 
 import pytest
 
@@ -76,10 +77,14 @@ def test_a_failed_write_leaves_no_old_proof_beside_a_new_network(law, tmp_path, 
     output, proof = tmp_path / "net.onnx", tmp_path / "net.proof.json"
     proof.write_text("an old proof")
 
-    def full(*_):
-        raise OSError(28, "No space left on device")
+    replace = os.replace
 
-    monkeypatch.setattr(Certificate, "save", full)
+    def full(draft, target):
+        if os.fspath(target) == os.fspath(proof):
+            raise OSError(28, "No space left on device")
+        replace(draft, target)
+
+    monkeypatch.setattr("cpwl.files.os.replace", full)
     assert compile(law, output) == 65
     assert not proof.exists()
 

@@ -102,13 +102,13 @@ def _parts(name: str, fault: str, new: set[str]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", FAST)
-def test_a_few_faults(quick: dict[str, list[dict[str, Any]]], name: str) -> None:
+def test_a_few_faults_leave_nothing_half_written(quick: dict[str, list[dict[str, Any]]], name: str) -> None:
     check(quick[name])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*FAST, *SLOW])
-def test_all_faults(name: str) -> None:
+def test_all_faults_leave_nothing_half_written(name: str) -> None:
     check(list(results(name)))
 
 

@@ -52,7 +52,7 @@ def check(name, layout):
 @pytest.mark.parametrize("layout", ORDERS)
 @pytest.mark.parametrize("name", FAST)
 def test_integers_in_floats_are_exact(name, layout):
-    """The function of THEORY 1.1 on the whole plane, T-junctions, tables, one in 40 inputs."""
+    """The function of the counterexample to Algorithm 1 on the whole plane, T-junctions, tables, one in 40 inputs."""
     check(name, layout)
 
 

@@ -23,6 +23,8 @@ __all__ = ["NASTY", "make_nasty"]
 
 HALF = {"A": [[1]], "b": [0], "gradient": [1], "offset": 0}
 
+UP = ".." + os.sep
+
 
 def law(**changes: Any) -> bytes:
     whole = {"format": "cpwl", "version": 1, "dim": 1, "outputs": 1, "pieces": [HALF]}
@@ -284,7 +286,7 @@ NASTY: dict[str, Callable[[], bytes]] = {
     "if.onnx": lambda: with_body("If"),
     "recursive.onnx": recursive,
     "absolute path.onnx": lambda: external("/etc/passwd"),
-    "path out.onnx": lambda: external("../../../../../../etc/passwd"),
+    "path out.onnx": lambda: external(f"{6 * UP}etc/passwd"),
     "endless data.onnx": lambda: external("/dev/zero", 32),
     "link.onnx": lambda: external("link", 32),
     "pipe.onnx": lambda: external("pipe", 32),

@@ -46,14 +46,23 @@ def examine(p: CPWL, *, notes: bool = True, executor: Executor | None = None) ->
     else is examined facet by facet with linear programs, in as many dimensions as the function depends on; on a
     line, and where whole hyperplanes cut the space, the rows themselves may prove that nothing is wrong, and in
     up to five dimensions flags do (`cpwl.function.flags`). Many float pieces with an exactly consistent function
-    within their tolerance are well, too. Float data with coordinates of very different sizes is examined on coordinates
-    of one size, so that a narrow axis is not taken for noise. An `executor` shares facets and hyperplanes out.
+    within their tolerance are well, too. Float data that seems broken is examined once more on coordinates of one
+    size, if they are of very different sizes: a narrow axis is not noise. An `executor` shares facets and hyperplanes
+    out.
     """
-    powers = uneven(p.polyhedra) if p.tol and p.dim > 1 else None
-    if powers is not None:
-        even = examine(stretched(p, powers), notes=notes, executor=executor)
-        scale = notes_on_scale(p) if notes else []
-        return Report.of([_moved(f, np.exp2(-powers)) for f in even if f.kind != "scale"] + scale)
+    report = _examined(p, notes, executor)
+    powers = uneven(p.polyhedra) if report.errors and p.tol and p.dim > 1 else None
+    if powers is None:
+        return report
+    even = _examined(stretched(p, powers), notes, executor)
+    scale = notes_on_scale(p) if notes else []
+    again = Report.of([_moved(f, np.exp2(-powers)) for f in even if f.kind != "scale"] + scale)
+    nothing = not any(f.pieces for f in report.errors)  # all is narrower than the noise would be
+    return again if nothing or len(again.errors) < len(report.errors) else report
+
+
+def _examined(p: CPWL, notes: bool, executor: Executor | None) -> Report:
+    """The findings on the coordinates as they are."""
     complete = (p.known is not None and p.known.complete) or _is_nearly_exact(p)
     if complete and not notes:
         return Report.of([])

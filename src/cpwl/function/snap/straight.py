@@ -47,6 +47,8 @@ def aligned(points: _Floats, simplices: _Ints, little: _Floats, *, inside: bool 
     No point moves by more than its `little`, and none that is in no simplex. With `inside` the boundary alone is no
     reason to move any. None if nothing is to be done, or nothing can be.
     """
+    if points.shape[1] == 1:
+        return None
     used, number = np.unique(simplices, return_inverse=True)
     some, cells, small = points[used], number.reshape(simplices.shape), little[used]
     flats = flats_of(some, cells, small)
