@@ -2,10 +2,10 @@
 
     python benchmarks/floats.py [rows ..] [--full] [--cases FOLDER]
 
-Rows: delaunay, hinges, networks, regions (of ten networks of each kind), grids, integers, decisions, rows (Algorithm 1
-beside the naive program), cases. Noise is 1e-13, relative, on all rows and laws. A proof is tried up to a few hundred
-pieces, or with `--full`. "least" is what no function at all can be below: half of the largest difference of two pieces
-at a point that both have. Times depend on the machine.
+Rows: delaunay, hinges, networks, regions (of ten networks of each kind), grids, straight (lines that rounding
+scattered), integers, decisions, rows (Algorithm 1 beside the naive program), cases. Noise is 1e-13, relative, on all
+rows and laws. A proof is tried up to a few hundred pieces, or with `--full`. "least" is what no function at all can be
+below: half of the largest difference of two pieces at a point that both have. Times depend on the machine.
 """
 
 from __future__ import annotations
@@ -155,6 +155,31 @@ def grid_rows(full: bool, _: Path | None) -> Iterator[None]:
         yield row(f"linspace {' x '.join(str(size - 1) for size in shape)}", p, even, "auto", full or len(shape) == 2)
 
 
+def straight_rows(_: bool, __: Path | None) -> Iterator[None]:
+    """Lines that rounding scattered: a noisy grid, a turned one, a polygon with subdivided sides, and samples."""
+    rng, size = np.random.default_rng(0), 12
+    values = rng.integers(-9, 9, (size, size))
+    grid = CPWL.from_grid([range(size)] * 2, values)
+    yield row("12 x 12 grid as half-spaces", noisy(grid), grid, "auto", True)
+    turn = np.array([[np.cos(0.3), np.sin(0.3)], [-np.sin(0.3), np.cos(0.3)]])
+    assert grid.mesh is not None
+    turned = CPWL.from_simplices(grid.mesh.points @ turn, grid.mesh.simplices, grid.mesh.values)
+    yield row("12 x 12 grid, turned", turned, grid, "auto", True)
+    angle = np.arange(7) * 2 * np.pi / 7
+    corner = np.column_stack([np.cos(angle), np.sin(angle)])
+    share = np.linspace(0, 1, 9)[:-1, None]
+    rim = np.concatenate([one + share * (two - one) for one, two in zip(corner, np.roll(corner, -1, 0), strict=True)])
+    points = np.concatenate([rim, rng.uniform(-0.6, 0.6, (60, 2))])
+    cells = Delaunay(points).simplices
+    solid = np.abs(np.linalg.det(points[cells][:, 1:] - points[cells][:, :1])) > 1e-12
+    mesh = CPWL.from_simplices(points, cells[solid], rng.random(len(points)))
+    yield row("heptagon, sides in 8 parts", mesh, None, "auto", True)
+    axis = np.linspace(-1, 1, 21)
+    samples = CPWL.from_grid([axis, axis], np.clip(0.3 * axis[:, None] - 0.3 * axis, -0.12, 0.12))
+    law = CPWL.from_maxmin([[3, -3, 0], [0, 0, "6/5"], [0, 0, "-6/5"]], [[0, 1], [2]])
+    yield row("saturation, 21 x 21 samples", samples, law, "auto", True)
+
+
 def decision_rows(_: bool, __: Path | None) -> Iterator[None]:
     """Doctor, order, merge, snap and compile of 1,000 float pieces in the plane."""
     data = noisy(delaunay(2, 500))
@@ -213,6 +238,7 @@ ROWS: dict[str, Callable[[bool, Path | None], Iterator[None]]] = {
     "networks": network_rows,
     "regions": region_rows,
     "grids": grid_rows,
+    "straight": straight_rows,
     "integers": integer_rows,
     "decisions": decision_rows,
     "rows": algorithm_rows,

@@ -163,7 +163,7 @@ class _Wanted:
         if max_error is not None:
             return cls(max_error, equal=False, asked=True)
         if exactly and question.undone is not None:  # a network of the even table is as good
-            return cls(_ROUNDED * _size(question), equal=False, asked=False)
+            return cls(_ROUNDED * _rounded_size(question), equal=False, asked=False)
         return cls(0.0 if exactly else 1e-4 * _size(question), equal=exactly, asked=False)
 
     def allows(self, bound: Bound) -> bool:
@@ -188,6 +188,12 @@ def _largest(bound: Bound) -> Fraction:
     return bound[0] + bound[1] if isinstance(bound, tuple) else bound
 
 
+def _rounded_size(question: Question) -> float:
+    """The largest value of a table, whose laws are steep on slivers; else the largest coefficient of the laws."""
+    mesh = question.p.mesh
+    return _size(question) if mesh is None else float(np.abs(mesh.values).max()) or 1.0
+
+
 def _size(question: Question) -> float:
     """The largest coefficient of the laws."""
     return float(max(np.abs(table.astype(np.float64)).max() for table in question.tables)) or 1.0
@@ -209,7 +215,7 @@ def _no_certificate(question: Question, wanted: _Wanted, failures: list[NoProof]
     exactly = question.network.exact is not None and question.p.tol == 0
     close = Fraction(0) if exactly else Fraction(1e-4 * _size(question))
     if exactly and _is_even(question):
-        close = Fraction(_ROUNDED * _size(question))
+        close = Fraction(_ROUNDED * _rounded_size(question))
     _raise_difference(question, close, [x for failure in failures for x in failure.points])
     large = next((failure for failure in failures if isinstance(failure, _TooLarge)), None)
     if large is not None and wanted.asked:  # otherwise a large bound refutes nothing

@@ -151,3 +151,17 @@ def test_rounded_decimals_over_a_polygon_are_straightened_where_that_is_asked_fo
     assert found.way == "even"
     assert np.abs(found.function.mesh.points - points).max() < 1e-5
     assert cpwl.compile(found.function, certificate=True).certificate.error_bound == 0
+
+
+def test_slivers_along_a_side_are_left_out_only_where_that_is_asked_for():
+    """In a triangle of no width that fills a dent the table is another function than beside it."""
+    points = np.array([[0.0, 0.1], [1.0, 0.4], [1.0, 1.4], [0.0, 1.1], [0.3, 0.19], [0.7, 0.31]])
+    triangles, values = [[0, 4, 3], [4, 2, 3], [4, 5, 2], [5, 1, 2], [0, 5, 4]], [0.0, 1.0, 2.0, 0.5, 3.0, 1.0]
+    points[4] += [0, 2e-16]  # the side goes from point 0 to point 5 in two ways, and to point 1 bent
+    points[5] += [0, 2e-16]
+    p = cpwl.CPWL.from_simplices(points, triangles, values)
+    with pytest.raises(cpwl.InputError, match="even=True"):
+        cpwl.compile(p)
+    found = p.snap(1e-13, even=True).function
+    assert found.num_pieces == 4
+    assert cpwl.compile(found, certificate=True).certificate.error_bound == 0

@@ -130,7 +130,9 @@ def is_rough_table(p: CPWL) -> bool:
     """
     if p.mesh is None or p.tol or p.domain is not None or examine_mesh(p) is not None or not p.mesh.is_of_floats:
         return False
-    return p.snap(_ROUNDING, even=True).way == "even"
+    found = p.snap(_ROUNDING, even=True)
+    # Slivers that are flat once sides are straight are left out only if somebody asks for it.
+    return found.way == "even" and found.function is not None and found.function.num_pieces == p.num_pieces
 
 
 def _note_on_rounding(p: CPWL) -> Finding:
@@ -146,7 +148,7 @@ def _advised(finding: Finding, reach: float) -> Finding:
     """What to do about a dent in the domain of a table, where rounded decimals may have made it."""
     if finding.kind != "domain not convex" or not finding.size < _DENT * reach:
         return finding
-    tol = 100 * finding.size / reach
+    tol = max(100 * finding.size / reach, _ROUNDING)
     advice = f" If a dent of {finding.size:.2g} is rounding, `p.snap({tol:.0e}, even=True).function` has none."
     return replace(finding, message=finding.message + advice)
 

@@ -114,14 +114,24 @@ def evened(p: CPWL, tol: float, straight: float = 0.0) -> Snapped | None:
     parts, far = found
     reach, slopes = np.abs(p.mesh.points).max(), np.abs(p.laws.gradient)
     scale = slopes.sum(axis=2).max(axis=0) * reach + np.abs(p.laws.offset).max(axis=0)
-    change = np.abs(parts.laws.gradient - p.laws.gradient).max(axis=(0, 2)) / slopes.max(axis=(0, 2), initial=1e-300)
+    same = _those(p, parts)
+    before = p.laws.gradient[same]
+    change = np.abs(parts.laws.gradient - before).max(axis=(0, 2)) / slopes.max(axis=(0, 2), initial=1e-300)
     value = (slopes.sum(axis=2).max(axis=0) * far / np.where(scale > 0, scale, 1.0)).max()
     moved = Moved(float(change.max()), float(value), far / float(reach))
     function = type(p).from_parts(parts)
     if max(moved.value, moved.facet) > tol or first_error(function) is not None:
         return None
-    laws = int((parts.laws.gradient != p.laws.gradient).any(axis=(1, 2)).sum())
+    laws = int((parts.laws.gradient != before).any(axis=(1, 2)).sum())
     return Snapped(function, moved, "", "even", laws, len(p.polyhedra.b))
+
+
+def _those(p: CPWL, parts: Parts) -> NDArray[np.int64]:
+    """The simplices of a table that are still there, slivers being flat where points are straight."""
+    assert p.mesh is not None
+    assert parts.mesh is not None
+    left = set(map(tuple, parts.mesh.simplices.tolist()))
+    return np.array([i for i, corners in enumerate(p.mesh.simplices.tolist()) if tuple(corners) in left])
 
 
 def _examined(p: CPWL) -> tuple[str, tuple[int, ...] | None]:

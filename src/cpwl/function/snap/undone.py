@@ -55,6 +55,8 @@ def undone(p: CPWL) -> CPWL | None:
         return None
     found = evened(p, _LITTLE)
     straight = None if found is None else found.function
+    if straight is not None and straight.num_pieces != p.num_pieces:
+        straight = None  # slivers are flat once their sides are straight, and the data is another function in them
     plain = None if p.mesh.exact_values is not None else _plain(p if straight is None else straight)
     return straight if plain is None else plain
 
