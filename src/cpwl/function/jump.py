@@ -53,7 +53,7 @@ def largest_jump(p: CPWL) -> Jump | None:
     """The largest jump of float data that is found; None if pieces agree wherever they meet, as far as is seen.
 
     >>> from cpwl import CPWL
-    >>> p = CPWL.from_pieces([[[1.0]], [[-1.0]]], [[0.5], [-0.25]], [[0.0], [1.0]], [0.0, 0.0], tol=1.0)
+    >>> p = CPWL.from_pieces([[[1.0]], [[-1.0]]], [[0.5], [-0.25]], [[0.0], [1.0]], [0.0, 0.0], tol=0.9)
     >>> found = largest_jump(p)
     >>> found.size, found.pieces, found.where
     (Fraction(1, 2), (0, 1), (Fraction(1, 2),))

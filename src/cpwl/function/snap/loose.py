@@ -216,7 +216,7 @@ def loosened(work: Work, conflicts: Sequence[frozenset[int]], kept: frozenset[in
     >>> from types import SimpleNamespace
     >>> work = SimpleNamespace(corners_of_laws={0: 3, 1: 4, 2: 5, 3: 6})
     >>> sorted(loosened(work, [frozenset({0, 2}), frozenset({1, 2}), frozenset({0, 3})], frozenset()))
-    [0, 2]
+    [0, 1]
     """
     left, found = list(conflicts), set()
     while left:

@@ -38,10 +38,10 @@ def undone(p: CPWL) -> CPWL | None:
 
     >>> import numpy as np
     >>> from cpwl import CPWL
-    >>> x = np.linspace(-1, 1, 8)
-    >>> p = CPWL.from_grid([x, x], np.maximum(x[:, None], x))
+    >>> x = np.linspace(-1, 1, 11)
+    >>> p = CPWL.from_grid([x, x], np.abs(x[:, None]) + np.abs(x))
     >>> p.num_components, undone(p).num_components
-    (24, 2)
+    (34, 4)
     """
     if p.tol or (p.mesh is not None and p.domain is not None):
         return None
