@@ -145,7 +145,7 @@ def _die_once(shared: tuple[str, Any], item: int) -> int:
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="Linux says which files are open")
-@pytest.mark.parametrize("kind", ["processes", "loky"])
+@pytest.mark.parametrize("kind", ["processes", pytest.param("loky", marks=pytest.mark.slow)])
 def test_a_killed_worker_costs_time_not_results_and_leaves_nothing(tmp_path: Path, kind: str) -> None:
     shared = str(tmp_path / "marker"), np.arange(100_000.0)
     with pool_of(kind):

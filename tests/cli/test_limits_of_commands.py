@@ -191,6 +191,7 @@ def test_a_terminated_search_keeps_its_parts(tmp_path: Path) -> None:
     assert "Traceback" not in errors
 
 
+@pytest.mark.slow
 def test_a_batch_that_is_terminated_ends_what_it_has_started(tmp_path: Path) -> None:
     """At once, not when the function that is being compiled is done; and it goes on when it is given again."""
     folder, out = tmp_path / "in", tmp_path / "out"

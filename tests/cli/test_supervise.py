@@ -40,7 +40,12 @@ MUCH = "kept = [bytearray(10**8) for _ in range(10**5)]"
 def start(program: str, *words: str, folder: Path) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", program, *words]
     environment = {**ENVIRONMENT, "TMPDIR": str(folder)}
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    # A shell that starts the tests in the background has Ctrl-C ignored, by all that they start, too.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_step_that_hears_nothing_is_ended_in_time(tmp_path: Path) -> None:
