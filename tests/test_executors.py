@@ -167,6 +167,7 @@ def test_without_memory_files_there_is_a_file_until_the_end(monkeypatch: pytest.
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_dead_worker_of_dask_costs_time(tmp_path: Path) -> None:
     with pool_of("dask") as pool:
         shared = str(tmp_path / "marker"), np.arange(100_000.0)

@@ -64,7 +64,7 @@ def alone() -> dict[str, tuple[Any, ...]]:
     return of_all(None, list(functions()))
 
 
-@pytest.mark.parametrize("kind", POOLS)
+@pytest.mark.parametrize("kind", [*POOLS[:2], *(pytest.param(kind, marks=pytest.mark.slow) for kind in POOLS[2:])])
 def test_compiling_and_proving_give_the_same_bytes(kind: str, alone: dict[str, tuple[Any, ...]]) -> None:
     names = list(functions()) if kind == "processes" else ["rational", "float"]
     with pool_of(kind) as pool:
