@@ -111,6 +111,7 @@ def test_the_first_neurons_decide_the_parts() -> None:
 def test_the_same_bytes_whoever_does_the_work(kind: str) -> None:
     network = deep((2, 8, 6, 2), exact=False)
     alone = [as_text(part) for part in extract_parts(network, size=30)]
+    assert len(alone) > 3
     with pool_of(kind) as pool:
         assert [as_text(part) for part in extract_parts(network, size=30, executor=pool)] == alone
     assert len(alone) > 3

@@ -7,7 +7,8 @@
     coordinate in which it is 1, and all else that spans the region is 0, `spanned`
 (3) a region with law f has a piece S of q with law s, for every corner v a point v' of S, and for every ray r and line
     l a direction r' and a line l' of S; these are v, r and l themselves where that is possible, `Leaves`, `partners`.
-    Simplices are not cut, and the partners of their corners are corners of another simplex, `table`
+    Simplices are not cut where S is one, too, and the partners of their corners are corners of S, `table`; elsewhere
+    f is the affine function through the values at their corners, `by_coefficients`
 (4) J holds the gradient of N: on a box with all v and v', if the region is bounded, or else everywhere, `steepness`
 (5) h is a vector with ``h . r >= e_r`` for all rays. Here ``e_v = |s(v') - f(v) + J . (v - v')| + E' |v - v'|``, at the
     worst of J and with the largest coordinate for the last norm, and the same with gradients for e_r and e_l; let
