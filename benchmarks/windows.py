@@ -17,7 +17,7 @@ import numpy as np
 from scipy.spatial import Delaunay
 
 import cpwl
-from cpwl.network.evaluate import evaluate
+from cpwl.network.network import evaluate
 
 SMALL = [(2, 100), (2, 500), (3, 20), (3, 80), (4, 24)]
 LARGE = [(3, 300), (3, 1530), (4, 70)]

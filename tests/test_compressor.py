@@ -17,9 +17,7 @@ from cpwl.errors import CpwlWarning, InputError
 from cpwl.formats.json import save
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.network import Network
-from cpwl.network.extremum import extremum
-from cpwl.network.identity import identity
-from cpwl.network.side_by_side import side_by_side
+from cpwl.network.algorithms import extremum, identity, side_by_side
 from cpwl.regions.find import find_pieces
 from support import catalogue
 from support.strategies import networks, points

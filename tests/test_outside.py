@@ -15,7 +15,7 @@ import cpwl
 from cpwl.cli import main
 from cpwl.errors import InputError
 from cpwl.exact.rational import fraction_array
-from cpwl.network.clip import clipped, unclipped
+from cpwl.network.algorithms import clipped, unclipped
 from cpwl.network.network import rounded
 from cpwl.proofs.checkers import checker
 from support.catalogue import function

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from cpwl.compiler import Alternative, Compiled, compile
     from cpwl.compressor import Compressed, compress
     from cpwl.construct.options import ConstructionName, Minimize, Precision, Weights
-    from cpwl.dynamics.invariance import is_invariant
-    from cpwl.dynamics.loop import closed_loop, equilibria, iterate
-    from cpwl.dynamics.lyapunov import decrease
+    from cpwl.dynamics import closed_loop, decrease, equilibria, is_invariant, iterate
     from cpwl.endings import read
     from cpwl.equality import Verdict, equal
     from cpwl.formats.jax import to_jax
@@ -60,10 +58,8 @@ if TYPE_CHECKING:
     from cpwl.sources.weights.files import from_npz, from_safetensors
     from cpwl.sources.weights.named import from_weights
     from cpwl.targets.c.write import CCode, to_c
-    from cpwl.targets.milp.bounds import NeuronBounds
-    from cpwl.targets.milp.omlt import tighten_omlt, to_omlt
-    from cpwl.targets.milp.write import Milp, to_milp
-    from cpwl.targets.vnnlib.write import Benchmark, to_vnnlib
+    from cpwl.targets.milp import Milp, NeuronBounds, tighten_omlt, to_milp, to_omlt
+    from cpwl.targets.vnnlib import Benchmark, to_vnnlib
 
     __version__: str
 
@@ -177,11 +173,11 @@ _HOME = {
     "Verdict": "cpwl.equality",
     "Inquiry": "cpwl.regions.inquiry",
     "ask": "cpwl.regions.inquiry",
-    "closed_loop": "cpwl.dynamics.loop",
-    "decrease": "cpwl.dynamics.lyapunov",
-    "equilibria": "cpwl.dynamics.loop",
-    "is_invariant": "cpwl.dynamics.invariance",
-    "iterate": "cpwl.dynamics.loop",
+    "closed_loop": "cpwl.dynamics",
+    "decrease": "cpwl.dynamics",
+    "equilibria": "cpwl.dynamics",
+    "is_invariant": "cpwl.dynamics",
+    "iterate": "cpwl.dynamics",
     "certify": "cpwl.proofs.certify",
     "compile": "cpwl.compiler",
     "compress": "cpwl.compressor",
@@ -216,13 +212,13 @@ _HOME = {
     "report": "cpwl.show.explorer.page",
     "save": "cpwl.formats.json",
     "simplify": "cpwl.passes.simplify",
-    "Milp": "cpwl.targets.milp.write",
-    "NeuronBounds": "cpwl.targets.milp.bounds",
-    "tighten_omlt": "cpwl.targets.milp.omlt",
-    "to_milp": "cpwl.targets.milp.write",
-    "to_omlt": "cpwl.targets.milp.omlt",
-    "Benchmark": "cpwl.targets.vnnlib.write",
-    "to_vnnlib": "cpwl.targets.vnnlib.write",
+    "Milp": "cpwl.targets.milp",
+    "NeuronBounds": "cpwl.targets.milp",
+    "tighten_omlt": "cpwl.targets.milp",
+    "to_milp": "cpwl.targets.milp",
+    "to_omlt": "cpwl.targets.milp",
+    "Benchmark": "cpwl.targets.vnnlib",
+    "to_vnnlib": "cpwl.targets.vnnlib",
     "to_c": "cpwl.targets.c.write",
     "to_onnx": "cpwl.formats.onnx.write",
     "to_torch": "cpwl.formats.torch.module",

@@ -13,7 +13,7 @@ from cpwl.function.algebra.arithmetic import side_by_side
 from cpwl.function.algebra.extremes import greatest, least
 from cpwl.network import Network
 from cpwl.network.algebra import extremum_of
-from cpwl.network.side_by_side import side_by_side as networks_side_by_side
+from cpwl.network.algorithms import side_by_side as networks_side_by_side
 
 __all__ = ["maximum", "minimum", "stack"]
 

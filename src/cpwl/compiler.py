@@ -34,7 +34,7 @@ from cpwl.function.domain import Box, box_to_clip, domain_text
 from cpwl.function.jump import largest_jump
 from cpwl.limits import rare_collection
 from cpwl.network import Network, Sizes
-from cpwl.network.clip import clipped
+from cpwl.network.algorithms import clipped
 from cpwl.network.network import rounded
 from cpwl.progress import Progress
 from cpwl.proofs.certificate import Certificate

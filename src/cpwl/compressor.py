@@ -21,8 +21,7 @@ from cpwl.geometry.box import bounding_box
 from cpwl.geometry.polyhedra import Polyhedron, as_domain
 from cpwl.network import Network, Sizes
 from cpwl.network.network import exact_layers
-from cpwl.network.program.chain import network_of
-from cpwl.network.program.tape import Tape
+from cpwl.network.program import Tape, network_of
 from cpwl.passes.simplify import simplify
 from cpwl.progress import Progress
 from cpwl.regions.extract import as_function

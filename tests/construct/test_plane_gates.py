@@ -14,8 +14,7 @@ from cpwl.errors import ConstructionError, InputError
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.planar import find_bends, power_of_two
 from cpwl.function.make.shallow import from_hidden_layer
-from cpwl.network.evaluate import evaluate_exact
-from cpwl.network.network import exact_layers
+from cpwl.network.network import evaluate_exact, exact_layers
 from cpwl.search.cover import cover
 from support.constructions import plane_gates
 from support.functions import five_pieces, three_piece_cut

@@ -12,7 +12,7 @@ from cpwl.construct.windows.cells import of_table
 from cpwl.construct.windows.lifting import lift
 from cpwl.construct.windows.split import obstruction
 from cpwl.exact.rational import fraction_array
-from cpwl.network.evaluate import evaluate
+from cpwl.network.network import evaluate
 
 
 def delaunay(n, count, seed=0, outputs=None):

@@ -16,8 +16,7 @@ from cpwl.exact.integers import integer_rows
 from cpwl.exact.rational import fraction_array
 from cpwl.exact.simplex import maximize
 from cpwl.network import Network
-from cpwl.network.extremum import extremum
-from cpwl.network.identity import identity
+from cpwl.network.algorithms import extremum, identity
 from cpwl.network.network import exact_layers
 from support.functions import five_pieces
 from support.network_changes import box, normal, shuffled, with_change
@@ -191,7 +190,7 @@ def test_maxima_in_any_order():
 
 def test_depth_does_not_matter():
     """A network followed by an identity of any depth is the same function."""
-    from cpwl.network.end_to_end import end_to_end
+    from cpwl.network.algorithms import end_to_end
 
     network = Network([([["1/3", 2], [0, 1]], [1, 0]), ([[1, -1]], ["1/7"])])
     assert equal(network, end_to_end(network, identity(1, 4))).equal

@@ -12,8 +12,7 @@ from cpwl import CPWL, certify, compile, extract
 from cpwl.equality import decide, equal
 from cpwl.errors import CpwlWarning, InputError
 from cpwl.network import Network
-from cpwl.network.extremum import extremum
-from cpwl.network.identity import identity
+from cpwl.network.algorithms import extremum, identity
 from cpwl.network.network import exact_layers
 from support import catalogue
 from support.functions import five_pieces

@@ -15,8 +15,7 @@ from cpwl.exact.rational import to_float
 from cpwl.formats.onnx.read import from_onnx
 from cpwl.formats.onnx.write import to_onnx
 from cpwl.network import Network
-from cpwl.network.extremum import extremum
-from cpwl.network.identity import identity
+from cpwl.network.algorithms import extremum, identity
 from support.onnx_models import make, node, run, saved
 from support.strategies import networks, points
 

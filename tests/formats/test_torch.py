@@ -11,8 +11,7 @@ from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import to_float
 from cpwl.formats.torch.module import from_torch, to_torch
 from cpwl.network import Network
-from cpwl.network.extremum import extremum
-from cpwl.network.identity import identity
+from cpwl.network.algorithms import extremum, identity
 from support.strategies import networks, points
 
 torch = pytest.importorskip("torch")

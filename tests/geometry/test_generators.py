@@ -16,10 +16,7 @@ from cpwl.function.order.at_generators import order_at_generators, rank_laws
 from cpwl.geometry.corners import corners
 from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Polyhedra
-from cpwl.network.end_to_end import end_to_end
-from cpwl.network.extrema import extrema
-from cpwl.network.extremum import extremum
-from cpwl.network.maxmin import maxmin
+from cpwl.network.algorithms import end_to_end, extrema, extremum, maxmin
 from support.functions import abs_sum, delaunay, five_pieces
 
 small = st.integers(-3, 3)

@@ -13,11 +13,7 @@ from cpwl import bounds
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network import Network
-from cpwl.network.end_to_end import end_to_end
-from cpwl.network.extrema import extrema
-from cpwl.network.extremum import extremum
-from cpwl.network.identity import identity
-from cpwl.network.side_by_side import side_by_side
+from cpwl.network.algorithms import end_to_end, extrema, extremum, identity, side_by_side
 from support.strategies import affine_families, networks, points
 
 KINDS = st.sampled_from(["max", "min"])

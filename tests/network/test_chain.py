@@ -10,9 +10,7 @@ from scipy.sparse import csr_array
 
 from cpwl.exact.rational import fraction_array
 from cpwl.exact.sparse import RationalMatrix
-from cpwl.network.program.affine import Forms
-from cpwl.network.program.chain import network_of
-from cpwl.network.program.tape import Tape
+from cpwl.network.program import Forms, Tape, network_of
 from support.strategies import points, rational_arrays
 
 ZERO = Fraction(0)

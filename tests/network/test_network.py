@@ -15,7 +15,7 @@ from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import fraction_array, to_float
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network import Network, Sizes
-from cpwl.network import evaluate as evaluation
+from cpwl.network import network as evaluation
 from support.strategies import networks, points
 
 ABSOLUTE = [([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])]

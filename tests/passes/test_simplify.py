@@ -13,17 +13,10 @@ from cpwl.documents.write import network_document
 from cpwl.errors import InputError
 from cpwl.exact.rational import fraction_array
 from cpwl.geometry.polyhedra import Polyhedron
-from cpwl.network.end_to_end import end_to_end
-from cpwl.network.identity import identity
+from cpwl.network.algorithms import end_to_end, identity, side_by_side
 from cpwl.network.network import exact_layers
-from cpwl.network.side_by_side import side_by_side
-from cpwl.passes.dependent import remove_dependent
-from cpwl.passes.drop import drop_unused
-from cpwl.passes.linear import fold_linear
-from cpwl.passes.merge import merge_proportional
 from cpwl.passes.ranges import ranges
-from cpwl.passes.simplify import simplify
-from cpwl.passes.stable import fold_stable
+from cpwl.passes.simplify import drop_unused, fold_linear, fold_stable, merge_proportional, remove_dependent, simplify
 from cpwl.proofs.checkers.line_checker import Walk
 from support.proofs import checker
 from support.strategies import networks, points

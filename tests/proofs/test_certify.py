@@ -13,8 +13,8 @@ import pytest
 from cpwl import CPWL, Certificate, InputError, Network, ProofError, certify, compile
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
+from cpwl.network.algorithms import side_by_side
 from cpwl.network.network import exact_layers
-from cpwl.network.side_by_side import side_by_side
 from support.catalogue import compiled, function, names
 from support.constructions import plain_lattice, shared_lattice
 from support.functions import abs_sum, delaunay, five_pieces, three_piece_cut

@@ -7,7 +7,7 @@ import pytest
 
 from cpwl import LimitError, Network, count_regions, extract
 from cpwl.geometry.polyhedra import as_domain
-from cpwl.regions.balance import balanced
+from cpwl.regions.forms import balanced
 from cpwl.regions.walk.walk import walk
 
 HALF = ([[1, -1]], [2])

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from cpwl import CPWL, InputError, Network, compile, count_regions, extract
 from cpwl.geometry.probe import Probe
-from cpwl.regions.labels import label_laws
+from cpwl.regions.pieces import label_laws
 
 BOX = ([[1, 0], [-1, 0], [0, 1], [0, -1]], [3, 3, 3, 3])
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cpwl.dynamics.invariance import Invariance, is_invariant
-from cpwl.dynamics.loop import equilibria
+from cpwl.dynamics import Invariance, equilibria, is_invariant
 from cpwl.errors import InputError
 from cpwl.function import CPWL
 from cpwl.function.questions.answers import Answer, Distance, Extremum, Lipschitz, Range

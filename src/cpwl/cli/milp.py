@@ -41,8 +41,7 @@ def milp(
         for what in ("bounds", "neurons"):
             check_output(Path(f"{output}.{what}.json"), source)
     from cpwl.cli.source import load_any
-    from cpwl.targets.milp.omlt import to_omlt
-    from cpwl.targets.milp.write import to_milp
+    from cpwl.targets.milp import to_milp, to_omlt
 
     held = load_any(source)
     domain = box_domain(box, held.inputs)

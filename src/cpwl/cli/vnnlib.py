@@ -36,7 +36,7 @@ def vnnlib(
 ) -> None:
     """Write a benchmark whose answers are known: instances.csv, ONNX and VNN-LIB files, ground_truth.json."""
     from cpwl.cli.source import load_any
-    from cpwl.targets.vnnlib.write import check_new_folder, to_vnnlib
+    from cpwl.targets.vnnlib import check_new_folder, to_vnnlib
 
     check_new_folder(output)
     box_domain(box, 1)  # numbers, the first below the second

@@ -11,7 +11,7 @@ from cpwl.construct.analysis import Analysis
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.network import Network
-from cpwl.network.evaluate import evaluate
+from cpwl.network.network import evaluate
 
 __all__ = ["measured_error"]
 

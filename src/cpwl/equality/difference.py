@@ -8,11 +8,9 @@ from numpy.typing import NDArray
 from cpwl.exact.rational import fraction_array
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network import Network
+from cpwl.network.algorithms import side_by_side
 from cpwl.network.network import assemble, exact_layers, float_layer
-from cpwl.network.side_by_side import side_by_side
-from cpwl.passes.drop import drop_unused
-from cpwl.passes.merge import merge_proportional
-from cpwl.passes.rewrite import rebuilt
+from cpwl.passes.simplify import drop_unused, merge_proportional, rebuilt
 
 __all__ = ["difference", "law_of_pattern"]
 

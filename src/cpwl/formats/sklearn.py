@@ -8,8 +8,7 @@ import numpy as np
 
 from cpwl.errors import InputError
 from cpwl.network.network import Network
-from cpwl.network.program.chain import network_of
-from cpwl.network.program.tape import Tape
+from cpwl.network.program import Tape, network_of
 
 __all__ = ["from_sklearn"]
 

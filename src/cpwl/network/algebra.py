@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from cpwl.doors import check_argument, chosen_numbers
 from cpwl.errors import InputError
 from cpwl.exact.rational import fraction_array, fractions_for, is_number
-from cpwl.network.end_to_end import end_to_end
-from cpwl.network.extrema import extrema
-from cpwl.network.side_by_side import side_by_side
+from cpwl.network.algorithms import end_to_end, extrema, side_by_side
 
 if TYPE_CHECKING:
     from cpwl.network.network import Network

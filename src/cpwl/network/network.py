@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
@@ -13,7 +13,6 @@ from scipy.sparse import csr_array, issparse
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import as_reals, fraction_array, to_float
 from cpwl.exact.sparse import RationalMatrix
-from cpwl.network.evaluate import evaluate, evaluate_exact
 
 __all__ = [
     "ExactLayer",
@@ -21,12 +20,72 @@ __all__ = [
     "Network",
     "Sizes",
     "assemble",
+    "evaluate",
+    "evaluate_exact",
     "exact_layer",
     "exact_layers",
     "float_layer",
     "rounded",
     "run_in",
 ]
+
+# The values of a network at many points, in float64 or in rationals, within bounded memory.
+
+
+# Activations held at once: a megabyte of doubles, which stays in the processor's cache, but a few points in any case;
+# and products of rationals, each of which is an object.
+_BLOCK = 2**17
+_FEWEST = 16
+_EXACT_BLOCK = 2**18
+# Dense products run about 16 times as many multiplications a second as sparse ones do, once enough points
+# share the cost of writing the dense matrix.
+_DENSITY = 16
+_DENSE_POINTS = 16
+_DENSE_ENTRIES = 2**24
+
+
+def evaluate(layers: Sequence[tuple[Any, Any]], x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The outputs ``(N, m)`` at the points `x` ``(N, n)``, in float64."""
+    weights = [_operator(weight, len(x)) for weight, _ in layers]
+    widest = max(max(weight.shape) for weight, _ in layers)
+    result = np.empty((len(x), layers[-1][0].shape[0]))
+    for block in _blocks(len(x), max(_FEWEST, _BLOCK // widest)):
+        # One column a point: a sparse matrix times a dense one runs along the rows of both.
+        h = np.ascontiguousarray(x[block].T)
+        for i, (weight, (_, bias)) in enumerate(zip(weights, layers, strict=True)):
+            if i:
+                np.maximum(h, 0.0, out=h)
+            h = weight @ h
+            h += bias[:, None]
+        result[block] = h.T
+    return result
+
+
+def evaluate_exact(layers: Sequence[tuple[Any, Any]], x: NDArray[np.object_]) -> NDArray[np.object_]:
+    """The outputs ``(N, m)`` at the points `x` ``(N, n)``, as `Fraction` and without any rounding."""
+    widest = max(weight.nnz + max(weight.shape) for weight, _ in layers)
+    result = np.empty((len(x), layers[-1][0].shape[0]), dtype=object)
+    for block in _blocks(len(x), _EXACT_BLOCK // widest):
+        h = x[block].T
+        for i, (weight, bias) in enumerate(layers):
+            if i:
+                h = np.where(h > 0, h, 0)
+            h = weight @ h + bias[:, None]
+        result[block] = h.T
+    return fraction_array(result)
+
+
+def _blocks(points: int, size: int) -> Iterator[slice]:
+    size = max(1, size)
+    return (slice(start, start + size) for start in range(0, points, size))
+
+
+def _operator(weight: Any, points: int) -> Any:
+    rows, columns = weight.shape
+    entries = rows * columns
+    dense = entries <= _DENSE_ENTRIES and weight.nnz * _DENSITY >= entries and points >= _DENSE_POINTS
+    return weight.toarray() if dense else weight
+
 
 Layer: TypeAlias = "tuple[csr_array[Any, tuple[int, int]], NDArray[np.float64]]"
 ExactLayer: TypeAlias = "tuple[RationalMatrix, NDArray[np.object_]]"
@@ -188,7 +247,7 @@ class Network:
 
         Weights above 0 are orange, those below are blue. Returns the axes.
         """
-        from cpwl.network.plot import plot_network
+        from cpwl.network.picture import plot_network
 
         return plot_network(self, ax)
 

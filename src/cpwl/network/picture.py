@@ -1,13 +1,19 @@
-"""The layers of a network as SVG text."""
+"""A network drawn with matplotlib: neurons and weights where they can be told apart, else how wide each layer is."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpwl.errors import LimitError
 
 if TYPE_CHECKING:
     from cpwl.network.network import Network
 
-__all__ = ["layer_bars"]
+__all__ = ["layer_bars", "plot_network"]
+
+# The layers of a network as SVG text.
 
 
 def layer_bars(network: Network, *, width: int = 320, height: int = 110) -> str:
@@ -34,3 +40,57 @@ def layer_bars(network: Network, *, width: int = 320, height: int = 110) -> str:
         f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" class="layers" role="img" '
         f'aria-label="{label}">{"".join(bars)}</svg>'
     )
+
+
+_WIDE, _WEIGHTS = 80, 4000  # what people tell apart
+_NEGATIVE, _POSITIVE = "#2b6fd6", "#e8710a"
+
+
+def plot_network(network: Network, ax: Any) -> Any:
+    """Draw `network` on `ax`, or on new axes."""
+    try:
+        import matplotlib.pyplot as plt
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "matplotlib":
+            raise
+        raise LimitError("matplotlib is not installed; run `pip install 'cpwl[plot]'`") from error
+    drawn = plt.figure(figsize=(7, 4.5)).add_subplot() if ax is None else ax
+    widths = [network.inputs, *(int(weight.shape[0]) for weight, _ in network.layers)]
+    small = max(widths) <= _WIDE and network.sizes.nonzeros <= _WEIGHTS
+    (_graph if small else _bars)(drawn, network, widths)
+    names = ["input", *(f"layer {k}" for k in range(1, len(widths) - 1)), "output"]
+    short = names if len(names) <= 8 else ["in", *map(str, range(1, len(widths) - 1)), "out"]
+    drawn.set_xticks(range(len(widths)), short)
+    sizes = network.sizes
+    drawn.set_title(f"{sizes.neurons:,} neurons, {sizes.depth} layers, {sizes.nonzeros:,} weights", fontsize="medium")
+    for side in ("top", "right"):
+        drawn.spines[side].set_visible(False)
+    return drawn
+
+
+def _graph(ax: Any, network: Network, widths: list[int]) -> None:
+    """Every neuron a dot, every weight a line: orange above 0, blue below, fainter where it is small."""
+    from matplotlib.collections import LineCollection
+
+    heights = [(np.arange(width) - (width - 1) / 2) * -1.0 for width in widths]
+    for k, (weight, _) in enumerate(network.layers):
+        table = weight.tocoo()
+        ends = [[(k, heights[k][j]), (k + 1, heights[k + 1][i])] for i, j in zip(table.row, table.col, strict=True)]
+        size = np.abs(table.data)
+        alpha = 0.15 + 0.75 * np.sqrt(size / size.max()) if len(size) else size
+        colours = np.where(table.data < 0, _NEGATIVE, _POSITIVE).tolist()
+        ax.add_collection(LineCollection(ends, colors=colours, alpha=alpha, linewidths=0.8, zorder=1))
+    for k, height in enumerate(heights):
+        end = k in (0, len(heights) - 1)
+        ax.scatter([k] * len(height), height, s=28, c="#b8c2cc" if end else "#0b61b8", edgecolors="white", zorder=2)
+    ax.set_yticks([])
+    ax.spines["left"].set_visible(False)
+    ax.margins(0.06)
+
+
+def _bars(ax: Any, network: Network, widths: list[int]) -> None:
+    ends = (0, len(network.layers))
+    ax.bar(range(len(widths)), widths, color=["#b8c2cc" if k in ends else "#0b61b8" for k in range(len(widths))])
+    for k, width in enumerate(widths):
+        ax.annotate(f"{width:,}", (k, width), ha="center", va="bottom", fontsize="small")
+    ax.set_ylabel("neurons")

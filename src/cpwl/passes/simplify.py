@@ -1,21 +1,378 @@
-"""All passes, one after the other, until none finds anything."""
+"""`simplify` runs passes until none finds a neuron to remove. A pass keeps the function exactly."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
+from flint import fmpq_mat
+from numpy.typing import NDArray
+
 from cpwl.doors import check_argument, within_float64
+from cpwl.exact.flint import from_flint, to_flint
+from cpwl.exact.rational import is_exact_float
+from cpwl.exact.sparse import RationalMatrix, stack_rows
+from cpwl.geometry.box import Range
 from cpwl.geometry.polyhedra import Domain, as_domain
 from cpwl.network import Network
-from cpwl.network.network import assemble, exact_layers
-from cpwl.passes.dependent import remove_dependent
-from cpwl.passes.drop import drop_unused
-from cpwl.passes.linear import fold_linear
-from cpwl.passes.merge import merge_proportional
-from cpwl.passes.rewrite import rebuilt
-from cpwl.passes.stable import fold_stable
+from cpwl.network.network import ExactLayer, assemble, exact_layers, float_layer
+from cpwl.passes.ranges import ranges
 
-__all__ = ["simplify"]
+__all__ = [
+    "drop_unused",
+    "fold_linear",
+    "fold_stable",
+    "merge_proportional",
+    "proportional",
+    "rebuilt",
+    "remove_dependent",
+    "rewrite",
+    "simplify",
+]
+
+# Rewriting a hidden layer: every neuron as an affine combination of those that are kept.
+#
+# If the outputs of a layer are ``y = T y' + c`` with `y'` the outputs of the kept neurons, the next layer reads
+# ``W T y' + (W c + b)``, and the function stays what it is. All passes that remove neurons do this, in rationals.
+
+
+Layers = list[ExactLayer]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Removal:
+    """For each neuron that goes: the kept neurons, with factors, and the constant that its output equals."""
+
+    terms: Mapping[int, Mapping[int, Fraction]]
+    constant: Mapping[int, Fraction]
+
+
+def rewrite(network: Network, find: Callable[[Layers, int], Removal | None], *, backwards: bool = False) -> Network:
+    """What remains after `find` has named the neurons to remove in one hidden layer after the other."""
+    layers: Layers = list(exact_layers(network))
+    order: Iterable[int] = range(len(layers) - 1)
+    changed = False
+    for l in reversed(list(order)) if backwards else order:
+        removal = find(layers, l) if l < len(layers) - 1 else None
+        if removal is not None and removal.terms:
+            layers, changed = remove(layers, l, removal), True
+    return rebuilt(network, layers) if changed else network
+
+
+def remove(layers: Layers, l: int, removal: Removal) -> Layers:
+    """The layers without those neurons of hidden layer `l`."""
+    weight, bias = layers[l]
+    after, after_bias = layers[l + 1]
+    keep = np.array([k for k in range(len(bias)) if k not in removal.terms], dtype=np.int64)
+    constant = np.full(len(bias), Fraction(0), dtype=object)
+    for k, value in removal.constant.items():
+        constant[k] = value
+    moved = after_bias + after @ constant
+    if len(keep) == 0:  # a constant is all that is left
+        return _constant(layers, l, moved)
+    place = {int(k): j for j, k in enumerate(keep)}
+    triples = [(k, j, Fraction(1)) for k, j in place.items()]
+    triples += [(k, place[i], v) for k, terms in removal.terms.items() for i, v in terms.items()]
+    rows, columns, values = zip(*triples, strict=True)
+    into = RationalMatrix.from_triples(rows, columns, values, (len(bias), len(keep)))
+    return [*layers[:l], (weight.take_rows(keep), bias[keep]), (after @ into, moved), *layers[l + 2 :]]
+
+
+def _constant(layers: Layers, l: int, value: NDArray[np.object_]) -> Layers:
+    for weight, bias in layers[l + 2 :]:
+        value = weight @ (value * (value > 0)) + bias
+    return [(RationalMatrix.from_triples([], [], [], (len(value), layers[0][0].shape[1])), value)]
+
+
+def rebuilt(network: Network, layers: Sequence[ExactLayer]) -> Network:
+    """The network of these layers: of floats, if the given one is and all numbers are doubles; else of rationals."""
+    exact = network.exact is not None or not all(is_exact_float(w.data) and is_exact_float(b) for w, b in layers)
+    return assemble([float_layer(layer) for layer in layers], list(layers) if exact else None)
+
+
+def proportional(layer: ExactLayer, k: int) -> tuple[tuple[int, ...], tuple[int, ...], Fraction]:
+    """What neuron `k` reads: columns, integers without a common divisor, bias last, and the positive factor of these.
+
+    >>> proportional((RationalMatrix.from_dense([["1/2", 0, 1]]), np.array([Fraction(3)])), 0)
+    ((0, 2), (1, 2, 6), Fraction(1, 2))
+    """
+    weight, bias = layer
+    entries = slice(weight.indptr[k], weight.indptr[k + 1])
+    values = [*weight.data[entries], bias[k]]
+    below = math.lcm(*(v.denominator for v in values))
+    whole = [v.numerator * (below // v.denominator) for v in values]
+    divisor = math.gcd(*whole)
+    return tuple(weight.indices[entries].tolist()), tuple(v // divisor for v in whole), Fraction(divisor, below)
+
+
+# Neurons that nothing reads, and neurons that are constant.
+
+
+def drop_unused(network: Network) -> Network:
+    """The same function without neurons of outgoing weights 0, and with constant neurons added to the next bias.
+
+    1. All outgoing weights are 0: the output is never used.
+    2. All incoming weights are 0: the output is ``relu(bias)``.
+
+    >>> network = Network([([[1], [0], [2]], [0, 3, 0]), ([[1, 1, 0]], [0])])
+    >>> drop_unused(network)
+    Network(1 -> 1 -> 1)
+    """
+    return rewrite(rewrite(network, _constants), _unread, backwards=True)
+
+
+def _unread(layers: Layers, l: int) -> Removal | None:
+    after = layers[l + 1][0]
+    idle = np.setdiff1d(np.arange(after.shape[1]), after.indices)
+    return Removal({int(k): {} for k in idle}, {}) if len(idle) else None
+
+
+def _constants(layers: Layers, l: int) -> Removal | None:
+    weight, bias = layers[l]
+    fixed = np.flatnonzero(np.diff(weight.indptr) == 0)
+    constant = {int(k): max(Fraction(bias[k]), Fraction(0)) for k in fixed}
+    return Removal({k: {} for k in constant}, constant) if constant else None
+
+
+# Equal and positively proportional neurons made one.
+
+
+def merge_proportional(network: Network) -> Network:
+    """The same function with one neuron for all that read positive multiples of one affine function.
+
+    ``relu(c z) = c relu(z)`` for ``c > 0``. Layer after layer, so that what becomes proportional is merged too.
+
+    >>> network = Network([([[1], [2], [-1]], [1, 2, 0]), ([[1, 1, 1]], [0])])
+    >>> [weight.toarray().tolist() for weight, _ in merge_proportional(network).layers]
+    [[[1.0], [-1.0]], [[3.0, 1.0]]]
+    """
+    return rewrite(network, _repeated)
+
+
+def _repeated(layers: Layers, l: int) -> Removal | None:
+    weight, bias = layers[l]
+    first: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[int, Fraction]] = {}
+    terms: dict[int, dict[int, Fraction]] = {}
+    for k in range(len(bias)):
+        if weight.indptr[k] == weight.indptr[k + 1]:
+            continue
+        columns, row, factor = proportional(layers[l], k)
+        i, unit = first.setdefault((columns, row), (k, factor))
+        if i != k:
+            terms[k] = {i: factor / unit}
+    return Removal(terms, {}) if terms else None
+
+
+# Neurons that are linear combinations of others: what several neurons pass unchanged need be passed only once.
+#
+# A pair ``relu(z)``, ``relu(-z)`` passes `z`, their difference, and so does a neuron that is always on. If a layer
+# passes more functions than are linearly independent, up to constants, one of them follows from the others, and with
+# it one of its neurons: ``relu(-z) = relu(z) - z``.
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """The layer passes what `neuron` reads: ``z = relu(z) - factor relu(opposite)``; no opposite: it is always on."""
+
+    neuron: int
+    opposite: int | None
+    factor: Fraction
+
+
+def remove_dependent(network: Network, domain: Domain = None) -> Network:
+    """The same function with no function passed that follows from others that are passed.
+
+    >>> rows = [[1, 0], [-1, 0], [0, 1], [0, -1], [1, 1], [-1, -1]]
+    >>> network = Network([(rows, [0] * 6), ([[1, 2, 3, 4, 5, 6]], [0])])
+    >>> remove_dependent(network).sizes.neurons
+    5
+    """
+    bounds = ranges(list(exact_layers(network)), domain)
+    return rewrite(network, lambda layers, l: _dependent(layers, l, bounds[l]))
+
+
+def passed_functions(layer: ExactLayer, bounds: list[Range]) -> list[Passed]:
+    """Which affine functions the layer passes unchanged. Proportional neurons must have been merged."""
+    weight, bias = layer
+    seen: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[int, Fraction]] = {}
+    found = []
+    for k in range(len(bias)):
+        if weight.indptr[k] == weight.indptr[k + 1]:
+            continue
+        low = bounds[k][0]
+        if low is not None and low >= 0:
+            found.append(Passed(k, None, Fraction(0)))
+            continue
+        columns, row, factor = proportional(layer, k)
+        opposite = (columns, tuple(-v for v in row))
+        if opposite in seen:
+            i, unit = seen.pop(opposite)
+            found.append(Passed(i, k, unit / factor))
+        else:
+            seen[columns, row] = (k, factor)
+    return found
+
+
+def _dependent(layers: Layers, l: int, bounds: list[Range]) -> Removal | None:
+    """One neuron of every passed function that is a combination of earlier ones."""
+    weight, bias = layers[l]
+    passed = passed_functions(layers[l], bounds)
+    if len(passed) < 2:
+        return None
+    rows = weight.take_rows([f.neuron for f in passed])
+    used = np.unique(rows.indices)
+    columns = np.searchsorted(used, rows.indices)
+    matrix = fmpq_mat(len(used), len(passed))  # one column a function
+    for i, j, v in zip(rows.rows, columns, rows.data, strict=True):
+        matrix[int(j), int(i)] = to_flint(v)
+    reduced, rank = matrix.rref()
+    if rank == len(passed):
+        return None
+    pivots = [next(j for j in range(len(passed)) if reduced[i, j] != 0) for i in range(rank)]
+    terms: dict[int, dict[int, Fraction]] = {}
+    constant: dict[int, Fraction] = {}
+    for u in sorted(set(range(len(passed))) - set(pivots)):
+        own = passed[u]
+        shares = {pivots[i]: from_flint(reduced[i, u]) for i in range(rank) if reduced[i, u]}
+        value: dict[int, Fraction] = {}
+        rest = Fraction(bias[own.neuron])
+        for p, c in shares.items():  # what own passes, in terms of what the pivots pass
+            rest -= c * bias[passed[p].neuron]
+            value[passed[p].neuron] = value.get(passed[p].neuron, Fraction(0)) + c
+            other = passed[p].opposite
+            if other is not None:
+                value[other] = value.get(other, Fraction(0)) - c * passed[p].factor
+        if own.opposite is None:
+            terms[own.neuron], constant[own.neuron] = value, rest
+        else:  # relu(opposite) = (relu(z) - z) / factor
+            terms[own.opposite] = {k: -v / own.factor for k, v in value.items()} | {own.neuron: 1 / own.factor}
+            constant[own.opposite] = -rest / own.factor
+    return Removal(terms, constant)
+
+
+# Layers that only pass affine functions: two affine maps in a row are one.
+
+
+def fold_linear(network: Network, domain: Domain = None) -> Network:
+    """The same function without hidden layers in which every neuron is always on, or half of an opposite pair.
+
+    A pair counts if all that read it read ``c (relu(z) - relu(-z)) = c z``. Such layers come from padding with
+    identities (Algorithm 5 of the paper). The layer goes with all its neurons.
+
+    >>> network = Network([([[1], [-1]], [0, 0]), ([[2, -2], [-1, 1]], [0, 1]), ([[1, 1]], [0])])
+    >>> fold_linear(network)
+    Network(1 -> 2 -> 1)
+    """
+    layers: Layers = list(exact_layers(network))
+    bounds = ranges(layers, domain)
+    l, changed = 0, False
+    while l < len(layers) - 1:
+        folded = _folded(layers[l], layers[l + 1], bounds[l])
+        if folded is None:
+            l += 1
+        else:
+            layers[l : l + 2] = [folded]
+            del bounds[l]
+            changed = True
+    return rebuilt(network, layers) if changed else network
+
+
+def _folded(layer: ExactLayer, after: ExactLayer, bounds: list[Range]) -> ExactLayer | None:
+    """The product of the two maps, if nothing between them bends."""
+    weight, bias = layer
+    passed = passed_functions(layer, bounds)
+    if sum(1 if f.opposite is None else 2 for f in passed) < len(bias):
+        return None
+    columns = after[0].toarray()
+    for f in passed:
+        if f.opposite is not None and (columns[:, f.opposite] != -f.factor * columns[:, f.neuron]).any():
+            return None
+    rows = np.array([f.neuron for f in passed], dtype=np.int64)
+    reads = np.full(after[0].shape, Fraction(0), dtype=object)
+    reads[:, rows] = columns[:, rows]
+    matrix = type(weight).from_dense(reads)
+    return matrix @ weight, after[1] + matrix @ bias
+
+
+# Neurons that are always off, or always on, on a domain.
+
+
+def fold_stable(network: Network, domain: Domain = None) -> Network:
+    """The same function on the domain, without neurons that are always off, and with few that are always on.
+
+    1. ``z <= 0`` on the domain: the output is 0.
+    2. ``z >= 0`` on the domain: the output is `z`. If the weights `C` with which the next layer reads all such neurons
+       of a layer have rank `r`, ``C = B R``, then `r` neurons ``R z + shift`` pass all that is read, with a shift that
+       keeps them positive.
+
+    >>> network = Network([([[1], [1], [-1]], [1, 2, -2]), ([[1, 1, 1]], [0])])
+    >>> fold_stable(network, ([[1], [-1]], [1, 1])).sizes.neurons
+    1
+    """
+    bounds = ranges(list(exact_layers(network)), domain)
+    off = rewrite(network, lambda _, l: _off(bounds[l]))
+    if len(off.layers) < len(network.layers):
+        return off
+    bounds = ranges(list(exact_layers(off)), domain) if off is not network else bounds
+    layers: Layers = list(exact_layers(off))
+    changed = False
+    for l in range(len(layers) - 1):
+        fewer = _on(layers[l], layers[l + 1], bounds[l])
+        if fewer is not None:
+            layers[l : l + 2] = fewer
+            changed = True
+    return rebuilt(off, layers) if changed else off
+
+
+def _off(bounds: list[Range]) -> Removal | None:
+    idle = [k for k, (_, high) in enumerate(bounds) if high is not None and high <= 0]
+    return Removal({k: {} for k in idle}, {}) if idle else None
+
+
+def _on(layer: ExactLayer, after: ExactLayer, bounds: list[Range]) -> tuple[ExactLayer, ExactLayer] | None:
+    """The layer and the next with `r` neurons in place of all that are always on; None if that is not fewer."""
+    on = [k for k, (low, _) in enumerate(bounds) if low is not None and low >= 0]
+    if len(on) < 2:
+        return None
+    reads = after[0].toarray()[:, on]
+    basis, factors = _factored(reads)
+    if not 0 < len(basis) < len(on):
+        return None
+    shift = [_least(row, [bounds[k] for k in on]) for row in basis]
+    if any(s is None for s in shift):
+        return None
+    moved = np.array([-s for s in shift if s is not None], dtype=object)
+    rest = np.setdiff1d(np.arange(len(bounds)), on)
+    weight, bias = layer
+    mixed = RationalMatrix.from_dense(basis) @ weight.take_rows(on)
+    own = (stack_rows([weight.take_rows(rest), mixed]), np.concatenate([bias[rest], basis.dot(bias[on]) + moved]))
+    columns = np.concatenate([after[0].toarray()[:, rest], factors], axis=1)
+    return own, (RationalMatrix.from_dense(columns), after[1] - factors.dot(moved))
+
+
+def _factored(matrix: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+    """`R` and `B` with ``matrix = B R``, `R` in reduced echelon form and without rows of 0."""
+    rows, columns = matrix.shape
+    reduced, rank = fmpq_mat(rows, columns, [to_flint(v) for v in matrix.ravel()]).rref()
+    entries = [from_flint(reduced[i, j]) for i in range(rank) for j in range(columns)]
+    basis = np.array(entries, dtype=object).reshape(rank, columns)
+    pivots = [next(j for j in range(columns) if basis[i, j] != 0) for i in range(rank)]
+    return basis, matrix[:, pivots]
+
+
+def _least(row: NDArray[np.object_], bounds: list[Range]) -> Fraction | None:
+    """A lower bound of a combination of neurons, at most 0; None if there is none."""
+    total = Fraction(0)
+    for c, (low, high) in zip(row, bounds, strict=True):
+        end = low if c > 0 else high
+        if c and end is None:
+            return None
+        total += c * end if c and end is not None else 0
+    return min(total, Fraction(0))
 
 
 @within_float64()

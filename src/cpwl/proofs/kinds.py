@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from cpwl.errors import LimitError
-from cpwl.network.clip import unclipped
+from cpwl.network.algorithms import unclipped
 from cpwl.proofs.checkers import checker
 from cpwl.proofs.no_proof import NoProof
 from cpwl.proofs.provers.bends import propose_bends

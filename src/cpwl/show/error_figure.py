@@ -17,7 +17,7 @@ from cpwl.errors import CpwlError
 from cpwl.function import CPWL
 from cpwl.function.sample import sample
 from cpwl.network import Network
-from cpwl.network.evaluate import evaluate
+from cpwl.network.network import evaluate
 from cpwl.progress import Progress
 from cpwl.show.bench_functions import grid, triangles
 from cpwl.show.paper_style import LOOKS, OTHER, logarithmic, row_of_panels

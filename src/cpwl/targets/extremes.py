@@ -20,7 +20,7 @@ from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.network.network import ExactLayer, Network, exact_layers
 from cpwl.regions.extract import extract
-from cpwl.targets.c.cell import cell_of
+from cpwl.targets.c.tree import cell_of
 
 __all__ = ["Extreme", "corner_points", "extremes"]
 

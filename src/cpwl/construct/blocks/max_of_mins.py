@@ -10,12 +10,7 @@ from cpwl.function.order.order import Order
 from cpwl.function.parts import Laws
 from cpwl.limits import check_memory
 from cpwl.network import Network
-from cpwl.network.end_to_end import end_to_end
-from cpwl.network.extrema import extrema
-from cpwl.network.extremum import extremum
-from cpwl.network.maxmin import maxmin
-from cpwl.network.share import share_first_layer
-from cpwl.network.side_by_side import side_by_side
+from cpwl.network.algorithms import end_to_end, extrema, extremum, maxmin, share_first_layer, side_by_side
 
 __all__ = ["max_of_mins", "outputs_together", "rows_of"]
 

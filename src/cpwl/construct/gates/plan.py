@@ -22,10 +22,8 @@ from cpwl.exact.flint import from_flint
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.network import Network
-from cpwl.network.end_to_end import end_to_end
-from cpwl.network.identity import identity
+from cpwl.network.algorithms import end_to_end, identity, side_by_side
 from cpwl.network.noise import noise
-from cpwl.network.side_by_side import side_by_side
 
 __all__ = ["plan"]
 

@@ -19,7 +19,7 @@ from cpwl.formats.onnx.operators import HANDLERS
 from cpwl.formats.onnx.schema import check_node, check_opset
 from cpwl.formats.onnx.sizes import check_entries, check_result
 from cpwl.formats.onnx.types import FLOATS, type_name
-from cpwl.network.program.tape import Tape, Tensor
+from cpwl.network.program import Tape, Tensor
 
 __all__ = ["Computed", "compute"]
 

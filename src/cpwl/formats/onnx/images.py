@@ -7,7 +7,7 @@ import numpy as np
 from cpwl.exact.rational import fraction_array
 from cpwl.formats.onnx.node import Node, NodeError, Value
 from cpwl.formats.windows import Windows, average, convolution
-from cpwl.network.program.tape import Tensor
+from cpwl.network.program import Tensor
 
 __all__ = ["average_pool", "batch_normalization", "conv", "max_pool"]
 

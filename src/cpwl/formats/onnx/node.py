@@ -13,7 +13,7 @@ from onnx.external_data_helper import uses_external_data
 from onnx.reference import ReferenceEvaluator
 
 from cpwl.formats.onnx.types import FloatType
-from cpwl.network.program.tape import Tape, Tensor
+from cpwl.network.program import Tape, Tensor
 
 __all__ = ["Node", "NodeError", "Value", "array_of", "reals", "reference"]
 

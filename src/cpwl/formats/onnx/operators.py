@@ -19,7 +19,7 @@ from cpwl.exact.sparse import RationalMatrix
 from cpwl.formats.onnx.images import average_pool, batch_normalization, conv, max_pool
 from cpwl.formats.onnx.node import Node, NodeError, Value, reals, reference
 from cpwl.formats.onnx.types import FLOATS
-from cpwl.network.program.tape import Tensor
+from cpwl.network.program import Tensor
 
 __all__ = ["HANDLERS", "Handler"]
 

@@ -14,7 +14,7 @@ from cpwl.files import read_bytes
 from cpwl.formats.onnx.graph import compute
 from cpwl.limits import check_memory
 from cpwl.network.network import Network, run_in
-from cpwl.network.program.chain import network_of
+from cpwl.network.program import network_of
 
 __all__ = ["from_onnx"]
 

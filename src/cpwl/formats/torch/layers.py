@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cpwl.errors import InputError
 from cpwl.exact.rational import fraction_array
 from cpwl.formats.windows import Windows, average, convolution
-from cpwl.network.program.tape import Tape, Tensor
+from cpwl.network.program import Tape, Tensor
 
 __all__ = ["apply_layer", "check_layer", "layer_kinds"]
 

@@ -11,8 +11,7 @@ from cpwl.errors import InputError, LimitError
 from cpwl.formats.dense import Dtype, check_dense_size, dense_layers
 from cpwl.formats.torch.layers import apply_layer, check_layer, layer_kinds
 from cpwl.network.network import Network
-from cpwl.network.program.chain import network_of
-from cpwl.network.program.tape import Tape
+from cpwl.network.program import Tape, network_of
 
 if TYPE_CHECKING:
     import torch

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from cpwl.network.clip import Clipped, unclipped
+from cpwl.network.algorithms import Clipped, unclipped
 from cpwl.network.network import exact_layers
 from cpwl.proofs.document import proof_head
 from cpwl.proofs.no_proof import NotRecognised

@@ -15,8 +15,7 @@ from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.network.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.forms import Forms
-from cpwl.regions.subdivide.faces import Lattice, orthants
-from cpwl.regions.subdivide.vertices import Vertices
+from cpwl.regions.subdivide.faces import Lattice, Vertices, orthants
 
 __all__ = ["Subdivision", "TooMany", "essential_dimension", "first_rows", "subdivide"]
 

@@ -14,19 +14,139 @@ from functools import partial
 import numpy as np
 from flint import fmpz_mat
 from numpy.typing import NDArray
+from scipy.optimize import nnls
 
 from cpwl.errors import InternalError
 from cpwl.exact.integers import primitive, sign
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 from cpwl.regions.forms import EPS, Forms
-from cpwl.regions.walk.polar import MARGIN, Polar
-from cpwl.regions.walk.redundancy import Proofs
 
-__all__ = ["Chambers", "Found", "Seeds", "explore"]
+__all__ = ["Chambers", "Found", "Proofs", "Seeds", "explore"]
+
+# Why rows of cells are redundant, remembered from cell to cell.
+
+
+_MOST = 4096
+
+
+class Proofs:
+    """Why rows are redundant: a row is implied by others, its sign and theirs.
+
+    The forms of a layer depend on the pattern of the layers before it, so the same proof holds wherever that pattern
+    and the signs of the rows in it are the same.
+    """
+
+    def __init__(self, forms: Forms) -> None:
+        widths = [weight.shape[0] for weight, _ in forms.network.layers[:-1]]
+        walls = forms.levels[0].rows.shape[0] - 1
+        self.ends = walls + np.cumsum([0, *widths])  # layer l has the rows ends[l - 1] to ends[l]
+        self.forms: dict[tuple[int, bytes], NDArray[np.object_]] = {}
+        self._known: dict[tuple[int, bytes], tuple[list[int], list[NDArray[np.int8]]]] = {}
+        self._arrays: dict[tuple[int, bytes], tuple[NDArray[np.int64], NDArray[np.int8]]] = {}
+
+    def _key(self, layer: int, side: NDArray[np.int8]) -> tuple[int, bytes]:
+        return layer, (side[: self.ends[layer - 1]] > 0).tobytes() if layer else b""
+
+    def add(self, side: NDArray[np.int8], row: int, others: NDArray[np.int64]) -> None:
+        """Row `row` follows from the rows `others`, all with their signs on this side."""
+        last = max(row, int(others.max(initial=0)))
+        key = self._key(int(np.searchsorted(self.ends, last, side="right")), side)
+        needs = np.zeros_like(side)
+        needs[row], needs[others] = side[row], side[others]
+        rows, masks = self._known.setdefault(key, ([], []))
+        rows.append(row)
+        masks.append(needs)
+        self._arrays.pop(key, None)
+
+    def remember(self, key: tuple[int, bytes], table: NDArray[np.object_]) -> None:
+        """Integer forms of a layer behind a pattern; forgotten now and then, as they take space."""
+        if len(self.forms) >= _MOST:
+            self.forms.clear()
+        self.forms[key] = table
+
+    def known(self, side: NDArray[np.int8]) -> NDArray[np.bool_]:
+        """The rows that are redundant by a proof that applies to a cell with these signs."""
+        result = np.zeros(len(side), dtype=bool)
+        for layer in range(len(self.ends)):
+            key = self._key(layer, side)
+            if key not in self._known:
+                continue
+            if key not in self._arrays:
+                rows, masks = self._known[key]
+                self._arrays[key] = np.array(rows), np.array(masks)
+            row, needs = self._arrays[key]
+            result[row[((needs == 0) | (needs == side)).all(axis=1)]] = True
+        return result
+
+
+# Is a row of a polyhedron redundant? Its polar dual, around an inner point, answers both ways.
+#
+# With the inner point `x` as origin, row `i` becomes the point ``p_i = a_i / (b_i - a_i.x)``. The row is redundant iff
+# `p_i` is in the convex hull of 0 and the other points, and the weights say why; otherwise the ray from the nearest
+# point of the hull to `p_i` is one that meets row `i` before all others. The nearest point is a problem of nonnegative
+# least squares.
+
+
+MARGIN = 1e-5  # rows that miss a cell, or reach into it, by less than this, relative, are left to integers
+_CLEAR = 1e-9  # relative gap between the first and the second row on a ray
+_WIDE = 32.0  # how far a cell may reach, in its own frame
+
+
+class Polar:
+    """One polyhedron ``a.x <= b`` seen from inside; `frame` makes it round.
+
+    `noise` bounds the error of each slack, `error` that of each number in `a`.
+
+    >>> square = np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1], [1, 1]])
+    >>> polar = Polar(square, np.array([1.0, 1, 1, 1, 3]), np.zeros(2), np.eye(2), np.zeros(5), 0 * square)
+    >>> polar.decide(4)[0] is None, polar.decide(0)[1]
+    (False, array([ 1.  , -0.25]))
+    """
+
+    def __init__(
+        self,
+        a: NDArray[np.float64],
+        b: NDArray[np.float64],
+        x: NDArray[np.float64],
+        frame: NDArray[np.float64],
+        noise: NDArray[np.float64],
+        error: NDArray[np.float64],
+    ) -> None:
+        self.a, self.x, self.frame, self.error = a, x, frame, error
+        self.slack = b - a @ x
+        with np.errstate(all="ignore"):
+            self.noise = noise / self.slack
+            self.doubt = self.noise + _WIDE * (error @ np.abs(frame)).sum(axis=1) / self.slack
+            self.hull = np.vstack([(a @ frame / self.slack[:, None]).T, np.ones(len(b))])
+        self.sound = bool((self.slack > 2 * noise).all() and np.isfinite(self.hull).all())
+
+    def decide(self, k: int) -> tuple[NDArray[np.int64] | None, NDArray[np.float64] | None]:
+        """Rows that imply row `k`, or a point inside facet `k`; neither if floats cannot tell."""
+        if not self.sound:
+            return None, None
+        hull = self.hull.copy()
+        target = hull[:, k] * (1 + MARGIN)  # a little farther out, so that an answer has that much to spare
+        target[-1] = 1.0
+        hull[:-1, k] = 0.0  # the origin in its place
+        try:
+            weight, distance = nnls(hull, target)
+        except RuntimeError:  # too many iterations
+            return None, None
+        if distance <= 1e-11 * (1 + np.abs(target).max()):
+            weight[k] = 0.0
+            sure = weight @ self.doubt + self.doubt[k] < MARGIN / 2
+            return np.flatnonzero(weight > 0) if sure else None, None
+        way = self.frame @ (target - hull @ weight)[:-1]
+        speed = self.a @ way / self.slack
+        off = self.error @ np.abs(way) / self.slack + np.abs(speed) * (self.noise + 1e-14)
+        others = np.delete(speed + off, k)
+        if not speed[k] - off[k] > max(others.max(initial=0.0), 0.0) * (1 + _CLEAR):
+            return None, None
+        return None, np.asarray(self.x + way / speed[k])
+
 
 _ACCURATE = 1e-11  # relative error of a row beyond which it is taken from integers
-_CLEAR = 1e-9  # relative gap between the first and the second row on a ray
 _RAYS = 32
 _ROUNDS = 3
 _FAR = 4.0  # rays that go on and on count as this far, in the cell's own metric

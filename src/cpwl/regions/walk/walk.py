@@ -19,8 +19,7 @@ from cpwl.network.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.forms import Forms
 from cpwl.regions.subdivide.subdivide import first_rows
-from cpwl.regions.walk.chamber import Found, Seeds, explore
-from cpwl.regions.walk.redundancy import Proofs
+from cpwl.regions.walk.chamber import Found, Proofs, Seeds, explore
 
 __all__ = ["Walk", "signs_at", "walk"]
 

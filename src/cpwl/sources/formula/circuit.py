@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network.network import Network
-from cpwl.network.program.chain import network_of
-from cpwl.network.program.tape import Tape, Tensor
+from cpwl.network.program import Tape, Tensor, network_of
 from cpwl.sources.formula.expression import Affine, Expression, Max
 
 __all__ = ["network_of_expressions"]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
@@ -20,21 +23,125 @@ from cpwl.formats.dense import Dtype
 from cpwl.function.box import box_around
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.examine import examine
-from cpwl.function.domain import Box
+from cpwl.function.domain import Box, box_to_clip, domain_box, domain_rows
 from cpwl.function.evaluate import as_points
-from cpwl.network.clip import unclipped
+from cpwl.geometry.box import bounding_box
+from cpwl.geometry.polyhedra import box_polyhedron
+from cpwl.network.algorithms import unclipped
 from cpwl.network.network import Network
 from cpwl.proofs.float_error import float_error
 from cpwl.regions.extract import extract
-from cpwl.targets.c.bound import tree_error
-from cpwl.targets.c.name import c_name, checked_name
-from cpwl.targets.c.outside import box_ends, guard_of, inside_box
-from cpwl.targets.c.reference import network_values, tree_values
-from cpwl.targets.c.tables import Cost, NetworkTables, TreeTables, network_tables, tree_tables
+from cpwl.targets.c.bound import network_values, row_sums, sum_error, tree_error, tree_values
+from cpwl.targets.c.tables import Cost, NetworkTables, TreeTables, network_tables, scaled_plane, tree_tables
 from cpwl.targets.c.text import Guard, header
 from cpwl.targets.c.tree import search_tree
 
-__all__ = ["CCode", "Form", "to_c"]
+__all__ = ["CCode", "Form", "box_ends", "rounded_box", "to_c"]
+
+# What C code does with points outside the domain: nothing, clip them to the box, or refuse them.
+#
+# Ends of a box are rounded inwards: a number of the type is in the box iff it is between the rounded ends. A row of the
+# domain is moved out by what rounding can do to its sum, so that no point of the domain is refused.
+
+
+def guard_of(outside: Outside, domain: CPWL | Box | None, dtype: str) -> Guard:
+    """What the code does with points outside; `InputError` where the domain does not allow it."""
+    if outside == "free":
+        return Guard(outside)
+    if domain is None:
+        raise InputError(f'`outside="{outside}"` needs a domain: a network has none of its own; give it as `box`')
+    if outside == "clip" and isinstance(domain, CPWL):
+        return Guard(outside, *rounded_box(box_to_clip(domain), dtype))
+    ends = domain_box(domain) if isinstance(domain, CPWL) else domain
+    if ends is not None:
+        return Guard(outside, *rounded_box(ends, dtype))
+    assert isinstance(domain, CPWL)
+    around = box_around(domain)
+    if around is None:
+        raise InputError('`outside="error"` needs a bounded domain, and the domain of this function is not bounded')
+    reach = [max(abs(low), abs(high)) for low, high in around]
+    return Guard(outside, rows=np.array([_row(row, reach, dtype) for row in domain_rows(domain)], dtype=dtype))
+
+
+def box_ends(box: tuple[Any, Any], dim: int) -> Box:
+    """The ends of the box that a caller gives, exactly."""
+    ends = bounding_box(box_polyhedron(box, dim)) or []
+    return [Fraction(low or 0) for low, _ in ends], [Fraction(high or 0) for _, high in ends]
+
+
+def rounded_box(ends: Box, dtype: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The ends as numbers of the type, rounded inwards.
+
+    >>> low, high = rounded_box(([Fraction(1, 3)], [Fraction(2, 3)]), "float64")
+    >>> low[0] >= Fraction(1, 3), high[0] <= Fraction(2, 3)
+    (True, True)
+    """
+    low = np.array([_towards(v, dtype, 1) for v in ends[0]], dtype=dtype)
+    high = np.array([_towards(v, dtype, -1) for v in ends[1]], dtype=dtype)
+    if not (low <= high).all():
+        raise InputError(f"the domain has no number of type {dtype} in it")
+    return low, high
+
+
+def inside_box(guard: Guard, x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The points as the code goes on with them, and which of them it refuses."""
+    refused: NDArray[np.bool_] = np.zeros(len(x), dtype=bool)
+    if guard.outside == "clip" and guard.low is not None and guard.high is not None:
+        x = np.where(x < guard.low, guard.low, np.where(x > guard.high, guard.high, x))
+    elif guard.rows is not None:
+        for row in guard.rows:
+            refused |= ~(row_sums(np.broadcast_to(row, (len(x), len(row))), x) <= 0)
+    elif guard.outside == "error" and guard.low is not None and guard.high is not None:
+        refused |= ~((x >= guard.low) & (x <= guard.high)).all(axis=1)
+    return x, refused
+
+
+def _towards(value: Fraction, dtype: str, sense: int) -> Any:
+    """The nearest number of the type that is not below (sense 1) or not above (-1) the value."""
+    kind = np.dtype(dtype).type
+    near = kind(float(value))
+    if not np.isfinite(near):
+        raise InputError(f"the domain reaches beyond {dtype}")
+    while (Fraction(float(near)) - value) * sense < 0:
+        near = np.nextafter(near, kind(sense * np.inf))
+    return near
+
+
+def _row(row: NDArray[np.object_], reach: list[Fraction], dtype: str) -> list[float]:
+    """``(constant, slopes)`` of the row ``(a, b)``, moved out by what rounding does to its sum on the domain."""
+    exact = scaled_plane(np.array([*row[:-1], -row[-1]], dtype=object))
+    used = [float(np.dtype(dtype).type(float(v))) for v in exact]
+    slack = 2 * float(sum_error(exact, used, reach, dtype))
+    return [float(_towards(Fraction(used[0] - slack), dtype, -1)), *used[1:]]
+
+
+# Names in C.
+
+
+_TAKEN = """auto break case char const continue default do double else enum extern float for goto if inline int long
+register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main"""
+
+
+def c_name(path: str | os.PathLike[str]) -> str:
+    """The name of a function in C, after a file.
+
+    >>> c_name("my law-2.h"), c_name("2d.h"), c_name("double.h")
+    ('my_law_2', 'law_2d', 'law_double')
+    """
+    stem = re.sub(r"[^A-Za-z0-9_]", "_", Path(os.fsdecode(path)).stem)
+    return stem if _is_name(stem) else f"law_{stem}".rstrip("_")
+
+
+def checked_name(name: Any) -> str:
+    """The name, if it is one."""
+    if not isinstance(name, str) or not _is_name(name):
+        raise InputError(f"`name` must be a name in C, letters, digits and underscores, not {str(name)[:50]!r}")
+    return name
+
+
+def _is_name(name: str) -> bool:
+    return bool(re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name)) and name not in _TAKEN.split()
+
 
 Form: TypeAlias = Literal["auto", "network", "tree"]
 

@@ -8,13 +8,14 @@ the relaxation as tight as this formulation allows.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import highspy
 import numpy as np
@@ -23,15 +24,114 @@ from numpy.typing import NDArray
 from cpwl.compiler import Compiled, compile
 from cpwl.doors import check_argument, check_limit, check_path, within_float64
 from cpwl.errors import InputError, SolverError
-from cpwl.files import write_bytes
+from cpwl.exact.rational import text
+from cpwl.files import read_bytes, write_bytes, write_together
+from cpwl.formats.onnx.write import onnx_bytes
 from cpwl.function.cpwl import CPWL
 from cpwl.function.domain import domain_rows
-from cpwl.geometry.box import bounding_box
+from cpwl.geometry.box import Range, bounding_box
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
-from cpwl.network.network import Network
-from cpwl.targets.milp.bounds import NeuronBounds, double_bound, neuron_bounds
+from cpwl.network.network import Network, exact_layers
+from cpwl.passes.ranges import ranges
+from cpwl.targets.extremes import extremes
 
-__all__ = ["Milp", "network_and_domain", "to_milp"]
+__all__ = [
+    "Milp",
+    "NeuronBounds",
+    "double_bound",
+    "network_and_domain",
+    "neuron_bounds",
+    "tighten_omlt",
+    "to_milp",
+    "to_omlt",
+]
+
+# How far each neuron reads, up and down, on a bounded domain: exactly where the regions are few, else proved.
+
+
+_INPUTS, _NEURONS = 6, 400  # beyond, regions are not looked for
+
+
+@dataclass(frozen=True, slots=True)
+class NeuronBounds:
+    """Ranges of what the neurons read, hidden layers first and the outputs last.
+
+    Attributes
+    ----------
+    layers : tuple
+        For each layer the pairs ``(low, high)``.
+    exact : bool
+        Whether every range is attained: no smaller constant would do. Otherwise they are proved to hold, no more.
+    """
+
+    layers: tuple[tuple[tuple[Fraction, Fraction], ...], ...]
+    exact: bool
+
+    @property
+    def how(self) -> str:
+        """Where they come from."""
+        return "exact, from the regions" if self.exact else "proved, from intervals and linear programs"
+
+    def state(self, layer: int, neuron: int) -> Literal["on", "off", "open"]:
+        """Whether a hidden neuron is always on (it reads nothing below 0), always off, or neither."""
+        low, high = self.layers[layer][neuron]
+        return "off" if high <= 0 else "on" if low >= 0 else "open"
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many hidden neurons are in each state."""
+        states = [self.state(i, k) for i, layer in enumerate(self.layers[:-1]) for k in range(len(layer))]
+        return {name: states.count(name) for name in ("on", "off", "open")}
+
+
+def neuron_bounds(network: Network, domain: Polyhedron, max_regions: int | None = 5000) -> NeuronBounds:
+    """The ranges of all neurons on a bounded domain.
+
+    >>> from cpwl.geometry.polyhedra import box_polyhedron
+    >>> network = Network([([[1], [1], [1]], [2, 0, -2]), ([[1, 1, 1]], [0])])
+    >>> found = neuron_bounds(network, box_polyhedron((-1, 1), 1))
+    >>> found.counts, found.exact, found.layers[1]
+    ({'on': 1, 'off': 1, 'open': 1}, True, ((Fraction(1, 1), Fraction(4, 1)),))
+    """
+    few = network.inputs <= _INPUTS and network.sizes.neurons <= _NEURONS
+    found = extremes(network, domain, max_regions) if few else None
+    if found is not None:
+        return NeuronBounds(tuple(tuple((e.low, e.high) for e in layer) for layer in found), True)
+    layers = list(exact_layers(network))
+    hidden = ranges(layers, domain)
+    relu: list[Range] = [(max(low or Fraction(0), Fraction(0)), high) for low, high in hidden[-1]] if hidden else []
+    last = _outputs(network, relu) if hidden else ranges([*layers, layers[-1]], domain)[0]
+    return NeuronBounds(tuple(tuple(map(_bounded, layer)) for layer in [*hidden, last]), False)
+
+
+def double_bound(value: Fraction, sense: int) -> float:
+    """The nearest double that is not below (`sense` 1) or not above (-1) the number, which may be the number itself.
+
+    >>> double_bound(Fraction(1), 1), double_bound(Fraction(1, 3), 1) > Fraction(1, 3)
+    (1.0, True)
+    """
+    near = float(value)
+    return near if (Fraction(near) - value) * sense >= 0 else math.nextafter(near, sense * math.inf)
+
+
+def _outputs(network: Network, before: list[Range]) -> list[Range]:
+    """The outputs by intervals of what the last hidden layer gives."""
+    weight, bias = exact_layers(network)[-1]
+    rows: list[list[Fraction]] = [[Fraction(b), Fraction(b)] for b in bias]
+    for i, j, w in zip(weight.rows.tolist(), weight.indices.tolist(), weight.data, strict=True):
+        low, high = map(Fraction, _bounded(before[j]))
+        high = max(high, Fraction(0))
+        rows[i][0] += min(w * low, w * high)
+        rows[i][1] += max(w * low, w * high)
+    return [(low, high) for low, high in rows]
+
+
+def _bounded(ends: Range) -> tuple[Fraction, Fraction]:
+    low, high = ends
+    if low is None or high is None:
+        raise InputError("the domain is not bounded: give a bounded one, such as `box=(-1, 1)`")
+    return low, high
+
 
 _ENDINGS = (".lp", ".mps")
 
@@ -299,3 +399,105 @@ def _written(highs: Any, ending: str) -> bytes:
     if data.split()[-1:] != [b"ENDATA" if ending == ".mps" else b"end"]:
         raise InputError(f"cannot write the model to a temporary file in `{tempfile.gettempdir()}`: it is cut off")
     return data
+
+
+# Files for OMLT: the network, bounds of its inputs, and bounds of its neurons.
+#
+# OMLT (1.2) reads ``law.onnx`` and, beside it, ``law.onnx.bounds.json``. It finds bounds of neurons by intervals.
+# ``law.onnx.neurons.json`` has ours, and `tighten_omlt` puts them into a big-M formulation in the place of those.
+
+
+@within_float64()
+def to_omlt(
+    source: CPWL | Network | Compiled,
+    path: str | os.PathLike[str],
+    *,
+    domain: Domain = None,
+    box: tuple[Any, Any] | None = None,
+    max_regions: int | None = 5000,
+) -> NeuronBounds:
+    """Write ``law.onnx``, ``law.onnx.bounds.json`` and ``law.onnx.neurons.json``; `path` is the first of them.
+
+    `omlt.io.load_onnx_neural_network_with_bounds(path)` reads the first two; then
+    ``cpwl.tighten_omlt(block, path)`` makes the big-M constants of the formulation in the block the smallest.
+
+    Parameters
+    ----------
+    source, domain, box, max_regions
+        As in `to_milp`.
+    path : path-like
+        The ONNX file.
+
+    Returns
+    -------
+    NeuronBounds
+        What the last file says.
+    """
+    check_argument(source, (CPWL, Network, Compiled), "to_omlt")
+    check_path(path, "to_omlt")
+    check_limit(max_regions)
+    name = os.fsdecode(path)
+    if not name.lower().endswith(".onnx"):
+        raise InputError(f"`{name}` must end in .onnx")
+    network, body = network_and_domain(source, domain, box)
+    bounds = neuron_bounds(network, body, max_regions)
+    ends = bounding_box(body) or []
+    # OMLT writes the key of input i of a [1, n] array as the pair (0, i).
+    inputs = [
+        {"key": [0, k], "lower_bound": a, "upper_bound": b}
+        for k, (a, b) in enumerate(_doubles(low or Fraction(0), high or Fraction(0)) for low, high in ends)
+    ]
+    beside = {"bounds": inputs, "neurons": _document(bounds)}
+    write_together(
+        [
+            (path, onnx_bytes(network)),
+            *((f"{name}.{what}.json", f"{json.dumps(said)}\n".encode()) for what, said in beside.items()),
+        ]
+    )
+    return bounds
+
+
+def _document(bounds: NeuronBounds) -> dict[str, Any]:
+    layers = [[{"low": text(low), "high": text(high)} for low, high in layer] for layer in bounds.layers]
+    for i, layer in enumerate(layers[:-1]):
+        for k, neuron in enumerate(layer):
+            neuron["state"] = bounds.state(i, k)
+    return {"format": "cpwl-neurons", "version": 1, "exact": bounds.exact, "layers": layers}
+
+
+def tighten_omlt(block: Any, path: str | os.PathLike[str]) -> int:
+    """Put the bounds of ``path.neurons.json`` into an OMLT block built with `ReluBigMFormulation`.
+
+    Returns how many neurons it fixed, because they are always on or always off.
+    """
+    check_path(path, "tighten_omlt")
+    name = f"{os.fsdecode(path)}.neurons.json"
+    data = read_bytes(name)
+    try:
+        layers = json.loads(data)["layers"]
+        ends = [
+            [(double_bound(Fraction(n["low"]), -1), double_bound(Fraction(n["high"]), 1)) for n in layer]
+            for layer in layers
+        ]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{name} is not what `to_omlt` writes: {error}", path=name) from None
+    dense = [block.layer[number] for number in block.layers if hasattr(block.layer[number], "zhat")]
+    if [len(part.zhat) for part in dense] != [len(layer) for layer in ends]:
+        raise InputError(f"{name} is of another network than this block")
+    fixed = 0
+    for part, layer in zip(dense, ends, strict=True):
+        for index, (low, high) in zip(part.zhat, layer, strict=True):
+            part.zhat[index].setlb(low)
+            part.zhat[index].setub(high)
+            if hasattr(part, "q_relu"):
+                part._big_m_lb_relu[index], part._big_m_ub_relu[index] = min(low, 0.0), max(high, 0.0)
+                part.z[index].setlb(max(low, 0.0))
+                part.z[index].setub(max(high, 0.0))
+                if low >= 0 or high <= 0:
+                    part.q_relu[index].fix(1 if high > 0 else 0)
+                    fixed += 1
+    return fixed
+
+
+def _doubles(low: Fraction, high: Fraction) -> tuple[float, float]:
+    return double_bound(low, -1), double_bound(high, 1)

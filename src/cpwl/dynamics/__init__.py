@@ -1,1 +1,0 @@
-"""Piecewise-linear dynamics: loops closed by a control law, steps, equilibria, Lyapunov functions, invariant sets."""

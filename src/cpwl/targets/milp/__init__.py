@@ -1,1 +1,0 @@
-"""Networks as mixed-integer linear programs, with the smallest constants."""

@@ -1,1 +1,0 @@
-"""Verification benchmarks whose answers are known exactly."""
