@@ -12,10 +12,8 @@ import numpy as np
 from scipy.spatial import Delaunay
 
 import cpwl
-from cpwl.construct.windows.blocks import blocks_of
 from cpwl.construct.windows.lifted import lifted
-from cpwl.construct.windows.lowering import lower
-from cpwl.construct.windows.supports import best_windows
+from cpwl.construct.windows.lowering import best_windows, blocks_of, lower
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

@@ -12,9 +12,8 @@ import pytest
 from scipy.spatial import Delaunay
 
 from cpwl import CPWL, ConstructionError, InputError, Network, ProofError, certify, compile
-from cpwl.construct.blocks.colours import colours
-from cpwl.construct.clamped.clusters import Stars, propose
-from cpwl.construct.clamped.exact import exact_bump
+from cpwl.construct.blocks.common import colours
+from cpwl.construct.clamped.clusters import Stars, exact_bump, propose
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.table import table_of

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 
 from cpwl import CPWL
-from cpwl.construct.blocks.crossings import crossings
-from cpwl.construct.gates.plane.multiplier import keeps_sign
+from cpwl.construct.blocks.common import crossings
+from cpwl.construct.gates.plane.gate_lines import keeps_sign
 from cpwl.errors import ConstructionError, InputError
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.planar import find_bends, power_of_two

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cpwl import CPWL
-from cpwl.construct.blocks import sides as blocks
-from cpwl.construct.blocks.sides import sides
+from cpwl.construct.blocks import hinges as blocks
+from cpwl.construct.blocks.hinges import sides
 from cpwl.geometry.probe import Probe
 
 

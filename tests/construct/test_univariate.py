@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cpwl import CPWL, ConstructionError, certify
 from cpwl.construct.analysis import Analysis
-from cpwl.construct.blocks.one_layer import flips_of
+from cpwl.construct.blocks.hinges import flips_of
 from cpwl.construct.univariate.cells import Classes, cells_for
 from cpwl.construct.univariate.switch import switching_for
 from cpwl.construct.univariate.univariate import _ways

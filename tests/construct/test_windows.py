@@ -8,9 +8,8 @@ import pytest
 from scipy.spatial import Delaunay
 
 from cpwl import CPWL, ConstructionError, Network, compile, extract
-from cpwl.construct.windows.cells import of_table
-from cpwl.construct.windows.lifting import lift
-from cpwl.construct.windows.split import obstruction
+from cpwl.construct.windows.lifted import obstruction
+from cpwl.construct.windows.lifting import lift, of_table
 from cpwl.exact.rational import fraction_array
 from cpwl.network.network import evaluate
 

@@ -11,12 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpwl import CPWL
-from cpwl.construct.lattice.atoms import AtomTable
-from cpwl.construct.lattice.expression import Affine, Extremum, Sum, arrange, depth
-from cpwl.construct.lattice.part import Held, parts_of
-from cpwl.construct.lattice.schedule import lower_values, rounded_down
-from cpwl.construct.lattice.separate import separate
-from cpwl.construct.lattice.sides import find_sides
+from cpwl.construct.lattice.schedule import AtomTable, lower_values, rounded_down
+from cpwl.construct.lattice.separate import Affine, Extremum, Sum, arrange, depth, separate
+from cpwl.construct.lattice.sides import Held, find_sides, parts_of
 from cpwl.exact.rational import fraction_array
 from cpwl.exact.span import Span
 from cpwl.function.box import box_around

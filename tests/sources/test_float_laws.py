@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import cpwl
-from cpwl.construct.lattice import shared
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.neighbours import bend_planes, neighbours
 from cpwl.function.snap.meant import meant_components
@@ -64,7 +63,7 @@ def test_a_lattice_of_the_floats_as_they_are_is_proved_too(monkeypatch):
         return fraction_array(rows[:, :-1]) / rows[:, -1:]
 
     assert (as_they_are(p, 0) != meant_components(p, 0)).any()
-    monkeypatch.setattr(shared, "meant_components", as_they_are)
+    monkeypatch.setattr(schedule, "meant_components", as_they_are)
     made = cpwl.compile(p, construction="lattice", certificate=True)
     assert made.certificate.kind == "expression"
     assert made.certificate.error_bound < 1e-9

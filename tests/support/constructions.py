@@ -6,7 +6,7 @@ from cpwl.construct.blocks.max_of_mins import max_of_mins, rows_of
 from cpwl.construct.clamped import clamped as clamped_gates
 from cpwl.construct.gates.plane import plane_gates as in_the_plane
 from cpwl.construct.gates.space import space_gates as in_space
-from cpwl.construct.lattice import plain, shared
+from cpwl.construct.lattice import plain, schedule
 from cpwl.construct.options import Options
 from cpwl.construct.strips import strips as in_strips
 from cpwl.construct.table import TABLE
@@ -60,7 +60,7 @@ def plain_lattice(p, output=0):
 
 def shared_lattice(p):
     """The lattice of all outputs together, and its formulas."""
-    return shared.shared_lattice(Analysis(p))
+    return schedule.shared_lattice(Analysis(p))
 
 
 def algorithm_1(p):

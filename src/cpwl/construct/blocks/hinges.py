@@ -10,25 +10,223 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from cpwl.construct.analysis import Analysis
-from cpwl.construct.blocks.one_layer import one_layer
-from cpwl.construct.blocks.sides import sides
 from cpwl.errors import ConstructionError
 from cpwl.exact.flint import from_flint, to_flint
-from cpwl.exact.integers import sign
+from cpwl.exact.integers import primitive, ratio_view, sign
+from cpwl.exact.rational import to_float
+from cpwl.exact.sparse import RationalMatrix
 from cpwl.function import CPWL
 from cpwl.function.bends.neighbours import Neighbours
+from cpwl.function.bends.profile import Profile
+from cpwl.geometry.corners import Corners
+from cpwl.geometry.generators import generators
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
+from cpwl.network.network import ExactLayer, assemble
 
-__all__ = ["Hinges", "find_hinges", "hinge_network"]
+__all__ = ["Hinges", "find_hinges", "flips_of", "hinge_network", "one_layer", "sides"]
+
+# One hidden layer on a line: `m` breakpoints, and `m` or `m + 1` neurons.
+#
+# ``g(t) = g_0(t) + sum_i w_i relu(t - t_i)``, and ``relu(t - t_i) = (t - t_i) + relu(t_i - t)``: flipping the hinges in
+# a
+# set `T` adds ``sum_T w_i`` to the slope of the affine part. It vanishes, and `m` neurons suffice, iff that sum is
+# ``-g_0'`` for some `T`; the hinges left of a piece where `g` is constant are such a set. Otherwise one neuron more,
+# ``relu(t_0 - t)``, carries it.
+
+
+_ONE_LAYER_FEW = 24  # breakpoints up to which all sets of flips are searched
+_fraction = np.frompyfunc(Fraction, 2, 1)
+
+
+def flips_of(profile: Profile) -> NDArray[np.bool_] | None:
+    """Hinges to flip so that no affine part remains, for all outputs at once; None if there are none.
+
+    For many breakpoints only those left of a constant piece are tried: in general this is a subset-sum problem.
+    """
+    m = len(profile.places)
+    constant = np.flatnonzero((profile.laws[..., 0] == 0).all(axis=1))
+    if len(constant):
+        return np.asarray(np.arange(m) < constant[0])
+    if m > _ONE_LAYER_FEW:
+        return None
+    jumps = _fractions(profile.jump, profile.below)
+    wanted = tuple(-Fraction(law[0], law[2]) for law in profile.laws[0])
+    half = m // 2
+    first = {_total(jumps, T): T for T in _subsets(range(half))}
+    for T in _subsets(range(half, m)):
+        other = first.get(tuple(a - b for a, b in zip(wanted, _total(jumps, T), strict=True)))
+        if other is not None:
+            return np.isin(np.arange(m), [*other, *T])
+    return None
+
+
+def one_layer(profile: Profile) -> Network:
+    """The network of a profile without `rest`, with `m` or `m + 1` neurons and one hidden layer."""
+    m = len(profile.places)
+    a = profile.direction
+    if m == 0:
+        slope = np.array([[Fraction(law[0] * v, law[2]) for v in a] for law in profile.laws[0]], dtype=object)
+        return Network([(slope, [Fraction(law[1], law[2]) for law in profile.laws[0]])])
+    flips = flips_of(profile)
+    numerator, below = profile.jump, profile.below
+    first = profile.places[0]
+    sign = np.ones(m, dtype=np.int64) if flips is None else np.where(flips, -1, 1)
+    where, scale = -sign * profile.places[:, 0], profile.places[:, 1]
+    if flips is None:
+        # All of it as seen from the first breakpoint: slopes -g_0' to its left and g_1' to its right.
+        sign, where, scale = np.append(sign, -1), np.append(where, first[0]), np.append(scale, first[1])
+        (left, right), (below_left, below_right) = profile.laws[:2, :, 0], profile.laws[:2, :, 2]
+        numerator = np.concatenate([[right], numerator[1:], [-left]])
+        below = np.concatenate([[below_right], below[1:], [below_left]])
+        constant = [_at(law, Fraction(*first)) for law in profile.laws[0]]
+    else:
+        constant = _constant(profile, flips)
+    hidden = _fractions(where, scale)
+    layers: list[ExactLayer] = [
+        (_stack(sign, a), hidden),
+        (_columns(numerator, below), np.array(constant, dtype=object)),
+    ]
+    # Quotients of integers round as fractions do, and are many times faster.
+    views = [
+        (
+            layers[0][0].tofloat() if len(a) > 1 else csr_array(sign[:, None].astype(np.float64)),
+            ratio_view(where, scale),
+        )
+    ]
+    views.append((csr_array(ratio_view(numerator, below).T), to_float(layers[1][1])))
+    return assemble(views, layers)
+
+
+def _constant(profile: Profile, flips: NDArray[np.bool_]) -> list[Fraction]:
+    """The value of the affine part, which is constant after these flips."""
+    count = int(flips.sum())
+    if flips[:count].all():  # on the piece after them all hinges vanish: no sum to be taken
+        return [Fraction(law[1], law[2]) for law in profile.laws[count]]
+    moved = _fractions(profile.jump, profile.below)[flips] * _fractions(*profile.places.T)[flips][:, None]
+    return [Fraction(law[1], law[2]) - part for law, part in zip(profile.laws[0], moved.sum(axis=0), strict=True)]
+
+
+def _fractions(numerator: Any, denominator: Any) -> NDArray[np.object_]:
+    return np.asarray(_fraction(numerator, denominator), dtype=object)
+
+
+def _columns(numerator: NDArray[np.object_], below: NDArray[np.object_]) -> RationalMatrix:
+    """The output weights: one row an output."""
+    rows, columns = np.nonzero(numerator.T)
+    indptr = np.searchsorted(rows, np.arange(numerator.shape[1] + 1)).astype(np.int64)
+    return RationalMatrix(
+        numerator.T.shape,
+        indptr,
+        columns.astype(np.int64),
+        lambda: _fractions(numerator.T[rows, columns], below.T[rows, columns]),
+    )
+
+
+def _stack(sign: NDArray[np.int64], a: NDArray[np.object_]) -> RationalMatrix:
+    """Rows ``+-a``."""
+    used = np.flatnonzero(a != 0)
+    units = {s: [Fraction(s * int(a[c])) for c in used] for s in (1, -1)}
+    table = np.array([units[-1], units[1]], dtype=object)
+    data = table[(sign > 0).astype(np.int64)].ravel()
+    indptr = np.arange(len(sign) + 1, dtype=np.int64) * len(used)
+    return RationalMatrix((len(sign), len(a)), indptr, np.tile(used, len(sign)).astype(np.int64), data)
+
+
+def _at(law: Any, t: Fraction) -> Fraction:
+    return Fraction((law[0] * t + law[1]) / law[2])
+
+
+def _subsets(members: range) -> list[tuple[int, ...]]:
+    return [T for size in range(len(members) + 1) for T in itertools.combinations(members, size)]
+
+
+def _total(jumps: NDArray[np.object_], T: tuple[int, ...]) -> tuple[Fraction, ...]:
+    total = jumps[list(T)].sum(axis=0) if T else [Fraction(0)] * jumps.shape[1]
+    return tuple(Fraction(v) for v in total)
+
+
+# On which side of a hyperplane each piece lies: corners and rays decide where they are few, linear programs elsewhere.
+#
+# A hyperplane that cuts a piece is of no use to those who ask, so one cut piece is all that is looked for.
+
+
+_BLOCK = 4_000_000  # signs of forms at corners that are looked at in one go
+
+
+def sides(p: CPWL, forms: NDArray[np.object_]) -> Iterator[NDArray[np.int64] | int]:
+    """For each form ``(a, c)`` of integers the side of every piece, 1 where ``a.x + c >= 0`` and -1 where it is
+    ``<= 0``; or, where it has both signs inside pieces, the number of one of them. Exact data.
+
+    >>> p = CPWL.from_maxmin([[1, 0, 0], [0, 1, 0]], [[0], [1]])
+    >>> list(sides(p, np.array([[1, -1, 0], [1, 1, 0]], dtype=object)))
+    [array([-1,  1]), 0]
+    """
+    look = _Corners(p)
+    start, count = 0, 1
+    while start < len(forms):  # few at first: who asks may leave at the first hyperplane that cuts a piece
+        yield from look.decide(forms[start : start + count])
+        start, count = start + count, max(1, min(2 * count, _BLOCK // look.size))
+
+
+class _Corners:
+    """The corners and rays of the pieces that have few, and the rows of the others."""
+
+    def __init__(self, p: CPWL) -> None:
+        self.p, self.probe = p, Probe(0.0)
+        if p.mesh is not None:
+            self.corners, count = Corners(p.mesh.corners), p.dim + 1
+            self.member, self.known = p.mesh.simplices.ravel(), np.arange(p.num_pieces)
+            self.first = count * self.known
+        else:
+            spanned = generators(p.polyhedra)
+            self.corners, self.member = Corners(spanned.places), spanned.member
+            self.known = np.flatnonzero(spanned.known)
+            self.first = spanned.start[self.known]
+        self.others = np.setdiff1d(np.arange(p.num_pieces), self.known).tolist()
+        self.rows = {i: set(map(tuple, primitive(p.polyhedra[i].integer()).tolist())) for i in self.others}
+        self.size = max(1, len(self.member), len(self.corners.places))
+
+    def decide(self, forms: NDArray[np.object_]) -> Iterator[NDArray[np.int64] | int]:
+        found = np.zeros((len(forms), self.p.num_pieces), dtype=np.int64)
+        if len(self.known):
+            at = self.corners.signs(forms)[:, self.member]
+            high = np.minimum.reduceat(at, self.first, axis=1) >= 0
+            low = np.maximum.reduceat(at, self.first, axis=1) <= 0
+            found[:, self.known] = np.where(high, 1, np.where(low, -1, 0))
+        for form, side in zip(forms, found, strict=True):
+            cut = self.known[side[self.known] == 0]
+            yield int(cut[0]) if len(cut) else self._rest(form, side)
+
+    def _rest(self, form: NDArray[np.object_], side: NDArray[np.int64]) -> NDArray[np.int64] | int:
+        """The same with the pieces that have too many corners, up to the first that is cut."""
+        row = primitive(np.append(form[:-1], -form[-1])[None])[0]
+        below, above = tuple(row), tuple(-row)
+        for i in self.others:
+            found = -1 if below in self.rows[i] else 1 if above in self.rows[i] else self._range(i, form)
+            if found == 0:
+                return int(i)
+            side[i] = found
+        return side
+
+    def _range(self, i: int, form: NDArray[np.object_]) -> int:
+        """The side of a piece, 0 if it has points on both; by a linear program or two."""
+        body = self.p.polyhedra[i]
+        if self.probe.maximum(body, form[:-1])[0] + form[-1] <= 0:
+            return -1
+        return int(form[-1] - self.probe.maximum(body, -form[:-1])[0] >= 0)
+
 
 _FEW = 14  # hinges whose flips are all tried when their normals are dependent
 

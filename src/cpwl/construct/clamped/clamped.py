@@ -20,11 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.construct.analysis import Analysis
-from cpwl.construct.blocks.shared_columns import shared_columns
-from cpwl.construct.clamped.clusters import Cluster, Stars, propose
-from cpwl.construct.clamped.exact import Bump, exact_bump
-from cpwl.construct.clamped.lowering import lower
-from cpwl.construct.clamped.orient import orient
+from cpwl.construct.blocks.common import shared_columns
+from cpwl.construct.clamped.clusters import Bump, Cluster, Stars, exact_bump, propose
+from cpwl.construct.clamped.lowering import lower, orient
 from cpwl.errors import ConstructionError, InputError, InternalError
 from cpwl.exact.flint import to_flint
 from cpwl.exact.rational import to_float

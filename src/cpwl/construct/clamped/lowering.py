@@ -8,8 +8,9 @@ because at most one of them is not 0 anywhere. The sum of all ``H-`` passes the 
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -18,16 +19,190 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from cpwl.construct.blocks.colours import colours
-from cpwl.construct.clamped.clusters import Stars
-from cpwl.construct.clamped.exact import Bump
-from cpwl.construct.clamped.orient import Orientation, hinges
-from cpwl.construct.clamped.tiles import Tiles, make_tiles, penalty
+from cpwl.construct.blocks.common import colours
+from cpwl.construct.clamped.clusters import Bump, Stars, Sum
 from cpwl.exact.flint import from_flint, to_flint
+from cpwl.exact.rational import to_float
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network import Network
 
-__all__ = ["lower"]
+__all__ = ["hinges", "lower", "orient"]
+
+# How the hinges of a line are oriented, and at which triangle the sum of each half starts: for small affine parts.
+
+
+_ROUNDS = 2  # of choosing how hinges are oriented, and where sums start
+_LARGE = 2.0  # times the median: a gate line with such a multiplier gets both of its hinges
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Orientation:
+    """Lines with both hinges, the side of each other line's one, and the triangle at which each half starts."""
+
+    both: set[int]
+    sense: dict[int, int]
+    start: dict[tuple[int, int], int]
+
+    def side(self, line: int, wanted: int) -> int:
+        """The side of the hinge that is there: the one that is wanted, if it can be."""
+        return wanted if line in self.both else self.sense[line]
+
+
+def hinges(stars: Stars, bump: Bump, own: Sum, start: int) -> list[tuple[int, int, fmpq]]:
+    """The hinges of `F`, with the one of the multiplier: lines, sides, weights."""
+    sides = own.oriented(stars, start)
+    found = [(ray.line, side, w) for ray, side, w in zip(own.half.rays, sides, own.jumps, strict=True)]
+    if len(bump.sums) == 2:
+        found.append((bump.cluster.line, -own.half.side, -to_flint(own.multiplier)))
+    return [(h, side, w) for h, side, w in found if w != 0]
+
+
+def orient(stars: Stars, bumps: list[Bump]) -> Orientation:
+    """Chooses in turn for each line the side on which its hinges have more weight, and for each half where it starts.
+
+    Where a hinge is there on the other side only, its whole form joins the affine part, and that costs accuracy.
+    """
+    keys = [(i, k) for i, bump in enumerate(bumps) for k in range(len(bump.sums))]
+    both = _with_both(bumps)
+    start = {key: int(np.argmin([_slope(law) for law in _laws(bumps, key)])) for key in keys}
+    sense: dict[int, int] = {}
+    for _ in range(_ROUNDS):
+        need: dict[int, float] = defaultdict(float)
+        for i, k in keys:
+            for h, side, w in hinges(stars, bumps[i], bumps[i].sums[k], start[i, k]):
+                need[h] += side * abs(float(from_flint(w)))
+        sense = {h: 1 if v >= 0 else -1 for h, v in need.items()}
+        start = {key: _best_start(stars, bumps, key, sense, both) for key in keys}
+    return Orientation(both, sense, start)
+
+
+def _with_both(bumps: list[Bump]) -> set[int]:
+    """The gate lines of large multipliers."""
+    largest: dict[int, float] = defaultdict(float)
+    for bump in bumps:
+        for own in bump.sums if len(bump.sums) == 2 else ():
+            largest[bump.cluster.line] = max(largest[bump.cluster.line], float(own.multiplier))
+    bound = _LARGE * float(np.median(list(largest.values()))) if largest else 0.0
+    return {h for h, m in largest.items() if m >= bound}
+
+
+def _laws(bumps: list[Bump], key: tuple[int, int]) -> list[tuple[fmpq, ...]]:
+    own = bumps[key[0]].sums[key[1]]
+    return [own.laws[t] for t in own.half.triangles]
+
+
+def _slope(law: Sequence[fmpq]) -> float:
+    return max(abs(float(from_flint(v))) for v in law[:2])
+
+
+def _best_start(stars: Stars, bumps: list[Bump], key: tuple[int, int], sense: dict[int, int], both: set[int]) -> int:
+    """The triangle that leaves the smallest affine part."""
+    own = bumps[key[0]].sums[key[1]]
+    unit = float(stars.table.unit)
+    costs = []
+    for t, law in enumerate(_laws(bumps, key)):
+        rest = np.array([float(from_flint(v)) for v in law[:2]]) * unit
+        for h, side, w in hinges(stars, bumps[key[0]], own, t):
+            if h not in both and sense.get(h, side) != side:
+                rest = rest + side * float(from_flint(w)) * np.array(stars.forms[h][:2])
+        costs.append(float(np.abs(rest).max()))
+    return int(np.argmin(costs))
+
+
+# Clipped coordinates: knots that floats have exactly, and for each line and bump the largest knots below its stars.
+#
+# A hinge that reads ``relu(x - X_i)`` instead of `x` has small terms near its stars, so that little is rounded there.
+# It
+# is another function where ``x < X_i``; there a window ``-K relu(X_i - x)`` keeps the bump at 0.
+
+
+Knots = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tiles:
+    """The knots of both coordinates, and those that lines and bumps begin at."""
+
+    knots: tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
+    line: dict[int, Knots]
+    bump: list[Knots]
+    reach: float
+    """The largest sum of the sides of a box around the domain, rounded up."""
+    room: list[float]
+    """For each bump a bound below on how far some point of the domain is beyond all its knots, in both coordinates."""
+
+    @property
+    def count(self) -> int:
+        return len(self.knots[0])
+
+
+def make_tiles(stars: Stars, bumps: list[Bump], count: int) -> Tiles:
+    """Tiles of ``count x count`` equal boxes, about; with one there are no windows."""
+    places = stars.table.places
+    exact = [[Fraction(x, w) for x, w in zip(places[:, k], places[:, 2], strict=True)] for k in (0, 1)]
+    low, high = [min(own) for own in exact], [max(own) for own in exact]
+    x, y = (_knots(a, b, count) for a, b in zip(low, high, strict=True))
+    lows = [_lowest(exact, _star(stars, bump)) for bump in bumps]
+    own = [(_below(x, a), _below(y, b)) for a, b in lows]
+    line: dict[int, Knots] = {}
+    for bump, (i, j) in zip(bumps, own, strict=True):
+        for h in _lines(bump):
+            a, b = line.get(h, (i, j))
+            line[h] = min(a, i), min(b, j)
+    reach = float(sum((b - a for a, b in zip(low, high, strict=True)), Fraction(0))) * (1 + 1e-9)
+    view = np.stack([to_float(np.array(part, dtype=object)) for part in exact], axis=1)
+    room = []
+    for bump, (i, j) in zip(bumps, own, strict=True):
+        centres = view[stars.table.triangles[list(_triangles(bump))]].mean(axis=1)
+        beyond = np.concatenate([view, centres]) - (float(x[i]), float(y[j]))
+        room.append(float(beyond.min(axis=1).max()) * (1 - 1e-9))
+    return Tiles((x, y), line, own, reach, room)
+
+
+def _star(stars: Stars, bump: Bump) -> set[int]:
+    return {v for t in _triangles(bump) for v in stars.corners[t]}
+
+
+def _triangles(bump: Bump) -> set[int]:
+    return {t for half in bump.cluster.halves for t in half.triangles}
+
+
+def _lines(bump: Bump) -> Iterable[int]:
+    gate = {bump.cluster.line} if len(bump.sums) > 1 else set()
+    return {ray.line for half in bump.cluster.halves for ray in half.rays} | gate
+
+
+def _lowest(exact: list[list[Fraction]], corners: set[int]) -> tuple[Fraction, Fraction]:
+    return min(exact[0][v] for v in corners), min(exact[1][v] for v in corners)
+
+
+def _knots(low: Fraction, high: Fraction, count: int) -> tuple[Fraction, ...]:
+    """Equal steps, each rounded down to a number of float32; the first is at most `low`."""
+    knots = [_single_below(low + (high - low) * i / count) for i in range(count)]
+    return tuple(dict.fromkeys(knots))
+
+
+def _single_below(x: Fraction) -> Fraction:
+    near = np.float32(float(x))
+    if Fraction(float(near)) > x:
+        near = np.nextafter(near, np.float32(-math.inf))
+    return Fraction(float(near)) if math.isfinite(near) else x
+
+
+def _below(knots: tuple[Fraction, ...], x: Fraction) -> int:
+    return max(i for i, knot in enumerate(knots) if knot <= x)
+
+
+def penalty(tiles: Tiles, number: int, rate: float) -> Fraction:
+    """A power of two `K`: a sum that changes by at most `rate` a unit, and is at most 0 on the knots, is at most
+    ``K (relu(X - x) + relu(Y - y))`` below them.
+
+    From a point of the domain walk straight to one that is beyond the knots by `room`: after at most ``reach / room``
+    times that sum of distances one is on them, inside the domain.
+    """
+    bound = rate * max(1.0, tiles.reach / tiles.room[number])
+    return Fraction(2) ** (math.frexp(2 * bound)[1])
+
 
 Row = dict[int, fmpq]
 

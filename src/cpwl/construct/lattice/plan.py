@@ -5,7 +5,7 @@ from __future__ import annotations
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.max_of_mins import outputs_together
 from cpwl.construct.lattice.plain import plain_lattice
-from cpwl.construct.lattice.shared import shared_lattice
+from cpwl.construct.lattice.schedule import shared_lattice
 from cpwl.construct.plan import Plan
 from cpwl.construct.select import Candidate, select
 from cpwl.errors import ConstructionError

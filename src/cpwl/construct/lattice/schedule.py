@@ -18,13 +18,163 @@ from fractions import Fraction
 
 import numpy as np
 
-from cpwl.construct.lattice.atoms import AtomTable, Bounded, Form, Interval, combine, residual
-from cpwl.construct.lattice.expression import Value
+from cpwl.construct.analysis import Analysis
+from cpwl.construct.lattice.separate import Affine, Extremum, Formula, Value, arrange, separate
+from cpwl.construct.lattice.sides import find_sides
 from cpwl.exact.span import Span
 from cpwl.exact.sparse import RationalMatrix
+from cpwl.function.snap.meant import meant_components
 from cpwl.network import Network
 
-__all__ = ["lower_values"]
+__all__ = ["AtomTable", "lower_values", "shared_lattice"]
+
+# Values written in inputs and atoms: every maximum and minimum is an affine combination of ReLUs.
+#
+# An *atom* is the ReLU of a form, and a *form* is a sum of inputs, a constant and atoms, with factors:
+# ``max(u, v) = u + s(v - u)`` and ``min(u, v) = u - s(u - v)``. Forms are equal as numbers or not at all; ReLUs of
+# proportional forms are one atom, of opposite ones too, since ``s(-z) = s(z) - z``. So what expressions have in common
+# is
+# made once, whatever they look like.
+
+
+Form = dict[int, Fraction]  # keys: inputs 0 .. n - 1, the constant n, then atoms n + 1 + a; no zeros
+Interval = tuple[Fraction, Fraction]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """A value's form, and bounds of it on the box if there is one."""
+
+    form: Form
+    bounds: Interval | None
+
+
+def combine(one: Form, factor: Fraction | int, two: Form) -> Form:
+    """``one + factor * two``."""
+    total = dict(one)
+    for key, value in two.items():
+        changed = total.get(key, 0) + factor * value
+        if changed:
+            total[key] = Fraction(changed)
+        else:
+            total.pop(key, None)
+    return total
+
+
+def residual(form: Form, inputs: int) -> Form:
+    """The atoms of a form."""
+    return {key: value for key, value in form.items() if key > inputs}
+
+
+class AtomTable:
+    """The atoms of some values, on a box or on all of R^n.
+
+    >>> table = AtomTable(1, None)
+    >>> x, minus = (Affine((Fraction(g), Fraction(0))) for g in (1, -1))
+    >>> table.value(Extremum("max", x, minus)).form, table.value(Extremum("min", minus, x)).form
+    ({0: Fraction(1, 1), 2: Fraction(1, 1)}, {0: Fraction(-1, 1), 2: Fraction(-1, 1)})
+    >>> table.atoms
+    [{0: Fraction(-2, 1)}]
+    """
+
+    def __init__(self, inputs: int, box: Sequence[Interval] | None) -> None:
+        self.inputs, self.box = inputs, box
+        self.atoms: list[Form] = []
+        self.values: list[Bounded] = []
+        self._named: dict[frozenset[tuple[int, Fraction]], list[Bounded]] = {}  # values by the atoms of their forms
+        self._top: list[Fraction] = []  # bounds of the atoms on the box
+        self._number: dict[tuple[tuple[int, Fraction], ...], tuple[int, Fraction]] = {}
+        self._known: dict[int, tuple[Value, Bounded]] = {}  # by identity, which the value here preserves
+
+    def value(self, value: Value) -> Bounded:
+        """The form of a value."""
+        if id(value) not in self._known:
+            self._known[id(value)] = (value, self._make(value))
+        return self._known[id(value)][1]
+
+    def _make(self, value: Value) -> Bounded:
+        if isinstance(value, Affine):
+            form = {key: Fraction(v) for key, v in enumerate(value.law) if v}
+            return Bounded(form, self.range(form))
+        if isinstance(value, Extremum):
+            return self._extremum(value)
+        total: Form = {}
+        for factor, term in value.terms:
+            total = combine(total, factor, self.value(term).form)
+        return Bounded(total, self.range(total))
+
+    def _extremum(self, value: Extremum) -> Bounded:
+        parts = sorted((self.value(value.one), self.value(value.two)), key=lambda part: self._burden(part.form))
+        (u, v), sign = (part.form for part in parts), 1 if value.kind == "max" else -1
+        step = self.relu(combine(combine({}, sign, v), -sign, u))
+        bounds = None
+        if self.box is not None:
+            pick = max if sign > 0 else min
+            (a, b), (c, d) = (part.bounds or (Fraction(0), Fraction(0)) for part in parts)
+            bounds = (pick(a, c), pick(b, d))
+        made = Bounded(combine(u, sign, step), bounds)
+        self.values.append(made)
+        self._named.setdefault(self._name(made.form), []).append(made)
+        return made
+
+    def _name(self, form: Form) -> frozenset[tuple[int, Fraction]]:
+        return frozenset(residual(form, self.inputs).items())
+
+    def _burden(self, form: Form) -> tuple[bool, bool, int]:
+        """What it takes to carry a value: nothing if it is affine, less if its atoms have one sign."""
+        signs = {value > 0 for key, value in form.items() if key > self.inputs}
+        return bool(signs), len(signs) > 1, len(form)
+
+    def relu(self, form: Form) -> Form:
+        """The ReLU of a form, as a form."""
+        lead = next((form[key] for key in sorted(form) if key != self.inputs), None)
+        if lead is None:
+            constant = form.get(self.inputs, Fraction(0))
+            return {self.inputs: constant} if constant > 0 else {}
+        name = tuple(sorted((key, value / lead) for key, value in form.items()))
+        if name not in self._number:
+            self._number[name] = (len(self.atoms), lead)
+            self.atoms.append(form)
+            bounds = self.range(form)
+            self._top.append(Fraction(0) if bounds is None else max(bounds[1], Fraction(0)))
+        atom, meant = self._number[name]
+        step = {self.inputs + 1 + atom: abs(lead / meant)}
+        return step if (lead > 0) == (meant > 0) else combine(form, 1, step)
+
+    def least(self, form: Form) -> Fraction | None:
+        """A lower bound of a form on the box: of a difference of two values plus something affine, from their bounds.
+
+        A proof has to show the same, so that nothing better is used where there is such a difference.
+        """
+        if self.box is None:
+            return None
+        nothing = Bounded({}, (Fraction(0), Fraction(0)))
+        for one in (nothing, *self.values):
+            name = self._name(combine(one.form, -1, form))
+            found = [self._difference(form, one, two) for two in self._named.get(name, [] if name else [nothing])]
+            if found:
+                return max(found)
+        bounds = self.range(form)
+        return None if bounds is None else bounds[0]
+
+    def _difference(self, form: Form, one: Bounded, two: Bounded) -> Fraction:
+        rest = self.range(combine(combine(form, -1, one.form), 1, two.form))
+        assert rest is not None
+        assert one.bounds is not None
+        assert two.bounds is not None
+        return rest[0] + one.bounds[0] - two.bounds[1]
+
+    def range(self, form: Form) -> Interval | None:
+        """Bounds of a form on the box."""
+        if self.box is None:
+            return None
+        low = high = form.get(self.inputs, Fraction(0))
+        for key, value in form.items():
+            if key != self.inputs:
+                a, b = self.box[key] if key < self.inputs else (Fraction(0), self._top[key - self.inputs - 1])
+                low, high = low + min(value * a, value * b), high + max(value * a, value * b)
+        return low, high
+
 
 ZERO, ONE = Fraction(0), Fraction(1)
 
@@ -32,7 +182,7 @@ ZERO, ONE = Fraction(0), Fraction(1)
 def lower_values(values: Sequence[Value], inputs: int, box: Sequence[Interval] | None) -> Network:
     """The plain network whose outputs are the values, on the box; on all of R^n if there is none.
 
-    >>> from cpwl.construct.lattice.expression import Affine, Extremum
+    >>> from cpwl.construct.lattice.separate import Affine, Extremum
     >>> x, y = Affine((ONE, ZERO, ZERO)), Affine((ZERO, ONE, ZERO))
     >>> lower_values([Extremum("max", x, y), Extremum("min", x, y)], 2, None)
     Network(2 -> 4 -> 2)
@@ -267,3 +417,51 @@ def _layer(rows: list[tuple[dict[int, Fraction], Fraction]], width: int) -> tupl
     weights = np.array([w for _, _, w in entries], dtype=object)
     matrix = RationalMatrix.from_triples(where[:, 0], where[:, 1], weights, (len(rows), width))
     return matrix, np.array([bias for _, bias in rows], dtype=object)
+
+
+# The irredundant lattice of all outputs, lowered together: monotone expressions of components, few neurons.
+#
+# Steps: which components stay above and below on each piece (`order`); pieces cut until one component tells any two
+# apart
+# (`sides`); a small monotone expression that is right on all of them (`separate`); its operations put into layers
+# (`expression`), written as ReLUs (`atoms`) and lowered to a plain network (`schedule`). See docs/lattice.md.
+
+
+_MORE = (0, 1, 2, 4)  # layers beyond the fewest that are tried
+_LARGE = 300  # leaves beyond which only the fewest are
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedLattice:
+    """The network for all outputs, the expression of each in its components, and what it took."""
+
+    network: Network
+    formulas: tuple[Formula, ...]
+    splits: int
+    solves: int
+
+
+def shared_lattice(analysis: Analysis) -> SharedLattice:
+    """A plain network of maxima and minima of the components that is `p` on its domain, all outputs together.
+
+    >>> from cpwl import CPWL
+    >>> p = CPWL.from_breakpoints([0, 1], [0, 1], left_slope=0, right_slope=0)
+    >>> made = shared_lattice(Analysis(p))
+    >>> str(made.formulas[0]), made.network
+    ('max(0, min(1, 2))', Network(1 -> 1 -> 1 -> 1))
+    """
+    p, small = analysis.function, analysis.essential.function
+    formulas, splits, solves = [], 0, 0
+    for j, order in enumerate(analysis.orders):
+        sides = find_sides(small, j, order, analysis.options.progress)
+        formulas.append(separate(sides.above, sides.below, p.dim))
+        splits, solves = splits + sides.splits, solves + sides.solves
+    laws = [[Affine(tuple(row)) for row in meant_components(p, j)] for j in range(p.outputs)]
+    fewest = max(formula.depth for formula in formulas)
+    most = max(formula.leaves - 1 for formula in formulas)
+    tried = [
+        lower_values([arrange(f, law, t) for f, law in zip(formulas, laws, strict=True)], p.dim, analysis.box)
+        for t in sorted({min(fewest + more, most) for more in (_MORE if most < _LARGE else (0,))})
+    ]
+    network = min(tried, key=lambda net: (net.sizes.neurons, net.sizes.depth))
+    return SharedLattice(network, tuple(formulas), splits, solves)

@@ -12,23 +12,271 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from functools import lru_cache
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.construct.lattice.part import Held, Part, laws_less_own, parts_of
 from cpwl.errors import ConstructionError, InputError
+from cpwl.exact.integers import primitive, sign, unit_view
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.function.doctor.report import point_text
 from cpwl.function.order.on_pieces import PieceOrder
 from cpwl.function.order.order import Order, value_tolerance
+from cpwl.function.order.rows import Excess, RowTest
 from cpwl.geometry.corners import Corners
+from cpwl.geometry.generators import generators
+from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 from cpwl.progress import Progress
 
-__all__ = ["Sides", "find_sides"]
+__all__ = ["Held", "Region", "Sides", "find_sides", "parts_of", "repair"]
+
+# Repair of the paper's rows: a piece whose row exceeds the function elsewhere is split until none does.
+#
+# If row `A_i` exceeds `p` at `y`, then for every `x` in piece `i` some component has ``f_m(x) >= p(x)`` and
+# ``f_m(y) <= p(y)`` (the one-dimensional lemma on the segment from `x` to `y`, which lies in the convex domain).
+# So the sets ``f_m >= p`` over those `m` cover the piece, none of them contains it, and the boundary of one cuts
+# its interior: split there. It ends at the latest when no ``f_a = f_b`` cuts a piece.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Region:
+    """Part of a piece, and the components that stay above the function on it."""
+
+    body: Polyhedron
+    own: int
+    above: NDArray[np.bool_]
+
+
+def repair(
+    p: CPWL, output: int, order: Order, work: PieceOrder, progress: Progress | None = None
+) -> tuple[list[Region], int]:
+    """Regions that cover the pieces and whose rows are valid, and the number of splits it took."""
+    test = RowTest(p, output, order)
+    probe = Probe(p.tol)
+    waiting = [Region(p.polyhedra[i], int(p.component[i, output]), order.above[i]) for i in range(p.num_pieces)]
+    waiting.reverse()
+    valid: dict[bytes, bool] = {}
+    regions: list[Region] = []
+    splits = 0
+    while waiting:
+        region = waiting.pop()
+        key = region.above.tobytes()
+        excess = None if key in valid else test.find_excess(np.flatnonzero(region.above))
+        if excess is None:
+            valid[key] = True
+            regions.append(region)
+        else:
+            waiting += _split(p, output, work, probe, region, excess)
+            splits += 1
+        if progress is not None:
+            progress(len(regions), len(regions) + len(waiting), "repairing rows")
+    return regions, splits
+
+
+def _split(p: CPWL, output: int, work: PieceOrder, probe: Probe, region: Region, excess: Excess) -> list[Region]:
+    """The two sides of the component that is low at the witness and high on most of the region."""
+    differences = work.differences(region.own)
+    y = np.append(excess.point, 1)
+    # f_m(y) <= p(y), read as: f_m - f_own is at most p - f_own there.
+    own_at_y = work.differences(int(p.component[excess.piece, output]))
+    low = np.array([(law * y).sum() <= work.slack for law in own_at_y])
+    bends = np.array([law[:-1].any() for law in differences], dtype=bool)  # a parallel component cuts nothing
+    candidates = np.flatnonzero(low & ~region.above & bends)
+    points = _sample(probe, region.body)
+    likely = np.array([np.asarray(x, dtype=np.float64) for x in points])  # only to choose where to cut first
+    largest = np.abs(differences).max(axis=1)
+    view = np.asarray(differences / np.where(largest == 0, 1, largest)[:, None], dtype=np.float64)
+    shares = (likely @ view[candidates].T >= 0).mean(axis=0)
+    for k in np.argsort(np.negative(shares), kind="stable"):
+        m = int(candidates[k])
+        high, less = (cut(region.body, side) for side in (-differences[m], differences[m]))
+        if probe.interior(high) is not None and probe.interior(less) is not None:
+            return [_narrowed(work, probe, region, body) for body in (less, high)]
+    between = f"no component explains the values between x = {point_text(excess.point)} and x = "
+    between += point_text(points[0][:-1])
+    if p.tol:  # slack in every decision: this need not be the caller's mistake
+        raise ConstructionError(f"{between}, as far as can be told from data with noise", point=excess.point)
+    raise InputError(
+        f"the domain is not convex: {between}; `p.doctor()` says where it is not",
+        point=excess.point,
+        other=points[0][:-1],
+    )
+
+
+def cut(body: Polyhedron, law: NDArray[Any]) -> Polyhedron:
+    """The part of the polyhedron where ``law <= 0``."""
+    row = np.append(law[:-1], -law[-1])
+    if row.dtype != object:
+        return Polyhedron(np.concatenate([body.A, row[None, :-1]]), np.append(body.b, row[-1]))
+    view = np.asarray(row / np.abs(row[:-1]).max(), dtype=np.float64)
+    exact = np.concatenate([body.integer(), row[None]])
+    return Polyhedron(np.concatenate([body.A, view[None, :-1]]), np.append(body.b, view[-1]), exact)
+
+
+def _narrowed(work: PieceOrder, probe: Probe, region: Region, body: Polyhedron) -> Region:
+    above = work.above_on(probe, body, region.own, region.above)
+    return Region(body, region.own, above)
+
+
+def _sample(probe: Probe, body: Polyhedron) -> list[NDArray[Any]]:
+    """Points ``(x, 1)`` of the region: an interior one, and corners in fixed directions with their means."""
+    inside = probe.interior(body)
+    assert inside is not None
+    n = body.dim
+    directions = [np.cos(1.0 + 2.3 * np.arange(n) + 1.7 * k) for k in range(2 * n + 2)]
+    rough = Probe(1e-9)
+    found = [rough.maximum(body, d) for d in directions]
+    corners = [point for value, point in found if np.isfinite(float(value))]
+    center = np.asarray(inside, dtype=np.float64)
+    points = [center, *corners, *((center + c) / 2 for c in corners)]
+    return [np.append(inside, 1), *(np.append(x, 1.0) for x in points)]
+
+
+# Parts of pieces, cut along planes: by their corners and rays where these are known, else by their rows.
+#
+# A polyhedron without lines is spanned by its corners and extreme rays, in homogeneous coordinates ``(x, 1)`` and
+# ``(r, 0)``. Where ``law >= 0`` it is spanned by those of them with ``law >= 0``, and by the places where edges cross
+# the
+# plane: ``b u + a v`` for neighbours with values `a` and `-b` (double description: Motzkin, Raiffa, Thompson and Thrall
+# 1953; two are neighbours iff no third is on all planes that both are on). Then signs at places decide everything, and
+# no
+# linear program is needed.
+
+
+class Part(Protocol):
+    """Part of a piece, with the number of its own component."""
+
+    @property
+    def own(self) -> int:
+        """The component that the function follows there."""
+
+    def point(self) -> NDArray[Any]:
+        """A place ``(x, 1)`` inside, up to a positive factor."""
+
+    def cut(self, law: NDArray[Any]) -> tuple[Part, Part] | None:
+        """The parts where the law is at most 0 and at least 0; None if one of them has no interior."""
+
+    def above(self, order: PieceOrder, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The components that are above its own; what is known stays so."""
+
+
+def parts_of(p: CPWL, output: int, probe: Probe) -> list[Part]:
+    """The pieces as parts."""
+    own = p.component[:, output]
+    if p.tol:
+        return [Held(p.polyhedra[i], int(own[i]), probe) for i in range(p.num_pieces)]
+    if p.mesh is not None:
+        every = 2 ** (p.dim + 1) - 1
+        tight = tuple(every - 2**k for k in range(p.dim + 1))  # corner k is on all facets but one
+        cells = zip(p.mesh.simplices, own, strict=True)
+        return [Spanned(p.mesh.corners[cell], tight, p.dim + 1, int(c)) for cell, c in cells]
+    spanned = generators(p.polyhedra)
+    parts: list[Part] = []
+    for i, known in enumerate(spanned.known):
+        body = p.polyhedra[i]
+        places = spanned.places[spanned.member[spanned.start[i] : spanned.start[i + 1]]]
+        parts.append(_spanned(body, places, int(own[i])) if known else Held(body, int(own[i]), probe))
+    return parts
+
+
+def _spanned(body: Polyhedron, places: NDArray[np.object_], own: int) -> Spanned:
+    rows = body.integer()
+    rows = np.concatenate([np.concatenate([rows[:, :-1], -rows[:, -1:]], axis=1), [[0] * body.dim + [1]]])
+    on = (rows[:, None] * places[None]).sum(axis=2) == 0  # the plane at infinity comes last
+    tight = tuple(sum(2**r for r in np.flatnonzero(column).tolist()) for column in on.T)
+    return Spanned(places, tight, len(rows), own)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spanned:
+    """A part by the integer places that span it, and for each the bits of the planes that it is on."""
+
+    places: NDArray[np.object_]
+    tight: tuple[int, ...]
+    planes: int
+    own: int
+
+    def point(self) -> NDArray[Any]:
+        weight = self.places[:, -1]
+        factor = np.array([max(1, weight.max() // w) if w else 1 for w in weight], dtype=object)
+        return np.asarray((self.places * factor[:, None]).sum(axis=0))  # about the mean of the corners, in integers
+
+    def cut(self, law: NDArray[Any]) -> tuple[Part, Part] | None:
+        values = (self.places * law).sum(axis=1)
+        signs = sign(values)
+        if not ((signs > 0).any() and (signs < 0).any()):
+            return None
+        plane = 1 << self.planes
+        tight = [t | plane if s == 0 else t for t, s in zip(self.tight, signs, strict=True)]
+        pairs = [
+            (u, v)
+            for u in np.flatnonzero(signs > 0).tolist()
+            for v in np.flatnonzero(signs < 0).tolist()
+            if self._are_neighbours(u, v)
+        ]
+        one, two = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        between = primitive(self.places[two] * values[one, None] - self.places[one] * values[two, None])
+        new = [self.tight[u] & self.tight[v] | plane for u, v in pairs]
+        halves = []
+        for side in (-1, 1):
+            kept = np.flatnonzero(signs * side >= 0)
+            places = np.concatenate([self.places[kept], between])
+            halves.append(Spanned(places, (*(tight[k] for k in kept), *new), self.planes + 1, self.own))
+        return halves[0], halves[1]
+
+    def _are_neighbours(self, u: int, v: int) -> bool:
+        common = self.tight[u] & self.tight[v]
+        if common.bit_count() < self.places.shape[1] - 2:
+            return False
+        return not any(common & t == common for w, t in enumerate(self.tight) if w not in (u, v))
+
+    def above(self, order: PieceOrder, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        result = known.copy()
+        unknown = np.flatnonzero(~known)
+        laws, view = laws_less_own(order, self.own)
+        assert view is not None
+        result[unknown] = (Corners(self.places).signs(laws[unknown], view[unknown]) >= 0).all(axis=1)
+        return result
+
+
+@lru_cache(maxsize=64)  # parts of one piece ask again and again
+def laws_less_own(order: PieceOrder, own: int) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+    """All components less one, and for exact data the same as floats, each row scaled to size 1."""
+    laws = order.differences(own)
+    return laws, unit_view(laws) if laws.dtype == object else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Held:
+    """A part by the rows that hold there."""
+
+    body: Polyhedron
+    own: int
+    probe: Probe
+
+    def point(self) -> NDArray[Any]:
+        inside = self.probe.interior(self.body)
+        if inside is None:
+            raise InputError("a piece has no interior: leave it out, as `compile` does unless `check` is False")
+        return np.append(inside, 1)
+
+    def halves(self, law: NDArray[Any]) -> tuple[Held, Held]:
+        """Both parts, whether they have an interior or not."""
+        return Held(cut(self.body, law), self.own, self.probe), Held(cut(self.body, -law), self.own, self.probe)
+
+    def cut(self, law: NDArray[Any]) -> tuple[Part, Part] | None:
+        if not law[:-1].any():
+            return None  # a parallel component cuts nothing
+        halves = self.halves(law)
+        return None if any(self.probe.interior(half.body) is None for half in halves) else halves
+
+    def above(self, order: PieceOrder, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        return order.above_on(self.probe, self.body, self.own, known)
+
 
 Table = NDArray[np.bool_]
 

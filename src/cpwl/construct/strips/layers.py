@@ -25,10 +25,9 @@ from itertools import pairwise
 import numpy as np
 from flint import fmpq
 
-from cpwl.construct.blocks.outwards import rounded_up
-from cpwl.construct.strips.geometry import FIRST, SECOND, Geometry, Slab
-from cpwl.construct.strips.slots import OutputSlots
-from cpwl.construct.strips.sweep import Floats, Frame, Objects
+from cpwl.construct.blocks.common import rounded_up
+from cpwl.construct.strips.cuts import Floats, Frame, Objects
+from cpwl.construct.strips.slots import FIRST, SECOND, Geometry, OutputSlots, Slab
 from cpwl.exact.flint import from_flint, to_flint
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network import Network

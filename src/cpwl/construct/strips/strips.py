@@ -12,11 +12,9 @@ from dataclasses import dataclass
 
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.hinges import hinge_network
-from cpwl.construct.strips.cuts import Cuts, choose_cuts
-from cpwl.construct.strips.geometry import Geometry, place_slabs
+from cpwl.construct.strips.cuts import Cuts, choose_cuts, find_bars, frames, sweep
 from cpwl.construct.strips.layers import Dense, dense_layers, to_network
-from cpwl.construct.strips.slots import fill_slots, find_bases
-from cpwl.construct.strips.sweep import find_bars, frames, sweep
+from cpwl.construct.strips.slots import Geometry, fill_slots, find_bases, place_slabs
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import sign
 from cpwl.function.bends.planar import PlanarBends

@@ -12,8 +12,7 @@ from typing import Literal
 import numpy as np
 
 from cpwl.construct.analysis import Analysis
-from cpwl.construct.blocks.hinges import hinge_network
-from cpwl.construct.blocks.one_layer import one_layer
+from cpwl.construct.blocks.hinges import hinge_network, one_layer
 from cpwl.construct.options import Minimize
 from cpwl.construct.univariate.cells import Classes
 from cpwl.construct.univariate.deep import two_layers, two_layers_plan

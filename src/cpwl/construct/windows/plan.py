@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.plan import Plan
-from cpwl.construct.windows.blocks import blocks_of
 from cpwl.construct.windows.lifted import lifted
-from cpwl.construct.windows.lowering import lower
-from cpwl.construct.windows.supports import best_windows
+from cpwl.construct.windows.lowering import best_windows, blocks_of, lower
 from cpwl.errors import ConstructionError
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL

@@ -9,22 +9,242 @@ and one common ``s(Q)`` with ``Q = K_0 + sum K_i |h_i| >= |R|``, the same `Q` in
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TypeVar
 
+import numpy as np
 from flint import fmpq
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from cpwl.construct.blocks.rational import Rational
-from cpwl.construct.gates.space import bounds as gate_bounds
-from cpwl.construct.gates.space.bounds import Domain, Slopes
-from cpwl.construct.gates.space.chain import Chain
-from cpwl.construct.gates.space.first_layer import Row, bounded_first_layer, unbounded_first_layer
+from cpwl.construct.blocks.common import Rational
+from cpwl.construct.gates.space import first_layer as gate_bounds
+from cpwl.construct.gates.space.first_layer import Domain, Row, Slopes, bounded_first_layer, unbounded_first_layer
 from cpwl.construct.gates.space.gate_sum import GateSum
-from cpwl.construct.gates.space.rank import independent, vector
-from cpwl.construct.gates.space.terms import ZERO, Terms
+from cpwl.construct.gates.space.terms import ZERO, Gate, Terms
+from cpwl.exact.flint import from_flint
 from cpwl.exact.rounding import outwards
+from cpwl.exact.sparse import RationalMatrix
+from cpwl.network import Network, Sizes
 
-__all__ = ["lower"]
+__all__ = ["Chain", "float_layers", "lower", "network_of", "reduce_rank", "scaled", "sizes_of"]
+
+# Fewer gates on one plane: no more than the rank of what is read from them.
+#
+# Gates of one plane are linear in their contents: if all that consumers read from `r` gates are combinations of fewer
+# functions, as many gates do.
+
+
+K = TypeVar("K", bound=Hashable)
+_Vector = dict[Hashable, Rational]
+
+
+def reduce_rank(gate_sum: GateSum) -> GateSum:
+    """The gate_sum with as few gates on each plane and layer as its consumers can tell apart; changes its terms.
+
+    What gates of one layer have in common shows once those of the layer below are fewer: so again while it helps.
+    """
+    while True:
+        smaller = _reduce_once(gate_sum)
+        if len(smaller.gates) == len(gate_sum.gates):
+            return smaller
+        gate_sum = smaller
+
+
+def _reduce_once(gate_sum: GateSum) -> GateSum:
+    gates: dict[int, Gate] = dict(enumerate(gate_sum.gates))
+    for k in range(gate_sum.depth, 1, -1):
+        groups: dict[int, list[int]] = defaultdict(list)
+        for number, gate in gates.items():
+            if gate.layer == k:
+                groups[gate.plane].append(number)
+        several = {plane: group for plane, group in groups.items() if len(group) > 1}
+        readers: dict[int, list[Terms]] = defaultdict(list)
+        for terms in [*gate_sum.outputs, *(gate.content for gate in gates.values())]:
+            for plane in sorted({gates[g].plane for g in terms.gates if gates[g].layer == k}):
+                if plane in several:
+                    readers[plane].append(terms)
+        for plane, group in several.items():
+            _reduce(gates, group, readers[plane])
+    used = sorted(gates)
+    place = {old: new for new, old in enumerate(used)}
+    for terms in [*gate_sum.outputs, *(gates[g].content for g in used)]:
+        terms.gates = {place[g]: w for g, w in terms.gates.items()}
+    return GateSum(gate_sum.planes, [gates[g] for g in used], gate_sum.outputs)
+
+
+def _reduce(gates: dict[int, Gate], group: Sequence[int], readers: Sequence[Terms]) -> None:
+    if len(readers) >= len(group) and len(group) == 2:
+        return  # gates that are proportional, or used in proportion, are one already
+    needs = [vector(_combined(gates, group, terms)) for terms in readers]
+    basis, shares = independent(needs)
+    if len(basis) < len(group):
+        _replace(gates, group, readers, basis, shares)
+
+
+def _combined(gates: dict[int, Gate], group: Sequence[int], reader: Terms) -> Terms:
+    """The content of all that a reader reads from a group, as one gate."""
+    total = Terms(len(reader.affine))
+    for g in group:
+        weight = reader.gates.get(g)
+        if weight is not None:
+            content = gates[g].content
+            total.add_affine(content.affine, weight)
+            for plane, value in content.hinges.items():
+                total.add_hinge(plane, weight * value)
+            for gate, value in content.gates.items():
+                total.add_gate(gate, weight * value)
+    return total
+
+
+def _replace(
+    gates: dict[int, Gate],
+    group: Sequence[int],
+    readers: Sequence[Terms],
+    basis: Sequence[int],
+    shares: Sequence[dict[int, Rational]],
+) -> None:
+    """Gates for some readers' needs stand for all of the group."""
+    contents = [_combined(gates, group, readers[b]) for b in basis]
+    plane, codimension = gates[group[0]].plane, max(gates[g].codimension for g in group)
+    for g in group:
+        del gates[g]
+    numbers = list(group[: len(basis)])
+    for number, content in zip(numbers, contents, strict=True):
+        layer = 1 + max((gates[g].layer for g in content.gates), default=1)
+        gates[number] = Gate(plane, content, codimension, layer)
+    for terms, share in zip(readers, shares, strict=True):
+        for g in group:
+            terms.gates.pop(g, None)
+        for b, weight in share.items():
+            terms.add_gate(numbers[b], weight)
+
+
+def vector(terms: Terms, *, constant: bool = True) -> _Vector:
+    """The coefficients of terms; without `constant`, but for the number added."""
+    affine = terms.affine if constant else terms.affine[:-1]
+    parts = (enumerate(affine), terms.hinges.items(), terms.gates.items())
+    return {(kind, i): v for kind, part in enumerate(parts) for i, v in part if v != 0}
+
+
+def independent(vectors: Sequence[_Vector]) -> tuple[list[int], list[dict[int, Rational]]]:
+    """The first independent vectors, and each vector as a combination of those (by their place among them)."""
+    rows: list[tuple[Hashable, _Vector, dict[int, Rational]]] = []
+    basis: list[int] = []
+    shares: list[dict[int, Rational]] = []
+    for i, vector in enumerate(vectors):
+        rest, share = dict(vector), dict[int, Rational]()
+        for pivot, row, made in rows:
+            factor = rest.get(pivot)
+            if factor:
+                _subtract(rest, row, factor)
+                _subtract(share, made, -factor)
+        if rest:
+            pivot = min(rest, key=repr)
+            lead = rest[pivot]
+            made = {b: -v / lead for b, v in share.items()}
+            made[len(basis)] = 1 / lead
+            rows.append((pivot, {key: v / lead for key, v in rest.items()}, made))
+            share = {len(basis): fmpq(1)}
+            basis.append(i)
+        shares.append(share)
+    return basis, shares
+
+
+def _subtract(target: dict[K, Rational], row: dict[K, Rational], factor: Rational) -> None:
+    for key, value in row.items():
+        total = target.get(key, fmpq(0)) - factor * value
+        if total == 0:
+            target.pop(key, None)
+        else:
+            target[key] = total
+
+
+# A chain of rows as a network: scaled by powers of two, its sizes, its weights in floats and in rationals.
+
+
+Chain = list[list[Row]]
+"""The rows of every layer, the inputs' layer first and the outputs last."""
+
+
+def scaled(chain: Chain) -> Chain:
+    """The same network with every hidden neuron scaled by a power of two, so that its largest weight is about 1."""
+    scale: list[int] | None = None  # exponents of the layer before; None for the inputs
+    result = []
+    for k, rows in enumerate(chain):
+        new, exponents = [], []
+        for row in rows:
+            weights = row.weights
+            if scale is not None:
+                weights = {j: w * _power(scale[j]) if scale[j] else w for j, w in weights.items()}
+            e = _exponent(weights.values()) if k + 1 < len(chain) else 0
+            exponents.append(e)
+            if e:
+                down = _power(-e)
+                new.append(Row({j: w * down for j, w in weights.items()}, row.bias * down))
+            else:
+                new.append(Row(weights, row.bias))
+        result.append(new)
+        scale = exponents
+    return result
+
+
+def sizes_of(chain: Chain) -> Sizes:
+    """What the network of these rows costs.
+
+    >>> sizes_of([[Row({0: fmpq(1)}, fmpq(0)), Row({0: fmpq(-1)}, fmpq(2))], [Row({0: fmpq(3)}, fmpq(0))]])
+    Sizes(neurons=2, depth=2, width=2, nonzeros=3)
+    """
+    hidden = [len(rows) for rows in chain[:-1]]
+    nonzeros = sum(len(row.weights) for rows in chain for row in rows)
+    return Sizes(sum(hidden), len(chain), max(hidden, default=0), nonzeros)
+
+
+def float_layers(chain: Chain, inputs: int) -> list[tuple[csr_array, NDArray[np.float64]]]:
+    """The weights and biases in floats."""
+    layers, width = [], inputs
+    for rows in chain:
+        start, columns = _places(rows)
+        data = np.array([int(v.p) / int(v.q) for v in _entries(rows)], dtype=np.float64)
+        weight = csr_array((data, columns, start), shape=(len(rows), width))
+        layers.append((weight, np.array([int(row.bias.p) / int(row.bias.q) for row in rows])))
+        width = len(rows)
+    return layers
+
+
+def network_of(chain: Chain, inputs: int) -> Network:
+    """The network of some rows, in rationals."""
+    layers, width = [], inputs
+    for rows in chain:
+        start, columns = _places(rows)
+        owner = np.repeat(np.arange(len(rows)), np.diff(start))
+        values = np.array([from_flint(v) for v in _entries(rows)], dtype=object)
+        weight = RationalMatrix.from_triples(owner, columns, values, (len(rows), width))
+        layers.append((weight, np.array([from_flint(row.bias) for row in rows], dtype=object)))
+        width = len(rows)
+    return Network(layers)
+
+
+def _places(rows: Sequence[Row]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    start = np.cumsum([0, *(len(row.weights) for row in rows)], dtype=np.int64)
+    return start, np.array([j for row in rows for j in row.weights], dtype=np.int64)
+
+
+def _entries(rows: Sequence[Row]) -> list[Rational]:
+    return [v for row in rows for v in row.weights.values()]
+
+
+def _exponent(values: Iterable[Rational]) -> int:
+    """The exponent of two that the largest of some numbers has, about."""
+    largest = max((abs(w) for w in values), default=fmpq(1))
+    return int(largest.p).bit_length() - int(largest.q).bit_length()
+
+
+@lru_cache(maxsize=4096)
+def _power(e: int) -> Rational:
+    return fmpq(1 << e) if e >= 0 else fmpq(1, 1 << -e)
 
 
 @dataclass(slots=True)

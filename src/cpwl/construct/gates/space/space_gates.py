@@ -7,34 +7,218 @@ docs/theory/local_gates.md.
 
 from __future__ import annotations
 
-from collections import Counter
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import fmpq
+from flint import fmpq, fmpq_mat, fmpz_mat
 from numpy.typing import NDArray
 
 from cpwl.construct.analysis import Analysis
-from cpwl.construct.blocks.rational import Rational
-from cpwl.construct.gates.space.chain import Chain, float_layers, network_of, scaled, sizes_of
-from cpwl.construct.gates.space.domain import Divided, divide, vertices_of
+from cpwl.construct.blocks.common import Rational
+from cpwl.construct.blocks.hinges import sides
 from cpwl.construct.gates.space.first_layer import Row
-from cpwl.construct.gates.space.functions import LocalFunctions, reference_point
-from cpwl.construct.gates.space.gate_sum import GateSum, settle
-from cpwl.construct.gates.space.lowering import lower
-from cpwl.construct.gates.space.peel import peel
-from cpwl.construct.gates.space.rank import reduce_rank
-from cpwl.construct.gates.space.sharing import share_gates, share_jointly
+from cpwl.construct.gates.space.gate_sum import (
+    GateSum,
+    LocalFunctions,
+    reference_point,
+    settle,
+    share_gates,
+    share_jointly,
+)
+from cpwl.construct.gates.space.lowering import Chain, float_layers, lower, network_of, reduce_rank, scaled, sizes_of
 from cpwl.construct.gates.space.terms import ZERO, Planes
-from cpwl.errors import LimitError
+from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.flint import to_flint
+from cpwl.exact.integers import primitive
 from cpwl.function import CPWL
-from cpwl.geometry.complex import Complex
+from cpwl.function.bends.neighbours import Neighbours
+from cpwl.function.parts import Laws, Mesh, Parts
+from cpwl.geometry.complex import Complex, from_simplices
+from cpwl.geometry.corners import Corners
+from cpwl.geometry.face_to_face import complex_of
+from cpwl.geometry.polyhedra import Polyhedra
 from cpwl.network import Network, Sizes
 from cpwl.network.network import Layer
 
-__all__ = ["SpaceGates", "space_gates"]
+__all__ = ["SpaceGates", "peel", "space_gates"]
+
+# A function as laws on a face-to-face complex, with its common lineality space divided out.
+
+
+CELLS = 20_000
+"""Into how many cells pieces that do not meet face to face may be cut."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Divided:
+    """``p(x) = q(T x) + E x``: the complex and the laws of `q`, the rows of `T`, and one row of `E` an output."""
+
+    complex: Complex
+    laws: NDArray[np.object_]
+    """Integer rows ``(gradient, offset, 1) * denominator`` by cell and output."""
+    projection: list[list[Rational]]
+    rest: list[list[Rational]]
+
+
+def divide(p: CPWL, *, limit: int = CELLS) -> Divided | None:
+    """The function on its complex, as one of as few coordinates as its pieces and bends have; None if it is affine.
+
+    All rows `a` of the pieces lie in the row space of one echelon matrix `T`, so ``a = a_J T`` with its pivots `J`;
+    so do the differences of laws (docs/theory/local_gates.md: cells without lines). Raises `LimitError` if there are
+    more cells.
+    """
+    if p.tol != 0:
+        raise ConstructionError(
+            "gates need data that is exactly continuous; these pieces are floats that may be off by a tolerance: take "
+            "`p.snap().function`"
+        )
+    laws = p.laws.integer()
+    projection, pivots = _row_space(p, laws)
+    if not pivots:
+        return None
+    if len(pivots) == p.dim:
+        complex_, piece = _complex(p, limit)
+        identity = [[fmpq(int(i == j)) for j in range(p.dim)] for i in range(p.dim)]
+        return Divided(complex_, laws[piece], identity, [[ZERO] * p.dim for _ in range(p.outputs)])
+    exact = p.polyhedra.integer()[:, [*pivots, p.dim]]
+    polyhedra = Polyhedra(p.polyhedra.A[:, pivots].copy(), p.polyhedra.b, p.polyhedra.start, exact)
+    complex_, piece = complex_of(polyhedra, limit=limit)
+    rest = []
+    for row in laws[0]:
+        gradient = [fmpq(int(v), int(row[-1])) for v in row[:-2]]
+        known = [sum((gradient[j] * t[k] for j, t in zip(pivots, projection, strict=True)), ZERO) for k in range(p.dim)]
+        rest.append([g - v for g, v in zip(gradient, known, strict=True)])
+    return Divided(complex_, laws[piece][..., [*pivots, p.dim, p.dim + 1]], projection, rest)
+
+
+def _row_space(p: CPWL, laws: NDArray[np.object_]) -> tuple[list[list[Rational]], list[int]]:
+    """A reduced echelon basis of all rows of pieces and differences of laws, and its pivots."""
+    if p.mesh is not None:
+        return [], list(range(p.dim))
+    slopes = laws[..., :-2] * laws[:1, :, -1:] - laws[:1, :, :-2] * laws[..., -1:]
+    vectors = np.concatenate([p.polyhedra.integer()[:, :-1], slopes.reshape(-1, p.dim)])
+    rows = sorted({tuple(int(v) for v in row) for row in vectors if any(row)})
+    if not rows:
+        return [], []
+    reduced, rank = fmpq_mat(fmpz_mat([list(row) for row in rows])).rref()
+    basis = [[reduced[i, j] for j in range(p.dim)] for i in range(rank)]
+    return basis, [next(j for j, v in enumerate(row) if v != 0) for row in basis]
+
+
+def _complex(p: CPWL, limit: int) -> tuple[Complex, NDArray[np.int64]]:
+    if p.mesh is not None:
+        complex_ = from_simplices(p.mesh.corners, p.mesh.simplices)
+        if _meets_face_to_face(p.mesh, p.polyhedra, complex_):
+            return complex_, np.arange(p.num_pieces)
+    return complex_of(p.polyhedra, limit=limit)
+
+
+def _meets_face_to_face(mesh: Mesh, polyhedra: Polyhedra, complex_: Complex) -> bool:
+    """Whether every facet has a simplex on each side or lies in the boundary of the convex domain."""
+    n = complex_.dim
+    cells = complex_.above(n - 1, n)
+    crowded = next((own for own in cells if len(own) > 2), None)
+    if crowded is not None:
+        raise ConstructionError(f"simplices {crowded} share one facet: see `p.doctor()`", pieces=crowded)
+    single = [
+        (own[0], set(face)) for own, face in zip(cells, complex_.faces[n - 1].members, strict=True) if len(own) == 1
+    ]
+    rows = []
+    for i, facet in single:
+        k = next(k for k, v in enumerate(mesh.simplices[i].tolist()) if v not in facet)
+        rows.append(i * (n + 1) + k)  # row k of a simplex is the facet without its corner k
+    outward = polyhedra.integer()[rows]
+    outward = np.concatenate([outward[:, :-1], -outward[:, -1:]], axis=1)
+    used = np.unique(mesh.simplices)
+    return not bool((Corners(mesh.corners[used]).signs(outward) > 0).any())
+
+
+def vertices_of(complex_: Complex) -> list[Sequence[int]] | None:
+    """The vertices in the boundary of a bounded domain; None if it is unbounded."""
+    if not complex_.is_bounded:
+        return None
+    faces = complex_.faces[0]
+    return [[int(v) for v in complex_.generators[faces.members[i][0]]] for i in np.flatnonzero(faces.boundary)]
+
+
+# Peeling: what is consistent along whole hyperplanes comes off as hinges before faces are looked at.
+#
+# A hyperplane on which a function bends and which cuts none of its pieces is made of facets. Its most frequent jump `w`
+# comes off as a hinge ``w s(l)``: what is left is affine on the same pieces, does not bend on most of the hyperplane,
+# and
+# has fewer pieces once those with equal laws are merged. The gates are the same: at a face only the *change* of a jump
+# counts. But the complex is a small part of what it would be, since its cells need not be cut along the hyperplane.
+
+
+_Jump = tuple[Fraction, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Peeled:
+    """``p = rest + sum of jump s(l)``, one jump an output, `l` as integers ``(a, c)`` for ``a.x + c``."""
+
+    rest: CPWL
+    hinges: dict[tuple[int, ...], _Jump]
+
+
+def peel(p: CPWL, met: Neighbours) -> Peeled | None:
+    """The consistent part and the rest in fewer pieces; None if that has as many as the function. Exact data.
+
+    >>> A = [[[1, 0], [0, 1]], [[-1, 0], [0, 1]], [[1, 0], [0, -1]], [[-1, 0], [0, -1]]]
+    >>> p = CPWL.from_pieces(A, [[0, 0]] * 4, [[0, 0], [1, 0], [0, 2], [1, 2]], [0] * 4)
+    >>> from cpwl.function.bends.neighbours import neighbours
+    >>> peeled = peel(p, neighbours(p))
+    >>> peeled.rest.num_pieces, {l: int(jump) for l, (jump,) in sorted(peeled.hinges.items())}
+    (1, {(0, 1, 0): 2, (1, 0, 0): 1})
+    """
+    hinges = _most_frequent(p, met)
+    rows = list(hinges)
+    if not rows:
+        return None
+    found = enumerate(sides(p, np.array(rows, dtype=object)))
+    whole = {rows[h]: side for h, side in found if not isinstance(side, int)}
+    if not whole:
+        return None
+    laws = p.laws.integer()
+    law = np.array([[[Fraction(v, row[-1]) for v in row[:-1]] for row in own] for own in laws], dtype=object)
+    for row, side in whole.items():
+        law[side > 0] -= np.array(hinges[row], dtype=object)[:, None] * np.array(row, dtype=object)
+    rest = CPWL.from_parts(Parts(p.polyhedra, _laws(law), p.domain, p.tol)).merge()
+    if rest.num_pieces == p.num_pieces:
+        return None
+    return Peeled(rest, {row: hinges[row] for row in whole})
+
+
+def _most_frequent(p: CPWL, found: Neighbours) -> dict[tuple[int, ...], _Jump]:
+    """For each hyperplane that bends on most of its facets in the same way, that jump."""
+    laws = p.laws.integer()
+    jumps: dict[tuple[int, ...], Counter[_Jump]] = defaultdict(Counter)
+    for i, j, row in zip(found.one.tolist(), found.two.tolist(), primitive(found.row), strict=True):
+        c = next(k for k, v in enumerate(row) if v)
+        jump = tuple(
+            (Fraction(f[c], f[-1]) - Fraction(g[c], g[-1])) / row[c] for f, g in zip(laws[j], laws[i], strict=True)
+        )
+        form = [*row[:-1], -row[-1]]  # `one` has it at most 0
+        lead = 1 if row[c] > 0 else -1  # s(l) and s(-l) differ by l only: their jumps are the same
+        jumps[tuple(int(lead * v) for v in form)][jump] += 1
+    return {form: best for form, count in jumps.items() if any(best := _best(count))}
+
+
+def _best(count: Counter[_Jump]) -> _Jump:
+    return max(count.items(), key=lambda item: (item[1], any(item[0]), item[0]))[0]
+
+
+def _laws(law: NDArray[np.object_]) -> Laws:
+    """Laws from fractions ``(pieces, outputs, gradient and offset)``."""
+    rows = np.zeros((*law.shape[:2], law.shape[2] + 1), dtype=object)
+    for index in np.ndindex(law.shape[:2]):
+        below = math.lcm(*(v.denominator for v in law[index]))
+        rows[index] = [*(int(v * below) for v in law[index]), below]
+    return Laws.from_integer(rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

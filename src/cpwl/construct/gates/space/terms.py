@@ -12,7 +12,7 @@ from math import gcd
 
 from flint import fmpq
 
-from cpwl.construct.blocks.rational import Rational
+from cpwl.construct.blocks.common import Rational
 
 __all__ = ["ZERO", "Gate", "Plane", "Planes", "Terms", "dot"]
 

@@ -1,0 +1,97 @@
+"""Small parts of several constructions: crossings of lines, colours of boxes, outward rounding, shared outputs."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from flint import fmpq_mat
+from numpy.typing import NDArray
+
+from cpwl.exact.flint import from_flint, to_flint
+from cpwl.exact.integers import sign
+from cpwl.function.bends.edges import cross
+
+__all__ = ["Rational", "colours", "crossings", "rounded_up", "shared_columns"]
+
+# The type of rational numbers in sums that are built up term by term: `flint`'s, which has no usable type hints.
+
+
+Rational: TypeAlias = Any
+"""A rational number of `flint`."""
+
+
+# Where lines cross in a convex domain of the plane: points at which everything that bends on them only is decided.
+
+
+def crossings(forms: NDArray[np.object_], boundary: NDArray[np.object_], *, bounded: bool) -> NDArray[np.object_]:
+    """All points ``(X, Y, W)`` of the domain on two of the forms or edges; ``W = 0`` for directions of the domain.
+
+    The domain is where all `boundary` forms are at least 0.
+    """
+    infinity = np.array([[0, 0, 1]], dtype=object)
+    every = np.concatenate([forms, boundary] if bounded else [forms, boundary, infinity])
+    one, two = np.triu_indices(len(every), 1)
+    points = cross(every[one], every[two])
+    points = points[(points != 0).any(axis=1)]
+    points = points * np.where(sign(points[:, 2]) < 0, -1, 1).astype(object)[:, None]
+    far = points[:, 2] == 0
+    points = points[~far] if bounded else np.concatenate([points, -points[far]])
+    return points[((points @ boundary.T) >= 0).all(axis=1)] if len(boundary) else points
+
+
+# Which functions with bounded supports may share a neuron: colours of boxes.
+
+
+def colours(low: NDArray[Any], high: NDArray[Any]) -> NDArray[np.int64]:
+    """Few colours for boxes, rows of their lower and upper ends, such that those of one colour overlap nowhere.
+
+    Boxes may touch. Large ones come first, each gets the first colour that is free.
+
+    >>> colours(np.array([[0, 0], [1, 1], [2, 0]]), np.array([[2, 2], [3, 3], [4, 1]]))
+    array([0, 1, 0])
+    """
+    result = np.full(len(low), -1, dtype=np.int64)
+    for i in np.argsort(-np.prod(high - low, axis=1), kind="stable"):
+        meets = (low < high[i]).all(axis=1) & (high > low[i]).all(axis=1)
+        taken = set(result[meets].tolist())
+        result[i] = next(k for k in range(len(low)) if k not in taken)
+    return result
+
+
+# Bounds rounded outwards to few bits: weights that are exact in every float format, and bounds all the same.
+
+
+_BITS = 8
+
+
+def rounded_up(x: float) -> Fraction:
+    """A number of 8 bits that is larger than `x`; 0 if `x` is not positive.
+
+    >>> rounded_up(0.3), rounded_up(-2.0)
+    (Fraction(77, 256), Fraction(0, 1))
+    """
+    if not x > 0:
+        return Fraction(0)
+    mantissa, exponent = math.frexp(x)
+    top = math.floor(mantissa * 2**_BITS) + 1
+    return Fraction(top) * Fraction(2) ** (exponent - _BITS)
+
+
+def shared_columns(columns: NDArray[np.object_]) -> tuple[list[int], NDArray[np.object_]]:
+    """Columns that are independent, and all of them in terms of these: what is proportional is made only once.
+
+    >>> basis, share = shared_columns(np.array([[1, 2], [3, 6]], dtype=object))
+    >>> basis, share.tolist()
+    ([0], [[Fraction(1, 1)], [Fraction(2, 1)]])
+    """
+    count, m = columns.shape
+    if m == 1:
+        return [0], np.array([[Fraction(1)]], dtype=object)
+    entries = [to_flint(v) for v in columns.ravel()]
+    reduced, rank = fmpq_mat(count, m, entries).rref()
+    basis = [next(j for j in range(m) if reduced[i, j] != 0) for i in range(rank)]
+    share = [[from_flint(reduced[i, j]) for i in range(rank)] for j in range(m)]
+    return basis, np.array(share, dtype=object).reshape(m, rank)
