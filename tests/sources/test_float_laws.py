@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import cpwl
+from cpwl.construct.lattice import schedule
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.neighbours import bend_planes, neighbours
 from cpwl.function.snap.meant import meant_components

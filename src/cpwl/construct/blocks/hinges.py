@@ -46,7 +46,7 @@ __all__ = ["Hinges", "find_hinges", "flips_of", "hinge_network", "one_layer", "s
 # ``relu(t_0 - t)``, carries it.
 
 
-_ONE_LAYER_FEW = 24  # breakpoints up to which all sets of flips are searched
+_FEW_ENTRIES = 24  # breakpoints up to which all sets of flips are searched
 _fraction = np.frompyfunc(Fraction, 2, 1)
 
 
@@ -59,7 +59,7 @@ def flips_of(profile: Profile) -> NDArray[np.bool_] | None:
     constant = np.flatnonzero((profile.laws[..., 0] == 0).all(axis=1))
     if len(constant):
         return np.asarray(np.arange(m) < constant[0])
-    if m > _ONE_LAYER_FEW:
+    if m > _FEW_ENTRIES:
         return None
     jumps = _fractions(profile.jump, profile.below)
     wanted = tuple(-Fraction(law[0], law[2]) for law in profile.laws[0])
