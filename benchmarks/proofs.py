@@ -21,8 +21,8 @@ from floats import delaunay
 
 import cpwl
 from cpwl import CPWL
-from cpwl.proofs.checkers import checker
 from cpwl.proofs.question import Question
+from cpwl_check.decide import check
 
 HEAD = f"{'construction':<14}{'n':>2}{'cells':>7}{'neurons':>9}{'compile':>9}{'prove':>8}{'check':>8}  kind"
 PLANE = ("clamped", "strips")
@@ -57,7 +57,7 @@ def row(construction: str, p: CPWL, profile: bool) -> None:
     if certificate.proved:
         asked = Question(p, made.network)
         documents = asked.function_document, asked.network_document, certificate.document
-        checked, _ = seconds(lambda: checker.check(*documents), profile)
+        checked, _ = seconds(lambda: check(*documents), profile)
         kind = certificate.kind
     print(
         f"{construction:<14}{p.dim:>2}{p.num_pieces:>7}{made.sizes.neurons:>9}{compiled:>9.1f}"

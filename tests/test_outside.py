@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,8 +15,8 @@ from cpwl.errors import InputError
 from cpwl.exact.rational import fraction_array
 from cpwl.network.algorithms import clipped, unclipped
 from cpwl.network.network import rounded
-from cpwl.proofs.checkers import checker
 from support.catalogue import function
+from support.proofs import run_alone
 from support.twins import catalogue_twin
 
 
@@ -116,14 +114,14 @@ def test_the_stand_alone_checker_says_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     cpwl.save(grid(), "law.json")
     assert main(["compile", "law.json", "-o", "net.json", "--outside", "clip", "--certify"]) == 0
-    program = [sys.executable, checker.__file__, "law.json", "net.json", "net.proof.json", "--max-error", "0"]
-    done = subprocess.run(program, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
-    assert "kind clipped of" in done.stdout
+    program = ["law.json", "net.json", "net.proof.json", "--max-error", "0"]
+    code, said, _ = run_alone(program, tmp_path)
+    assert code == 0, said
+    assert "kind clipped of" in said
     document = json.loads(Path("net.json").read_text())
     document["layers"][0]["bias"][0] = str(Fraction(document["layers"][0]["bias"][0]) + Fraction(1, 10**30))
     Path("net.json").write_text(json.dumps(document))
-    assert subprocess.run(program, capture_output=True).returncode == 1
+    assert run_alone(program, tmp_path)[0] == 1
 
 
 def test_onnx_files_are_clipped(tmp_path, monkeypatch):

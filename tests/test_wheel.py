@@ -31,7 +31,8 @@ def test_the_wheel_has_every_file_of_the_package(wheel: Path) -> None:
     """Scripts, styles, schema and data of the package too, and nothing beside the package."""
     there = {
         path.relative_to(ROOT / "src").as_posix()
-        for path in (ROOT / "src" / "cpwl").rglob("*")
+        for package in ("cpwl", "cpwl_check")
+        for path in (ROOT / "src" / package).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
     held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}

@@ -21,9 +21,10 @@ from cpwl.construct.select import Candidate
 from cpwl.construct.table import TABLE
 from cpwl.documents.write import document_text, function_document, network_document
 from cpwl.errors import CpwlWarning, InputError, LimitError
-from cpwl.proofs.checkers import checker
 from cpwl.proofs.settle import _accepted_in_shares, _is_worth_sharing, _share, settle
 from cpwl.show.bench_functions import delaunay, noisy, rational_delaunay
+from cpwl_check.budget import Refused, Undecided
+from cpwl_check.decide import check
 from support.pools import POOLS, pool_of
 
 pytestmark = pytest.mark.xdist_group("workers")
@@ -174,7 +175,7 @@ def test_shares_are_accepted_and_whatever_is_wrong_is_refused_in_the_same_words(
 def _said(function: Any, network: Any, proof: Any, executor: Executor | None) -> str:
     try:
         return str(settle(function, network, proof, executor))
-    except checker.Refused as reason:
+    except Refused as reason:
         return f"refused: {reason}"
 
 
@@ -198,11 +199,12 @@ def test_steps_are_those_of_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
     function, network, proof = documents("gates")
     with ThreadPoolExecutor(4) as pool:
         for steps in range(-60_000, 1_000_000, 20_000):
-            monkeypatch.setattr(checker, "STEPS", steps)
+            for module in ("cpwl_check.decide", "cpwl.proofs.settle"):
+                monkeypatch.setattr(f"{module}.STEPS", steps)
             shared = _accepted_in_shares((function, network, proof), pool)
             try:
-                alone = checker.check(function, network, proof)
-            except checker.Undecided:
+                alone = check(function, network, proof)
+            except Undecided:
                 assert shared is None
                 continue
             assert settle(function, network, proof, pool) == alone == 0

@@ -1,7 +1,5 @@
 """Every construction on every function of the catalogue: compiled, proved, checked apart, and equal at points."""
 
-import subprocess
-import sys
 from fractions import Fraction
 from functools import cache
 
@@ -13,9 +11,10 @@ from cpwl.compiler import CONSTRUCTIONS
 from cpwl.exact.rational import fraction_array
 from cpwl.network.network import exact_layers
 from cpwl.proofs.rounding import box_of
+from cpwl_check.decide import check
 from support.catalogue import CASES, compiled, function, names
 from support.pinned import applicable
-from support.proofs import CHECKER, checker, documents, write_documents
+from support.proofs import documents, run_alone, write_documents
 from support.rational_pieces import piece_data, points_in_pieces
 
 EVERY = [case.name for case in CASES]
@@ -124,23 +123,21 @@ def test_the_checker_agrees(name, construction, tmp_path):
     made, proof = compiled(name, construction), certificate(name, construction)
     assert made is not None
     assert proof is not None
-    assert checker.check(*documents(tmp_path, function(name), made.network, proof)) == proof.error_bound
+    assert check(*documents(tmp_path, function(name), made.network, proof)) == proof.error_bound
 
 
 @pytest.mark.parametrize(
     "name", ["zero", "thirds_and_sevenths", "wrong_for_algorithm_1", "delaunay_space", "three_outputs", "control_law"]
 )
 def test_the_checker_runs_alone(name, tmp_path):
-    """The checker needs no package: `python -I checker.py` proves from files."""
+    """The checker needs no package: `python -I -S cpwl_check.pyz` proves from files."""
     made, proof = compiled(name, "lattice"), certificate(name, "lattice")
     assert made is not None
     assert proof is not None
     paths = write_documents(tmp_path, function(name), made.network, proof)
-    run = subprocess.run(
-        [sys.executable, "-I", CHECKER, *paths], capture_output=True, text=True, cwd=tmp_path, check=False
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert run.stdout.startswith("proved")
+    code, said, errors = run_alone(paths, tmp_path)
+    assert code == 0, said + errors
+    assert said.startswith("proved")
 
 
 @pytest.mark.parametrize("name", EXACT)

@@ -2,10 +2,7 @@
 
 import copy
 import itertools
-import subprocess
-import sys
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,16 +14,14 @@ from cpwl.construct.clamped.clusters import Stars, exact_bump, propose
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.table import table_of
-from cpwl.proofs.checkers import clamped_checker
-from cpwl.proofs.checkers.checker import Refused, check
 from cpwl.proofs.no_proof import NotRecognised
 from cpwl.search.exact_cover import exact_cover
+from cpwl_check.budget import Refused
+from cpwl_check.decide import check
 from support.catalogue import function, names
 from support.constructions import clamped, plane_gates, planned
 from support.functions import boxes
-from support.proofs import prove_clamped, rounded, write_documents
-
-CHECKER = Path(clamped_checker.__file__)
+from support.proofs import prove_clamped, rounded
 
 
 def terrain(pieces, seed):
@@ -465,23 +460,6 @@ def test_other_networks_are_not_recognised():
 
     with pytest.raises(NotRecognised):
         prove_clamped(SMALL["grid"], plane_gates(SMALL["grid"]).network)
-
-
-def test_the_checker_runs_alone(tmp_path):
-    """`python -I` on either of the two files that lie beside each other, with nothing else."""
-    p = SMALL["grid"]
-    network = clamped(p).network
-    paths = [str(path) for path in write_documents(tmp_path, p, network, certify(p, network))]
-    folder = tmp_path / "alone"
-    folder.mkdir()
-    for name in ("checker.py", "verdict_checker.py", "clamped_checker.py"):
-        (folder / name).write_bytes(CHECKER.with_name(name).read_bytes())
-    for name in ("checker.py", "clamped_checker.py"):
-        done = subprocess.run(
-            [sys.executable, "-I", folder / name, *paths], capture_output=True, text=True, check=False
-        )
-        assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout.startswith("proved: network = function on every piece")
 
 
 def test_triangles_that_are_flat_in_floats_are_refused():

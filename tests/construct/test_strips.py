@@ -2,11 +2,7 @@
 
 import copy
 import json
-import shutil
-import subprocess
-import sys
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,9 +12,10 @@ from cpwl import CPWL, Network
 from cpwl.documents.write import function_document, network_document
 from cpwl.errors import ConstructionError
 from cpwl.proofs.certify import certify
-from cpwl.proofs.checkers import checker, strip_plane_checker
-from cpwl.proofs.checkers.checker import Refused, check
 from cpwl.proofs.no_proof import NoProof, NotRecognised
+from cpwl_check.budget import Refused
+from cpwl_check.decide import check
+from cpwl_check.strip import Bends
 from support.constructions import plane_gates, planned, strips
 from support.functions import five_pieces
 from support.planar import delaunay_on_box, delaunay_on_hull, differences, grid, with_hanging_nodes
@@ -167,22 +164,6 @@ def test_other_networks_are_not_recognised():
         prove_strips(p, plane_gates(p).network)
 
 
-def test_the_checker_stands_alone(tmp_path, small):
-    """With three files of the package in a folder and nothing else it accepts a proof, and refuses another network."""
-    documents = copy.deepcopy(small[1])
-    source = Path(checker.__file__).parent
-    for name in ("checker.py", "verdict_checker.py", "strip_checker.py", "strip_plane_checker.py"):
-        shutil.copy(source / name, tmp_path)
-    for name, document in zip(("law", "net", "proof"), documents, strict=True):
-        (tmp_path / f"{name}.json").write_text(json.dumps(document))
-    for script in ("checker.py", "strip_checker.py"):
-        command = [sys.executable, "-I", script, "law.json", "net.json", "proof.json"]
-        assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 0
-    documents[1]["layers"][1]["bias"][0] = str(Fraction(documents[1]["layers"][1]["bias"][0]) + Fraction(1, 10**20))
-    (tmp_path / "net.json").write_text(json.dumps(documents[1]))
-    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 1
-
-
 def from_document(document):
     """The network that the checker reads."""
     layers = []
@@ -321,7 +302,7 @@ def test_kinks_of_a_gate(seed):
     def f(p):
         return max(Fraction(0), sum((w * max(k * (p - q), Fraction(0)) for w, k, q in parts), Fraction(0)))
 
-    bends = strip_plane_checker.Bends(checker, "here", Fraction(0), Fraction(1))
+    bends = Bends("here", Fraction(0), Fraction(1))
     try:
         kinks = bends.kinks(parts)
     except Refused:

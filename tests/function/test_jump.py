@@ -10,7 +10,8 @@ from scipy.spatial import Delaunay
 from cpwl import CPWL, compile
 from cpwl.documents.write import function_document
 from cpwl.function.jump import largest_jump
-from cpwl.proofs.checkers import checker
+from cpwl_check.cones import dot, piece_cone
+from cpwl_check.pieces import read_function
 from support.functions import five_pieces
 from support.rational_pieces import piece_data
 from support.twins import VARIANTS, catalogue_twin, twin
@@ -29,8 +30,8 @@ def triangulated(n, points, seed):
 
 def slowly(p):
     """The same over all pairs, their overlaps by double description in the stand-alone checker."""
-    law = checker.read_function(function_document(p))
-    cones = [checker.piece_cone(piece, law.n) for piece in law.pieces]
+    law = read_function(function_document(p))
+    cones = [piece_cone(piece, law.n) for piece in law.pieces]
     worst = Fraction(0)
     for (i, one), (j, two) in combinations(enumerate(law.pieces), 2):
         shared = cones[i]
@@ -39,7 +40,7 @@ def slowly(p):
         for g, _ in shared.rays:
             for (f, d), (h, e) in zip(one.laws, law.pieces[j].laws, strict=True):
                 if g[-1]:
-                    off = Fraction(checker.dot(f, g), d * g[-1]) - Fraction(checker.dot(h, g), e * g[-1])
+                    off = Fraction(dot(f, g), d * g[-1]) - Fraction(dot(h, g), e * g[-1])
                     worst = max(worst, abs(off))
     return worst
 

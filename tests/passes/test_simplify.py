@@ -17,8 +17,8 @@ from cpwl.network.algorithms import end_to_end, identity, side_by_side
 from cpwl.network.network import exact_layers
 from cpwl.passes.ranges import ranges
 from cpwl.passes.simplify import drop_unused, fold_linear, fold_stable, merge_proportional, remove_dependent, simplify
-from cpwl.proofs.checkers.line_checker import Walk
-from support.proofs import checker
+from cpwl_check.line import Walk
+from cpwl_check.pieces import read_network
 from support.strategies import networks, points
 
 PASSES = [drop_unused, merge_proportional, fold_stable, fold_linear, remove_dependent, simplify]
@@ -52,8 +52,8 @@ def cost(network):
 def line_of(network):
     """Where a network on a line may bend, and what it is between, found by the walk of the stand-alone checker."""
     document = network_document(network)
-    layers = checker.read_network(document, 1, network.outputs)
-    walk = Walk(checker, [Fraction(1)], layers)
+    layers = read_network(document, 1, network.outputs)
+    walk = Walk([Fraction(1)], layers)
     kept = [(t, b) for t, (a, b) in zip(walk.places, pairwise(walk.outputs), strict=True) if a != b]
     return walk.outputs[0], kept
 

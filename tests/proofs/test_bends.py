@@ -15,11 +15,14 @@ from cpwl import CPWL, Network, certify
 from cpwl.documents.write import function_document, network_document
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
-from cpwl.proofs.checkers import bends_gate_checker, checker
-from cpwl.proofs.checkers.checker import Refused, Undecided, check
 from cpwl.proofs.no_proof import NoProof
 from cpwl.proofs.provers.bends import _domain
 from cpwl.proofs.provers.guess import points_in
+from cpwl_check.bends import of_fans
+from cpwl_check.budget import Refused, Undecided
+from cpwl_check.cones import dot, region
+from cpwl_check.decide import check
+from cpwl_check.main import main
 from support.constructions import hinge, plane_gates, space_gates
 from support.proofs import prove_bends
 
@@ -150,7 +153,7 @@ def test_the_checker_says_so(capsys, tmp_path):
     for path, document in zip(paths, files(*star()), strict=True):
         path.write_text(json.dumps(document), encoding="utf-8")
     limit = sys.get_int_max_str_digits()
-    assert checker.main([str(path) for path in paths]) == 0
+    assert main([str(path) for path in paths]) == 0
     sys.set_int_max_str_digits(limit)
     assert capsys.readouterr().out.startswith("proved: network = function on every piece")
 
@@ -413,18 +416,16 @@ def test_cones_are_what_their_rows_say():
     for _ in range(60):
         n = rng.randint(1, 3)
         rows = [[rng.randint(-2, 2) for _ in range(n + 1)] for _ in range(rng.randint(0, 6))]
-        cone = checker.region(n, rows)
+        cone = region(n, rows)
         for g in cone.generators():
-            assert all(checker.dot(row, g) >= 0 for row in rows)
+            assert all(dot(row, g) >= 0 for row in rows)
             assert g[-1] >= 0
         functional = [rng.randint(-3, 3) for _ in range(n + 1)]
-        inside = [
-            x for x in itertools.product(range(-3, 4), repeat=n) if all(checker.dot(row, [*x, 1]) >= 0 for row in rows)
-        ]
-        if all(checker.dot(functional, g) >= 0 for g in cone.generators()):
-            assert all(checker.dot(functional, [*x, 1]) >= 0 for x in inside)
+        inside = [x for x in itertools.product(range(-3, 4), repeat=n) if all(dot(row, [*x, 1]) >= 0 for row in rows)]
+        if all(dot(functional, g) >= 0 for g in cone.generators()):
+            assert all(dot(functional, [*x, 1]) >= 0 for x in inside)
         for ray, bits in cone.rays:
-            tight = [checker.dot(row, ray) == 0 for row in [[0] * n + [1], *rows]]
+            tight = [dot(row, ray) == 0 for row in [[0] * n + [1], *rows]]
             assert bits == sum(1 << i for i, zero in enumerate(tight) if zero)
 
 
@@ -443,7 +444,7 @@ def test_too_many_regions_are_not_decided(monkeypatch):
     """Work is bounded, and running out is no refusal."""
     documents = in_regions(files(*star()))
     check(*documents)
-    monkeypatch.setitem(checker.beside("bends_checker.py")["bends"].__globals__, "LIMIT", 1)
+    monkeypatch.setattr("cpwl_check.bends.LIMIT", 1)
     with pytest.raises(Undecided, match="regions"):
         check(*documents)
 
@@ -506,16 +507,12 @@ def test_fans_have_the_sign_of_their_plane():
     seen = {True: 0, False: 0}
     for _ in range(200):
         row, affine, hinges = sum_of_hinges(draw)
-        found = bends_gate_checker.of_fans(row, affine, hinges)
+        found = of_fans(row, affine, hinges)
         seen[found] += 1
         if found:
             signs = [(dot(row, x), dot(affine, x) + sum(c * max(0, dot(h, x)) for c, h in hinges)) for x in grid]
             assert all(l * y >= 0 and (l or not y) for l, y in signs), (row, affine, hinges)
     assert min(seen.values()) > 20
-
-
-def dot(u, v):
-    return sum(a * b for a, b in zip(u, v, strict=True))
 
 
 def test_rows_longer_than_any_float_bound_the_domain():

@@ -15,10 +15,12 @@ from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
 from cpwl.network.algorithms import side_by_side
 from cpwl.network.network import exact_layers
+from cpwl_check.budget import Refused
+from cpwl_check.decide import check
 from support.catalogue import compiled, function, names
 from support.constructions import plain_lattice, shared_lattice
 from support.functions import abs_sum, delaunay, five_pieces, three_piece_cut
-from support.proofs import checker, documents, rounded
+from support.proofs import documents, rounded
 from support.rational_pieces import piece_data, points_in_pieces, vertices_of
 
 TINY = Fraction(1, 10**30)
@@ -335,7 +337,7 @@ def proof_files(tmp_path_factory):
         network = network if dtype is None else rounded(network, dtype)
         proof = certify(function(name), network)
         files = documents(tmp_path_factory.mktemp(name), function(name), network, proof)
-        found[name] = files, checker.check(*files)
+        found[name] = files, check(*files)
     return found
 
 
@@ -388,8 +390,8 @@ def by_kind(document, seed, each=4):
 def verdict(files):
     """The bound that the checker finds proved, or None if it refuses."""
     try:
-        return checker.check(*files)
-    except checker.Refused:
+        return check(*files)
+    except Refused:
         return None
 
 
@@ -486,7 +488,7 @@ def test_one_unit_in_the_last_place_is_refused(name, tmp_path):
     proof = certify(p, network)
     assert proof.error_bound == 0
     law, weights, document = documents(tmp_path, p, network, proof)
-    assert checker.check(law, weights, document) == 0
+    assert check(law, weights, document) == 0
     for k, layer in enumerate(weights["layers"]):
         for e in range(0, len(layer["entries"]), max(1, len(layer["entries"]) // 8)):
             path = ("layers", k, "entries", e, 2)
@@ -539,7 +541,7 @@ def test_a_proof_of_a_slightly_other_function_is_refused(tmp_path):
     p = CPWL.from_simplices(points, triangles, [0, 1, 2, "1/3"])
     network = plain_lattice(p).network
     law, weights, document = documents(tmp_path, p, network, certify(p, network))
-    assert checker.check(law, weights, document) == 0
+    assert check(law, weights, document) == 0
     law["values"][3] = [str(Fraction(1, 3) + TINY)]
     assert verdict((law, weights, document)) is None
 
@@ -596,7 +598,7 @@ def test_a_changed_shared_network_is_refuted_or_harmless(name, change):
 def test_a_changed_number_of_an_expression_proof_is_refused_or_proves_no_more(name):
     """Function and network stay, one number of the proof changes: nothing smaller than 0 can be proved, so it is 0."""
     p, network, proof = shared_files(name)
-    assert checker.check(p, network, proof) == 0
+    assert check(p, network, proof) == 0
     for path in by_kind(proof, 0, each=2):
         number = Fraction(at(proof, path))
         for other in (number + 1, -number, number + TINY, number - TINY):
@@ -649,7 +651,7 @@ def test_rounded_shared_networks_keep_to_their_bound(name, dtype, told):
     x, expected = values(p, points_in_pieces(p, 4, seed=1))
     assert (np.abs(network(x) - expected).max(axis=1) <= largest(proof.error_bound, x)).all()
     files = (json.loads(json.dumps(function_document(p))), network_document(network))
-    assert checker.check(*files, json.loads(json.dumps(proof.document))) == proof.error_bound
+    assert check(*files, json.loads(json.dumps(proof.document))) == proof.error_bound
 
 
 @pytest.mark.parametrize("off", ["1/1000000000000000000000000000000", "1/10000000000", "1/1000000"])

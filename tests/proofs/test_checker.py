@@ -2,19 +2,25 @@
 unless two slow oracles both say that what the changed files state is true."""
 
 import ast
+import io
 import itertools
 import json
 import math
 import random
 import subprocess
 import sys
+import zipfile
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from cpwl.proofs.checkers import checker
-from cpwl.proofs.checkers.checker import Refused, check
+import cpwl_check
+from cpwl_check.archive import NAME, archive
+from cpwl_check.budget import Refused
+from cpwl_check.decide import check
+from cpwl_check.main import main
+from cpwl_check.pieces import is_flat
 from support.proof_examples import (
     BOUNDED,
     EXACT,
@@ -33,9 +39,10 @@ from support.proof_examples import (
     two_outputs,
 )
 from support.proof_oracle import claim_is_true, reference
+from support.proofs import run_alone
 
 TINY = Fraction(1, 10**30)
-CHECKER = Path(checker.__file__)
+FOLDER = Path(cpwl_check.__file__).parent
 
 
 @pytest.fixture(autouse=True)
@@ -426,7 +433,7 @@ def test_flatness_is_decided_exactly():
         for order in itertools.permutations(range(n)):
             swaps = sum(order[i] > order[j] for i in range(n) for j in range(i + 1, n))
             total += (-1) ** swaps * math.prod(rows[i][k] for i, k in enumerate(order))
-        assert checker.is_flat(rows) == (total == 0)
+        assert is_flat(rows) == (total == 0)
 
 
 # --- The command line -------------------------------------------------------------------------------------------------
@@ -439,34 +446,30 @@ def write(folder, files):
     return [str(path) for path in paths]
 
 
-def run(*arguments):
-    command = [sys.executable, "-I", "-S", str(CHECKER), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout, done.stderr
-
-
 def test_it_runs_alone(tmp_path):
     """Without site-packages, the environment or the current folder: the verdict is one line."""
     paths = write(tmp_path, documents(five_pieces))
     counts = "in exact arithmetic (kind max-min; 5 pieces; no domain is stated)"
-    assert run(*paths) == (0, f"proved: network = function on every piece, {counts}\n", "")
+    assert run_alone(paths, tmp_path) == (0, f"proved: network = function on every piece, {counts}\n", "")
     paths = write(tmp_path, documents(inexact_law))
     counts = "in exact arithmetic (kind max-min; 2 pieces; no domain is stated)"
     said = f"|network - function| <= 0.01 on every piece, {counts}"
-    assert run(*paths, "--max-error", "0.01") == (0, f"proved: {said}\n", "")
+    assert run_alone([*paths, "--max-error", "0.01"], tmp_path) == (0, f"proved: {said}\n", "")
     more = "that is more than 0.0001, which is allowed; --max-error allows more"
-    assert run(*paths) == (1, f"refused: only {said}: {more}\n", "")
+    assert run_alone(paths, tmp_path) == (1, f"refused: only {said}: {more}\n", "")
     p, network, proof = documents(five_pieces)
-    code, said, errors = run(*write(tmp_path, [p, put(network, ("layers", 1, "bias", 0), str(TINY)), proof]))
+    code, said, errors = run_alone(
+        write(tmp_path, [p, put(network, ("layers", 1, "bias", 0), str(TINY)), proof]), tmp_path
+    )
     assert (code, errors) == (1, "")
     assert said == "refused: layer 1, max 0: the neurons [0, 1, 2] do not read what it says\n"
-    code, said, errors = run(*paths[:2])
+    code, said, errors = run_alone(paths[:2], tmp_path)
     assert (code, said) == (64, "")
     assert "usage" in errors
 
 
 def verdict(capsys, folder, files):
-    code = checker.main([*write(folder, files), "--max-error", "1"])
+    code = main([*write(folder, files), "--max-error", "1"])
     said = capsys.readouterr().out
     assert said.count("\n") == 1
     return code, said.strip()
@@ -515,9 +518,9 @@ def test_unreadable_files_have_their_own_status(capsys, tmp_path):
     """No such file, a folder, and bytes that are no text."""
     paths = write(tmp_path, documents(absolute_value))
     for wrong in (str(tmp_path / "no.json"), str(tmp_path)):
-        assert checker.main([paths[0], wrong, paths[2]]) == 65
+        assert main([paths[0], wrong, paths[2]]) == 65
     Path(paths[1]).write_bytes(b"\xff\xfe\xff")
-    assert checker.main(paths) == 65
+    assert main(paths) == 65
     assert capsys.readouterr().out.count("unreadable: ") == 3
 
 
@@ -529,21 +532,40 @@ def test_numbers_of_many_thousand_digits_are_read(tmp_path):
     network["layers"][0]["entries"][0][2] = f"2{zeros}2/{one}"
     assert "no number" in refusal([p, network, proof])
     law = json.dumps(p).replace('"A": [[1]]', f'"A": [[{one}]]')
-    assert run(*write(tmp_path, [law, network, proof]))[0] == 0
+    assert run_alone(write(tmp_path, [law, network, proof]), tmp_path)[0] == 0
     network["layers"][0]["entries"][0][2] = f"2{zeros}3/{one}"
-    assert run(*write(tmp_path, [law, network, proof]))[0] == 1
+    assert run_alone(write(tmp_path, [law, network, proof]), tmp_path)[0] == 1
 
 
-# --- The file itself --------------------------------------------------------------------------------------------------
+# --- The package itself -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", sorted(CHECKER.parent.glob("*checker.py")), ids=lambda path: path.stem)
-def test_it_is_short_and_stands_alone(path):
-    """Each file can be read at one sitting; all imports are from the standard library."""
-    text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= (520 if path == CHECKER else 400)
-    nodes = list(ast.walk(ast.parse(text)))
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
+def test_it_imports_the_standard_library_and_itself(path):
+    """Nothing else, at any depth, and nothing relative."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
     assert not any(node.level for node in nodes if isinstance(node, ast.ImportFrom))
-    assert {name.partition(".")[0] for name in names} <= set(sys.stdlib_module_names)
+    assert {name.partition(".")[0] for name in names} <= {*sys.stdlib_module_names, "cpwl_check"}
+
+
+def test_the_archive_has_the_whole_package_and_the_same_bytes_each_time(tmp_path):
+    """Every source file, as it is, and an entry for Python; from a copy the archive makes itself again."""
+    made = archive()
+    with zipfile.ZipFile(io.BytesIO(made)) as held:
+        sources = {path.name: path.read_bytes() for path in FOLDER.glob("*.py")}
+        assert {name: held.read(name) for name in held.namelist()} == {"__main__.py": sources["__main__.py"]} | {
+            f"cpwl_check/{name}": text for name, text in sources.items()
+        }
+    (tmp_path / NAME).write_bytes(made)
+    again = "import sys; sys.path.insert(0, 'cpwl_check.pyz'); from cpwl_check.archive import *"
+    again += "; sys.exit(archive() != open(NAME, 'rb').read())"
+    assert subprocess.run([sys.executable, "-I", "-S", "-c", again], cwd=tmp_path, check=False).returncode == 0
+
+
+def test_the_module_is_the_same_program(tmp_path):
+    """``python -m cpwl_check``, and wrong usage names it."""
+    paths = write(tmp_path, documents(five_pieces))
+    done = subprocess.run([sys.executable, "-m", "cpwl_check", *paths], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == run_alone(paths, tmp_path)

@@ -8,7 +8,9 @@ import pytest
 
 from cpwl import CPWL, Network, certify, compile
 from cpwl.documents.write import function_document, network_document
-from support.proofs import checker, rounded
+from cpwl_check.budget import Refused
+from cpwl_check.decide import check
+from support.proofs import rounded
 
 GRIDS = {
     "line": ([range(5)], None),
@@ -36,8 +38,8 @@ def triple(name):
 
 
 def refused(function, network, proof, match=None):
-    with pytest.raises(checker.Refused, match=match):
-        checker.check(function, network, proof)
+    with pytest.raises(Refused, match=match):
+        check(function, network, proof)
 
 
 @pytest.mark.parametrize("name", GRIDS)
@@ -45,7 +47,7 @@ def test_equality_is_proved(name):
     """By this kind, and the checker says 0."""
     function, network, proof = triple(name)
     assert proof["kind"] == "columns"
-    assert checker.check(function, network, proof) == 0
+    assert check(function, network, proof) == 0
 
 
 @pytest.mark.parametrize("name", GRIDS)

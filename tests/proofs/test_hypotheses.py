@@ -11,8 +11,10 @@ import pytest
 
 from cpwl import CPWL
 from cpwl.documents.write import function_document, network_document
-from cpwl.proofs.checkers import checker
-from cpwl.proofs.checkers.checker import Refused, check
+from cpwl_check import decide as every
+from cpwl_check.budget import Refused
+from cpwl_check.decide import check
+from cpwl_check.pieces import read_function, read_network
 from support.constructions import clamped as clamped_gates
 from support.constructions import strips
 from support.planar import delaunay_on_box
@@ -28,7 +30,7 @@ from support.proof_examples import (
 from support.proofs import prove_clamped, prove_strips
 
 TINY = Fraction(1, 10**30)
-FOLDER = Path(checker.__file__).parent
+FOLDER = Path(every.__file__).parent
 ONE = ([[1], [-1]], [1, 1])  # -1 <= x <= 1
 
 
@@ -331,16 +333,16 @@ def test_the_bound_of_clipping_counts_the_ends():
 
 
 KINDS = {
-    "clipped_checker": (clipped, CLIPPED),
-    "checker": (all_kinds, COMMON),
-    "max_min_checker": (max_min, MAX_MIN),
-    "expression_checker": (expression, EXPRESSION),
-    "bends_checker": (bends, BENDS),
-    "line_checker": (line, LINE),
-    "clamped_checker": (clamped, CLAMPED),
-    "strip_checker": (strip, STRIP),
-    "rounded_checker": (rounded, ROUNDED),
-    "near_checker": (near, NEAR),
+    "clipped": (clipped, CLIPPED),
+    "decide": (all_kinds, COMMON),
+    "max_min": (max_min, MAX_MIN),
+    "expression": (expression, EXPRESSION),
+    "bends": (bends, BENDS),
+    "line": (line, LINE),
+    "clamped": (clamped, CLAMPED),
+    "strip": (strip, STRIP),
+    "rounded": (rounded, ROUNDED),
+    "near": (near, NEAR),
 }
 
 
@@ -352,12 +354,11 @@ def test_each_hypothesis_names_a_function_and_has_a_test(name):
     listed = re.findall(r"^\((\d+)\)(.*?)(?=^\(|^then|\Z)", header, flags=re.M | re.S)
     assert [int(number) for number, _ in listed] == sorted(KINDS[name][1])
     for number, said in listed:
-        names = re.findall(r"`(?:(\w+_checker|checker)\.)?(?:\w+\.)?(\w+)`", said)
+        names = re.findall(r"`(?:([a-z]\w+)\.)?(?:[A-Z]\w+\.)?(\w+)`", said)
         assert names, number
         for file, function_name in names:
-            source = (FOLDER / f"{file}.py").read_text(encoding="utf-8") if file else text
-            everywhere = source + (FOLDER / "checker.py").read_text(encoding="utf-8")
-            assert re.search(rf"(def|class) {function_name}\b", everywhere), function_name
+            sources = [text, *((FOLDER / f"{other}.py").read_text(encoding="utf-8") for other in (file or "pieces",))]
+            assert re.search(rf"(def|class) {function_name}\b", "".join(sources)), function_name
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -373,15 +374,15 @@ def test_a_proof_that_violates_one_hypothesis_is_refused(name, number):
     violation, reason = cases[number]
     files = violation() if callable(violation) else changed(base(), *violation)
     # A flat region has flat pieces only, which are refused before: the checker of the kind must see it as well.
-    run = decide if (name, number) == ("clamped_checker", 1) else check
+    run = decide if (name, number) == ("clamped", 1) else check
     with pytest.raises(Refused, match=reason):
         run(*files)
 
 
 def decide(law, weights, proof):
     """What `check` does when it has read the files."""
-    read = checker.read_function(law)
-    return checker.decide(read, checker.read_network(weights, read.n, read.outputs), proof)
+    read = read_function(law)
+    return every.decide(read, read_network(weights, read.n, read.outputs), proof)
 
 
 def test_a_flat_region_of_clamped_gates_is_refused():

@@ -3,7 +3,6 @@
 import json
 import random
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,8 +10,10 @@ import pytest
 from cpwl import CPWL, ConstructionError, InputError, Network, ProofError, certify, compile, extract, save
 from cpwl.documents.write import function_document, network_document
 from cpwl.proofs.certificate import Certificate
-from cpwl.proofs.checkers import checker
 from cpwl.proofs.kinds import KINDS
+from cpwl_check import decide as every
+from cpwl_check.budget import Refused
+from cpwl_check.decide import check
 from support.catalogue import BY_NAME, compiled, function
 from support.proofs import documents, rounded
 
@@ -21,11 +22,10 @@ HALVES = CPWL.from_pieces([[[1, 0]], [[-1, 0]]], [[0], [0]], [[0, 0], [1, 0]], [
 
 
 def test_each_kind_of_the_table_has_a_checker():
-    """A file of its own beside checker.py, which knows the same kinds."""
-    assert {kind.name for kind in KINDS} == set(checker.KINDS)
-    for kind in KINDS:
-        assert kind.checker == f"{kind.name.replace('-', '_')}_checker.py"
-        assert Path(checker.__file__).with_name(kind.checker).is_file()
+    """A module of its own, of the same name."""
+    assert {kind.name for kind in KINDS} == set(every.KINDS)
+    for kind, decides in (every.PLAIN | every.HOLDING).items():
+        assert decides.__module__ == f"cpwl_check.{kind.replace('-', '_')}"
 
 
 def networks():
@@ -55,15 +55,14 @@ def test_what_another_kind_refuses_is_no_obstacle():
 def test_the_checker_has_the_last_word(tmp_path, monkeypatch, refused):
     """For every kind: what it accepts is proved, with the bound that it found; what it refuses is not."""
     asked = []
-    check = checker.check
 
     def decide(law, weights, proof):
         asked.append((law, weights, proof))
         if refused:
-            raise checker.Refused("no", [])
+            raise Refused("no", [])
         return check(law, weights, proof)
 
-    monkeypatch.setattr(checker, "check", decide)
+    monkeypatch.setattr("cpwl.proofs.settle.check", decide)
     seen = set()
     for p, network, exact in networks():
         asked.clear()
@@ -107,7 +106,7 @@ def test_functions_with_lines_are_proved_on_all_coordinates(tmp_path, seed, exac
         network = compile(p, construction=construction).network
         proof = certify(p, network)
         assert proof.proved, proof.reason
-        assert checker.check(*documents(tmp_path, p, network, proof)) == proof.error_bound
+        assert check(*documents(tmp_path, p, network, proof)) == proof.error_bound
 
 
 def test_a_row_with_a_divisor_on_some_coordinates_only(tmp_path):
@@ -117,7 +116,7 @@ def test_a_row_with_a_divisor_on_some_coordinates_only(tmp_path):
     network = compile(p, construction="lattice").network
     proof = certify(p, network)
     assert proof.proved
-    assert checker.check(*documents(tmp_path, p, network, proof)) == proof.error_bound
+    assert check(*documents(tmp_path, p, network, proof)) == proof.error_bound
 
 
 # --- Noise far out ----------------------------------------------------------------------------------------------------

@@ -16,13 +16,18 @@ from cpwl.exact.rational import fraction_array
 from cpwl.function.jump import largest_jump
 from cpwl.function.make.shallow import random_shallow
 from cpwl.network.network import exact_layers
-from cpwl.proofs.checkers.near_checker import BITS, farthest, steepness, unavoidable
+from cpwl_check.budget import Refused
+from cpwl_check.decide import check
+from cpwl_check.main import main
+from cpwl_check.near import BITS, farthest, steepness, unavoidable
+from cpwl_check.pieces import read_function, read_network
+from cpwl_check.reading import number
 from support.catalogue import function, names
 from support.functions import delaunay, five_pieces, three_piece_cut
 from support.proof_examples import function as function_of
 from support.proof_examples import network
 from support.proof_oracle import claim_is_true
-from support.proofs import checker, rounded
+from support.proofs import rounded
 from support.rational_pieces import piece_data, points_in_pieces, with_noise
 
 FLOAT = [name for name in names("float") if name in names("bounded")]
@@ -63,10 +68,10 @@ def test_the_checker_agrees_and_refuses_a_smaller_bound(name):
     """The stand-alone checker shows the same bound, and nothing below it."""
     p, network, certificate = with_proof(name)
     documents = function_document(p), network_document(network), certificate.document
-    assert checker.check(*documents) == certificate.error_bound
+    assert check(*documents) == certificate.error_bound
     less = certificate.document | {"error_bound": str(certificate.error_bound * Fraction(999, 1000))}
-    with pytest.raises(checker.Refused):
-        checker.check(*documents[:2], less)
+    with pytest.raises(Refused):
+        check(*documents[:2], less)
 
 
 def mpc():
@@ -93,7 +98,7 @@ def test_rounded_weights_are_proved_too():
     proof = certify(p, other, rounded_from=network)
     assert proof.document["proof"]["kind"] == "rounded"
     assert certificate.error_bound < proof.error_bound < Fraction(1, 10**9)
-    assert checker.check(function_document(p), network_document(other), proof.document) == proof.error_bound
+    assert check(function_document(p), network_document(other), proof.document) == proof.error_bound
 
 
 def test_no_corrupted_proof_passes():
@@ -104,8 +109,8 @@ def test_no_corrupted_proof_passes():
     def refused(change):
         document = copy.deepcopy(certificate.document)
         change(document)
-        with pytest.raises(checker.Refused):
-            checker.check(*head, document)
+        with pytest.raises(Refused):
+            check(*head, document)
 
     refused(lambda d: d["pieces"].pop())
     refused(lambda d: d["pieces"].reverse())
@@ -160,7 +165,7 @@ def test_the_checker_refuses_unbounded_proofs_that_say_less(name):
     """A smaller a, a smaller b, none at all, a slope left out or turned, a region in another piece: all refused."""
     p, network, certificate = unbounded(name)
     head = function_document(p), network_document(network)
-    assert checker.check(*head, certificate.document) == certificate.error_bound
+    assert check(*head, certificate.document) == certificate.error_bound
     a, b = certificate.error_bound
 
     def leaves(tree):
@@ -171,8 +176,8 @@ def test_the_checker_refuses_unbounded_proofs_that_say_less(name):
     def refused(change):
         document = copy.deepcopy(certificate.document)
         change(document)
-        with pytest.raises(checker.Refused):
-            checker.check(*head, document)
+        with pytest.raises(Refused):
+            check(*head, document)
 
     def at_slopes(document, change):
         for tree in document["pieces"]:
@@ -218,15 +223,15 @@ def beside(rng):
 def test_what_is_shown_beside_a_piece_is_true_at_all_corners_of_the_network(seed):
     """The least bound that the checker shows holds by a slow oracle, which looks at every linear piece of both."""
     law, net, proof = beside(np.random.default_rng(seed))
-    read = [checker.read_function(law), checker.read_function(proof["function"])]
-    layers = checker.read_network(net, read[0].n, 1)
-    a, b = farthest(checker, *read, layers, proof["pieces"])
+    read = [read_function(law), read_function(proof["function"])]
+    layers = read_network(net, read[0].n, 1)
+    a, b = farthest(*read, layers, proof["pieces"])
     proof["error_bound"] = [str(a), str(b)]
-    assert checker.check(law, net, proof) == (a, b)
+    assert check(law, net, proof) == (a, b)
     assert claim_is_true(law, net, proof)
     for less in ([str(a - Fraction(1, 10**30)), str(b)], [str(a), str(b - Fraction(1, 10**30))]):
-        with pytest.raises(checker.Refused):
-            checker.check(law, net, proof | {"error_bound": less})
+        with pytest.raises(Refused):
+            check(law, net, proof | {"error_bound": less})
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -269,9 +274,9 @@ def test_what_is_inside_may_grow_and_a_partner_is_elsewhere():
     """A network that is within E' max|x_i| of the function inside is so at the partner, not at the point."""
     cases = (beside(np.random.default_rng(seed)) for seed in range(60))
     law, net, proof = next(case for case in cases if Fraction(case[0]["pieces"][0]["b"][0]) > 1)
-    read = [checker.read_function(law), checker.read_function(proof["function"])]
-    layers = checker.read_network(net, read[0].n, 1)
-    still, growing = (farthest(checker, *read, layers, proof["pieces"], Fraction(v)) for v in (0, 1))
+    read = [read_function(law), read_function(proof["function"])]
+    layers = read_network(net, read[0].n, 1)
+    still, growing = (farthest(*read, layers, proof["pieces"], Fraction(v)) for v in (0, 1))
     assert growing[0] > still[0]
 
 
@@ -292,7 +297,7 @@ def test_a_table_on_a_lattice_that_rounding_has_moved_is_proved_near():
     assert 0 < certificate.error_bound < Fraction(1, 10**12)
     documents = function_document(p), network_document(network), certificate.document
     assert "simplices" in documents[0]
-    assert checker.check(*documents) == certificate.error_bound
+    assert check(*documents) == certificate.error_bound
     assert claim_is_true(*documents)
     assert not claim_is_true(*documents[:2], certificate.document | {"error_bound": 0})
 
@@ -305,8 +310,8 @@ def test_the_checker_refuses_tables_that_are_farther_away():
     def refused(change, reason):
         document = copy.deepcopy(certificate.document)
         change(document)
-        with pytest.raises(checker.Refused, match=reason):
-            checker.check(*head, document)
+        with pytest.raises(Refused, match=reason):
+            check(*head, document)
 
     least = certificate.error_bound - Fraction(1, 10**30)
     other = certificate.document["pieces"][-1]["piece"]
@@ -317,8 +322,8 @@ def test_the_checker_refuses_tables_that_are_farther_away():
     refused(lambda d: d["pieces"][0].update(cut=[1, 0, 0]), "unknown")
     refused(lambda d: d["pieces"].pop(), "length")
     refused(lambda d: d["function"]["values"].__setitem__(0, [7]), "the network is not|differ|is not the law|not equal")
-    with pytest.raises(checker.Refused, match="it has simplices, and the data has rows"):
-        checker.check(function_document(replace(p, mesh=None)), head[1], certificate.document)
+    with pytest.raises(Refused, match="it has simplices, and the data has rows"):
+        check(function_document(replace(p, mesh=None)), head[1], certificate.document)
 
 
 def test_a_network_of_the_table_as_given_is_still_proved_equal():
@@ -362,7 +367,7 @@ def proved_in_space(points):
     certificate = made.certificate
     documents = function_document(p), network_document(made.network), certificate.document
     assert certificate.kind == "near of bends"
-    assert checker.check(*documents) == certificate.error_bound
+    assert check(*documents) == certificate.error_bound
     return p, certificate, documents
 
 
@@ -370,7 +375,7 @@ def test_noisy_simplices_in_space_are_proved_near():
     """Three inputs: a bound against the data, and beside it what no function is nearer than."""
     p, certificate, documents = proved_in_space(9)
     assert 0 < certificate.unavoidable == largest_jump(p).unavoidable <= certificate.error_bound < Fraction(1, 10**9)
-    assert unavoidable(checker, checker.read_function(documents[0]), documents[2]["jump"]) == certificate.unavoidable
+    assert unavoidable(read_function(documents[0]), documents[2]["jump"]) == certificate.unavoidable
 
 
 @pytest.mark.slow
@@ -389,7 +394,7 @@ def test_the_verdict_tells_what_is_unavoidable(tmp_path, capsys):
         files, (function_document(p), network_document(network), certificate.document), strict=True
     ):
         path.write_text(json.dumps(document))
-    assert checker.main([*map(str, files), "--json"]) == 0
+    assert main([*map(str, files), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert 0 < told["unavoidable"] <= certificate.unavoidable <= told["error_bound"]
     assert "no function is within" in told["reason"]
@@ -398,4 +403,4 @@ def test_the_verdict_tells_what_is_unavoidable(tmp_path, capsys):
 def test_numbers_whose_parts_are_short_enough_are_read():
     """A fraction may have more digits in all than Python reads in one integer."""
     long = "7" * 4000
-    assert checker.number(f"{long}/{'3' * 4000}") == Fraction(int(long), int("3" * 4000))
+    assert number(f"{long}/{'3' * 4000}") == Fraction(int(long), int("3" * 4000))

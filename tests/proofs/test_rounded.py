@@ -10,7 +10,8 @@ from cpwl import CPWL, Network, certify, compile
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
 from cpwl.function.make.shallow import random_shallow
-from cpwl.proofs.checkers.checker import Refused, check
+from cpwl_check.budget import Refused
+from cpwl_check.decide import check
 from support.functions import delaunay, five_pieces
 
 GRID = CPWL.from_grid([range(4), range(4)], np.random.default_rng(0).random((4, 4)))

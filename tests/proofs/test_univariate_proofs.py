@@ -1,9 +1,6 @@
 """Proofs of kind "line": what is proved is true, and wrong networks, functions and proofs are refused."""
 
 import copy
-import json
-import subprocess
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -12,12 +9,15 @@ from hypothesis import given
 
 from cpwl import CPWL, Network, ProofError, certify
 from cpwl.documents.write import function_document, network_document
-from cpwl.proofs.checkers.line_checker import Walk
 from cpwl.proofs.no_proof import NoProof
+from cpwl_check.budget import Refused
+from cpwl_check.decide import check
+from cpwl_check.line import Walk
+from cpwl_check.pieces import read_network
 from support.constructions import univariate
 from support.line_functions import ridge, small_function
 from support.proof_oracle import claim_is_true
-from support.proofs import CHECKER, checker, documents, prove_line, rounded, write_documents
+from support.proofs import documents, prove_line, rounded
 from support.strategies import networks
 
 
@@ -39,7 +39,7 @@ def test_the_walk_agrees_with_a_slow_comparison(network, other):
 
 def _line_function(network):
     """A network on a line as a function: bends are among zeros found by the walk; pieces by interpolation between."""
-    walk = Walk(checker, [Fraction(1)], checker.read_network(network_document(network), 1, network.outputs))
+    walk = Walk([Fraction(1)], read_network(network_document(network), 1, network.outputs))
     t = walk.places or [Fraction(0)]
     y = network(np.array(t, dtype=object)[:, None])[:, 0]
     first, last = walk.outputs[0][0][0], walk.outputs[-1][0][0]
@@ -57,7 +57,7 @@ def proved(tmp_path_factory):
 def test_the_certificate_is_of_kind_line(proved):
     """What `certify` writes is accepted by the stand-alone checker, and shows equality."""
     assert proved[2]["kind"] == "line"
-    assert checker.check(*proved) == 0
+    assert check(*proved) == 0
 
 
 def test_every_changed_weight_is_refused(proved):
@@ -72,8 +72,8 @@ def test_every_changed_weight_is_refused(proved):
             else:
                 i = k - len(layer["entries"])
                 wrong["layers"][l]["bias"][i] = str(Fraction(layer["bias"][i]) + Fraction(1, 10**30))
-            with pytest.raises(checker.Refused):
-                checker.check(function, wrong, proof)
+            with pytest.raises(Refused):
+                check(function, wrong, proof)
 
 
 def test_every_changed_law_is_refused(proved):
@@ -86,8 +86,8 @@ def test_every_changed_law_is_refused(proved):
             flat = np.ravel(piece[name]).tolist()
             flat[0] = str(Fraction(flat[0]) + Fraction(1, 10**30))
             piece[name] = [flat] if name == "gradient" else flat
-            with pytest.raises(checker.Refused):
-                checker.check(wrong, network, proof)
+            with pytest.raises(Refused):
+                check(wrong, network, proof)
 
 
 @pytest.mark.parametrize(
@@ -108,9 +108,9 @@ def test_every_changed_law_is_refused(proved):
 def test_a_changed_proof_is_refused(proved, change):
     """The proof has no field that may be something else; its direction may have any scale but 0."""
     function, network, proof = proved
-    assert checker.check(function, network, proof | {"direction": [-3]}) == 0
-    with pytest.raises(checker.Refused):
-        checker.check(function, network, proof | change)
+    assert check(function, network, proof | {"direction": [-3]}) == 0
+    with pytest.raises(Refused):
+        check(function, network, proof | change)
 
 
 def test_a_wrong_direction_is_refused():
@@ -118,8 +118,8 @@ def test_a_wrong_direction_is_refused():
     p = ridge(small_function(11), [2, -1], [0, 0])
     network = network_document(univariate(p, layers=2))
     proof = prove_line(p, univariate(p, layers=2))
-    with pytest.raises(checker.Refused, match="direction alone"):
-        checker.check(function_document(p), network, proof | {"direction": [2, 1]})
+    with pytest.raises(Refused, match="direction alone"):
+        check(function_document(p), network, proof | {"direction": [2, 1]})
 
 
 def test_a_difference_comes_with_a_point():
@@ -142,17 +142,3 @@ def test_rounded_weights_have_a_proven_bound():
     assert certificate.proved
     assert certificate.document["proof"]["kind"] == "line"
     assert certificate.error_bound < Fraction(1, 10**9)
-
-
-def test_the_line_checker_runs_alone(tmp_path):
-    """Called as a program with only checker.py and its verdict beside it: 0 for a proof, 1 for a refused one."""
-    p = small_function(4)
-    network = univariate(p, layers=2)
-    paths = write_documents(tmp_path, p, network, certify(p, network))
-    for name in ("checker.py", "verdict_checker.py", "line_checker.py"):
-        (tmp_path / name).write_bytes(CHECKER.with_name(name).read_bytes())
-    run = [sys.executable, "-I", str(tmp_path / "line_checker.py"), *map(str, paths)]
-    assert subprocess.run(run, capture_output=True, check=False).returncode == 0
-    proof = json.loads(paths[2].read_text()) | {"direction": [0]}
-    paths[2].write_text(json.dumps(proof))
-    assert subprocess.run(run, capture_output=True, check=False).returncode == 1

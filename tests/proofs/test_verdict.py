@@ -4,16 +4,17 @@ import json
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from cpwl.cli.check import _answer
-from cpwl.proofs.checkers import checker
+from cpwl_check.budget import RUN, Undecided, spend
+from cpwl_check.decide import check
+from cpwl_check.main import main
+from cpwl_check.reading import numbers
 from support.proof_attacks import ATTACKS
 from support.proof_examples import absolute_value, documents, function, inexact_law, network, table
 
-CHECKER = Path(checker.__file__)
 HALVES = ([[1, 0]], [0]), ([[-1, 0]], [0])  # x <= 0 and x >= 0 in the plane
 
 
@@ -33,7 +34,7 @@ def write(folder, files):
 
 
 def verdict(capsys, folder, files, *options):
-    code = checker.main([*write(folder, files), *options, "--json"])
+    code = main([*write(folder, files), *options, "--json"])
     return code, json.loads(capsys.readouterr().out)
 
 
@@ -76,31 +77,31 @@ def test_a_lack_of_memory_is_no_refusal(capsys, tmp_path, monkeypatch, error):
     def fail(*_):
         raise error
 
-    monkeypatch.setattr(checker, "read_function", fail)
+    monkeypatch.setattr("cpwl_check.decide.read_function", fail)
     assert verdict(capsys, tmp_path, documents(absolute_value))[0] == 2
 
 
 def test_a_mistake_of_the_checker_is_no_refusal(capsys, tmp_path, monkeypatch):
     """It has a status of its own."""
-    monkeypatch.setattr(checker, "need_substance", lambda law: law.nothing)
+    monkeypatch.setattr("cpwl_check.decide.need_substance", lambda law: law.nothing)
     code, found = verdict(capsys, tmp_path, documents(absolute_value))
     assert (code, found["verdict"]) == (70, "failed")
 
 
 def test_the_budget_is_for_the_whole_run_and_grows_with_the_files():
     """Steps add up over questions, and what is left when one run ends is not there for the next."""
-    token = checker.RUN.set([10, 0])
+    token = RUN.set([10, 0])
     try:
-        checker.numbers([1] * 10, "here")
-        assert checker.RUN.get() == [10 + 100 // 4, 10]
-        checker.spend(30, "here")
-        with pytest.raises(checker.Undecided):
-            checker.spend(6, "there")
+        numbers([1] * 10, "here")
+        assert RUN.get() == [10 + 100 // 4, 10]
+        spend(30, "here")
+        with pytest.raises(Undecided):
+            spend(6, "there")
     finally:
-        checker.RUN.reset(token)
-    assert checker.RUN.get() is None
-    checker.check(*documents(absolute_value))
-    assert checker.RUN.get() is None
+        RUN.reset(token)
+    assert RUN.get() is None
+    check(*documents(absolute_value))
+    assert RUN.get() is None
 
 
 # --- Counts -----------------------------------------------------------------------------------------------------------
@@ -180,7 +181,7 @@ def test_a_bound_must_be_small_enough(capsys, tmp_path):
 @pytest.mark.parametrize("wrong", [["--max-error"], ["--max-error", "x"], ["--max-error", "-1"], ["--other"]])
 def test_wrong_options_are_wrong_usage(capsys, tmp_path, wrong):
     """With a line that says what is right."""
-    assert checker.main([*write(tmp_path, documents(absolute_value)), *wrong]) == 64
+    assert main([*write(tmp_path, documents(absolute_value)), *wrong]) == 64
     assert "usage" in capsys.readouterr().err
 
 
@@ -189,14 +190,14 @@ def test_the_kind_is_named(capsys, tmp_path):
     from test_hypotheses import KINDS
 
     names = {
-        "max_min_checker": "max-min",
-        "expression_checker": "expression",
-        "bends_checker": "bends",
-        "line_checker": "line",
-        "clamped_checker": "clamped",
-        "strip_checker": "strip",
-        "rounded_checker": "rounded of line",
-        "near_checker": "near of line",
+        "max_min": "max-min",
+        "expression": "expression",
+        "bends": "bends",
+        "line": "line",
+        "clamped": "clamped",
+        "strip": "strip",
+        "rounded": "rounded of line",
+        "near": "near of line",
     }
     for name, kind in names.items():
         code, found = verdict(capsys, tmp_path, KINDS[name][0](), "--max-error", "1")

@@ -11,7 +11,9 @@ from construct.test_windows import CORNERS, PINWHEEL, network_on_a_box, table
 from cpwl import CPWL, Network, certify, compile
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
-from support.proofs import checker, rounded
+from cpwl_check.budget import Refused
+from cpwl_check.decide import check
+from support.proofs import rounded
 
 LARGE = (2, 120)  # large enough for knots inside
 TABLES = {
@@ -47,8 +49,8 @@ def triple(name):
 
 
 def refused(function, network, proof, match=None):
-    with pytest.raises(checker.Refused, match=match):
-        checker.check(function, network, proof)
+    with pytest.raises(Refused, match=match):
+        check(function, network, proof)
 
 
 def with_layer(network, l, change):
@@ -64,7 +66,7 @@ def test_equality_is_proved(name):
     """By this kind, and the checker says 0."""
     function, network, proof = triple(name)
     assert proof["kind"] == "windows"
-    assert checker.check(function, network, proof) == 0
+    assert check(function, network, proof) == 0
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -90,8 +92,8 @@ def test_no_weight_may_be_off(name, size):
 
             changed = with_layer(network, l, change)
             try:
-                checker.check(function, changed, proof)
-            except checker.Refused:
+                check(function, changed, proof)
+            except Refused:
                 wrong += 1
             else:
                 same(function, changed)

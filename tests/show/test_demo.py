@@ -23,7 +23,6 @@ from rich.console import Console
 import cpwl
 import cpwl.show.demo
 from cpwl.cli import main
-from cpwl.proofs.checkers import checker
 from cpwl.show.bundled import Example, bundled_examples
 from cpwl.show.demo import NOTES, demo_table, failures, run_demo
 from cpwl.show.pictures import polygons
@@ -33,7 +32,6 @@ from cpwl.show.row import Row, Verdict, check_proof, compile_example, rounded_up
 pytestmark = pytest.mark.xdist_group("demo")  # one worker: the demo runs once
 
 EXAMPLES = {example.slug: example for example in bundled_examples()}
-CHECKERS = {path.name for path in Path(checker.__file__).parent.glob("*checker.py")}
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +45,11 @@ def rows(folder: Path) -> list[Row]:
 
 
 def test_every_file_is_there_and_no_other(rows: list[Row], folder: Path) -> None:
-    """Five files and a page a function, the checkers, one report, and nothing half-written."""
+    """Five files and a page a function, the checker, one report, and nothing half-written."""
     ends = (".json", ".onnx", ".proof.json", ".network.json", ".exact.proof.json")
     names = {f"{slug}{end}" for slug in EXAMPLES for end in ends}
     pages = {f"{slug}.html" for slug in EXAMPLES}
-    assert {path.name for path in folder.iterdir()} == names | pages | {"report.html"} | CHECKERS
+    assert {path.name for path in folder.iterdir()} == names | pages | {"report.html", "cpwl_check.pyz"}
     assert {path.name for row in rows for path in row.files} == names
 
 

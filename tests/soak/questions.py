@@ -15,10 +15,12 @@ import cpwl
 from cpwl import CPWL, ConstructionError, LimitError, Network, ProofError
 from cpwl.compiler import CONSTRUCTIONS
 from cpwl.network.network import exact_layers
+from cpwl_check.budget import Refused
+from cpwl_check.decide import check
 from soak.families import FAMILIES, random_network
 from soak.truth import Truth
 from soak.twin import Twin, twin
-from support.proofs import checker, documents
+from support.proofs import documents
 from support.rational_pieces import PieceData, from_data, piece_data, points_in_pieces
 
 __all__ = ["QUESTIONS", "Wrong"]
@@ -107,8 +109,8 @@ def _certified(p: CPWL, network: Network, gap: Callable[[Any, Any], Fraction], x
         return
     with tempfile.TemporaryDirectory() as folder:
         try:
-            checker.check(*documents(Path(folder), p, network, proof))
-        except checker.Refused as error:
+            check(*documents(Path(folder), p, network, proof))
+        except Refused as error:
             raise Wrong(f"the stand-alone checker refuses what is certified: {error}", p, network) from error
     bound = proof.error_bound
     for point, value in zip(x, exactly(network, x), strict=True):

@@ -1,11 +1,12 @@
-"""The stand-alone checker as a module, and the three documents that it reads."""
+"""The stand-alone checker as a program, and the three documents that it reads."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,32 +15,26 @@ from cpwl import CPWL, Certificate, Network, save
 from cpwl.network.network import exact_layers
 from cpwl.proofs.kinds import prove
 from cpwl.proofs.question import Question
+from cpwl_check.archive import NAME, archive
 
 __all__ = [
-    "CHECKER",
-    "checker",
     "documents",
     "prove_bends",
     "prove_clamped",
     "prove_line",
     "prove_strips",
     "rounded",
+    "run_alone",
     "write_documents",
 ]
 
-CHECKER = Path(__file__).parents[2] / "src" / "cpwl" / "proofs" / "checkers" / "checker.py"
 
-
-def _load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("standalone_checker", CHECKER)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-checker = _load()
+def run_alone(arguments: Sequence[object], folder: Path) -> tuple[int, str, str]:
+    """The exit status of ``cpwl_check.pyz`` and what it prints: in `folder`, with nothing but the standard library."""
+    (folder / NAME).write_bytes(archive())
+    command = [sys.executable, "-I", "-S", NAME, *map(str, arguments)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
 
 
 def write_documents(folder: Path, p: CPWL, network: Network, certificate: Certificate) -> list[Path]:

@@ -45,7 +45,8 @@ def check(
             weights = Path(folder) / "network.json"
             save(load_network(network), weights)
         with executor_of(workers, dask) as executor:
-            code, found = _decided([str(path) for path in (function, weights, proof)], max_error, executor)
+            files = [str(path) for path in (function, weights, proof)]
+            code, found = _decided(files, max_error, executor, folder)
     verdict = f"{found.pop('verdict')}: {found.pop('reason')}"
     if as_json:
         print_json({"proved": code == Code.DONE, "verdict": verdict, **found})
@@ -54,15 +55,19 @@ def check(
     raise typer.Exit(code)
 
 
-def _decided(files: list[str], max_error: float | None, executor: Executor | None) -> tuple[int, dict[str, Any]]:
+def _decided(
+    files: list[str], max_error: float | None, executor: Executor | None, folder: str
+) -> tuple[int, dict[str, Any]]:
     """The exit code and the verdict: of the checker alone, in a process of its own, or of workers that call it."""
     if executor is not None:
         from cpwl.proofs.settle import verdict
 
         return verdict(files, max_error, executor)
-    from cpwl.proofs.checkers import checker
+    from cpwl_check.archive import NAME, archive
 
-    command = [sys.executable, "-I", checker.__file__, *files, "--json"]
+    alone = Path(folder) / NAME
+    alone.write_bytes(archive())
+    command = [sys.executable, "-I", "-S", str(alone), *files, "--json"]
     command += [] if max_error is None else ["--max-error", repr(max_error)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return _answer(done.returncode, done.stdout)

@@ -1,4 +1,4 @@
-"""The table of proof kinds: when each applies, who proposes such a proof, and which stand-alone checker decides on it.
+"""The table of proof kinds: when each applies, and who proposes such a proof.
 
 `proposals` walks the table. Three kinds hold a proof of another kind inside: "clipped" for networks that clip their
 input, "rounded" for rounded weights, "near" for float data; for what is inside they walk part of the table again.
@@ -14,7 +14,6 @@ from typing import Any
 
 from cpwl.errors import LimitError
 from cpwl.network.algorithms import unclipped
-from cpwl.proofs.checkers import checker
 from cpwl.proofs.no_proof import NoProof
 from cpwl.proofs.provers.bends import propose_bends
 from cpwl.proofs.provers.clamped import propose_clamped
@@ -31,18 +30,18 @@ from cpwl.proofs.question import Proposal, Question
 from cpwl.proofs.refute import far_out
 from cpwl.proofs.rounding import Bound
 from cpwl.proofs.settle import settle
+from cpwl_check.budget import Refused, Undecided
 
 __all__ = ["KINDS", "Kind", "decide", "proposals", "prove"]
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of proof. `checker` is the file beside checker.py that decides on it."""
+    """A kind of proof; `cpwl_check` has a module of the same name, which decides on it."""
 
     name: str
     applies: Callable[[Question], bool]
     propose: Callable[[Question], Iterator[Proposal]]
-    checker: str
 
 
 def _weights_as_meant(question: Question) -> bool:
@@ -108,17 +107,17 @@ def _clipped(question: Question) -> Iterator[Proposal]:
 
 
 KINDS = (
-    Kind("clipped", lambda question: unclipped(question.network) is not None, _clipped, "clipped_checker.py"),
-    Kind("columns", _table, propose_columns, "columns_checker.py"),
-    Kind("windows", _all_as_meant, propose_windows, "windows_checker.py"),
-    Kind("max-min", lambda _: True, propose_max_min, "max_min_checker.py"),
-    Kind("expression", _weights_as_meant, propose_expression, "expression_checker.py"),
-    Kind("rounded", _rounded_weights, _rounded, "rounded_checker.py"),
-    Kind("line", _bends_in_one_direction, propose_line, "line_checker.py"),
-    Kind("clamped", _two_inputs, propose_clamped, "clamped_checker.py"),
-    Kind("strip", _two_inputs, propose_strips, "strip_checker.py"),
-    Kind("bends", _all_as_meant, propose_bends, "bends_checker.py"),
-    Kind("near", _float_data, _near, "near_checker.py"),
+    Kind("clipped", lambda question: unclipped(question.network) is not None, _clipped),
+    Kind("columns", _table, propose_columns),
+    Kind("windows", _all_as_meant, propose_windows),
+    Kind("max-min", lambda _: True, propose_max_min),
+    Kind("expression", _weights_as_meant, propose_expression),
+    Kind("rounded", _rounded_weights, _rounded),
+    Kind("line", _bends_in_one_direction, propose_line),
+    Kind("clamped", _two_inputs, propose_clamped),
+    Kind("strip", _two_inputs, propose_strips),
+    Kind("bends", _all_as_meant, propose_bends),
+    Kind("near", _float_data, _near),
 )
 
 
@@ -133,7 +132,7 @@ def proposals(question: Question, failures: list[NoProof], names: tuple[str, ...
             failures.append(reason)
             if reason.settles and question.undone is None:
                 return
-        except (LimitError, checker.Refused, checker.Undecided) as reason:  # some provers ask parts of a checker
+        except (LimitError, Refused, Undecided) as reason:  # some provers ask parts of a checker
             failures.append(NoProof(str(reason)))
 
 
@@ -144,9 +143,9 @@ def decide(question: Question, proposal: Proposal) -> Bound:
     """
     try:
         bound = settle(question.function_document, question.network_document, proposal.document, question.executor)
-    except (checker.Undecided, LimitError) as reason:
+    except (Undecided, LimitError) as reason:
         raise NoProof(str(reason)) from None
-    except checker.Refused as reason:
+    except Refused as reason:
         points: list[Any] = [[Fraction(v, x[-1]) for v in x[:-1]] for x in reason.places if x[-1]]
         for x in reason.places:
             points += [] if x[-1] else far_out(question.p, x[:-1])

@@ -9,27 +9,30 @@ from __future__ import annotations
 import sys
 from concurrent.futures import Executor
 from functools import partial
-from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 from cpwl.executors import spread, workers_of
-from cpwl.proofs.checkers import checker
 from cpwl.proofs.rounding import Bound
+from cpwl_check import main
+from cpwl_check.budget import RUN, SHARE, STEPS, Refused, Undecided
+from cpwl_check.cones import need_substance
+from cpwl_check.decide import check, decide
+from cpwl_check.pieces import read_function, read_network
 
 __all__ = ["settle", "verdict"]
 
-_KINDS = ("bends", "clamped")  # whose checkers go through `checker.share`
+_KINDS = ("bends", "clamped")  # whose checkers go through `share`
 _FEW = 32  # pieces that are not worth sending
 _Documents: TypeAlias = tuple[Any, Any, Any]
 
 
 def settle(function: Any, network: Any, proof: Any, executor: Executor | None = None) -> Bound:
-    """The bound that a proof shows for a function and a network, as `checker.check`; or what that raises."""
+    """The bound that a proof shows for a function and a network, as `cpwl_check.decide.check`; or what that raises."""
     bound = None
     if executor is not None and _is_worth_sharing(function, proof):
         bound = _accepted_in_shares((function, network, proof), executor)
     if bound is None:
-        bound = checker.check(function, network, proof)
+        bound = check(function, network, proof)
     return bound
 
 
@@ -38,16 +41,14 @@ def verdict(paths: list[str], max_error: Any, executor: Executor) -> tuple[int, 
 
     `max_error` is what its option of that name is given, or None.
     """
-    shared = SimpleNamespace(**{**vars(checker), "check": partial(settle, executor=executor)})
-    beside = checker.beside("verdict_checker.py")
     limit = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(0)  # as the checker does: numbers may have many thousand digits
     try:
-        most = None if max_error is None else beside["allowed_error"](shared, repr(max_error))
-        status, found = beside["decide"](shared, paths, most)
+        most = None if max_error is None else main.allowed_error(repr(max_error))
+        status, found = main.verdict(paths, most, partial(settle, executor=executor))
     finally:
         sys.set_int_max_str_digits(limit)
-    return status, {"verdict": beside["WORDS"][status], **found}
+    return status, {"verdict": main.WORDS[status], **found}
 
 
 def _is_worth_sharing(function: Any, proof: Any) -> bool:
@@ -77,15 +78,15 @@ def _accepted_in_shares(documents: _Documents, executor: Executor) -> Bound | No
 def _share(documents: _Documents, which: tuple[int, int]) -> tuple[Bound, int, int] | None:
     """What one run says that looks at a share: the bound, the steps left, and those spent on its share; None for no."""
     function, network, proof = documents
-    run, mine = [checker.STEPS, 0], [*which, 0]
-    tokens = checker.RUN.set(run), checker.SHARE.set(mine)
+    run, mine = [STEPS, 0], [*which, 0]
+    tokens = RUN.set(run), SHARE.set(mine)
     try:
-        law = checker.read_function(function)
-        layers = checker.read_network(network, law.n, law.outputs)
-        checker.need_substance(law)
-        return checker.decide(law, layers, proof), run[0], mine[2]
-    except (checker.Refused, checker.Undecided, MemoryError, RecursionError):
+        law = read_function(function)
+        layers = read_network(network, law.n, law.outputs)
+        need_substance(law)
+        return decide(law, layers, proof), run[0], mine[2]
+    except (Refused, Undecided, MemoryError, RecursionError):
         return None
     finally:
-        checker.RUN.reset(tokens[0])
-        checker.SHARE.reset(tokens[1])
+        RUN.reset(tokens[0])
+        SHARE.reset(tokens[1])

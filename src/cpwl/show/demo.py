@@ -10,10 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from cpwl.errors import InputError
-from cpwl.files import write_bytes
 from cpwl.function.doctor.report import point_text
 from cpwl.progress import Progress
-from cpwl.proofs.checkers import checker
 from cpwl.show.bundled import bundled_examples
 from cpwl.show.explorer.examine import Examined, Item
 from cpwl.show.explorer.page import Page, page_of
@@ -28,7 +26,7 @@ NOTES = (
     "Hertrich (et al. 2021, up to a constant), Theorem 2: ReLU neurons that suffice",
     "by the published bounds.  Algorithm 1: neurons of the paper's construction, red",
     "where it is wrong.  ours: neurons of the network in the files.  proof: verdict",
-    "of checker.py, which shares no code with cpwl; = proved: the network equals the",
+    "of cpwl_check.pyz, which has no code of cpwl; = proved: the network equals the",
     "function at every point; <= e: it is nowhere off by more than e.  sec: seconds",
     "to compile, export, prove and check.",
 )
@@ -43,9 +41,6 @@ def run_demo(folder: str | Path, *, progress: Progress | None = None) -> list[Ro
     except OSError as error:
         message = f"cannot make the directory `{folder}`: {error.strerror or error}"
         raise InputError(message, path=str(folder)) from error
-    # A copy, so that the folder can be sent to someone who has Python and nothing else.
-    for path in sorted(Path(checker.__file__).parent.glob("*checker.py")):
-        write_bytes(folder / path.name, path.read_bytes())
     examples = list(bundled_examples())
     rows: list[Row] = []
     for i, example in enumerate(examples):

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from cpwl import bounds
 from cpwl.compiler import Compiled, compile
 from cpwl.errors import ConstructionError
+from cpwl.files import write_bytes
 from cpwl.formats.json import save
 from cpwl.formats.onnx.read import from_onnx
 from cpwl.formats.onnx.write import to_onnx
@@ -24,11 +25,10 @@ from cpwl.function import CPWL
 from cpwl.network import Sizes
 from cpwl.proofs.certificate import Certificate
 from cpwl.proofs.certify import certify
-from cpwl.proofs.checkers import checker
 from cpwl.show.bundled import Example
+from cpwl_check.archive import NAME, archive
 
 __all__ = [
-    "CHECKER",
     "Failure",
     "Files",
     "Row",
@@ -40,8 +40,6 @@ __all__ = [
 ]
 
 _ERROR = 1e-12  # the ONNX files are for float64, and are meant to be as good as the function there
-CHECKER = "checker.py"
-"""The name of the checker, and of its copy beside the proofs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,11 +139,11 @@ class Row:
     def recheck(self) -> str:
         """The command line that has the exact network's proof checked again, in the folder of the files."""
         names = (self.files.law.name, self.files.network.name, self.files.proof.name)
-        return " ".join(("python", "-I", CHECKER, *names))
+        return " ".join(("python", "-I", NAME, *names))
 
 
 def compile_example(example: Example, folder: Path) -> Row:
-    """Compile an example into files in `folder`, prove what is in them, and have the proof checked.
+    """Compile an example into files in `folder`, prove what is in them, and have the proof checked by a copy there.
 
     >>> from tempfile import TemporaryDirectory
     >>> from cpwl.show.bundled import bundled_examples
@@ -164,6 +162,7 @@ def compile_example(example: Example, folder: Path) -> Row:
     exported.save(files.onnx_proof)
     exact = certify(p, compiled.network)
     exact.save(files.proof)
+    write_bytes(folder / NAME, archive())  # for someone who has Python and nothing else
     verdict = check_proof(files.law, files.network, files.proof)
     seconds = perf_counter() - start
     hertrich = bounds.hertrich2021(p.dim, p.num_components)
@@ -171,8 +170,8 @@ def compile_example(example: Example, folder: Path) -> Row:
 
 
 def check_proof(law: Path, network: Path, proof: Path) -> Verdict:
-    """Run the stand-alone checker in a process of its own: nothing of ours is in it, nor any other package."""
-    command = [sys.executable, "-I", checker.__file__, str(law), str(network), str(proof)]
+    """Run the checker beside the files in a process of its own: nothing of ours is in it, nor any other package."""
+    command = [sys.executable, "-I", "-S", str(law.with_name(NAME)), str(law), str(network), str(proof)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return Verdict(done.returncode == 0, (done.stdout + done.stderr).strip())
 

@@ -12,8 +12,10 @@ from cpwl.documents.write import function_document, network_document
 from cpwl.errors import ProofError
 from cpwl.function.snap.runs import ends_of_runs
 from cpwl.function.snap.undone import undone
-from cpwl.proofs.checkers import checker
-from cpwl.proofs.checkers.near_checker import solved
+from cpwl_check.budget import Refused
+from cpwl_check.decide import check
+from cpwl_check.near import solved
+from cpwl_check.pieces import read_function
 
 SAMPLED = {
     "the sum of two absolute values": lambda x, y: abs(x) + abs(y),
@@ -102,7 +104,7 @@ def test_a_network_that_is_neither_is_refuted_however_little_it_is_off():
 
 def test_laws_of_simplices_are_solved_for_their_coefficients():
     p = CPWL.from_grid([[0, 1, 3], [0, Fraction(1, 3), 2]], [[1, 2, 0], [5, -1, 2], [0, 0, 7]])
-    for piece, law in zip(checker.read_function(function_document(p)).pieces, p.laws.integer(), strict=True):
+    for piece, law in zip(read_function(function_document(p)).pieces, p.laws.integer(), strict=True):
         ((numbers, below),) = solved(piece)
         assert [Fraction(v, below) for v in numbers] == [Fraction(v, law[0][-1]) for v in law[0][:-1]]
 
@@ -112,10 +114,10 @@ def test_a_proof_for_another_table_is_refused():
     c = cpwl.compile(p, certificate=True)
     document = function_document(p)
     network = network_document(c.network)
-    checker.check(document, network, c.certificate.document)
+    check(document, network, c.certificate.document)
     document["values"][0][0] = "2001/1000"
-    with pytest.raises(checker.Refused):
-        checker.check(document, network, c.certificate.document)
+    with pytest.raises(Refused):
+        check(document, network, c.certificate.document)
 
 
 def test_a_function_inside_with_simplices_is_no_function_for_data_with_rows():
@@ -123,5 +125,5 @@ def test_a_function_inside_with_simplices_is_no_function_for_data_with_rows():
     c = cpwl.compile(p, certificate=True)
     rows = CPWL.from_pieces([[[1, 0]], [[-1, 0]]], [[0], [0]], [[-1, 0], [1, 0]], [0, 0])
     proof = c.certificate.document | {"function": function_document(p), "pieces": [{"piece": 0}, {"piece": 1}]}
-    with pytest.raises(checker.Refused):
-        checker.check(function_document(rows), network_document(c.network), proof)
+    with pytest.raises(Refused):
+        check(function_document(rows), network_document(c.network), proof)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,11 +18,11 @@ from cpwl.exact.rational import text
 from cpwl.function.bends.table import Table, table_of
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
-from cpwl.proofs.checkers import checker
-from cpwl.proofs.checkers.clamped_checker import Halves, whole
 from cpwl.proofs.document import proof_head
 from cpwl.proofs.no_proof import NotRecognised
 from cpwl.proofs.question import Proposal, Question
+from cpwl_check.clamped import Halves, whole
+from cpwl_check.pieces import read_network
 
 __all__ = ["propose_clamped"]
 
@@ -75,8 +74,8 @@ def _positive_corners(question: Question, table: Table) -> list[frozenset[int]]:
         x = np.maximum(weight @ x + bias[:, None], 0.0)
     weight, bias = network.layers[-3]
     value, size = weight @ x + bias[:, None], abs(weight) @ x + np.abs(bias)[:, None]
-    layers = checker.read_network(question.network_document, 2, network.outputs)
-    halves = Halves(SimpleNamespace(**vars(checker)), whole(layers, 2), 2)
+    layers = read_network(question.network_document, 2, network.outputs)
+    halves = Halves(whole(layers, 2), 2)
     known: list[dict[Any, int]] = [{} for _ in table.places]
     places = [[int(v) for v in place] for place in table.places.tolist()]
     found: list[set[int]] = [set() for _ in range(len(value))]

@@ -21,12 +21,13 @@ from cpwl.function import CPWL
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
-from cpwl.proofs.checkers import checker, expression_checker
 from cpwl.proofs.document import proof_head
 from cpwl.proofs.no_proof import NotRecognised
 from cpwl.proofs.provers.maxmin import MaxMinProof, OutputProof, Shortfall
 from cpwl.proofs.provers.restore import restore
 from cpwl.proofs.question import Proposal, Question
+from cpwl_check.expression import Circuit, read_values, total
+from cpwl_check.pieces import plus
 
 __all__ = ["propose_expression", "restored"]
 
@@ -137,7 +138,7 @@ class _Reader:
     """Neurons as forms, and forms as values: ``(kind, part, part)``, numbered after the components."""
 
     def __init__(self, number: dict[tuple[Any, ...], int], ends: Any, dim: int) -> None:
-        self.circuit = expression_checker.Circuit(dim, ends)
+        self.circuit = Circuit(dim, ends)
         self.dim = dim
         self.values: list[tuple[str, int, int]] = []
         self.count = len(number)
@@ -151,7 +152,7 @@ class _Reader:
         neurons: list[Form] = [{i: 1} for i in range(self.dim)]
         for number, layer in enumerate(layers):
             neurons = [*neurons, {self.dim: 1}]
-            reads = [expression_checker.total(weights, neurons) for weights in layer]
+            reads = [total(weights, neurons) for weights in layer]
             if max(map(len, reads)) > 2 * len(layers) + self.dim + 1:
                 raise NotRecognised("a neuron reads more than a difference of two values")
             if number == len(layers) - 1:
@@ -192,9 +193,10 @@ class _Reader:
             if self._tries < 0:
                 return
             c = form[i]
-            one = expression_checker.plus(form, -c, {i: 1})
+            atom: Form = {i: 1}
+            one = plus(form, -c, atom)
             step = dict(self._names[i - self.dim - 1])
-            two = expression_checker.plus(one, c, step)  # u + c s(z) = max(u, u + c z) for c > 0, min for c < 0
+            two = plus(one, c, step)  # u + c s(z) = max(u, u + c z) for c > 0, min for c < 0
             u = self._value(one)
             v = None if u is None else self._value(two)
             if u is not None and v is not None:
@@ -216,11 +218,11 @@ def _read(
     for _ in range(_ROUNDS):
         reader = _Reader(number, ends, dim)
         outputs = [reader.value(form) for form in reader.trace(layers, on)]
-        circuit = expression_checker.Circuit(dim, ends)
+        circuit = Circuit(dim, ends)
         components = [list(law) for law in number]
-        values = expression_checker.read_values(checker, components, [list(v) for v in reader.values], circuit)
+        values = read_values(components, [list(v) for v in reader.values], circuit)
         forms, steps = _trace(layers, circuit, on)
-        if all(not expression_checker.plus(form, -1, values[k].form) for form, k in zip(forms, outputs, strict=True)):
+        if all(not plus(form, -1, values[k].form) for form, k in zip(forms, outputs, strict=True)):
             return reader, outputs
         if not steps:
             break
@@ -230,14 +232,14 @@ def _read(
 
 
 def _trace(
-    layers: list[list[Form]], circuit: expression_checker.Circuit, on: list[NDArray[np.bool_]]
+    layers: list[list[Form]], circuit: Circuit, on: list[NDArray[np.bool_]]
 ) -> tuple[list[Form], list[tuple[int, int]]]:
     """The outputs as the checker finds them, and the neurons that were taken for carriers and are not shown to be."""
     steps = []
     neurons: list[Form] = [{i: 1} for i in range(circuit.n)]
     for number, layer in enumerate(layers):
         neurons = [*neurons, {circuit.n: 1}]
-        reads = [expression_checker.total(weights, neurons) for weights in layer]
+        reads = [total(weights, neurons) for weights in layer]
         if number == len(layers) - 1:
             break
         neurons = [circuit.relu(z, w if number else None) for z, w in zip(reads, layer, strict=True)]

@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 
 from cpwl.errors import SolverError
 from cpwl.geometry.linear_program import LinearProgram
-from cpwl.proofs.checkers import bends_checker, bends_gate_checker, checker
 from cpwl.proofs.provers.guess import Role
 from cpwl.proofs.question import Question
+from cpwl_check.bends import Circuit, by_plane, is_gate
+from cpwl_check.budget import Undecided
+from cpwl_check.cones import minus, region
+from cpwl_check.pieces import read_network
 
 __all__ = ["gate_vectors"]
 
@@ -28,14 +31,14 @@ def gate_vectors(
 ) -> list[list[list[int] | None]]:
     """For each neuron above the first hidden layer a vector, [] for a gate of fans; None if it is shown otherwise."""
     n = question.p.dim
-    layers = checker.read_network(question.network_document, n, question.p.outputs)
-    circuit = bends_checker.Circuit(checker, n, [[int(v) for v in row] for row in planes])
+    layers = read_network(question.network_document, n, question.p.outputs)
+    circuit = Circuit(n, [[int(v) for v in row] for row in planes])
     values: list[Any] = [{i: 1} for i in range(n)]
     found: list[list[list[int] | None]] = []
     for number, layer in enumerate(layers[:-1]):
         forms = [circuit.reads(weights, values, "") for weights in layer]
         if number == 0:
-            domain = checker.region(n, [[*(-int(v) for v in row[:-1]), int(row[-1])] for row in limits])
+            domain = region(n, [[*(-int(v) for v in row[:-1]), int(row[-1])] for row in limits])
             values = [circuit.hinge_on(domain, form) for form in forms]
             continue
         values = []
@@ -44,7 +47,7 @@ def gate_vectors(
             vector = None
             if role.kind == "gate":
                 plane = circuit.planes[abs(role.side) - 1]
-                row = plane if role.side > 0 else bends_checker.minus(plane)
+                row = plane if role.side > 0 else minus(plane)
                 vector = _vector(circuit, form, row)
                 values.append(circuit.atom(row, form, hinge=False))
                 circuit.atoms[-1] = circuit.atoms[-1]._replace(everywhere=vector is not None)
@@ -54,16 +57,16 @@ def gate_vectors(
     return found
 
 
-def _vector(circuit: bends_checker.Circuit, form: Any, row: list[int]) -> list[int] | None:
+def _vector(circuit: Circuit, form: Any, row: list[int]) -> list[int] | None:
     """The first of a few that will do."""
     try:
         tries = ((), _steepest(circuit, form, row), (*row[:-1], 0))
-        return next((list(u[:-1]) for u in tries if bends_gate_checker.is_gate(circuit, form, row, list(u), "")), None)
-    except (checker.Undecided, OverflowError, SolverError):
+        return next((list(u[:-1]) for u in tries if is_gate(circuit, form, row, list(u), "")), None)
+    except (Undecided, OverflowError, SolverError):
         return None
 
 
-def _steepest(circuit: bends_checker.Circuit, form: Any, row: list[int]) -> tuple[int, ...]:
+def _steepest(circuit: Circuit, form: Any, row: list[int]) -> tuple[int, ...]:
     """The vector `u` with ``row.u = 1`` for which the checker's bound of the slope is greatest: a linear program."""
     n, (affine, terms, _) = circuit.n, circuit.whole(form)
     program = _Program(circuit)
@@ -91,7 +94,7 @@ Linear = dict[int, float]  # factors of the variables: the vector's entries, the
 class _Program:
     """Rows ``left . x <= right`` under which variables are at most the bounds that `Circuit.slopes` computes."""
 
-    def __init__(self, circuit: bends_checker.Circuit) -> None:
+    def __init__(self, circuit: Circuit) -> None:
         self.circuit, self.count = circuit, circuit.n
         self.rows: list[tuple[Linear, float]] = []
         self._known: dict[tuple[int, int], Linear] = {}
@@ -111,7 +114,7 @@ class _Program:
     def least(self, affine: list[int], terms: list[tuple[int, int]], size: int, sign: int = 1) -> Linear:
         """A lower bound of the slope of a sum, or of its opposite, along the vector, divided by its size."""
         total: Linear = {i: sign * v / size for i, v in enumerate(affine[:-1])}
-        for (side, weight), gates in bends_gate_checker.by_plane(self.circuit, terms).items():
+        for (side, weight), gates in by_plane(self.circuit, terms).items():
             row = self.circuit.planes[abs(side) - 1]
             plane = {i: sign * weight * v / size for i, v in enumerate(row[:-1])}
             content = plane if side > 0 else {i: -v for i, v in plane.items()}

@@ -15,12 +15,13 @@ from typing import Any
 from cpwl.exact.rational import text
 from cpwl.function import CPWL
 from cpwl.function.jump import largest_jump
-from cpwl.proofs.checkers import checker
-from cpwl.proofs.checkers.near_checker import by_coefficients, farthest
 from cpwl.proofs.document import proof_head
 from cpwl.proofs.provers.near_partners import NotNear
 from cpwl.proofs.provers.near_regions import regions, simplices
 from cpwl.proofs.question import Proposal, Question
+from cpwl_check.budget import Refused
+from cpwl_check.near import by_coefficients, farthest
+from cpwl_check.pieces import read_function, read_network
 
 __all__ = ["NotNear", "propose_near"]
 
@@ -61,12 +62,12 @@ def _near(question: Question) -> CPWL:
 
 def _cost(question: Question, inner: Question, growth: Fraction) -> tuple[list[Any], tuple[Fraction, Fraction]]:
     """Trees of regions, and what the checker will find that the distance costs."""
-    law, meant = (checker.read_function(q.function_document) for q in (question, inner))
-    layers = checker.read_network(question.network_document, law.n, law.outputs)
+    law, meant = (read_function(q.function_document) for q in (question, inner))
+    layers = read_network(question.network_document, law.n, law.outputs)
     try:
         if question.undone is None or question.undone.mesh is None:
-            return regions(question.p, inner.p, by_coefficients(checker, law), meant, layers, growth)
+            return regions(question.p, inner.p, by_coefficients(law), meant, layers, growth)
         trees = simplices(question.p, question.undone)
-        return trees, farthest(checker, law, meant, layers, trees, growth)
-    except checker.Refused as reason:
+        return trees, farthest(law, meant, layers, trees, growth)
+    except Refused as reason:
         raise NotNear(str(reason)) from None

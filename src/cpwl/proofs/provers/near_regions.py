@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from cpwl.exact.rational import text
 from cpwl.function import CPWL
 from cpwl.geometry.generators import generators
-from cpwl.proofs.checkers import checker
-from cpwl.proofs.checkers.near_checker import Leaves, Span, gaps, gradient, partners, spanned
 from cpwl.proofs.provers.near_partners import NotNear, Point, distance, least_slope, nearest
+from cpwl_check.budget import Refused
+from cpwl_check.cones import dot, minus, piece_cone, region
+from cpwl_check.near import Leaves, Span, gaps, gradient, partners, spanned
+from cpwl_check.pieces import half_space
 
 __all__ = ["regions", "simplices"]
 
@@ -40,7 +42,7 @@ def regions(
     `law` and `near` are data and function, and `layers` the network, as the checker reads them; the network is within
     `growth` times ``max|x_i|`` of the function."""
     cover = _Cover(p, meant, law, near, layers, growth)
-    trees = [cover.tree(j, checker.piece_cone(piece, p.dim)) for j, piece in enumerate(law.pieces)]
+    trees = [cover.tree(j, piece_cone(piece, p.dim)) for j, piece in enumerate(law.pieces)]
     return trees, cover.worst
 
 
@@ -103,11 +105,11 @@ class _Cover:
         stack = meant.polyhedra
         rows, bounds = stack.integer(), list(pairwise(stack.start.tolist()))
         self.given = [[[int(v) for v in row] for row in rows[a:b]] for a, b in bounds]
-        self.rows = [[checker.half_space(list(row))[0] for row in own] for own in self.given]
+        self.rows = [[half_space(list(row))[0] for row in own] for own in self.given]
         self.low, self.high, self.reach = _boxes(meant)
         self.normals = _Normals(meant)
         self.bodies = dict[int, Span]()
-        self.leaves, self.worst = Leaves(checker, near, layers, growth), (Fraction(0), Fraction(0))
+        self.leaves, self.worst = Leaves(near, layers, growth), (Fraction(0), Fraction(0))
 
     def tree(self, j: int, cone: Any, depth: int = 0, among: _Some | None = None) -> dict[str, Any] | None:
         """The piece that holds the region, or a cut and a tree for either side; None if no point is in it.
@@ -127,15 +129,15 @@ class _Cover:
             k = max(range(self.n), key=lambda t: abs(cone.lines[0][t]))
             return self.cut(j, cone, [int(t == k) for t in range(self.n + 1)], depth, among)
         i, held = self.holder(ends, among)
-        beyond = [r for r, row in enumerate(self.rows[i]) if any(checker.dot(row, g) < 0 for g in ends)]
+        beyond = [r for r, row in enumerate(self.rows[i]) if any(dot(row, g) < 0 for g in ends)]
         if not held:  # outside the domain: what is inside is cut off first
-            beyond = [r for r in beyond if any(checker.dot(self.rows[i][r], g) > 0 for g in ends)]
+            beyond = [r for r in beyond if any(dot(self.rows[i][r], g) > 0 for g in ends)]
         if beyond and depth < _DEEP:
             return self.cut(j, cone, self.given[i][beyond[0]], depth, among)
         inside = held and not beyond
         if inside and all(g[-1] for g in ends):
             return self.shown(j, cone, {"piece": i})
-        span = spanned(checker, cone, f"piece {j}")
+        span = spanned(cone, f"piece {j}")
         return self.shown(j, cone, self.leaf(j, i, span, {} if inside else self.named(i, span)))
 
     def shown(self, j: int, cone: Any, leaf: dict[str, Any]) -> dict[str, Any]:
@@ -156,8 +158,8 @@ class _Cover:
         return self.normals.of(np.flatnonzero(((self.low <= high) & (low <= self.high)).all(axis=1)))
 
     def cut(self, j: int, cone: Any, row: list[int], depth: int, among: _Some) -> dict[str, Any]:
-        inner = checker.half_space(list(row))[0]
-        below, above = (self.tree(j, cone.cut(side), depth + 1, among) for side in (inner, checker.minus(inner)))
+        inner = half_space(list(row))[0]
+        below, above = (self.tree(j, cone.cut(side), depth + 1, among) for side in (inner, minus(inner)))
         return {"cut": row, "below": below, "above": above}
 
     def holder(self, ends: list[list[int]], among: _Some) -> tuple[int, bool]:
@@ -171,7 +173,7 @@ class _Cover:
         for k in np.argsort(excess, kind="stable").tolist():
             if excess[k] > slack:
                 break
-            if all(checker.dot(row, total) >= 0 for row in self.rows[among.who[k]]):
+            if all(dot(row, total) >= 0 for row in self.rows[among.who[k]]):
                 return int(among.who[k]), True
         return int(among.who[np.argmin(excess)]), False
 
@@ -185,17 +187,17 @@ class _Cover:
     def body(self, i: int) -> Span:
         """What spans a piece of the function."""
         if i not in self.bodies:
-            self.bodies[i] = spanned(checker, checker.region(self.n, self.rows[i]), f"piece {i}")
+            self.bodies[i] = spanned(region(self.n, self.rows[i]), f"piece {i}")
         return self.bodies[i]
 
     def beside(self, j: int, cone: Any, ends: list[list[int]], among: _Some) -> dict[str, Any] | None:
         """A leaf for all of a region, if its corners, rays and lines are near some of one piece; None if not."""
         i, _ = self.holder(ends, among)
-        span = spanned(checker, cone, f"piece {j}")
+        span = spanned(cone, f"piece {j}")
         named = self.named(i, span)
         try:
-            other = partners(checker, self.rows[i], span, [*named.values()], f"piece {j}")
-        except checker.Refused:  # it has none of that sort
+            other = partners(self.rows[i], span, [*named.values()], f"piece {j}")
+        except Refused:  # it has none of that sort
             return None
         for some, theirs, size in zip(span, other, (self.reach, 1.0, 1.0), strict=True):
             for x, y in zip(some, theirs, strict=True):
@@ -222,10 +224,10 @@ class _Cover:
         if not span.rays:
             return found
         where = f"piece {j}"
-        other = partners(checker, self.rows[i], span, [*named.values()] or [[], [], []], where)
-        steep = gradient(checker, self.layers, self.n, span, other, None, self.leaves.known, where)
+        other = partners(self.rows[i], span, [*named.values()] or [[], [], []], where)
+        steep = gradient(self.layers, self.n, span, other, None, self.leaves.known, where)
         laws = zip(self.law.pieces[j].laws, self.near.pieces[i].laws, strict=True)
-        off = [gaps(checker, pair, span, other, J, self.growth) for pair, J in zip(laws, steep, strict=True)]
+        off = [gaps(pair, span, other, J, self.growth) for pair, J in zip(laws, steep, strict=True)]
         corners, rays = ([max(e) for e in zip(*some, strict=True)] for some in zip(*(e[:2] for e in off), strict=True))
         if any(rays):
             found["slope"] = _texts(least_slope(span.corners, corners, span.rays, rays, self.reach))

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from cpwl.exact.span import Span
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network import Network
-from cpwl.proofs.checkers.expression_checker import plus, total
 from cpwl.proofs.no_proof import NotRecognised
+from cpwl_check.expression import total
+from cpwl_check.pieces import plus
 
 __all__ = ["restore"]
 

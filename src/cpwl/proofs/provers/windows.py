@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,10 +19,12 @@ from cpwl.exact.rational import fraction_array
 from cpwl.function.cpwl import CPWL
 from cpwl.geometry.generators import generators
 from cpwl.network.network import Network, exact_layers
-from cpwl.proofs.checkers import checker, windows_checker
 from cpwl.proofs.document import proof_head
 from cpwl.proofs.no_proof import NotRecognised
 from cpwl.proofs.question import Proposal, Question
+from cpwl_check.cones import piece_cone
+from cpwl_check.pieces import half_space, read_function, read_network
+from cpwl_check.windows import read_clamps, read_knots, read_second
 
 __all__ = ["propose_windows"]
 
@@ -174,19 +175,18 @@ class Cutter:
     """Cuts a piece into parts on which one clamp of each side is affine and the largest, in integers."""
 
     def __init__(self, question: Question, members: list[list[int]]) -> None:
-        self.checker = SimpleNamespace(**vars(checker))
-        law = checker.read_function(question.function_document)
-        layers = checker.read_network(question.network_document, law.n, law.outputs)
+        law = read_function(question.function_document)
+        layers = read_network(question.network_document, law.n, law.outputs)
         places, _ = _corners(question.p)
         low, high = places.min(axis=0).tolist(), places.max(axis=0).tolist()
-        knots = windows_checker.read_knots(self.checker, layers[0], law.n)
-        second = windows_checker.read_second(self.checker, layers[1], knots, low, high)
-        self.clamps, _ = windows_checker.read_clamps(self.checker, layers[2], second, knots, low, high)
+        knots = read_knots(layers[0], law.n)
+        second = read_second(layers[1], knots, low, high)
+        self.clamps, _ = read_clamps(layers[2], second, knots, low, high)
         self.members, self.n, self.pieces = members, law.n, law.pieces
 
     def parts(self, j: int) -> Any:
         """The entry of a piece."""
-        return self._entry(checker.piece_cone(self.pieces[j], self.n), _PARTS)
+        return self._entry(piece_cone(self.pieces[j], self.n), _PARTS)
 
     def _entry(self, cone: Any, depth: int) -> Any:
         ends = [g for g in cone.generators() if g[-1]]
@@ -213,7 +213,7 @@ class Cutter:
         if not depth:
             raise NotRecognised("a piece has too many parts")
         cut: list[int | Fraction] = [*(-v for v in row[:-1]), row[-1]]
-        half = checker.half_space(cut)[0]
+        half = half_space(cut)[0]
         below, above = cone.cut(half), cone.cut([-v for v in half])
         return {"cut": cut, "below": self._entry(below, depth - 1), "above": self._entry(above, depth - 1)}
 

@@ -1,4 +1,4 @@
-"""Check a proof for windows on a convex lifting, kind "windows": windows_checker.py law.json net.json law.proof.json
+"""Check a proof for windows on a convex lifting, kind "windows".
 
 Let the box of the function be the smallest around the corners of all pieces, and s(z) = max(0, z). A *clamp* is a
 neuron of the third hidden layer. It reads F - R, where R is a sum of convex functions of one input each, the same for
@@ -15,7 +15,7 @@ classes of clamps; the sum over a class and then the largest over the classes is
     the clamp reads at least 0, `own_values`
 (6) at every corner of every part no clamp of the side reads more than the one that the part names, `need_largest`
 (7) clamps of one class have boxes that do not overlap, and are 0 on the function's box outside of theirs,
-    `windows_box_checker.need_apart`
+    `need_apart`
 (8) the layers after the third take the maxima over the classes of each side, by pairs: max(a, b) = b + s(a - b), or
     carry a sum of what is not negative, `read_maxima`
 (9) each output is a sum of multiples of the sides' values, of factors with the sum 0, and a constant; at the corners of
@@ -33,27 +33,24 @@ not negative, and so are the larger ones of two: they pass a layer. (e) An outpu
 c on P, as the c_k add up to 0. That is affine, and by (9) it is the law of the function at the corners, hence on P.
 (f) Boxes: where hinges are h_1 .. h_k, F is the largest of 2^k affine functions A. Let m_i be the least value on axis i
 of phi_i = R_i - (the i-th part of A), which is attained at a knot or an end. Where A > R, phi_i at x_i is less than the
-constant of A less the other m_j: an interval, which `windows_box_checker.interval` finds between neighbouring knots.
-
-It needs checker.py and windows_box_checker.py beside it; checker.py reads the files and hands proofs of this kind over
-to here; so either of the two may be called. Only the standard library, only integers and fractions.
+constant of A less the other m_j: an interval, which `interval` finds between neighbouring knots.
 """
 
-import runpy
-import sys
 from bisect import bisect_left, bisect_right
 from fractions import Fraction
-from operator import mul
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
+
+from cpwl_check.budget import each, need, spend
+from cpwl_check.cones import dot, minus, mix, piece_cone, show
+from cpwl_check.pieces import Form, Forms, Law, Layers, Piece, half_space, over_one
+from cpwl_check.reading import Rational, read
 
 ZERO = Fraction(0)
 LIMIT = 10_000  # parts of one piece
 Row = list[int]
 Knot = tuple[int, int, Fraction]  # sign, input, place
 Bends = dict[tuple[int, Fraction], Fraction]  # by how much the slope changes at a place of an input
-boxed: Any = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("windows_box_checker.py"))))
+FINE = 2**64  # boxes of clamps are rounded outwards to this part of the function's box
 
 
 class Clamp(NamedTuple):
@@ -68,37 +65,33 @@ class Clamp(NamedTuple):
         return dot(self.affine, x) + sum(max(0, dot(h, x)) for h in self.hinges)
 
 
-def dot(u: Row, v: Row) -> int:
-    return sum(map(mul, u, v))
-
-
-def windows(checker: Any, law: Any, layers: Any, proof: Any) -> Fraction:
-    """0, if the network is the function on every piece; or `Refused`. `checker` has the functions of checker.py."""
-    n, need = law.n, checker.need
+def windows(law: Law, layers: Layers, proof: Any) -> Fraction:
+    """0, if the network is the function on every piece; or `Refused`."""
+    n = law.n
     need(len(layers) >= 4, "network", "it needs three hidden layers or more")
     count = len(layers[2])
     head = {"format": "cpwl-proof", "version": 1, "kind": "windows", "inputs": n, "error_bound": 0}
     shape = {"sides": [[[range(count)]]], "pieces": [Any]}
-    *_, sides, named = checker.read(proof, head | shape, "proof")
+    *_, sides, named = read(proof, head | shape, "proof")
     need(len(named) == len(law.pieces), "pieces", f"there are {len(law.pieces)}, not {len(named)}")
     every = sorted(k for side in sides for group in side for k in group)
     need(sides and all(sides) and every == list(range(count)), "sides", "each clamp must be in one class of one side")
-    places, parts = parts_of(checker, law, named, count)
+    places, parts = parts_of(law, named, count)
     low, high = ([Fraction(f(Fraction(x[i], x[-1]) for x in places)) for i in range(n)] for f in (min, max))
-    knots = read_knots(checker, layers[0], n)
-    second = read_second(checker, layers[1], knots, low, high)
-    clamps, bends = read_clamps(checker, layers[2], second, knots, low, high)
-    ground = boxed.make_ground(low, high, bends)
-    factors, constants = read_maxima(checker, layers, sides)
+    knots = read_knots(layers[0], n)
+    second = read_second(layers[1], knots, low, high)
+    clamps, bends = read_clamps(layers[2], second, knots, low, high)
+    ground = make_ground(low, high, bends)
+    factors, constants = read_maxima(layers, sides)
     base = [ground.at(x) for x in places]
-    boxes = boxed.need_apart(checker, clamps, sides, ground)
+    boxes = need_apart(clamps, sides, ground)
     values = []
     for s, side in enumerate(sides):
         own = {k for group in side for k in group}
-        value = own_values(checker, s, own, clamps, parts, places, base)
-        need_largest(checker, own, clamps, boxes, places, value, ground)
+        value = own_values(s, own, clamps, parts, places, base)
+        need_largest(own, clamps, boxes, places, value, ground)
         values.append(value)
-    need_values(checker, law, places, parts, values, factors, constants)
+    need_values(law, places, parts, values, factors, constants)
     return ZERO
 
 
@@ -114,32 +107,30 @@ class Part(NamedTuple):
     whole: bool
 
 
-def parts_of(checker: Any, law: Any, named: list[Any], count: int) -> tuple[list[Row], list[Part]]:
+def parts_of(law: Law, named: list[Any], count: int) -> tuple[list[Row], list[Part]]:
     """(1): all corners, and the parts of all pieces."""
     number: dict[tuple[int, ...], int] = {}
     parts = []
     for j, (piece, entry) in enumerate(zip(law.pieces, named, strict=True)):
         where = f"piece {j}"
-        checker.spend(4 * (law.n + 1) ** 2, where)
+        spend(4 * (law.n + 1) ** 2, where)
         if type(entry) is list and piece.corners:
-            todo = [(entry, None, piece.corners)]
+            todo: list[tuple[Any, Any, list[Row]]] = [(entry, None, piece.corners)]
         else:
-            cone = checker.piece_cone(piece, law.n)
+            cone = piece_cone(piece, law.n)
             todo = [(entry, cone, cone.generators())]
-        for node, cone, ends in checker.each(todo, LIMIT, where, f"it has more than {LIMIT} parts"):
+        for node, cone, ends in each(todo, LIMIT, where, f"it has more than {LIMIT} parts"):
             if type(node) is dict:
-                cut, below, above = checker.read(
-                    node, {"cut": [checker.Rational, law.n + 1], "below": Any, "above": Any}, where
-                )
-                row = checker.half_space(cut)[0]
-                sides = [(below, cone.cut(row)), (above, cone.cut(checker.minus(row)))]
+                cut, below, above = read(node, {"cut": [Rational, law.n + 1], "below": Any, "above": Any}, where)
+                row = half_space(cut)[0]
+                sides = [(below, cone.cut(row)), (above, cone.cut(minus(row)))]
                 todo += [(side, region, region.generators()) for side, region in sides]
                 continue
             if not any(x[-1] for x in ends):
                 ends = []  # it has no point
-            checker.need(all(x[-1] for x in ends), where, "it is not bounded")
-            names = checker.read(node, [range(count)], where)
-            keys = [tuple(checker.mix(1, x, 0, x)) for x in ends]
+            need(all(x[-1] for x in ends), where, "it is not bounded")
+            names = read(node, [range(count)], where)
+            keys = [tuple(mix(1, x, 0, x)) for x in ends]
             parts.append(Part(j, [number.setdefault(key, len(number)) for key in keys], names, cone is None))
     return [list(key) for key in number], parts
 
@@ -147,20 +138,20 @@ def parts_of(checker: Any, law: Any, named: list[Any], count: int) -> tuple[list
 # --- Layers -----------------------------------------------------------------------------------------------------------
 
 
-def read_knots(checker: Any, layer: Any, n: int) -> list[Knot]:
+def read_knots(layer: Forms, n: int) -> list[Knot]:
     """(2)"""
     knots = []
     for k, form in enumerate(layer):
         read = [(i, w) for i, w in form.items() if i < n]
         fits = len(read) == 1 and read[0][1] in (1, -1)
-        checker.need(fits, f"layer 0, neuron {k}", "it does not read one input, with weight 1 or -1")
+        need(fits, f"layer 0, neuron {k}", "it does not read one input, with weight 1 or -1")
         (i, sign) = read[0]
         knots.append((int(sign), i, -sign * Fraction(form.get(n, 0))))
     return knots
 
 
 def split(
-    form: dict[int, Fraction], constant: Any, knots: list[Knot], low: list[Fraction], high: list[Fraction]
+    form: Form, constant: Any, knots: list[Knot], low: list[Fraction], high: list[Fraction]
 ) -> tuple[list[Fraction], Bends]:
     """A sum of first neurons, on the box, as an affine function and multiples of s(x_i - X)."""
     n = len(low)
@@ -178,72 +169,72 @@ def split(
 
 
 def read_second(
-    checker: Any, layer: Any, knots: list[Knot], low: list[Fraction], high: list[Fraction]
+    layer: Forms, knots: list[Knot], low: list[Fraction], high: list[Fraction]
 ) -> list[int | list[Fraction]]:
     """(3): of each neuron the first one that it carries, or the affine function that it reads."""
     found: list[int | list[Fraction]] = []
     for k, form in enumerate(layer):
-        checker.spend(2 + 4 * len(form), "layer 1")
+        spend(2 + 4 * len(form), "layer 1")
         own = {i: w for i, w in form.items() if i < len(knots)}
         if len(form) == 1 and list(own.values()) == [1]:
             found.append(next(iter(own)))
             continue
         affine, bends = split(own, form.get(len(knots), 0), knots, low, high)
-        checker.need(not bends, f"layer 1, neuron {k}", "what it reads is not affine")
+        need(not bends, f"layer 1, neuron {k}", "what it reads is not affine")
         found.append(affine)
     return found
 
 
 def read_clamps(
-    checker: Any, layer: Any, second: list[Any], knots: list[Knot], low: list[Fraction], high: list[Fraction]
+    layer: Forms, second: list[Any], knots: list[Knot], low: list[Fraction], high: list[Fraction]
 ) -> tuple[list[Clamp], Bends]:
     """(4)"""
     clamps: list[Clamp] = []
     common: Bends | None = None
     for k, form in enumerate(layer):
         where = f"layer 2, neuron {k}"
-        checker.spend(4 * len(form), where)
-        carried: dict[int, Fraction] = {}
+        spend(4 * len(form), where)
+        carried: Form = {}
         hinges = []
         for j, weight in form.items():
             if j < len(second) and isinstance(second[j], int):
                 carried[second[j]] = carried.get(second[j], ZERO) + weight
             elif j < len(second):
-                checker.need(weight > 0, where, "a hinge has a negative factor")
+                need(weight > 0, where, "a hinge has a negative factor")
                 hinges.append([weight * c for c in second[j]])
         affine, bends = split(carried, form.get(len(second), 0), knots, low, high)
         common = bends if common is None else common
-        checker.need(bends == common, where, "it does not have the bends of the others")
-        flat, scale = checker.over_one([c for row in (affine, *hinges) for c in row])
+        need(bends == common, where, "it does not have the bends of the others")
+        flat, scale = over_one([c for row in (affine, *hinges) for c in row])
         width = len(affine)
         rows = [flat[i : i + width] for i in range(0, len(flat), width)]
         clamps.append(Clamp(rows[0], rows[1:], scale))
-    checker.need(all(c < 0 for c in (common or {}).values()), "layer 2", "what is taken off is not convex")
+    need(all(c < 0 for c in (common or {}).values()), "layer 2", "what is taken off is not convex")
     return clamps, common or {}
 
 
-def read_maxima(checker: Any, layers: Any, sides: list[list[list[int]]]) -> tuple[list[list[Fraction]], list[Fraction]]:
+def read_maxima(layers: Layers, sides: list[list[list[int]]]) -> tuple[list[list[Fraction]], list[Fraction]]:
     """(8), and of each output the factors of the sides and the constant."""
     forms = [[dict.fromkeys(group, 1) for group in side] for side in sides]
     level = 3
     while any(len(own) > 1 for own in forms):
         wanted: list[dict[int, int]] = []
         forms = [pairs(own, wanted) for own in forms]
-        checker.need(level < len(layers) - 1, "network", "it has too few layers for these classes")
-        checker.need(len(layers[level]) == len(wanted), f"layer {level}", f"it must have {len(wanted)} neurons")
+        need(level < len(layers) - 1, "network", "it has too few layers for these classes")
+        need(len(layers[level]) == len(wanted), f"layer {level}", f"it must have {len(wanted)} neurons")
         for k, (form, row) in enumerate(zip(layers[level], wanted, strict=True)):
-            checker.spend(2 + len(row), f"layer {level}")
-            checker.need(form == row, f"layer {level}, neuron {k}", "it does not compare or carry what it should")
+            spend(2 + len(row), f"layer {level}")
+            need(form == row, f"layer {level}, neuron {k}", "it does not compare or carry what it should")
         level += 1
-    checker.need(level == len(layers) - 1, "network", "it has too many layers for these classes")
+    need(level == len(layers) - 1, "network", "it has too many layers for these classes")
     width = len(layers[level - 1])
     factors, constants = [], []
     for o, form in enumerate(layers[level]):
         own = [Fraction(form.get(next(iter(side[0])), 0)) for side in forms]
         wanted_form = {k: c for side, c in zip(forms, own, strict=True) for k in side[0] if c}
         rest = {k: w for k, w in form.items() if k != width}
-        checker.need(rest == wanted_form, f"output {o}", "it is no sum of multiples of the sides")
-        checker.need(sum(own) == 0, f"output {o}", "the factors of the sides do not add up to 0")
+        need(rest == wanted_form, f"output {o}", "it is no sum of multiples of the sides")
+        need(sum(own) == 0, f"output {o}", "the factors of the sides do not add up to 0")
         factors.append(own)
         constants.append(Fraction(form.get(width, 0)))
     return factors, constants
@@ -262,11 +253,89 @@ def pairs(forms: list[dict[int, int]], wanted: list[dict[int, int]]) -> list[dic
     return after
 
 
+# --- Boxes of clamps: where one may be positive, axis by axis, (f) of the proof ---------------------------------------
+
+
+class Ground(NamedTuple):
+    """The box of the function, and the common R: its places on each axis, and its values there."""
+
+    low: list[Fraction]
+    high: list[Fraction]
+    places: list[list[Fraction]]
+    values: list[list[Fraction]]
+    bends: Bends
+
+    def at(self, x: Row) -> Fraction:
+        parts = [-c * max(ZERO, Fraction(x[i], x[-1]) - place) for (i, place), c in self.bends.items()]
+        return sum(parts, ZERO)
+
+    def cell(self, i: int, value: Fraction) -> int:
+        """The number of a place of axis i among FINE parts of the box, rounded down."""
+        return int((value - self.low[i]) * FINE // (self.high[i] - self.low[i]))
+
+
+def make_ground(low: list[Fraction], high: list[Fraction], bends: Bends) -> Ground:
+    places = [sorted({low[i], high[i], *(x for j, x in bends if j == i)}) for i in range(len(low))]
+    values = [
+        [sum((-c * max(ZERO, x - place) for (j, place), c in bends.items() if j == i), ZERO) for x in places[i]]
+        for i in range(len(low))
+    ]
+    return Ground(low, high, places, values, bends)
+
+
+def need_apart(clamps: list[Clamp], sides: Any, ground: Ground) -> list[list[tuple[int, int]] | None]:
+    """(7): the boxes, in parts of the function's box, rounded outwards; None for a clamp that is 0 everywhere."""
+    boxes = [box_of(clamp, ground) for clamp in clamps]
+    for group in (group for side in sides for group in side):
+        own = sorted((b, k) for k in group if (b := boxes[k]) is not None)
+        for place, (box, k) in enumerate(own):
+            for other, j in own[place + 1 :]:
+                if other[0][0] >= box[0][1]:
+                    break  # they are sorted by where they begin
+                spend(2 * len(box), "boxes")
+                apart = any(a[0] >= b[1] or b[0] >= a[1] for a, b in zip(box, other, strict=True))
+                need(apart, f"clamps {k} and {j}", "they are in one class, and their boxes overlap")
+    return boxes
+
+
+def box_of(clamp: Clamp, ground: Ground) -> list[tuple[int, int]] | None:
+    """A box around where a clamp may be positive: over the affine functions whose maximum F is."""
+    parts = [clamp.affine]
+    for hinge in clamp.hinges:
+        spend(4 * len(parts) * len(hinge) * len(ground.places[0]), "boxes")
+        parts += [[a + b for a, b in zip(part, hinge, strict=True)] for part in parts]
+    found: list[tuple[int, int]] | None = None
+    for part in parts:
+        phi = [
+            [value - Fraction(c * x.numerator, clamp.scale * x.denominator) for x, value in zip(xs, own, strict=True)]
+            for c, xs, own in zip(part, ground.places, ground.values, strict=False)
+        ]
+        least = [min(own) for own in phi]
+        room = Fraction(part[-1], clamp.scale) - sum(least)
+        if room > 0:
+            ends = [interval(ground, i, own, room + least[i]) for i, own in enumerate(phi)]
+            before = found or ends
+            found = [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(before, ends, strict=True)]
+    return found
+
+
+def interval(ground: Ground, i: int, phi: list[Fraction], limit: Fraction) -> tuple[int, int]:
+    """Around the places of axis i where a convex function, linear between its places, is less than a limit."""
+    x = ground.places[i]
+    inside = [k for k, v in enumerate(phi) if v < limit]
+    a, b = inside[0], inside[-1]
+    low, high = x[a], x[b]
+    if a > 0:
+        low -= (x[a] - x[a - 1]) * (limit - phi[a]) / (phi[a - 1] - phi[a])
+    if b < len(x) - 1:
+        high += (x[b + 1] - x[b]) * (limit - phi[b]) / (phi[b + 1] - phi[b])
+    return ground.cell(i, low), ground.cell(i, high) + 1
+
+
 # --- Values -----------------------------------------------------------------------------------------------------------
 
 
 def own_values(
-    checker: Any,
     s: int,
     own: set[int],
     clamps: list[Clamp],
@@ -277,31 +346,30 @@ def own_values(
     """(5), and F at every corner: parts that share one must agree there."""
     values: list[Fraction | None] = [None] * len(places)
     for j, ends, names, _ in parts:
-        checker.need(len(names) > s and names[s] in own, f"piece {j}", f"it names no clamp of side {s}")
+        need(len(names) > s and names[s] in own, f"piece {j}", f"it names no clamp of side {s}")
         clamp = clamps[names[s]]
-        checker.spend(2 * len(ends) * (1 + len(clamp.hinges)) * len(clamp.affine), f"piece {j}")
+        spend(2 * len(ends) * (1 + len(clamp.hinges)) * len(clamp.affine), f"piece {j}")
         for hinge in clamp.hinges:
             signs = [dot(hinge, places[v]) for v in ends]
             steady = not signs or min(signs) >= 0 or max(signs) <= 0
-            checker.need(steady, f"piece {j}", f"a hinge of clamp {names[s]} changes its sign there")
+            need(steady, f"piece {j}", f"a hinge of clamp {names[s]} changes its sign there")
         for v in ends:
             x = places[v]
             value = Fraction(clamp.at(x), clamp.scale * x[-1])
             before = value if values[v] is None else values[v]
-            checker.need(value == before, f"piece {j}", f"another value of side {s} at {checker.show(x)}", [x])
-            checker.need(value >= base[v], f"piece {j}", f"clamp {names[s]} reads less than 0 at one of its corners")
+            need(value == before, f"piece {j}", f"another value of side {s} at {show(x)}", [x])
+            need(value >= base[v], f"piece {j}", f"clamp {names[s]} reads less than 0 at one of its corners")
             values[v] = value
     return [ZERO if value is None else value for value in values]
 
 
 def need_largest(
-    checker: Any,
     own: set[int],
     clamps: list[Clamp],
     boxes: list[list[tuple[int, int]] | None],
     places: list[Row],
     values: list[Fraction],
-    ground: Any,
+    ground: Ground,
 ) -> None:
     """(6): at the corners in the box of each clamp; outside it reads at most 0."""
     cells = [[ground.cell(i, Fraction(c, x[-1])) for i, c in enumerate(x[:-1])] for x in places]
@@ -312,18 +380,17 @@ def need_largest(
         if box is None:
             continue
         near = order[bisect_left(first, box[0][0]) : bisect_right(first, box[0][1])]
-        checker.spend(len(near), f"clamp {k}")
+        spend(len(near), f"clamp {k}")
         for v in near:
             if all(a <= c <= b for c, (a, b) in zip(cells[v], box, strict=True)):
                 x, value = places[v], values[v]
-                checker.spend(2 * len(x) * (1 + len(clamp.hinges)), f"clamp {k}")
+                spend(2 * len(x) * (1 + len(clamp.hinges)), f"clamp {k}")
                 below = clamp.at(x) * value.denominator <= value.numerator * clamp.scale * x[-1]
-                checker.need(below, f"clamp {k}", f"it is too large at {checker.show(x)}", [x])
+                need(below, f"clamp {k}", f"it is too large at {show(x)}", [x])
 
 
 def need_values(
-    checker: Any,
-    law: Any,
+    law: Law,
     places: list[Row],
     parts: list[Part],
     values: list[list[Fraction]],
@@ -335,20 +402,20 @@ def need_values(
         total = [sum((c * v for c, v in zip(own, row, strict=True)), constant) for row in zip(*values, strict=True)]
         for j, ends, _, whole in parts:
             where, piece = f"output {o}, piece {j}", law.pieces[j]
-            checker.spend(4 * len(ends), where)
+            spend(4 * len(ends), where)
             numbers, divisor = piece.laws[o]
             if piece.corners and not whole:
-                numbers, divisor = coefficients(checker, piece, numbers, divisor)
+                numbers, divisor = coefficients(piece, numbers, divisor)
             for k, v in enumerate(ends):
                 x = places[v]
                 meant = Fraction(numbers[k] if whole else Fraction(dot(numbers, x), x[-1])) / divisor
-                checker.need(total[v] == meant, where, f"network and function differ at {checker.show(x)}", [x])
+                need(total[v] == meant, where, f"network and function differ at {show(x)}", [x])
 
 
-def coefficients(checker: Any, piece: Any, values: Row, divisor: int) -> tuple[Row, int]:
+def coefficients(piece: Piece, values: Row, divisor: int) -> tuple[Row, int]:
     """The affine function with some values at the corners of a simplex, by elimination."""
     size = len(piece.corners)
-    checker.spend(4 * size**3, "values")
+    spend(4 * size**3, "values")
     table = [
         [*map(Fraction, x), Fraction(v * piece.scale, divisor)] for x, v in zip(piece.corners, values, strict=True)
     ]
@@ -359,9 +426,5 @@ def coefficients(checker: Any, piece: Any, values: Row, divisor: int) -> tuple[R
         for k in range(size):
             if k != i:
                 table[k] = [v - table[k][i] * w for v, w in zip(table[k], table[i], strict=True)]
-    found: tuple[Row, int] = checker.over_one([row[-1] for row in table])
+    found: tuple[Row, int] = over_one([row[-1] for row in table])
     return found
-
-
-if __name__ == "__main__":
-    sys.exit(runpy.run_path(str(Path(__file__).with_name("checker.py")))["main"](sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""Check a proof for a network on a line, kind "line": line_checker.py law.json net.json law.proof.json
+"""Check a proof for a network on a line, kind "line".
 
 **Theorem.** A walk along ``t = a . x`` knows for every neuron which affine function it reads between neighbouring
 places, and so where it crosses 0 next, `Walk`. If
@@ -9,21 +9,20 @@ places, and so where it crosses 0 next, `Walk`. If
 (3) on every stretch of t that a piece meets the network has the law of the piece at its generators, `check_piece`
 
 then the network is the function on every piece.
-
-It needs checker.py beside it, which reads the files and hands proofs of this kind over to here; so either of the two
-may be called, for proofs of every kind. Only the standard library, only integers and fractions. Why this is a proof is
-in docs/proof.md.
+Why this is a proof is in docs/proof.md.
 """
 
 import heapq
-import runpy
-import sys
 from bisect import bisect_left, bisect_right
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
-Form = list[Fraction]  # an affine function of x: its slopes, and its value at 0
+from cpwl_check.budget import Refused, need, spend
+from cpwl_check.cones import region
+from cpwl_check.pieces import Form, Law, Layers, Piece, over_one
+from cpwl_check.reading import Rational, read
+
+Affine = list[Fraction]  # an affine function of x: its slopes, and its value at 0
 
 
 class Walk:
@@ -31,19 +30,19 @@ class Walk:
 
     `places` are those where an output may bend, `outputs` has the outputs' forms before, between and after them."""
 
-    def __init__(self, checker: Any, a: list[Fraction], layers: list[list[dict[int, Any]]]) -> None:
-        self.need, self.spend, self.a, self.n = checker.need, checker.spend, a, len(a)
+    def __init__(self, a: list[Fraction], layers: Layers) -> None:
+        self.a, self.n = a, len(a)
         self.at = next(i for i, v in enumerate(a) if v)  # a coordinate in which t changes
         self.layers = layers
-        self.forms: list[list[Form]] = []
-        self.gives: list[list[Form]] = []  # what a neuron reads where it is on, else nothing
+        self.forms: list[list[Affine]] = []
+        self.gives: list[list[Affine]] = []  # what a neuron reads where it is on, else nothing
         self.nothing = [Fraction(0)] * (self.n + 1)
         self.readers: list[list[list[tuple[int, Fraction]]]] = []
         self.fixed: list[dict[int, bool]] = []
         self.heap: list[tuple[Fraction, int, int]] = []
         self.places: list[Fraction] = []
         self.start()
-        self.outputs: list[list[Form]] = [[list(f) for f in self.forms[-1]]]
+        self.outputs: list[list[Affine]] = [[list(f) for f in self.forms[-1]]]
         self.go()
 
     def start(self) -> None:
@@ -78,7 +77,7 @@ class Walk:
         """Neurons that read r and -r and are read with opposite weights everywhere: relu(r) - relu(-r) = r, so one may
         be taken to be always on and the other always off. For rows along `a` there is no need for it."""
         neurons, after = self.layers[l], self.layers[l + 1]
-        columns: list[dict[int, Any]] = [{} for _ in neurons]
+        columns: list[Form] = [{} for _ in neurons]
         for k, weights in enumerate(after):
             for j, w in weights.items():
                 if j < len(neurons):
@@ -100,7 +99,7 @@ class Walk:
         *slopes, beta = self.forms[l][k]
         alpha = slopes[self.at] / self.a[self.at]
         good = self.n == 1 or all(s == alpha * v for s, v in zip(slopes, self.a, strict=True))
-        self.need(good, f"layer {l}, neuron {k}", "it does not read a function of the direction alone")
+        need(good, f"layer {l}, neuron {k}", "it does not read a function of the direction alone")
         return alpha, beta
 
     def sign_after(self, l: int, k: int, t: Fraction | None) -> bool:
@@ -128,12 +127,12 @@ class Walk:
             while self.heap and self.heap[0][0] == t:
                 _, l, k = heapq.heappop(self.heap)
                 touched[l].add(k)
-            self.spend((20 + self.n) * (1 + t.denominator.bit_length() // 1000), "network")
+            spend((20 + self.n) * (1 + t.denominator.bit_length() // 1000), "network")
             for l in range(len(self.gives)):
                 for k in touched[l]:
                     self.turn(l, k, t, touched[l + 1])
             if touched[-1]:
-                self.spend(4 * (1 + self.n) * len(self.forms[-1]), "network")
+                spend(4 * (1 + self.n) * len(self.forms[-1]), "network")
                 self.places.append(t)
                 self.outputs.append([list(f) for f in self.forms[-1]])
 
@@ -143,7 +142,7 @@ class Walk:
         self.gives[l][k] = now = self.forms[l][k] if self.sign_after(l, k, t) else self.nothing
         self.plan(l, k, t)
         step = [u - v for u, v in zip(now, was, strict=True)]
-        self.spend(10 * (1 + self.n) * (1 + len(self.readers[l][k])), "network")
+        spend(10 * (1 + self.n) * (1 + len(self.readers[l][k])), "network")
         if any(step):
             for reader, w in self.readers[l][k]:
                 form = self.forms[l + 1][reader]
@@ -151,23 +150,23 @@ class Walk:
                 touched.add(reader)
 
 
-def line(checker: Any, law: Any, layers: Any, proof: Any) -> Fraction:
-    """0, if the network is the function on every piece; or `Refused`. `checker` has the functions of checker.py."""
+def line(law: Law, layers: Layers, proof: Any) -> Fraction:
+    """0, if the network is the function on every piece; or `Refused`."""
     n = law.n
     head = {"format": "cpwl-proof", "version": 1, "kind": "line", "inputs": n, "error_bound": 0}
-    *_, direction = checker.read(proof, head | {"direction": [checker.Rational, n]}, "proof")
-    checker.need(any(direction), "direction", "it is 0")
+    *_, direction = read(proof, head | {"direction": [Rational, n]}, "proof")
+    need(any(direction), "direction", "it is 0")
     a = [Fraction(v) for v in direction]
-    walk = Walk(checker, a, layers)
+    walk = Walk(a, layers)
     for j, piece in enumerate(law.pieces):
         rows = [row for row, _ in piece.rows.values()]
-        generators = piece.corners or checker.region(n, rows).generators()
+        generators = piece.corners or region(n, rows).generators()
         if any(g[-1] for g in generators):  # otherwise the piece is empty
-            check_piece(checker, walk, piece, generators, j)
+            check_piece(walk, piece, generators, j)
     return Fraction(0)
 
 
-def check_piece(checker: Any, walk: Walk, piece: Any, generators: list[list[int]], j: int) -> None:
+def check_piece(walk: Walk, piece: Piece, generators: list[list[int]], j: int) -> None:
     """On every stretch of `t` that the piece meets the network has the law of the piece."""
     tops = [(sum((u * v for u, v in zip(walk.a, g, strict=False)), Fraction(0)), g[-1]) for g in generators]
     ends = [Fraction(t, d) for t, d in tops if d]
@@ -177,7 +176,7 @@ def check_piece(checker: Any, walk: Walk, piece: Any, generators: list[list[int]
     first = 0 if low is None else bisect_right(walk.places, low)
     last = len(walk.places) if high is None else max(first, bisect_left(walk.places, high))
     for i in range(first, last + 1):
-        checker.spend(4 * (1 + walk.n) * len(generators) * len(walk.outputs[i]), f"piece {j}")
+        spend(4 * (1 + walk.n) * len(generators) * len(walk.outputs[i]), f"piece {j}")
         for o, form in enumerate(walk.outputs[i]):
             law, d = piece.laws[o]
             for g, x in enumerate(generators):
@@ -188,7 +187,7 @@ def check_piece(checker: Any, walk: Walk, piece: Any, generators: list[list[int]
                 if value != meant:
                     begin, end = stretch(walk, i, low, high)
                     said = f"the network is not the law where a.x is between {brief(begin)} and {brief(end)}"
-                    raise checker.Refused(f"output {o}, piece {j}: {said}", witnesses(checker, walk.n, begin, end))
+                    raise Refused(f"output {o}, piece {j}: {said}", witnesses(walk.n, begin, end))
 
 
 def stretch(walk: Walk, i: int, low: Fraction | None, high: Fraction | None) -> tuple[Fraction | None, Fraction | None]:
@@ -204,14 +203,10 @@ def brief(x: Fraction | None) -> str:
     return "a long number" if long else str(x)
 
 
-def witnesses(checker: Any, n: int, begin: Fraction | None, end: Fraction | None) -> list[list[int]]:
+def witnesses(n: int, begin: Fraction | None, end: Fraction | None) -> list[list[int]]:
     """For one input two points inside a stretch: two affine functions that are not equal differ at one of them."""
     if n > 1:
         return []
     first = begin if begin is not None else end - 1 if end is not None else Fraction(0)
     last = end if end is not None else first + 1
-    return [checker.over_one([x, 1])[0] for x in ((2 * first + last) / 3, (first + 2 * last) / 3)]
-
-
-if __name__ == "__main__":
-    sys.exit(runpy.run_path(str(Path(__file__).with_name("checker.py")))["main"](sys.argv[1:]))
+    return [over_one([x, 1])[0] for x in ((2 * first + last) / 3, (first + 2 * last) / 3)]

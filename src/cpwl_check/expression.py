@@ -1,8 +1,8 @@
-"""Check a proof for maxima and minima in any nesting, kind "expression": expression_checker.py law.json net.json ..
+"""Check a proof for maxima and minima in any nesting, kind "expression".
 
 **Theorem.** Let the expression of an output be made of components f_m by maxima and minima. If
 
-(1) every piece lies in the box, if there is one, `checker.rounding`
+(1) every piece lies in the box, if there is one, `pieces.rounding`
 (2) every output of the network has the same form in inputs and atoms (ReLUs of forms) as its expression, where the ReLU
     of a form is replaced by the form or by 0 only if that has a sign in the box, `trace`, `Circuit.relu`, `expression`
 (3) *below*: on each region of a tree the components that are named are at most the law + e, and the expression is
@@ -11,22 +11,17 @@
     true if these are true and no others, `Claim.settle`, `unsettled`
 (5) the stated bound is at least e, `expression`
 
-then ``|network - p|`` is at most the stated bound on every piece.
-
-It needs checker.py beside it, which reads the files and hands proofs of this kind over to
-here; so either of the two may be called, for proofs of every kind. Only the standard library, only integers and
-fractions. Why this is a proof is in docs/proof.md.
+then ``|network - p|`` is at most the stated bound on every piece. Why this is a proof is in docs/proof.md.
 """
 
-import runpy
-import sys
 from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, NamedTuple
 
-Rational = int | Fraction
-Form = dict[int, Rational]  # nonzero factors of inputs 0 .. n - 1, of 1 (number n), and of atoms (from n + 1 on)
+from cpwl_check.budget import need, spend
+from cpwl_check.pieces import Form, Law, Layers, Piece, Short, Vector, over_one, plus, rounding
+from cpwl_check.reading import Rational, read
+
 Interval = tuple[Rational, Rational]
 
 
@@ -39,16 +34,12 @@ class Value(NamedTuple):
     bounds: Interval
 
 
-def plus(u: Form, factor: Rational, v: Form) -> Form:
-    total = u | {i: u.get(i, 0) + factor * x for i, x in v.items()}
-    return {i: x for i, x in total.items() if x}
-
-
 class Circuit:
-    """All forms are in inputs and in *atoms*, ReLUs of forms; those of proportional and of opposite forms are one."""
+    """All forms are in inputs and *atoms*, ReLUs of forms: factors of inputs 0 .. n - 1, of 1 (number n), and of atoms
+    (from n + 1 on). Atoms of proportional and of opposite forms are one."""
 
-    def __init__(self, n: int, box: list[Interval] | None, spend: Any = None) -> None:
-        self.n, self.box, self.spend = n, box, spend or (lambda *_: None)  # nothing is limited
+    def __init__(self, n: int, box: list[Interval] | None) -> None:
+        self.n, self.box = n, box
         self.atoms: dict[tuple[tuple[int, Rational], ...], int] = {}
         nothing = {frozenset[tuple[int, Rational]](): [Value("", [], {}, (0, 0))]}
         self.known = nothing if box is not None else {}  # values by the atoms in their forms
@@ -80,7 +71,7 @@ class Circuit:
         One of the two has any atom of the form; so only values with the rarest one are looked at."""
         few = min((self.having.get(i, []) for i in form if i > self.n), key=len, default=[])
         for value in few:
-            self.spend(2 + len(form), "network")
+            spend(2 + len(form), "network")
             for two in self.known.get(self.name(plus(value.form, -1, form)), []):
                 yield self.lower_bound(form, value, two)
             for one in self.known.get(self.name(plus(value.form, 1, form)), []):
@@ -109,7 +100,7 @@ class Circuit:
     def value(self, kind: str, parts: list[int], before: list[Value]) -> Value:
         u, v = (before[k] for k in parts)
         s, pick = (1, max) if kind == "max" else (-1, min)
-        self.spend(2 + len(u.form) + len(v.form), "values")
+        spend(2 + len(u.form) + len(v.form), "values")
         form = plus(u.form, s, self.relu(plus(plus({}, s, v.form), -s, u.form)))
         made = Value(kind, parts, form, (pick(u.bounds[0], v.bounds[0]), pick(u.bounds[1], v.bounds[1])))
         if self.box is not None:
@@ -124,7 +115,7 @@ class Circuit:
         return frozenset((i, x) for i, x in form.items() if i > self.n)
 
 
-def read_values(checker: Any, components: list[list[Rational]], listed: list[Any], circuit: Circuit) -> list[Value]:
+def read_values(components: list[list[Rational]], listed: list[Any], circuit: Circuit) -> list[Value]:
     """The components, then each maximum and minimum of two values before it."""
     values = []
     for law in components:
@@ -132,8 +123,8 @@ def read_values(checker: Any, components: list[list[Rational]], listed: list[Any
         values.append(Value("", [], form, circuit.affine_range(form) if circuit.box is not None else (0, 0)))
     for k, entry in enumerate(listed):
         where = f"value {k}"
-        checker.need(type(entry) is list and len(entry) == 3 and entry[0] in ("max", "min"), where, "no such operation")
-        parts = checker.read(entry[1:], [range(len(values)), 2], where)
+        need(type(entry) is list and len(entry) == 3 and entry[0] in ("max", "min"), where, "no such operation")
+        parts = read(entry[1:], [range(len(values)), 2], where)
         values.append(circuit.value(entry[0], parts, values))
     return values
 
@@ -147,13 +138,13 @@ def total(weights: Form, neurons: list[Form]) -> Form:
     return {i: x for i, x in result.items() if x}
 
 
-def trace(layers: list[list[Form]], circuit: Circuit) -> list[Form]:
+def trace(layers: Layers, circuit: Circuit) -> list[Form]:
     """The outputs of the network as forms, from the weights alone."""
     n = circuit.n
     neurons: list[Form] = [{i: 1} for i in range(n)]
     for l, layer in enumerate(layers):
         neurons = [*neurons, {n: 1}]  # the weight after the last is the bias
-        circuit.spend(sum(1 + len(neurons[j]) for weights in layer for j in weights) // 2, f"layer {l}")
+        spend(sum(1 + len(neurons[j]) for weights in layer for j in weights) // 2, f"layer {l}")
         reads = [total(weights, neurons) for weights in layer]
         if l < len(layers) - 1:
             reads = [circuit.relu(form, weights if l else None) for form, weights in zip(reads, layer, strict=True)]
@@ -185,29 +176,27 @@ def unsettled(values: list[Value], leaves: list[set[int]], side: int, output: in
 class Claim(NamedTuple):
     """That output `o` of the function is at most (side -1) or at least (side 1) its expression, up to an error."""
 
-    checker: Any
-    components: dict[str, tuple[int, Any]]  # by name: its number, and its coefficients over one denominator
+    components: dict[str, tuple[int, Vector]]  # by name: its number, and its coefficients over one denominator
     values: list[Value]
     output: int  # the number of the value
     o: int
     side: int
 
-    def settle_all(self, pieces: list[Any], trees: list[Any], where: str) -> tuple[Fraction, str]:
+    def settle_all(self, pieces: list[Piece], trees: list[Any], where: str) -> Short:
         """The least error for which the trees, one a piece, prove it."""
         leaves: list[tuple[str, set[int]]] = []
         e = (Fraction(0), where)
         for j, (piece, tree) in enumerate(zip(pieces, trees, strict=True)):
             e = max(e, self.settle(piece, tree, f"{where}, piece {j}", leaves))
-        self.checker.spend(len(self.values) * (1 + len(leaves) // 64), where)
+        spend(len(self.values) * (1 + len(leaves) // 64), where)
         wrong = unsettled(self.values, [members for _, members in leaves], self.side, self.output)
         place = where if wrong is None else leaves[wrong][0]
-        self.checker.need(wrong is None, place, "these members do not settle the expression")
+        need(wrong is None, place, "these members do not settle the expression")
         return e
 
-    def settle(self, piece: Any, tree: Any, where: str, leaves: list[tuple[str, set[int]]]) -> tuple[Fraction, str]:
+    def settle(self, piece: Piece, tree: Any, where: str, leaves: list[tuple[str, set[int]]]) -> Short:
         """The least error for which the tree proves it on a piece: cut into regions, on each of which some components
         are on that side of the law. These are added to the leaves: the whole expression must be so with them."""
-        read, need = self.checker.read, self.checker.need
         law, e, todo = piece.laws[self.o], (Fraction(0), where), [(tree, piece)]
         for node, region in todo:
             if (parts := region.cut(node, len(law[0]) - 1, where)) is not None:
@@ -222,34 +211,26 @@ class Claim(NamedTuple):
         return e
 
 
-def expression(checker: Any, law: Any, layers: Any, proof: Any) -> Fraction:
-    """The proven bound of ``|network - function|``. `checker` has the functions of checker.py."""
+def expression(law: Law, layers: Layers, proof: Any) -> Fraction:
+    """The proven bound of ``|network - function|``."""
     n, outputs, pieces = law.n, law.outputs, law.pieces
-    head = {"format": "cpwl-proof", "version": 1, "kind": "expression", "inputs": n, "error_bound": checker.Rational}
-    body = {"components": [[checker.Rational, n + 1]], "values": [Any], "output": [Any, outputs], "box": Any}
+    head = {"format": "cpwl-proof", "version": 1, "kind": "expression", "inputs": n, "error_bound": Rational}
+    body = {"components": [[Rational, n + 1]], "values": [Any], "output": [Any, outputs], "box": Any}
     trees = {"below": [[Any, len(pieces)], outputs], "reach": [[Any, len(pieces)], outputs]}
-    *_, stated, components, listed, output, box, below, reach = checker.read(proof, head | body | trees, "proof")
-    checker.rounding([[{}]], box, n, pieces)  # every piece is in the box
-    ends = (
-        None
-        if box is None
-        else list(zip(*(checker.read(box[k], [checker.Rational, n], k) for k in ("low", "high")), strict=True))
-    )
-    circuit = Circuit(n, ends, checker.spend)
-    values = read_values(checker, components, listed, circuit)
-    meant = checker.read(output, [range(len(values))], "output")
+    *_, stated, components, listed, output, box, below, reach = read(proof, head | body | trees, "proof")
+    rounding([[{}]], box, n, pieces)  # every piece is in the box
+    ends = None if box is None else list(zip(*(read(box[k], [Rational, n], k) for k in ("low", "high")), strict=True))
+    circuit = Circuit(n, ends)
+    values = read_values(components, listed, circuit)
+    meant = read(output, [range(len(values))], "output")
     for o, form in enumerate(trace(layers, circuit)):
         same = not plus(form, -1, values[meant[o]].form)
-        checker.need(same, f"output {o}", "the network does not compute this expression")
-    named = {str(m): (m, checker.over_one(law)) for m, law in enumerate(components)}
+        need(same, f"output {o}", "the network does not compute this expression")
+    named = {str(m): (m, over_one(law)) for m, law in enumerate(components)}
     e = (Fraction(0), "")
     for o, (k, *sides) in enumerate(zip(meant, below, reach, strict=True)):
         for side, kind, trees in ((-1, "below", sides[0]), (1, "reach", sides[1])):
-            claim = Claim(checker, named, values, k, o, side)
+            claim = Claim(named, values, k, o, side)
             e = max(e, claim.settle_all(pieces, trees, f"output {o}, {kind}"))
-    checker.need(e[0] <= stated < 10**300, e[1], "this falls short by more than error_bound")
+    need(e[0] <= stated < 10**300, e[1], "this falls short by more than error_bound")
     return Fraction(stated)
-
-
-if __name__ == "__main__":
-    sys.exit(runpy.run_path(str(Path(__file__).with_name("checker.py")))["main"](sys.argv[1:]))

@@ -1,59 +1,52 @@
-"""Check a proof for rounded weights, kind "rounded": rounded_checker.py law.json net.json law.proof.json
+"""Check a proof for rounded weights, kind "rounded".
 
 **Theorem.** If
 
 (1) the exact network inside is within E of the function, by a proof of its own, `rounded`
 (2) it has as many neurons in every layer as the network, `rounded`
-(3) every piece lies in the box, if there is one, `checker.rounding`
+(3) every piece lies in the box, if there is one, `pieces.rounding`
 (4) the outputs of the two are apart by no more than a (+ b max |x_i| without a box): bounds on the size of exact
     activations, and on how far the others are off, go from layer to layer, `difference`
 (5) the stated bound is at least E + a (and b), `rounded`
 
-then ``|network - p|`` is at most the stated bound on every piece.
-
-It needs checker.py beside it, which proves the exact network inside and hands proofs of this kind over to here; so
-either of the two may be called, for proofs of every kind. Only the standard library, only integers and fractions. Why
-this is a proof is in docs/proof.md.
+then ``|network - p|`` is at most the stated bound on every piece. Why this is a proof is in docs/proof.md.
 """
 
 import math
-import runpy
-import sys
+from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
-Form = dict[int, int | Fraction]  # the weights of a neuron; its bias is the coefficient after the last input's
-Network = list[list[Form]]
-Bound = Fraction | tuple[Fraction, Fraction]  # a number, or (a, b) for a + b max |x_i|
+from cpwl_check.budget import need, spend
+from cpwl_check.pieces import Bound, Form, Law, Layers, read_network, rounding
+from cpwl_check.reading import Rational, read
 
 
-def rounded(checker: Any, law: Any, layers: Any, proof: Any) -> Bound:
-    """The proven bound: the weights are near those of an exact network that has a proof of its own.
-
-    `checker` has the functions of checker.py."""
+def rounded(law: Law, layers: Layers, proof: Any, decide: Callable[[Law, Layers, Any], Bound]) -> Bound:
+    """The proven bound: the weights are near those of an exact network that has a proof of its own."""
     n, outputs, pieces = law.n, law.outputs, law.pieces
     head = {"format": "cpwl-proof", "version": 1, "kind": "rounded", "inputs": n, "error_bound": Any, "box": Any}
-    *_, stated, box, meant, inner = checker.read(proof, head | {"network": Any, "proof": {str: Any}}, "proof")
+    *_, stated, box, meant, inner = read(proof, head | {"network": Any, "proof": {str: Any}}, "proof")
     known = inner.get("kind") in ("bends", "line", "clamped", "columns", "expression", "strip", "windows")
-    checker.need(known, "proof.proof", "it must show equality, or a bound of its own")
-    exact = checker.read_network(meant, n, outputs)
-    short = checker.decide(law, exact, inner)
-    checker.need([*map(len, exact)] == [*map(len, layers)], "network", "its layers are not those of the exact one")
-    checker.rounding([[{}]], box, n, pieces)  # every piece is in the box
-    bounds = checker.read(stated if type(stated) is list else [stated, 0], [checker.Rational, 2], "error_bound")
-    checker.spend(4 * sum(len(form) for layer in (*layers, *exact) for form in layer), "network")
+    need(known, "proof.proof", "it must show equality, or a bound of its own")
+    exact = read_network(meant, n, outputs)
+    short = decide(law, exact, inner)
+    assert isinstance(short, Fraction)  # of these kinds
+    need([*map(len, exact)] == [*map(len, layers)], "network", "its layers are not those of the exact one")
+    rounding([[{}]], box, n, pieces)  # every piece is in the box
+    bounds = read(stated if type(stated) is list else [stated, 0], [Rational, 2], "error_bound")
+    spend(4 * sum(len(form) for layer in (*layers, *exact) for form in layer), "network")
     for k in (0, 1):  # sizes and differences are at most a + b max |x_i|: first all the a, then all the b
         size = [Fraction(k)] * n
         if box is not None:
             size = [(1 - k) * max(abs(Fraction(box["low"][i])), abs(Fraction(box["high"][i]))) for i in range(n)]
         off = difference(layers, exact, size, Fraction(1 - k))
         small = off is not None and off + (1 - k) * short <= bounds[k] < 10**300
-        checker.need(small, "network", "its weights are off by more than error_bound, or by 10^300")
+        need(small, "network", "its weights are off by more than error_bound, or by 10^300")
     return (Fraction(bounds[0]), Fraction(bounds[1])) if type(stated) is list else Fraction(bounds[0])
 
 
-def difference(layers: Network, exact: Network, size: list[Fraction], one: Fraction) -> Fraction | None:
+def difference(layers: Layers, exact: Layers, size: list[Fraction], one: Fraction) -> Fraction | None:
     """How far the outputs of two networks are apart, for inputs of these sizes; `one` is the size of the number 1. None
     if something on the way is 10^300 or more."""
     off = [Fraction(0)] * len(size)
@@ -75,7 +68,3 @@ def total(weights: Form, sizes: list[Fraction]) -> Fraction:
 def up(x: Fraction) -> Fraction:
     """A short number that is not smaller."""
     return Fraction(math.nextafter(x, math.inf)) if x else x
-
-
-if __name__ == "__main__":
-    sys.exit(runpy.run_path(str(Path(__file__).with_name("checker.py")))["main"](sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""Check a proof for data that only nearly fits, kind "near": near_checker.py law.json net.json law.proof.json
+"""Check a proof for data that only nearly fits, kind "near".
 
 **Theorem.** Let q be the function inside the proof and N the network. If
 
@@ -19,18 +19,19 @@
 then ``|N - p|`` is at most the stated bound ``a + b max|x_i|`` on every piece of the data. For x is a mean of corners
 plus sums of multiples of rays, which are not negative, and of lines, which are coordinates of x; the same sum of the
 partners is a point y of S, and ``N(x) - f(x) = (N(y) - s(y)) + (s(y) - f(x)) + (N(x) - N(y))``. And no function at
-all is nearer to both pieces than half of the jump: the part of the bound that the data makes unavoidable.
-
-It needs checker.py beside it, which proves the network for the consistent function inside, and hands proofs of this
-kind over to here. Only the standard library, only integers and fractions. Why this is a proof is in docs/proof.md.
+all is nearer to both pieces than half of the jump: the part of the bound that the data makes unavoidable. Why this is
+a proof is in docs/proof.md.
 """
 
 import math
-import runpy
-import sys
+from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, NamedTuple
+
+from cpwl_check.budget import need, spend
+from cpwl_check.cones import Cone, dot, minus, piece_cone
+from cpwl_check.pieces import Bound, Form, Law, Layers, Piece, Vector, half_space, over_one, read_function
+from cpwl_check.reading import Rational, read
 
 Point = list[Fraction]
 Interval = tuple[int, int]  # multiples of 2^-BITS
@@ -46,85 +47,79 @@ class Span(NamedTuple):
     lines: list[Point]  # each is 1 in a coordinate where all else is 0
 
 
-def near(checker: Any, law: Any, layers: Any, proof: Any) -> Any:
-    """The proven bound: every piece is near one of a function for which the network has a proof of its own.
-
-    `checker` has the functions of checker.py."""
+def near(law: Law, layers: Layers, proof: Any, decide: Callable[[Law, Layers, Any], Bound]) -> Bound:
+    """The proven bound: every piece is near one of a function for which the network has a proof of its own."""
     head = {"format": "cpwl-proof", "version": 1, "kind": "near", "inputs": law.n, "error_bound": Any}
     body = {"function": Any, "proof": {str: Any}, "pieces": [Any, len(law.pieces)], "jump": Any}
-    *_, stated, function, inner, trees, jump = checker.read({"jump": None} | proof, head | body, "proof")
-    unavoidable(checker, law, jump)
+    *_, stated, function, inner, trees, jump = read({"jump": None} | proof, head | body, "proof")
+    unavoidable(law, jump)
     grows = type(stated) is list
-    level, slope = checker.read(stated if grows else [stated, 0], [checker.Rational, 2], "error_bound")
-    checker.need(inner.get("kind") != "near", "proof.proof", "it must speak of the function inside")
-    meant = checker.read_function(function)
+    level, slope = read(stated if grows else [stated, 0], [Rational, 2], "error_bound")
+    need(inner.get("kind") != "near", "proof.proof", "it must speak of the function inside")
+    meant = read_function(function)
     same = (meant.n, meant.outputs) == (law.n, law.outputs)
-    checker.need(same, "function", "it does not have as many inputs and outputs")
-    most = checker.decide(meant, layers, inner)
+    need(same, "function", "it does not have as many inputs and outputs")
+    most = decide(meant, layers, inner)
     start = most if isinstance(most, tuple) else (most, ZERO)
-    shown = [u + v for u, v in zip(start, farthest(checker, law, meant, layers, trees, start[1]), strict=True)]
+    shown = [u + v for u, v in zip(start, farthest(law, meant, layers, trees, start[1]), strict=True)]
     for name, least, most in (("a", shown[0], level), ("b", shown[1], slope)):
-        checker.need(
-            least <= most < 10**300, "error_bound", f"its {name} is less than {float(least):.3g}, which is shown"
-        )
+        need(least <= most < 10**300, "error_bound", f"its {name} is less than {float(least):.3g}, which is shown")
     return (Fraction(level), Fraction(slope)) if grows else Fraction(level)
 
 
-def unavoidable(checker: Any, law: Any, jump: Any) -> Fraction:
+def unavoidable(law: Law, jump: Any) -> Fraction:
     """Half of what two pieces of the data differ by at a point that both have; 0 if no jump is named."""
     if jump is None:
         return ZERO
-    shape = {"pieces": [range(len(law.pieces)), 2], "point": [checker.Rational, law.n], "output": range(law.outputs)}
-    both, point, output = checker.read(jump, shape, "jump")
-    place, values = checker.over_one([*point, 1])[0], []
+    shape = {"pieces": [range(len(law.pieces)), 2], "point": [Rational, law.n], "output": range(law.outputs)}
+    both, point, output = read(jump, shape, "jump")
+    place, values = over_one([*point, 1])[0], []
     for i in both:
         piece = law.pieces[i]
-        checker.need(piece.corners is None, "jump", "pieces of a table do not overlap")
-        holds = all(checker.dot(row, place) >= 0 for row, _ in piece.rows.values())
-        checker.need(holds, "jump", f"the point is not in piece {i}")
+        need(not piece.corners, "jump", "pieces of a table do not overlap")
+        holds = all(dot(row, place) >= 0 for row, _ in piece.rows.values())
+        need(holds, "jump", f"the point is not in piece {i}")
         f, d = piece.laws[output]
-        values.append(Fraction(checker.dot(f, place), d * place[-1]))
+        values.append(Fraction(dot(f, place), d * place[-1]))
     return abs(values[0] - values[1]) / 2
 
 
 def farthest(
-    checker: Any, law: Any, meant: Any, layers: Any, trees: list[Any], growth: Fraction = ZERO
+    law: Law, meant: Law, layers: Layers, trees: list[Any], growth: Fraction = ZERO
 ) -> tuple[Fraction, Fraction]:
     """How far the data is from the function inside, ``a + b max|x_i|``, as an error of a network that is within
     `growth` times ``max|x_i|`` of that."""
     n, worst = law.n, (ZERO, ZERO)
-    tables = {p.corners is not None for p in [*law.pieces, *meant.pieces]}
+    tables = {bool(p.corners) for p in [*law.pieces, *meant.pieces]}
     if tables == {True}:
-        return table(checker, law, meant, layers, trees, growth), ZERO
-    checker.need(all(p.corners is None for p in meant.pieces), "function", "it has simplices, and the data has rows")
-    law = by_coefficients(checker, law)
-    leaves = Leaves(checker, meant, layers, growth)
+        return table(law, meant, layers, trees, growth), ZERO
+    need(all(not p.corners for p in meant.pieces), "function", "it has simplices, and the data has rows")
+    law = by_coefficients(law)
+    leaves = Leaves(meant, layers, growth)
     for j, (piece, tree) in enumerate(zip(law.pieces, trees, strict=True)):
         where = f"piece {j}"
-        todo = [(tree, checker.piece_cone(piece, n))]  # no recursion, which a deep tree would exhaust
+        todo = [(tree, piece_cone(piece, n))]  # no recursion, which a deep tree would exhaust
         for node, part in todo:
             if not any(g[-1] for g, _ in part.rays):
                 continue  # no point is in it
             if type(node) is dict and "cut" in node:
-                cut, below, above = checker.read(
-                    node, {"cut": [checker.Rational, n + 1], "below": Any, "above": Any}, where
-                )
-                row = checker.half_space(cut)[0]
-                todo += [(below, part.cut(row)), (above, part.cut(checker.minus(row)))]
+                cut, below, above = read(node, {"cut": [Rational, n + 1], "below": Any, "above": Any}, where)
+                row = half_space(cut)[0]
+                todo += [(below, part.cut(row)), (above, part.cut(minus(row)))]
                 continue
             bound = leaves.shown(piece, part, node, where)
             worst = max(worst[0], bound[0]), max(worst[1], bound[1])
     return worst
 
 
-def by_coefficients(checker: Any, law: Any) -> Any:
+def by_coefficients(law: Law) -> Law:
     """The data with laws held by their coefficients, those of simplices, too."""
-    simplices = sum(piece.corners is not None for piece in law.pieces)
-    checker.spend(simplices * (law.n + 1) ** 2 * (law.n + 1 + law.outputs), "function")
-    return law._replace(pieces=[p if p.corners is None else p._replace(laws=solved(p)) for p in law.pieces])
+    simplices = sum(bool(piece.corners) for piece in law.pieces)
+    spend(simplices * (law.n + 1) ** 2 * (law.n + 1 + law.outputs), "function")
+    return law._replace(pieces=[p._replace(laws=solved(p)) if p.corners else p for p in law.pieces])
 
 
-def solved(piece: Any) -> list[Any]:
+def solved(piece: Piece) -> list[Vector]:
     """The coefficients ``(c, d)`` of the affine functions that have the values of a simplex at its corners."""
     count = len(piece.corners)
     rows = [
@@ -149,45 +144,45 @@ def solved(piece: Any) -> list[Any]:
 class Leaves:
     """What leaves show, for one function inside and one network."""
 
-    def __init__(self, checker: Any, meant: Any, layers: Any, growth: Fraction) -> None:
-        self.checker, self.meant, self.layers, self.growth, n = checker, meant, layers, growth, meant.n
+    def __init__(self, meant: Law, layers: Layers, growth: Fraction) -> None:
+        self.meant, self.layers, self.growth, n = meant, layers, growth, meant.n
         self.known: dict[Any, list[list[Interval]]] = {}  # slopes of the network on boxes
         self.usual = {"slope": [0] * n, "points": [], "directions": [], "lines": [], "box": None}
-        self.shape = {"piece": range(len(meant.pieces)), "slope": [checker.Rational, n], "box": Any}
-        self.shape |= {name: [[checker.Rational, n]] for name in ("points", "directions", "lines")}
+        self.shape = {"piece": range(len(meant.pieces)), "slope": [Rational, n], "box": Any}
+        self.shape |= {name: [[Rational, n]] for name in ("points", "directions", "lines")}
 
-    def shown(self, piece: Any, part: Any, node: Any, where: str) -> tuple[Fraction, Fraction]:
+    def shown(self, piece: Piece, part: Cone, node: Any, where: str) -> tuple[Fraction, Fraction]:
         """``(a, b)`` for the region `part` of a piece of the data."""
-        checker, n = self.checker, self.meant.n
-        i, h, box, *named = checker.read(self.usual | node if type(node) is dict else node, self.shape, where)
+        n = self.meant.n
+        i, h, box, *named = read(self.usual | node if type(node) is dict else node, self.shape, where)
         other_piece = self.meant.pieces[i]
         rows = [row for row, _ in other_piece.rows.values()]
-        checker.spend(n * (len(part.rays) + len(part.lines)) * (2 + len(rows)), where)
+        spend(n * (len(part.rays) + len(part.lines)) * (2 + len(rows)), where)
         laws = list(zip(piece.laws, other_piece.laws, strict=True))
-        if not part.lines and all(checker.dot(row, g) >= 0 for row in rows for g, _ in part.rays):
-            found = [inside(checker, *pair, part.generators(), h, where) for pair in laws]
+        if not part.lines and all(dot(row, g) >= 0 for row in rows for g, _ in part.rays):
+            found = [inside(*pair, part.generators(), h, where) for pair in laws]
         else:
-            span = spanned(checker, part, where)
-            other = partners(checker, rows, span, named, where)
-            steep = gradient(checker, self.layers, n, span, other, box, self.known, where)
-            off = [gaps(checker, pair, span, other, J, self.growth) for pair, J in zip(laws, steep, strict=True)]
-            found = [spread(checker, span, e, h, where) for e in off]
+            span = spanned(part, where)
+            other = partners(rows, span, named, where)
+            steep = gradient(self.layers, n, span, other, box, self.known, where)
+            off = [gaps(pair, span, other, J, self.growth) for pair, J in zip(laws, steep, strict=True)]
+            found = [spread(span, e, h, where) for e in off]
         return max(a for a, _ in found), max(b for _, b in found)
 
 
-def table(checker: Any, law: Any, meant: Any, layers: Any, leaves: list[Any], growth: Fraction) -> Fraction:
+def table(law: Law, meant: Law, layers: Layers, leaves: list[Any], growth: Fraction) -> Fraction:
     """How far a table is from another one: every simplex has a partner, and its corners the nearest corners of that."""
     n, others, worst = law.n, meant.pieces, ZERO
     known: dict[Any, list[list[Interval]]] = {}
     for j, (piece, leaf) in enumerate(zip(law.pieces, leaves, strict=True)):
         where = f"piece {j}"
         shape = {"piece": range(len(others)), "box": Any}
-        i, box = checker.read({"box": None} | leaf if type(leaf) is dict else leaf, shape, where)
-        checker.spend(4 * n * n, where)
+        i, box = read({"box": None} | leaf if type(leaf) is dict else leaf, shape, where)
+        spend(4 * n * n, where)
         ours, theirs = ([[Fraction(v, p.scale) for v in x[:-1]] for x in p.corners] for p in (piece, others[i]))
         whose = [nearest(x, theirs) for x in ours]
         span, other = Span(ours, [], []), Span([theirs[k] for k in whose], [], [])
-        steep = gradient(checker, layers, n, span, other, box, known, where)
+        steep = gradient(layers, n, span, other, box, known, where)
         for (f, d), (s, e), J in zip(piece.laws, others[i].laws, steep, strict=True):
             for v, k in enumerate(whose):
                 size = piece.scale * others[i].scale
@@ -204,25 +199,23 @@ def nearest(x: Point, others: list[Point]) -> int:
     return away.index(min(away))
 
 
-def inside(
-    checker: Any, law: Any, other: Any, ends: list[list[int]], h: list[Any], where: str
-) -> tuple[Fraction, Fraction]:
+def inside(law: Vector, other: Vector, ends: list[list[int]], h: list[Any], where: str) -> tuple[Fraction, Fraction]:
     """The same as `spread` in integers, for a region that is its own partner, and without lines."""
     (one, d), (two, e) = law, other
     step = [u * e - v * d for u, v in zip(one, two, strict=True)]
     if not any(h) and all(g[-1] for g in ends):  # the same, without a fraction for each corner
         top, last = 0, 1
         for g in ends:
-            value = abs(checker.dot(step, g))
+            value = abs(dot(step, g))
             top, last = (value, g[-1]) if value * last > top * g[-1] else (top, last)
         return Fraction(top, last * d * e), ZERO
     level = ZERO
     for g in ends:
-        off = Fraction(abs(checker.dot(step, g)), d * e) - sum(u * v for u, v in zip(h, g[:-1], strict=True))
+        off = Fraction(abs(dot(step, g)), d * e) - sum(u * v for u, v in zip(h, g[:-1], strict=True))
         if g[-1]:
             level = max(level, off / g[-1])
         else:
-            checker.need(off <= 0, where, "along a ray it goes away faster than its slope says")
+            need(off <= 0, where, "along a ray it goes away faster than its slope says")
     return level, sum((abs(Fraction(x)) for x in h), ZERO)
 
 
@@ -234,7 +227,7 @@ def view(x: Point) -> list[float]:
     return [float(v) if abs(v) < 10**300 else 1e300 for v in x]
 
 
-def spanned(checker: Any, part: Any, where: str) -> Span:
+def spanned(part: Cone, where: str) -> Span:
     """The corners, rays and lines of a region. A line is found by a coordinate in which the others are 0: it is made 1
     there, and taken off corners and rays until they are 0 there. So its factor in a sum x is that coordinate of x."""
     lines = [[Fraction(v) for v in line[:-1]] for line in part.lines]
@@ -242,39 +235,37 @@ def spanned(checker: Any, part: Any, where: str) -> Span:
     rays = [[Fraction(v) for v in g[:-1]] for g, _ in part.rays if not g[-1]]
     for k, line in enumerate(lines):
         own = [c for c, v in enumerate(line) if v and not any(o[c] for o in lines if o is not line)]
-        checker.need(own, where, "no coordinate belongs to one of its lines alone")
+        need(own, where, "no coordinate belongs to one of its lines alone")
         lines[k] = line = [v / line[own[0]] for v in line]
         for some in (corners, rays):
             some[:] = [[u - x[own[0]] * v for u, v in zip(x, line, strict=True)] for x in some]
-    checker.need(all(map(any, rays)), where, "one of its rays is a sum of its lines")
+    need(all(map(any, rays)), where, "one of its rays is a sum of its lines")
     sizes = [max(map(abs, ray)) for ray in rays]
     return Span(corners, [[v / size for v in ray] for ray, size in zip(rays, sizes, strict=True)], lines)
 
 
-def partners(checker: Any, rows: list[list[int]], span: Span, named: list[list[Point]], where: str) -> Span:
+def partners(rows: list[list[int]], span: Span, named: list[list[Point]], where: str) -> Span:
     """For each corner, ray and line itself, if the piece with these rows has it, or the nearest one that is named."""
     found = []
     for what, some, others in zip(Span._fields, span, named, strict=True):
         last = int(what == "corners")  # of rays and lines the constants of rows are left out
 
         def fits(x: Any, what: str = what, last: int = last) -> bool:
-            place = checker.over_one([*x, last])[0]
-            values = [checker.dot(row, place) for row in rows]
+            place = over_one([*x, last])[0]
+            values = [dot(row, place) for row in rows]
             return not any(values) if what == "lines" else min(values, default=0) >= 0
 
-        checker.need(all(map(fits, others)), where, f"one of its {what} is not in the other piece")
+        need(all(map(fits, others)), where, f"one of its {what} is not in the other piece")
         kept = []
         for x in some:
             own = fits(x)
-            checker.need(own or others, where, f"for one of its {what} the other piece is given none")
+            need(own or others, where, f"for one of its {what} the other piece is given none")
             kept.append(x if own else [Fraction(v) for v in others[nearest(x, others)]])
         found.append(kept)
     return Span(*found)
 
 
-def gradient(
-    checker: Any, layers: Any, n: int, span: Span, other: Span, box: Any, known: dict[Any, Any], where: str
-) -> Any:
+def gradient(layers: Layers, n: int, span: Span, other: Span, box: Any, known: dict[Any, Any], where: str) -> Any:
     """What holds the gradient of each output between the points of a region and their partners."""
     places = span.corners + other.corners
     if span == other:
@@ -284,25 +275,25 @@ def gradient(
     elif box is None:
         sides = tuple(tuple(f(column) for column in zip(*places, strict=True)) for f in (min, max))
     else:
-        low, high = sides = tuple(map(tuple, checker.read(box, [[checker.Rational, n], 2], where)))
+        low, high = sides = tuple(map(tuple, read(box, [[Rational, n], 2], where)))
         holds = all(l <= v <= u for x in places for l, v, u in zip(low, x, high, strict=True))
-        checker.need(holds, where, "a corner or its partner is outside the box")
+        need(holds, where, "a corner or its partner is outside the box")
     if sides not in known:
-        checker.spend(2 * sum(len(form) * (n + 1) for layer in layers for form in layer), where)
+        spend(2 * sum(len(form) * (n + 1) for layer in layers for form in layer), where)
         known[sides] = steepness(layers, n, sides)
     return known[sides]
 
 
 def gaps(
-    checker: Any, pair: Any, span: Span, other: Span, steep: list[Interval], growth: Fraction
+    pair: tuple[Vector, Vector], span: Span, other: Span, steep: list[Interval], growth: Fraction
 ) -> list[list[Fraction]]:
     """How far the network can be from the law at corners, and how fast it goes away along rays and lines."""
     (f, d), (s, e) = pair
 
     def off(x: Point, y: Point, last: int) -> Fraction:  # in integers, which is many times faster
-        (u, p), (v, q) = checker.over_one([*x, last]), checker.over_one([*y, last])
+        (u, p), (v, q) = over_one([*x, last]), over_one([*y, last])
         step = [a * q - b * p for a, b in zip(u[:-1], v[:-1], strict=True)]
-        stays = Fraction(checker.dot(s, v) * d * p - checker.dot(f, u) * e * q, d * e * p * q)
+        stays = Fraction(dot(s, v) * d * p - dot(f, u) * e * q, d * e * p * q)
         return gap(stays, step, p * q, steep, growth)
 
     pairs = zip(span, other, (1, 0, 0), strict=True)
@@ -316,17 +307,17 @@ def gap(stays: Fraction, step: list[int], size: int, steep: list[Interval], grow
     return max(-low, high) + growth * Fraction(max(map(abs, step)), size)
 
 
-def spread(checker: Any, span: Span, off: list[Point], h: list[Any], where: str) -> tuple[Fraction, Fraction]:
+def spread(span: Span, off: list[Point], h: list[Any], where: str) -> tuple[Fraction, Fraction]:
     """The bound ``a + b max|x_i|`` that a vector `h` shows: ``a + h . x`` at corners and along rays, lines besides."""
     corners, rays, lines = off
     for e, ray in zip(rays, span.rays, strict=True):
-        checker.need(e <= times(h, ray), where, "along a ray it goes away faster than its slope says")
+        need(e <= times(h, ray), where, "along a ray it goes away faster than its slope says")
     level = max(ZERO, *(e - times(h, v) for e, v in zip(corners, span.corners, strict=True)))
     rise = sum((e + abs(times(h, line)) for e, line in zip(lines, span.lines, strict=True)), ZERO)
     return level, rise + sum((abs(Fraction(x)) for x in h), ZERO)
 
 
-def steepness(layers: Any, n: int, box: Any) -> list[list[Interval]]:
+def steepness(layers: Layers, n: int, box: Any) -> list[list[Interval]]:
     """For each output intervals that hold its derivatives on a box, or everywhere.
 
     A neuron is held as its value at the centre of the box and as derivatives, all in intervals of multiples of 2^-BITS.
@@ -345,7 +336,7 @@ def steepness(layers: Any, n: int, box: Any) -> list[list[Interval]]:
     return [[slope.get(k, (0, 0)) for k in range(n)] for _, slope in neurons]
 
 
-def weighted(form: Any, neurons: list[Any]) -> Any:
+def weighted(form: Form, neurons: list[Any]) -> Any:
     """What a neuron reads, given the neurons before it; the coefficient after theirs is its bias."""
     size = len(neurons)
     low, high = scaled(form.get(size, 0), (1 << BITS, 1 << BITS))
@@ -362,7 +353,7 @@ def weighted(form: Any, neurons: list[Any]) -> Any:
     return (low, high), slope
 
 
-def scaled(w: Any, interval: tuple[int, int]) -> tuple[int, int]:
+def scaled(w: Rational, interval: tuple[int, int]) -> tuple[int, int]:
     """A multiple of an interval, rounded outwards."""
     p, q = w.numerator, w.denominator
     l, u = interval if p >= 0 else interval[::-1]
@@ -382,7 +373,3 @@ def relu(neuron: Any, radius: list[int] | None) -> Any:
     if most <= 0:
         return (0, 0), {}
     return (max(low, 0), max(high, 0)), {k: (min(l, 0), max(u, 0)) for k, (l, u) in slope.items()}
-
-
-if __name__ == "__main__":
-    sys.exit(runpy.run_path(str(Path(__file__).with_name("checker.py")))["main"](sys.argv[1:]))

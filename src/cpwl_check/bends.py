@@ -1,4 +1,4 @@
-"""Check a proof for hinges and gates, kind "bends": bends_checker.py law.json net.json law.proof.json
+"""Check a proof for hinges and gates, kind "bends".
 
 **Theorem.** Let D be the region that the limits leave. If
 
@@ -6,47 +6,33 @@
 (2) every neuron above the first hidden layer that is read has the role that the proof says, on a region that contains
     D: a gate reads something that is at least 0 where its plane is and at most 0 where that is, a carry something that
     is at least 0, a zero something that is at most 0, `read_roles`, `Circuit.need_sign`; a gate perhaps everywhere,
-    because this is so for fans of hinges, `bends_gate_checker.of_fans`, or because what it reads is 0 on its plane and
-    grows along a vector across it, `bends_gate_checker.is_zero_on`, `bends_gate_checker.slopes`
+    because this is so for fans of hinges, `of_fans`, or because what it reads is 0 on its plane and grows along a
+    vector across it, `is_zero_on`, `slopes`
 (3) network and law agree at points that span the piece, for every piece and output, `check_piece`
 (4) on every plane that cuts a piece, the jump of the network's slope across it is 0 on the section, `Circuit.bends`,
     `Circuit.is_zero`
 (5) a piece that is not empty and has no interior is cut by no plane, `check_piece`
 
 then the network is the function on every piece.
-
-It needs checker.py and bends_gate_checker.py beside it. checker.py reads the files and hands proofs of this kind over
-to here; so either of the two may be called, for proofs of every kind. Only the standard library, only integers and
-fractions. Why the theorem holds is in docs/proof.md. Points and cones are held as in checker.py: a point x as a
-positive multiple of (x, 1). `checker` has the functions of checker.py.
+Why the theorem holds is in docs/proof.md.
 """
 
 import heapq
 import math
-import runpy
-import sys
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
-from operator import mul
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-Rational = int | Fraction
-Form = dict[int, Rational]  # a linear form: its nonzero coefficients
+from cpwl_check.budget import Refused, each, need, share, spend
+from cpwl_check.cones import Cone, dot, minus, mix, piece_cone, region, show
+from cpwl_check.pieces import Form, Law, Layers, Piece, half_space, over_one
+from cpwl_check.reading import Rational, read
+
 Steps = dict[frozenset[int], int]  # a sum of factors times products of indicators of half-spaces, see `Atom.side`
 Jumps = dict[int, Steps]  # one for each plane
-gates: Any = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("bends_gate_checker.py"))))
+Terms = list[tuple[int, int]]  # factors and numbers of atoms
 LIMIT = 20000  # regions into which one question may be cut
-
-
-def dot(u: list[int], v: list[int]) -> int:
-    return sum(map(mul, u, v))
-
-
-def minus(v: list[int]) -> list[int]:
-    return [-x for x in v]
 
 
 class Sides(NamedTuple):
@@ -85,35 +71,34 @@ class Atom(NamedTuple):
     side: int  # l is plane k if this is k + 1, and minus plane k if this is -(k + 1)
     row: list[int]  # l
     affine: list[int]  # Y is this ..
-    terms: list[tuple[int, int]]  # .. plus a sum of factors times atoms of lower numbers
+    terms: Terms  # .. plus a sum of factors times atoms of lower numbers
     everywhere: bool = True  # that relu(Y) is so is known on all of R^n, and not only on a region
 
 
 class Circuit:
     """What the neurons compute: forms with the coefficients of (x, 1), and that of atom i at place n + 1 + i."""
 
-    def __init__(self, checker: Any, n: int, planes: list[list[int]]) -> None:
-        self.checker = checker
+    def __init__(self, n: int, planes: list[list[int]]) -> None:
         self.n, self.planes, self.atoms, self.hinges = n, planes, list[Atom](), dict[int, int]()
         self.known: dict[tuple[int, ...], dict[int, int]] = {}  # values at points: of atom i, of output o as ~o
         self.signs: dict[tuple[int, ...], Sides] = {}  # at places
         self.number = {tuple(v): s * (k + 1) for k, row in enumerate(planes) for s, v in ((1, row), (-1, minus(row)))}
-        checker.need(len(self.number) == 2 * len(planes), "planes", "one comes twice")
+        need(len(self.number) == 2 * len(planes), "planes", "one comes twice")
 
     def reads(self, weights: Form, before: list[Form | None], where: str) -> Form:
         """What a neuron with these weights reads."""
         total: dict[int, Rational] = {self.n: weights.get(len(before), 0)}
         for j, weight in weights.items():
             form = before[j] if j < len(before) else {}
-            self.checker.need(form is not None, where, f"it reads neuron {j}, which has no role")
+            need(form is not None, where, f"it reads neuron {j}, which has no role")
             for i, x in (form or {}).items():
                 total[i] = total.get(i, 0) + weight * x
         return {i: x for i, x in total.items() if x}
 
-    def whole(self, form: Form) -> tuple[list[int], list[tuple[int, int]], int]:
+    def whole(self, form: Form) -> tuple[list[int], Terms, int]:
         """A positive multiple of the form in integers: its affine part, its factors and atoms, and the multiple."""
         names = [i for i in form if i > self.n]
-        numbers, d = self.checker.over_one([form.get(i, 0) for i in range(self.n + 1)] + [form[i] for i in names])
+        numbers, d = over_one([form.get(i, 0) for i in range(self.n + 1)] + [form[i] for i in names])
         atoms = [(c, i - self.n - 1) for c, i in zip(numbers[self.n + 1 :], names, strict=True)]
         return numbers[: self.n + 1], atoms, d
 
@@ -129,7 +114,7 @@ class Circuit:
         more: Form = {self.n + 1 + self.hinges[abs(side)]: Fraction(math.gcd(*row), d)}
         return more if side > 0 else form | more
 
-    def hinge_on(self, domain: Any, form: Form) -> Form:
+    def hinge_on(self, domain: Cone, form: Form) -> Form:
         """The same on the domain: where the form has one sign there, it is the form itself, or 0."""
         row, _, _ = self.whole(form)
         side = domain.side(row) if any(row[:-1]) else 0
@@ -137,7 +122,7 @@ class Circuit:
 
     def side_of(self, row: list[int]) -> int:
         """The number, as in `Atom.side`, of what is positive where a row is; its plane is added if it is new."""
-        plane = self.checker.mix(1, row, 0, row)
+        plane = mix(1, row, 0, row)
         if tuple(plane) not in self.number:
             self.planes.append(plane)
             self.number |= {tuple(plane): len(self.planes), tuple(minus(plane)): -len(self.planes)}
@@ -147,7 +132,7 @@ class Circuit:
         """Of an atom at a point; with `most` a bound above, at a sum of points at most the sum of those at each."""
         if a not in known:
             _, row, affine, terms, _ = self.atoms[a]
-            self.checker.spend(1 + len(terms) // 2, "atoms")
+            spend(1 + len(terms) // 2, "atoms")
             if most or affine is row:
                 read = dot(affine, x) + sum(c * self.value(b, x, known, most) for c, b in terms if c > 0 or not most)
                 known[a] = max(0, read)
@@ -157,15 +142,15 @@ class Circuit:
                 known[a] = 0
         return known[a]
 
-    def need_sign(self, form: Form, sign: int, cone: Any, where: str) -> None:
+    def need_sign(self, form: Form, sign: int, cone: Cone, where: str) -> None:
         """Shows that `sign` times the form is at least 0 on the cone: by its generators, or else by those of halves."""
         affine, terms, _ = self.whole(form)
         todo = [(cone, [sign * x for x in affine], {a: sign * c for c, a in terms})]
-        for part, rest, factors in self.checker.each(todo, LIMIT, where, f"the sign is not shown with {LIMIT} regions"):
+        for part, rest, factors in each(todo, LIMIT, where, f"the sign is not shown with {LIMIT} regions"):
             rest, factors = self.fold(part, rest, dict(factors))
             worst, place = 0, list[int]()
             generators = part.generators()
-            self.checker.spend(len(generators) * (3 + len(factors)), where)
+            spend(len(generators) * (3 + len(factors)), where)
             for g in generators:
                 # A concave bound: an atom is at least 0, and at most `most`. At generators only its values count.
                 known: dict[int, int] = {}
@@ -175,8 +160,8 @@ class Circuit:
                 at, above = dict[int, int](), dict[int, int]()
                 lost = {a: c * self.value(a, place, at) for a, c in factors.items()}
                 lost |= {a: lost[a] - c * self.value(a, place, above, True) for a, c in factors.items() if c < 0}
-                wrong = "this has the wrong sign at " + self.checker.show(place)
-                self.checker.need(worst + sum(lost.values()) >= 0, where, wrong, [place])
+                wrong = "this has the wrong sign at " + show(place)
+                need(worst + sum(lost.values()) >= 0, where, wrong, [place])
                 row = self.atoms[max(lost, key=lambda a: lost[a])].row
                 todo += [(part.cut(r), rest, factors) for r in (row, minus(row))]
 
@@ -192,7 +177,7 @@ class Circuit:
         self.atoms.append(Atom(side, plane if side > 0 else minus(plane), affine, terms))
         return {self.n + len(self.atoms): Fraction(1, d)}
 
-    def fold(self, part: Any, rest: list[int], factors: dict[int, int]) -> tuple[list[int], dict[int, int]]:
+    def fold(self, part: Cone, rest: list[int], factors: dict[int, int]) -> tuple[list[int], dict[int, int]]:
         """The same sum there; atoms that are Y, or 0, all over the cone are replaced by that."""
         kept, todo = {}, [-a for a in factors]  # the last atom first: others may come up that it reads
         heapq.heapify(todo)
@@ -214,7 +199,7 @@ class Circuit:
         """For each plane the jump of the slope across it, times a factor: a step function on the plane."""
         todo = [(Fraction(form[i]), i - self.n - 1, frozenset[int]()) for i in form if i > self.n]
         jumps: dict[int, dict[frozenset[int], Fraction]] = {}  # planes have few terms each, and short denominators
-        for factor, a, inside in self.checker.each(todo, 10**7, where, "there are too many products of indicators"):
+        for factor, a, inside in each(todo, 10**7, where, "there are too many products of indicators"):
             atom = self.atoms[a]
             if -atom.side not in inside:
                 product = inside | {atom.side}  # the form has the term: factor times [product] times atom.affine
@@ -230,7 +215,7 @@ class Circuit:
         above = below = 0
         for g in places:
             if tuple(g) not in self.signs:
-                self.checker.spend(len(self.planes), "planes")
+                spend(len(self.planes), "planes")
                 values = [dot(row, g) for row in reversed(self.planes)]
                 over, under = ("".join("1" if v * s > 0 else "0" for v in values) + "0" for s in (1, -1))
                 self.signs[tuple(g)] = Sides(int(over, 2), int(under, 2))
@@ -240,16 +225,16 @@ class Circuit:
 
     def whole_steps(self, jump: dict[frozenset[int], Fraction]) -> Steps:
         """A positive multiple of a step function, in integers without a common divisor; without terms that are 0."""
-        numbers = self.checker.over_one(list(jump.values()))[0]
+        numbers = over_one(list(jump.values()))[0]
         divisor = math.gcd(*numbers) or 1
         return {product: c // divisor for product, c in zip(jump, numbers, strict=True) if c}
 
-    def is_zero(self, steps: Steps, cone: Any, where: str) -> bool:
+    def is_zero(self, steps: Steps, cone: Cone, where: str) -> bool:
         """Whether a step function is 0 on the cone, but for its boundary and the planes."""
         todo = [(steps, cone)]
-        for steps, part in self.checker.each(todo, LIMIT, where, f"the bends are not known with {LIMIT} regions"):
+        for steps, part in each(todo, LIMIT, where, f"the bends are not known with {LIMIT} regions"):
             names = {abs(s) for product in steps for s in product}
-            self.checker.spend(2 * len(steps), where)
+            spend(2 * len(steps), where)
             left = local(steps, {k: part.side(self.planes[k - 1]) for k in names}.__getitem__)
             cuts = set().union(*left)
             if left and not cuts:
@@ -261,10 +246,136 @@ class Circuit:
         return True
 
 
-def read_roles(roles: Any, layers: Any, limits: list[list[int]], circuit: Circuit) -> list[Form]:
+# --- Neurons that are gates everywhere --------------------------------------------------------------------------------
+#
+# A neuron reads Y, a sum of an affine function, hinges and gates, and is to be [l > 0] Y: Y must have the sign of l, or
+# be 0, at every point. Two ways to see that: Y is a sum of fans; or Y is 0 where l is, and grows along a vector across
+# that plane.
+
+
+def is_gate(circuit: Circuit, form: Form, row: list[int], along: list[int], where: str) -> bool:
+    """Whether the form has the sign of the row, or is 0, everywhere: by fans, or along a vector if there is one."""
+    affine, terms, _ = circuit.whole(form)
+    spend(20 * len(terms), where)
+    if along:
+        grows = dot(row, along) > 0 and slopes(circuit, affine, terms, along, {})[0] >= 0
+        return grows and is_zero_on(circuit, row, form, where)
+    hinges = [(c, circuit.atoms[a].row) for c, a in terms if circuit.atoms[a].affine is circuit.atoms[a].row]
+    return len(hinges) == len(terms) and of_fans(row, affine, hinges)
+
+
+def slopes(
+    circuit: Circuit, affine: list[int], terms: Terms, u: list[int], known: dict[int, tuple[int, int]]
+) -> tuple[int, int]:
+    """Bounds of the slope of a sum along a vector. What begins on one plane, [l > 0] Y, has slopes between 0 and
+    those of Y; so has relu(Y)."""
+    low = high = dot(affine, u)
+    for (side, weight), gates in by_plane(circuit, terms).items():
+        across = dot(circuit.planes[abs(side) - 1], u)
+        least = most = weight * across * (1 if side > 0 else -1)
+        low, high = (low, high) if side > 0 else (low + weight * across, high + weight * across)
+        for c, a in gates:
+            if a not in known:
+                known[a] = slopes(circuit, circuit.atoms[a].affine, circuit.atoms[a].terms, u, known)
+            x, y = sorted(c * z for z in known[a])
+            least, most = least + x, most + y
+        low, high = low + min(least, 0), high + max(most, 0)
+    return low, high
+
+
+def by_plane(circuit: Circuit, terms: Terms) -> dict[tuple[int, int], Terms]:
+    """The gates of a sum by their side, with the weight of the hinge that begins on the same plane; for a side of
+    -k - 1 that is to be read as the weight w in w relu(l) = w l + w relu(-l)."""
+    weights, gates = dict[int, int](), dict[int, Terms]()
+    for c, a in terms:
+        if (side := circuit.atoms[a].side) and circuit.atoms[a].affine is circuit.atoms[a].row:
+            weights[side] = weights.get(side, 0) + c
+        else:
+            gates.setdefault(side, []).append((c, a))
+    found = {(side, weights.pop(abs(side), 0)): some for side, some in gates.items()}
+    return found | {(side, c): [] for side, c in weights.items()}
+
+
+def is_zero_on(circuit: Circuit, row: list[int], form: Form, where: str) -> bool:
+    """Whether a form is 0 on all of a plane: there it is one of n - 1 coordinates, without bends, and 0 at points
+    that span the plane."""
+    k = next(i for i, x in enumerate(row) if x)
+
+    def on_plane(g: list[int]) -> list[int]:  # a positive multiple, without coordinate k
+        return [
+            abs(row[k]) * x - (y if row[k] > 0 else -y) * g[k]
+            for i, (x, y) in enumerate(zip(g, row, strict=True))
+            if i != k
+        ]
+
+    def reduced(affine: list[int], terms: Terms, scale: int) -> Form:
+        total = {i: Fraction(x, scale * abs(row[k])) for i, x in enumerate(on_plane(affine)) if x}
+        for c, a in terms:
+            for i, x in values[a].items():
+                total[i] = total.get(i, Fraction(0)) + Fraction(c, scale) * x
+        return {i: x for i, x in total.items() if x}
+
+    flat, values = Circuit(circuit.n - 1, []), dict[int, Form]()
+    affine, terms, d = circuit.whole(form)
+    needed, todo = set[int](), [a for _, a in terms]
+    for a in each(todo, 10**6, where, "there are too many neurons"):
+        todo += [b for _, b in circuit.atoms[a].terms if b not in needed] if a not in needed else []
+        needed.add(a)
+    for a in sorted(needed):
+        atom = circuit.atoms[a]
+        if not atom.everywhere:
+            return False
+        values[a] = flat.atom(on_plane(atom.row), reduced(atom.affine, atom.terms, 1), atom.affine is atom.row)
+    total = reduced(affine, terms, d)
+    rest, factors, _ = flat.whole(total)
+    points = [[int(i == j) for i in range(circuit.n - 1)] + [1] for j in range(circuit.n)]
+    if any(dot(rest, x) + sum(c * flat.value(a, x, {}) for c, a in factors) for x in points):
+        return False
+    sections = ((flat.planes[h - 1], steps) for h, steps in flat.bends(total, where).items())
+    return all(flat.is_zero(steps, region(circuit.n - 1, [h, minus(h)]), where) for h, steps in sections)
+
+
+def of_fans(row: list[int], affine: list[int], hinges: list[tuple[int, list[int]]]) -> bool:
+    """Whether an affine function plus a sum of c relu(h) has the sign of the row l, or is 0, everywhere.
+
+    Hinges that meet the plane in the same place are a fan: h = x l + y t for one t. If a fan is s t on the plane, then
+    divided by l what is more than s t is a function of t / l: it is constant at both ends and extreme where a hinge
+    begins. All s t and the affine function must add up to a multiple of l. Everything is multiplied by |l_k| here."""
+    k = next(i for i, x in enumerate(row) if x)
+    rest, fans = [abs(row[k]) * x for x in affine], dict[tuple[int, ...], list[tuple[int, int, int]]]()
+    for c, h in hinges:
+        x, *trace = (
+            (-z if row[k] < 0 else z) for z in (h[k], *(u * row[k] - v * h[k] for u, v in zip(h, row, strict=True)))
+        )
+        y = math.gcd(*trace) * (1 if next((z for z in trace if z), 1) > 0 else -1)
+        if y and not any(trace[:-1]):
+            return False  # the two are parallel
+        fans.setdefault(tuple(z // y for z in trace) if y else (), []).append((c, x, y))
+    low, high = Fraction(0), Fraction(0)  # above the plane at least this times l, below at most this times -l
+    for t, fan in fans.items():
+        s = sum(c * y for c, _, y in fan if y > 0)
+        if s != sum(c * y for c, _, y in fan if y < 0):
+            return False
+        rest = [u + s * v for u, v in zip(rest, t, strict=True)] if t else rest
+        values = [[fan_value(fan, s, l, -l * x * (1 if y > 0 else -1), abs(y)) for _, x, y in fan] for l in (1, -1)]
+        low, high = low + min(values[0]), high + max(values[1])
+    along = Fraction(rest[k], row[k])
+    return all(u == along * v for u, v in zip(rest, row, strict=True)) and low + along >= 0 >= high - along
+
+
+def fan_value(fan: list[tuple[int, int, int]], s: int, l: int, t: int, scale: int) -> Fraction:
+    """The fan less s t where l is 1 or -1, at t / scale; for what is parallel, the scale is 0 and t does not matter."""
+    one = scale or 1
+    return Fraction(sum(c * max(0, l * x * one + y * t) for c, x, y in fan) - s * t, one)
+
+
+# --- The proof --------------------------------------------------------------------------------------------------------
+
+
+def read_roles(roles: Any, layers: Layers, limits: list[list[int]], circuit: Circuit) -> list[Form]:
     """The outputs as forms. What the proof says of the neurons above the first hidden layer is shown on the way."""
-    checker, cones = circuit.checker, dict[tuple[int, ...], Any]()
-    domain = cones[*range(len(limits)),] = checker.region(circuit.n, limits)
+    cones = dict[tuple[int, ...], Cone]()
+    domain = cones[*range(len(limits)),] = region(circuit.n, limits)
     values: list[Form | None] = [{i: 1} for i in range(circuit.n)]
     for l, layer in enumerate(layers[:-1]):
         inputs = [circuit.reads(weights, values, f"layer {l}, neuron {i}") for i, weights in enumerate(layer)]
@@ -278,17 +389,17 @@ def read_roles(roles: Any, layers: Any, limits: list[list[int]], circuit: Circui
             kind = next((k for k in ("gate", "carry") if type(role) is dict and k in role), "zero")
             value = sides if kind == "gate" else True
             if kind == "gate" and "along" in role:
-                side, along = checker.read(role, {kind: value, "along": [checker.Rational]}, where)
-                checker.need(side, where, "there is no plane 0")
-                checker.need(len(along) in (0, circuit.n), where, "`along` is no vector")
+                side, along = read(role, {kind: value, "along": [Rational]}, where)
+                need(side, where, "there is no plane 0")
+                need(len(along) in (0, circuit.n), where, "`along` is no vector")
                 row = circuit.planes[abs(side) - 1] if side > 0 else minus(circuit.planes[abs(side) - 1])
-                vector = [*checker.over_one(along)[0], 0] if along else []
-                checker.need(gates.is_gate(circuit, form, row, vector, where), where, "this is not shown to be a gate")
+                vector = [*over_one(along)[0], 0] if along else []
+                need(is_gate(circuit, form, row, vector, where), where, "this is not shown to be a gate")
                 values.append(circuit.atom(row, form, False))
                 continue
-            side, within = checker.read(role, {kind: value, "within": [range(len(limits))]}, where)
-            cone = cones[*within] = cones.get((*within,)) or checker.region(circuit.n, [limits[r] for r in within])
-            checker.need(side, where, "there is no plane 0")
+            side, within = read(role, {kind: value, "within": [range(len(limits))]}, where)
+            cone = cones[*within] = cones.get((*within,)) or region(circuit.n, [limits[r] for r in within])
+            need(side, where, "there is no plane 0")
             if kind != "gate":
                 circuit.need_sign(form, 1 if kind == "carry" else -1, cone, where)
                 values.append(form if kind == "carry" else {})
@@ -319,62 +430,57 @@ def on_section(plane: int, planes: list[list[int]], places: list[list[int]], ste
     return found
 
 
-def check_piece(piece: Any, cone: Any, circuit: Circuit, outputs: list[tuple[Any, Jumps]], j: int) -> None:
+def check_piece(piece: Piece, cone: Cone, circuit: Circuit, outputs: list[tuple[Any, Jumps]], j: int) -> None:
     """The network does not bend inside the piece, and it is the law at points that span it."""
-    checker = circuit.checker
     places = cone.generators()
     sides = circuit.sides(places)
     cut = sides.cut()
-    checker.spend(len(circuit.planes) // 20 + len(cut), f"piece {j}")
+    spend(len(circuit.planes) // 20 + len(cut), f"piece {j}")
     base = next(g for g, _ in cone.rays if g[-1])
-    points = [g if g[-1] else checker.mix(1, base, 1, g) for g in places]
+    points = [g if g[-1] else mix(1, base, 1, g) for g in places]
     known = [circuit.known.setdefault(tuple(x), {}) for x in points]
     solid = not cut or cone.is_solid()
-    checker.need(solid, f"piece {j}", "it has no interior, and a plane cuts it")
+    need(solid, f"piece {j}", "it has no interior, and a plane cuts it")
     for o, ((affine, terms, scale), bends) in enumerate(outputs):
         (law, d), where = piece.laws[o], f"output {o}, piece {j}"
-        checker.spend(2 * len(points) + len(cut), where)
+        spend(2 * len(points) + len(cut), where)
         for i, x in enumerate(points):
             if ~o not in known[i]:  # corners are shared by many pieces
-                checker.spend(2 + len(terms) // 4, where)
+                spend(2 + len(terms) // 4, where)
                 known[i][~o] = dot(affine, x) + sum(c * circuit.value(a, x, known[i]) for c, a in terms)
             value = known[i][~o]
             meant = law[i] * x[-1] if piece.corners else dot(law, x)
             if value * d != meant * scale:
-                raise checker.Refused(f"{where}: network and function differ at {checker.show(x)}", [x])
+                raise Refused(f"{where}: network and function differ at {show(x)}", [x])
         for plane in cut:
             left = local(bends.get(plane, {}), sides.of)
             if left:
-                checker.spend(len(places) * len(left), where)
+                spend(len(places) * len(left), where)
                 left = local(left, on_section(plane, circuit.planes, places, left).__getitem__)
             if left:
                 row = circuit.planes[plane - 1]
                 zero = circuit.is_zero(left, cone.cut(row).cut(minus(row)), where)
-                checker.need(zero, where, f"the network bends inside, on plane {plane - 1}")
+                need(zero, where, f"the network bends inside, on plane {plane - 1}")
 
 
-def bends(checker: Any, law: Any, layers: Any, proof: Any) -> Fraction:
+def bends(law: Law, layers: Layers, proof: Any) -> Fraction:
     """0, if the proof shows that the network is the function on every piece."""
-    n, number = law.n, checker.Rational
+    n = law.n
     head = {"format": "cpwl-proof", "version": 1, "kind": "bends", "inputs": n, "error_bound": 0}
-    body = {"planes": [[number, n + 1]], "limits": [[number, n + 1]], "roles": [[Any]]}
-    *_, planes, limits, roles = checker.read(proof, head | body, "proof")
-    checker.need(all(any(row[:-1]) for row in planes), "planes", "one has no slope")
+    body = {"planes": [[Rational, n + 1]], "limits": [[Rational, n + 1]], "roles": [[Any]]}
+    *_, planes, limits, roles = read(proof, head | body, "proof")
+    need(all(any(row[:-1]) for row in planes), "planes", "one has no slope")
     fits = [len(x) for x in roles] == [len(x) for x in layers[1:-1]]
-    checker.need(fits, "roles", "there is not one for each neuron")
-    checker.need(len(layers) < 100, "network", "too many layers")  # for the depth of recursion
-    circuit = Circuit(checker, n, [checker.mix(1, row, 0, row) for row in (checker.over_one(v)[0] for v in planes)])
-    rows = [checker.half_space(row)[0] for row in limits]
+    need(fits, "roles", "there is not one for each neuron")
+    need(len(layers) < 100, "network", "too many layers")  # for the depth of recursion
+    circuit = Circuit(n, [mix(1, row, 0, row) for row in (over_one(v)[0] for v in planes)])
+    rows = [half_space(row)[0] for row in limits]
     forms = enumerate(read_roles(roles, layers, rows, circuit))
     outputs = [(circuit.whole(form), circuit.bends(form, f"output {o}")) for o, form in forms]
-    for j, piece in checker.share(law.pieces):
-        cone = checker.piece_cone(piece, n)
+    for j, piece in share(law.pieces):
+        cone = piece_cone(piece, n)
         inside = all(dot(row, g) >= 0 for row in rows for g in cone.generators())
-        checker.need(inside, "limits", f"piece {j} is not inside")
+        need(inside, "limits", f"piece {j} is not inside")
         if any(g[-1] for g, _ in cone.rays):  # otherwise the piece is empty
             check_piece(piece, cone, circuit, outputs, j)
     return Fraction(0)
-
-
-if __name__ == "__main__":
-    sys.exit(runpy.run_path(str(Path(__file__).with_name("checker.py")))["main"](sys.argv[1:]))

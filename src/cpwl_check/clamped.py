@@ -1,4 +1,4 @@
-"""Check a proof for clamped gates, kind "clamped": clamped_checker.py law.json net.json law.proof.json
+"""Check a proof for clamped gates, kind "clamped".
 
 **Theorem.** The neurons of the last hidden layer are called takers, those of the layer before halves. A bump is the
 larger one of the outputs of its one or two halves. Let D be the region that the limits leave. If
@@ -15,21 +15,19 @@ larger one of the outputs of its one or two halves. Let D be the region that the
 (8) on every piece that sum is the law, `check_piece`
 
 then the network is the function on every piece. (Of the bumps of a taker at most one is not 0 off the edges of the
-boxes; the points off these are dense in D because D has an interior, and both sides are continuous.)
-
-It needs checker.py beside it, which hands proofs of this kind over to here; so either of the two may be called, for
-proofs of every kind. Only the standard library, only integers and fractions. Why this is a proof is in docs/proof.md,
-in the words used here. Points and cones are held as in checker.py: a point x as a positive multiple of (x, 1).
+boxes; the points off these are dense in D because D has an interior, and both sides are continuous.) Why this is a
+proof is in docs/proof.md, in the words used here.
 """
 
 import math
-import runpy
-import sys
 from collections import defaultdict
 from fractions import Fraction
-from operator import mul
-from pathlib import Path
 from typing import Any, NamedTuple
+
+from cpwl_check.budget import each, need, share, spend
+from cpwl_check.cones import Cone, dot, outside, piece_cone, region, show
+from cpwl_check.pieces import Law, Layers, Piece, half_space, over_one
+from cpwl_check.reading import Rational, read
 
 Row = list[int]  # an affine function, by integer multiples of its coefficients, or a point
 LIMIT = 20000  # regions into which one question may be cut
@@ -60,15 +58,11 @@ class Bump(NamedTuple):
     triangles: list[Triangle]
 
 
-def dot(u: Row, v: Row) -> int:
-    return sum(map(mul, u, v))
-
-
-def plus(u: Row, c: int, v: Row) -> Row:
+def added(u: Row, c: int, v: Row) -> Row:
     return [x + c * y for x, y in zip(u, v, strict=True)]
 
 
-def whole(layers: Any, n: int) -> list[list[Neuron]]:
+def whole(layers: Layers, n: int) -> list[list[Neuron]]:
     """The hidden layers in integers."""
     result: list[list[Neuron]] = []
     scales = [1] * n
@@ -88,8 +82,7 @@ def whole(layers: Any, n: int) -> list[list[Neuron]]:
 class Halves:
     """What neurons are on regions: affine, or at most something. Layer -1 are the inputs."""
 
-    def __init__(self, checker: Any, layers: list[list[Neuron]], n: int) -> None:
-        self.checker, self.need, self.show = checker, checker.need, checker.show
+    def __init__(self, layers: list[list[Neuron]], n: int) -> None:
         self.layers, self.n, self.top = layers, n, len(layers) - 2
 
     def value(self, l: int, i: int, x: Row, known: dict[Any, int]) -> int:
@@ -98,7 +91,7 @@ class Halves:
             return x[i]
         if (l, i) not in known:
             terms, bias, _ = self.layers[l][i]
-            self.checker.spend(1 + len(terms), "halves")
+            spend(1 + len(terms), "halves")
             known[l, i] = max(0, bias * x[-1] + sum(c * self.value(l - 1, j, x, known) for j, c in terms))
         return known[l, i]
 
@@ -111,7 +104,7 @@ class Halves:
             known[l, i] = max(0, bias * x[-1] + sum(c * self.most(l - 1, j, x, known) for j, c in terms if c > 0))
         return known[l, i]
 
-    def reads(self, l: int, i: int, cone: Any, known: dict[Any, Any]) -> tuple[Row | None, Row]:
+    def reads(self, l: int, i: int, cone: Cone, known: dict[Any, Any]) -> tuple[Row | None, Row]:
         """What a neuron reads on the cone if that is affine there; else None, and a row whose zeros cut the cone."""
         terms, bias, _ = self.layers[l][i]
         total = [0] * self.n + [bias]
@@ -122,35 +115,35 @@ class Halves:
             law, cut = self.law(l - 1, j, cone, known)
             if law is None:
                 return None, cut
-            total = plus(total, c, law)
+            total = added(total, c, law)
         return total, total
 
-    def law(self, l: int, i: int, cone: Any, known: dict[Any, Any]) -> tuple[Row | None, Row]:
+    def law(self, l: int, i: int, cone: Cone, known: dict[Any, Any]) -> tuple[Row | None, Row]:
         """The same for what a neuron gives."""
         if (l, i) not in known:
-            self.checker.spend(2 + len(self.layers[l][i].terms), "halves")
+            spend(2 + len(self.layers[l][i].terms), "halves")
             row, cut = self.reads(l, i, cone, known)
             side = 0 if row is None else cone.side(row)
             known[l, i] = (None, cut) if side == 0 else (row, cut) if side > 0 else ([0] * (self.n + 1), cut)
         result: tuple[Row | None, Row] = known[l, i]
         return result
 
-    def need_most(self, i: int, law: Row, divisor: int, cone: Any, where: str) -> None:
+    def need_most(self, i: int, law: Row, divisor: int, cone: Cone, where: str) -> None:
         """Shows that half `i` reads at most the law over the divisor, at generators or else at those of parts."""
         terms, bias, scale = self.layers[self.top][i]
         todo = [cone]
-        for part in self.checker.each(todo, LIMIT, where, f"this is not shown with {LIMIT} regions"):
+        for part in each(todo, LIMIT, where, f"this is not shown with {LIMIT} regions"):
             known: dict[Any, Any] = {}
-            rest, bent = plus([0] * self.n + [divisor * bias], -scale, law), []
+            rest, bent = added([0] * self.n + [divisor * bias], -scale, law), []
             for j, c in terms:
                 own, cut = self.law(self.top - 1, j, part, known)
                 if own is None:
                     bent.append((j, c * divisor, cut))
                 else:
-                    rest = plus(rest, c * divisor, own)
+                    rest = added(rest, c * divisor, own)
             worst, at, above = 0, list[int](), dict[Any, int]()
             generators = part.generators()
-            self.checker.spend(len(generators) * (3 + len(terms)), where)
+            spend(len(generators) * (3 + len(terms)), where)
             for g in generators:
                 bound: dict[Any, int] = {}
                 high = dot(rest, g) + sum(c * self.most(self.top - 1, j, g, bound) for j, c, _ in bent if c > 0)
@@ -162,14 +155,14 @@ class Halves:
                     v + max(c, 0) * self.most(self.top - 1, j, at, above)
                     for v, (j, c, _) in zip(lost, bent, strict=True)
                 ]
-                self.need(worst <= sum(lost), where, f"half {i} is too large at {self.show(at)}", [at])
+                need(worst <= sum(lost), where, f"half {i} is too large at {show(at)}", [at])
                 cut = bent[lost.index(max(lost))][2]
                 todo += [part.cut(cut), part.cut([-v for v in cut])]
 
-    def need_equal(self, halves: list[int], triangle: Triangle, cone: Any, where: str) -> None:
+    def need_equal(self, halves: list[int], triangle: Triangle, cone: Cone, where: str) -> None:
         """Shows that on a triangle one of the halves is the law, and the others are at most that."""
         todo = [cone]
-        for part in self.checker.each(todo, LIMIT, where, f"this is not shown with {LIMIT} regions"):
+        for part in each(todo, LIMIT, where, f"this is not shown with {LIMIT} regions"):
             known: dict[Any, Any] = {}
             found = [self.reads(self.top, i, part, known) for i in halves]
             same = [i for i, (row, _) in zip(halves, found, strict=True) if row and self.is_law(i, row, triangle)]
@@ -179,7 +172,7 @@ class Halves:
                         self.need_most(i, triangle.law, triangle.divisor, part, where)
                 continue
             cuts = [cut for row, cut in found if row is None]
-            self.need(cuts, where, "none of the halves is the bump on a part of a triangle")
+            need(cuts, where, "none of the halves is the bump on a part of a triangle")
             todo += [part.cut(cuts[0]), part.cut([-v for v in cuts[0]])]
 
     def is_law(self, i: int, row: Row, triangle: Triangle) -> bool:
@@ -187,39 +180,39 @@ class Halves:
         return [v * triangle.divisor for v in row] == [v * scale for v in triangle.law]
 
 
-def make_triangle(checker: Any, corners: list[Row], values: list[Fraction], where: str) -> Triangle:
+def make_triangle(corners: list[Row], values: list[Fraction], where: str) -> Triangle:
     """The affine function with these values at the corners, which must not be on one line."""
     rows, total = [], [Fraction(0)] * 3
     for k, value in enumerate(values):
         u, v = corners[k - 2], corners[k - 1]
         row = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
         at = dot(row, corners[k])
-        checker.need(at, where, "a triangle is flat")
+        need(at, where, "a triangle is flat")
         rows.append(row if at > 0 else [-x for x in row])
         share = value * corners[k][2] / at
         total = [x + share * y for x, y in zip(total, row, strict=True)]
-    law, divisor = checker.over_one(total)
+    law, divisor = over_one(total)
     return Triangle(corners, rows, law, divisor)
 
 
-def read_bumps(checker: Any, proof: Any, halves: Halves, points: list[Row], region: Any) -> list[Bump]:
+def read_bumps(proof: Any, halves: Halves, points: list[Row], domain: Cone) -> list[Bump]:
     """The bumps, each shown to be what its halves make, and 0 elsewhere in the region."""
     bumps = []
     width, last = len(halves.layers[-2]), len(halves.layers[-1])
     for b, entry in enumerate(proof):
         where = f"bump {b}"
         shape = {"neuron": range(last), "halves": [range(width)], "triangles": [[range(len(points)), 3]]}
-        neuron, own, stars = checker.read(entry, shape, where)
-        checker.need(len(own) in (1, 2), where, "it must have one half or two")
+        neuron, own, stars = read(entry, shape, where)
+        need(len(own) in (1, 2), where, "it must have one half or two")
         triangles = []
         for star in stars:
             heights = [max(height(halves, i, points[v]) for i in own) for v in star]
-            triangles.append(make_triangle(checker, [points[v] for v in star], heights, where))
+            triangles.append(make_triangle([points[v] for v in star], heights, where))
         bumps.append(Bump(neuron, own, triangles))
-    for b, bump in checker.share(bumps):
+    for b, bump in share(bumps):
         for triangle in bump.triangles:
-            halves.need_equal(bump.halves, triangle, checker.region(2, triangle.rows), f"bump {b}")
-        for part in checker.outside(region, [triangle.rows for triangle in bump.triangles]):
+            halves.need_equal(bump.halves, triangle, region(2, triangle.rows), f"bump {b}")
+        for part in outside(domain, [triangle.rows for triangle in bump.triangles]):
             for i in bump.halves:
                 halves.need_most(i, [0, 0, 0], 1, part, f"bump {b}")
     return bumps
@@ -229,7 +222,7 @@ def height(halves: Halves, i: int, x: Row) -> Fraction:
     return Fraction(halves.value(halves.top, i, x, {}), halves.layers[halves.top][i].scale * x[-1])
 
 
-def need_apart(checker: Any, bumps: list[Bump]) -> None:
+def need_apart(bumps: list[Bump]) -> None:
     """Bumps that one neuron takes lie in boxes that do not overlap."""
     boxes: dict[int, list[list[list[Fraction]]]] = defaultdict(list)
     for bump in bumps:
@@ -242,20 +235,20 @@ def need_apart(checker: Any, bumps: list[Bump]) -> None:
                 if other[0] >= high[0]:
                     break  # they are sorted by where they begin
                 apart = other[1] >= high[1] or top[1] <= low[1]
-                checker.need(apart, f"neuron {neuron}", "two of its bumps overlap")
+                need(apart, f"neuron {neuron}", "two of its bumps overlap")
 
 
-def combine(checker: Any, layers: Any, bumps: list[Bump]) -> list[tuple[Fraction, list[Fraction]]]:
+def combine(layers: Layers, bumps: list[Bump]) -> list[tuple[Fraction, list[Fraction]]]:
     """Each output as a constant plus a sum of factors times bumps. A neuron of bumps gives what they are less what
     their second halves give; others must be sums of what is at least 0. In the outputs all halves must cancel."""
     last, width = layers[-2], len(layers[-3])
     taken: dict[int, dict[int, int]] = defaultdict(dict)
     for bump in bumps:
         for i, sign in zip(bump.halves, (1, -1), strict=False):
-            checker.need(i not in taken[bump.neuron], f"neuron {bump.neuron}", f"it has half {i} twice")
+            need(i not in taken[bump.neuron], f"neuron {bump.neuron}", f"it has half {i} twice")
             taken[bump.neuron][i] = sign
     for d, meant in taken.items():
-        checker.need(last[d] == meant, f"neuron {d}", "it does not read its first halves less its second ones")
+        need(last[d] == meant, f"neuron {d}", "it does not read its first halves less its second ones")
     result = []
     for o, form in enumerate(layers[-1]):
         rest: dict[int, Fraction] = defaultdict(Fraction)
@@ -264,13 +257,13 @@ def combine(checker: Any, layers: Any, bumps: list[Bump]) -> list[tuple[Fraction
                 for i, sign in taken[d].items():
                     rest[i] -= c if sign < 0 else 0
             elif d < len(last):
-                checker.need(min(last[d].values(), default=0) >= 0, f"neuron {d}", "it may be negative before ReLU")
+                need(min(last[d].values(), default=0) >= 0, f"neuron {d}", "it may be negative before ReLU")
                 for i, w in last[d].items():
                     rest[i] += c * w
             else:
                 rest[width] += c
         constant = rest.pop(width, Fraction(0))
-        checker.need(not any(rest.values()), f"output {o}", "halves of bumps are left in it")
+        need(not any(rest.values()), f"output {o}", "halves of bumps are left in it")
         result.append((constant, [Fraction(form.get(bump.neuron, 0)) for bump in bumps]))
     return result
 
@@ -305,13 +298,13 @@ def place(x: Row) -> list[Fraction]:
     return [Fraction(v, x[-1]) for v in x[:-1]]
 
 
-def check_piece(checker: Any, piece: Any, cone: Any, sums: Any, near: list[tuple[int, Triangle]], j: int) -> None:
+def check_piece(piece: Piece, cone: Cone, sums: Any, near: list[tuple[int, Triangle]], j: int) -> None:
     """On the piece, cut where triangles end inside it, every output has its law."""
     todo = [cone]
-    for part in checker.each(todo, LIMIT, f"piece {j}", f"this is not shown with {LIMIT} regions"):
+    for part in each(todo, LIMIT, f"piece {j}", f"this is not shown with {LIMIT} regions"):
         inside: dict[int, Triangle] = {}
         cut: Row | None = None
-        checker.spend(4 * len(near), f"piece {j}")
+        spend(4 * len(near), f"piece {j}")
         for b, triangle in near:
             sides = [part.side(row) for row in triangle.rows]
             if min(sides) > 0:
@@ -329,10 +322,10 @@ def check_piece(checker: Any, piece: Any, cone: Any, sums: Any, near: list[tuple
             for x in part.generators():
                 same = sum(v * y for v, y in zip(total, x, strict=True)) == law_at(piece, o, x)
                 where = f"output {o}, piece {j}"
-                checker.need(same, where, f"network and function differ at {checker.show(x)}", [x])
+                need(same, where, f"network and function differ at {show(x)}", [x])
 
 
-def law_at(piece: Any, o: int, x: Row) -> Fraction:
+def law_at(piece: Piece, o: int, x: Row) -> Fraction:
     law, d = piece.laws[o]
     if not piece.corners:
         return Fraction(dot(law, x), d)
@@ -344,30 +337,26 @@ def law_at(piece: Any, o: int, x: Row) -> Fraction:
     return total
 
 
-def clamped(checker: Any, law: Any, layers: Any, proof: Any) -> Fraction:
-    """0, if the proof shows that the network is the function on every piece; `checker` has checker.py's functions."""
+def clamped(law: Law, layers: Layers, proof: Any) -> Fraction:
+    """0, if the proof shows that the network is the function on every piece."""
     n = law.n
     head = {"format": "cpwl-proof", "version": 1, "kind": "clamped", "inputs": 2, "error_bound": 0}
-    body = {"limits": [[checker.Rational, 3]], "points": [[checker.Rational, 2]], "bumps": [Any]}
-    *_, limits, places, entries = checker.read(proof, head | body, "proof")
-    checker.need(n == 2 and 4 <= len(layers) < 100, "network", "it needs two inputs, and three hidden layers or more")
-    rows = [checker.half_space(row)[0] for row in limits]
-    points = [checker.over_one([*x, 1])[0] for x in places]
-    halves, domain = Halves(checker, whole(layers, n), n), checker.region(n, rows)
-    checker.need(domain.is_solid(), "limits", "the region that they leave has no interior")
-    bumps = read_bumps(checker, entries, halves, points, domain)
-    checker.need(bumps and all(bump.triangles for bump in bumps), "bumps", "there are none, or one has no triangle")
-    need_apart(checker, bumps)
-    sums, near = combine(checker, layers, bumps), Places(bumps)
-    for j, piece in checker.share(law.pieces):
-        cone = checker.piece_cone(piece, n)
+    body = {"limits": [[Rational, 3]], "points": [[Rational, 2]], "bumps": [Any]}
+    *_, limits, places, entries = read(proof, head | body, "proof")
+    need(n == 2 and 4 <= len(layers) < 100, "network", "it needs two inputs, and three hidden layers or more")
+    rows = [half_space(row)[0] for row in limits]
+    points = [over_one([*x, 1])[0] for x in places]
+    halves, domain = Halves(whole(layers, n), n), region(n, rows)
+    need(domain.is_solid(), "limits", "the region that they leave has no interior")
+    bumps = read_bumps(entries, halves, points, domain)
+    need(bumps and all(bump.triangles for bump in bumps), "bumps", "there are none, or one has no triangle")
+    need_apart(bumps)
+    sums, near = combine(layers, bumps), Places(bumps)
+    for j, piece in share(law.pieces):
+        cone = piece_cone(piece, n)
         ends = cone.generators()
         if any(g[-1] for g in ends):  # otherwise the piece is empty
-            checker.need(all(g[-1] for g in ends), f"piece {j}", "it is not bounded")
-            checker.need(all(dot(row, g) >= 0 for row in rows for g in ends), "limits", f"piece {j} is not inside")
-            check_piece(checker, piece, cone, sums, near.near(ends), j)
+            need(all(g[-1] for g in ends), f"piece {j}", "it is not bounded")
+            need(all(dot(row, g) >= 0 for row in rows for g in ends), "limits", f"piece {j} is not inside")
+            check_piece(piece, cone, sums, near.near(ends), j)
     return Fraction(0)
-
-
-if __name__ == "__main__":
-    sys.exit(runpy.run_path(str(Path(__file__).with_name("checker.py")))["main"](sys.argv[1:]))

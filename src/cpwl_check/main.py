@@ -1,59 +1,67 @@
-"""The verdict of checker.py, which needs this file beside it: what was proved, how well, and about how much.
+"""The command line, and the verdict: what was proved, how well, and about how much.
 
-Only the standard library. `checker` has the functions of checker.py.
+Exit status 0: proved, 1: refused, 2: not decided (a limit was reached), 64: wrong usage, 65: unreadable file, 70: a
+mistake of the checker. A bound above --max-error, by default 1e-4 of the largest coefficient of the laws, is refused.
 """
 
 import json
 import math
 import sys
 from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-Rational = int | Fraction
-USAGE = "usage: python checker.py law.json net.json law.proof.json [--max-error NUMBER] [--json]"
+from cpwl_check.budget import STEPS, Refused, Undecided, aside
+from cpwl_check.cones import outside, region, shape
+from cpwl_check.decide import check
+from cpwl_check.near import unavoidable
+from cpwl_check.pieces import Bound, Law, read_function
+from cpwl_check.reading import RATIONAL, Rational, load, number
+
+USAGE = "usage: python -m cpwl_check law.json net.json law.proof.json [--max-error NUMBER] [--json]"
 WORDS = {0: "proved", 1: "refused", 2: "not decided", 65: "unreadable", 70: "failed"}
 
 
-def main(checker: Any, arguments: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Prints the verdict in one line, and returns the exit status."""
     words = list(arguments)
     as_json = "--json" in words and not words.remove("--json")  # type: ignore[func-returns-value]
     most = None
     if "--max-error" in words[:-1]:
         k = words.index("--max-error")
-        most = allowed_error(checker, words[k + 1])
+        most = allowed_error(words[k + 1])
         words = words[:k] + words[k + 2 :] if most is not None else []
     if len(words) != 3 or any(word.startswith("--") for word in words):
         print(USAGE, file=sys.stderr)
         return 64
     getattr(sys, "set_int_max_str_digits", int)(0)  # numbers may have many thousand digits
-    code, found = decide(checker, words, most)
+    code, found = verdict(words, most)
     print(json.dumps({"verdict": WORDS[code]} | found) if as_json else f"{WORDS[code]}: {found['reason']}")
     return code
 
 
-def allowed_error(checker: Any, word: str) -> Rational | None:
+def allowed_error(word: str) -> Rational | None:
     try:
-        value: Rational | None = (
-            checker.number(word) if checker.RATIONAL.fullmatch(word) else checker.number(float(word))
-        )
+        value: Rational | None = number(word) if RATIONAL.fullmatch(word) else number(float(word))
     except ValueError:
         return None
     return value if value is not None and value >= 0 else None
 
 
-def decide(checker: Any, paths: list[str], most: Rational | None) -> tuple[int, dict[str, Any]]:
-    """The exit status, and what there is to say."""
+def verdict(
+    paths: list[str], most: Rational | None, check: Callable[[Any, Any, Any], Bound] = check
+) -> tuple[int, dict[str, Any]]:
+    """The exit status, and what there is to say; `check` may share out the work."""
     try:
-        function, network, proof = map(checker.load, paths)
-        bound = checker.check(function, network, proof)
-        law = checker.read_function(function)
-        found = summary(checker, law, proof, bound)
+        function, network, proof = map(load, paths)
+        bound = check(function, network, proof)
+        law = read_function(function)
+        found = summary(law, proof, bound)
         allowed = usual_error(law) if most is None else most
-    except checker.Refused as reason:
+    except Refused as reason:
         return 1, {"reason": str(reason)}
-    except (checker.Undecided, MemoryError) as reason:
+    except (Undecided, MemoryError) as reason:
         return 2, {"reason": str(reason) or "out of memory"}
     except (OSError, ValueError, RecursionError) as reason:
         return 65, {"reason": str(reason)}
@@ -72,7 +80,7 @@ def upwards(x: Rational | float) -> float:
     return near if near >= x else math.nextafter(near, math.inf)
 
 
-def usual_error(law: Any) -> float:
+def usual_error(law: Law) -> float:
     """What a bound may be if nothing else is said: 1e-4 of the largest coefficient of the laws."""
     largest = 0.0
     for piece in law.pieces:
@@ -95,24 +103,25 @@ def through(corners: list[list[float]], values: list[float]) -> list[float]:
     return [row[-1] for row in rows]
 
 
-def covers(checker: Any, law: Any) -> bool | None:
+def covers(law: Law) -> bool | None:
     """Whether the pieces cover the stated domain; None if none is stated, or that is not seen in some steps."""
-    if law.domain is None or any(piece.corners for piece in law.pieces):
+    domain = law.domain
+    if domain is None or any(piece.corners for piece in law.pieces):
         return None
     bodies = [[row for row, _ in piece.rows.values()] for piece in law.pieces]
-    rest = checker.aside(lambda: checker.outside(checker.region(law.n, law.domain), bodies), steps=checker.STEPS)
+    rest = aside(lambda: outside(region(law.n, domain), bodies), steps=STEPS)
     return None if rest is None else not any(part.is_solid() for part in rest)
 
 
-def summary(checker: Any, law: Any, proof: Any, bound: Any) -> dict[str, Any]:
+def summary(law: Law, proof: Any, bound: Bound) -> dict[str, Any]:
     """What the verdict counts."""
-    shapes = Counter(checker.shape(piece, law.n) for piece in law.pieces)
+    shapes = Counter(shape(piece, law.n) for piece in law.pieces)
     kinds, box, inner = list[str](), None, proof
     while type(inner) is dict:
         kinds, box, inner = [*kinds, inner["kind"]], box or inner.get("box"), inner.get("proof")
     a, b = bound if isinstance(bound, tuple) else (bound, Fraction(0))
     jump = proof.get("jump") if kinds[0] == "near" else None
-    least = checker.beside("near_checker.py")["unavoidable"](checker, law, jump) if jump is not None else None
+    least = unavoidable(law, jump) if jump is not None else None
     return {
         "kind": " of ".join(kinds),
         "error_bound": upwards(a),
@@ -122,12 +131,12 @@ def summary(checker: Any, law: Any, proof: Any, bound: Any) -> dict[str, Any]:
         "empty": shapes["empty"],
         "flat": shapes["flat"] + law.flat,
         "open": shapes["open"],
-        "covers_domain": covers(checker, law),
+        "covers_domain": covers(law),
         "unavoidable": least and -upwards(-least),
     }
 
 
-def sentence(found: dict[str, Any], law: Any) -> str:
+def sentence(found: dict[str, Any], law: Law) -> str:
     """What was proved, in one line."""
     a, b = found["error_bound"], found["growth"]
     near = f"|network - function| <= {a}{f' + {b} max |x_i|' if b else ''}" if a or b else "network = function"

@@ -1,4 +1,4 @@
-"""Check a proof for columns on a Kuhn grid, kind "columns": columns_checker.py law.json net.json law.proof.json
+"""Check a proof for columns on a Kuhn grid, kind "columns".
 
 On each axis i let place k have number k, and u_i(x) be the number of a place, linear in between. Let h be one axis, and
 let v run over the places of the other axes (the columns). Above a base that no value is below let r_v(k) be the value
@@ -38,18 +38,16 @@ largest value of the column above the base nothing is clamped where the column i
 window of length 1, so that |a| <= K; and where the column is 0, smaller is still 0. K = 0 will do for the third of
 three, whose a' = a - p_1 is compared next: then s(s(a) - p_1) = s(a - p_1). (f) A sum of columns is at least 0, and so
 passes a layer.
-
-It needs checker.py beside it, which reads the files and hands proofs of this kind over to here; so either of the two
-may be called. Only the standard library, only integers and fractions.
 """
 
-import runpy
-import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise, product
-from pathlib import Path
 from typing import Any, NamedTuple
+
+from cpwl_check.budget import need, spend
+from cpwl_check.pieces import Form, Forms, Law, Layers
+from cpwl_check.reading import Rational, read
 
 Sum = dict[Any, int]  # whole multiples of ("A", c), ("B", c), "K", or of neurons of a layer, by their numbers
 Place = tuple[int, ...]
@@ -76,17 +74,17 @@ class Grid(NamedTuple):
         return (self.low(c) + self.steps()[-1]) // 2 if not c or len(self.axes) == 2 else self.steps()[-1] // 2 - place
 
 
-def columns(checker: Any, law: Any, layers: Any, proof: Any) -> Fraction:
-    """0, if the network is the function on every piece; or `Refused`. `checker` has the functions of checker.py."""
+def columns(law: Law, layers: Layers, proof: Any) -> Fraction:
+    """0, if the network is the function on every piece; or `Refused`."""
     head = {"format": "cpwl-proof", "version": 1, "kind": "columns", "inputs": law.n, "error_bound": 0}
-    shape = {"axis": range(law.n), "axes": [[checker.Rational], law.n], "bases": [checker.Rational, law.outputs]}
-    *_, axis, axes, bases = checker.read(proof, head | shape, "proof")
+    shape = {"axis": range(law.n), "axes": [[Rational], law.n], "bases": [Rational, law.outputs]}
+    *_, axis, axes, bases = read(proof, head | shape, "proof")
     order = [*(i for i in range(law.n) if i != axis), axis]
-    axes = read_axes(checker, axes)
-    values = read_grid(checker, law, axes)
+    axes = read_axes(axes)
+    values = read_grid(law, axes)
     ordered = [axes[i] for i in order]
-    grid = Grid(order, ordered, heights(checker, values, order, ordered, bases), [Fraction(b) for b in bases])
-    rest = check_places(checker, grid, layers)
+    grid = Grid(order, ordered, heights(values, order, ordered, bases), [Fraction(b) for b in bases])
+    rest = check_places(grid, layers)
     known = [
         (o, foot, height, column_layers(foot, grid.steps()[:-1]))
         for o, table in enumerate(grid.heights)
@@ -94,33 +92,33 @@ def columns(checker: Any, law: Any, layers: Any, proof: Any) -> Fraction:
         if any(height)
     ]
     depth = max((len(rows) for *_, rows in known), default=1)
-    checker.need(len(rest) == depth + 1, "network", f"it must have {depth + 1} layers after the hinges")
-    check_first(checker, grid, known, rest[0])
-    check_later(checker, grid, known, rest, depth)
+    need(len(rest) == depth + 1, "network", f"it must have {depth + 1} layers after the hinges")
+    check_first(grid, known, rest[0])
+    check_later(grid, known, rest, depth)
     return ZERO
 
 
 # --- The table --------------------------------------------------------------------------------------------------------
 
 
-def read_axes(checker: Any, axes: list[list[Any]]) -> list[list[Fraction]]:
+def read_axes(axes: list[list[Any]]) -> list[list[Fraction]]:
     """(1)"""
     for i, axis in enumerate(axes):
         rising = all(a < b for a, b in pairwise(axis))
         falling = all(a > b for a, b in pairwise(axis))
-        checker.need(len(axis) > 1 and (rising or falling), f"axes[{i}]", "its places do not follow each other")
+        need(len(axis) > 1 and (rising or falling), f"axes[{i}]", "its places do not follow each other")
     return [[Fraction(v) for v in axis] for axis in axes]
 
 
-def read_grid(checker: Any, law: Any, axes: list[list[Fraction]]) -> dict[Place, list[Fraction]]:
+def read_grid(law: Law, axes: list[list[Fraction]]) -> dict[Place, list[Fraction]]:
     """(2) and (3): the value of each output at the points of the grid."""
     number = [{v: k for k, v in enumerate(axis)} for axis in axes]
     values: dict[Place, list[Fraction]] = {}
     seen: dict[tuple[int, ...], Place | None] = {}
     for j, piece in enumerate(law.pieces):
         where = f"piece {j}"
-        checker.need(piece.corners, where, "it is no simplex of a table")
-        checker.spend(4 * law.n * (law.n + 1), where)
+        need(piece.corners, where, "it is no simplex of a table")
+        spend(4 * law.n * (law.n + 1), where)
         chain = []
         for g, corner in enumerate(piece.corners):
             key = (*corner, piece.scale)
@@ -128,20 +126,20 @@ def read_grid(checker: Any, law: Any, axes: list[list[Fraction]]) -> dict[Place,
                 places = [at.get(Fraction(x, piece.scale)) for at, x in zip(number, corner, strict=False)]
                 seen[key] = None if None in places else tuple(k for k in places if k is not None)
             place = seen[key]
-            checker.need(place is not None, where, f"corner {g} is no point of the grid")
+            need(place is not None, where, f"corner {g} is no point of the grid")
             assert place is not None
             value = [Fraction(z[g], d) for z, d in piece.laws]
-            checker.need(values.setdefault(place, value) == value, where, f"corner {g} has another value elsewhere")
+            need(values.setdefault(place, value) == value, where, f"corner {g} has another value elsewhere")
             chain.append(place)
         chain.sort(key=sum)
         steps = [[b - a for a, b in zip(x, y, strict=True)] for x, y in pairwise(chain)]
         one_by_one = all(min(step) == 0 and sum(step) == 1 for step in steps) or (law.n == 1 and steps == [[1]])
-        checker.need(one_by_one, where, "it does not go up by one place of one axis after the other")
+        need(one_by_one, where, "it does not go up by one place of one axis after the other")
     return values
 
 
 def heights(
-    checker: Any, values: dict[Place, list[Fraction]], order: list[int], axes: list[list[Fraction]], bases: list[Any]
+    values: dict[Place, list[Fraction]], order: list[int], axes: list[list[Fraction]], bases: list[Any]
 ) -> list[dict[Place, list[Fraction]]]:
     """(4): above the base, column by column."""
     found: list[dict[Place, list[Fraction]]] = [{} for _ in bases]
@@ -150,41 +148,39 @@ def heights(
         line = [(*foot, k) for k in range(len(axes[-1]))]
         points = [tuple(place[i] for i in back) for place in line]
         missing = [x for x in points if x not in values]
-        checker.need(not missing, "table", f"there is no value at point {missing[:1]} of the grid")
+        need(not missing, "table", f"there is no value at point {missing[:1]} of the grid")
         for o, base in enumerate(bases):
             found[o][foot] = [values[x][o] - base for x in points]
-            checker.need(min(found[o][foot]) >= 0, f"bases[{o}]", f"it is above a value of column {foot}")
+            need(min(found[o][foot]) >= 0, f"bases[{o}]", f"it is above a value of column {foot}")
     return found
 
 
 # --- The hinges -------------------------------------------------------------------------------------------------------
 
 
-def check_places(checker: Any, grid: Grid, layers: list[Any]) -> list[Any]:
+def check_places(grid: Grid, layers: Layers) -> Layers:
     """(5): the layers after the hinges."""
     n = len(grid.axes)
     even = all(b - a == axis[1] - axis[0] for axis in grid.axes for a, b in pairwise(axis))
-    checker.need(len(layers) > (1 if even else 2), "network", "it has too few layers")
+    need(len(layers) > (1 if even else 2), "network", "it has too few layers")
     coordinate = {i: c for c, i in enumerate(grid.order)}
     if not even:
-        knots = [front_neuron(checker, grid, coordinate, k, form, n) for k, form in enumerate(layers[0])]
-        return hinges(checker, grid, layers[1], lambda form: at_places(form, grid, knots), layers[2:])
-    return hinges(checker, grid, layers[0], lambda form: affine_at_places(form, grid, n), layers[1:])
+        knots = [front_neuron(grid, coordinate, k, form, n) for k, form in enumerate(layers[0])]
+        return hinges(grid, layers[1], lambda form: at_places(form, grid, knots), layers[2:])
+    return hinges(grid, layers[0], lambda form: affine_at_places(form, grid, n), layers[1:])
 
 
-def front_neuron(
-    checker: Any, grid: Grid, coordinate: dict[int, int], k: int, form: Any, n: int
-) -> tuple[int, list[Any]]:
+def front_neuron(grid: Grid, coordinate: dict[int, int], k: int, form: Form, n: int) -> tuple[int, list[Any]]:
     """The axis of a neuron ``s(+-(x - place))`` before the hinges, and its values at the places of that axis."""
     used = [i for i in form if i < n]
-    checker.need(len(used) == 1, f"layer 0, neuron {k}", "it reads more or less than one input")
+    need(len(used) == 1, f"layer 0, neuron {k}", "it reads more or less than one input")
     c = coordinate[used[0]]
     weight, bias = form[used[0]], form.get(n, 0)
-    checker.need(-bias / Fraction(weight) in grid.axes[c], f"layer 0, neuron {k}", "it bends between places")
+    need(-bias / Fraction(weight) in grid.axes[c], f"layer 0, neuron {k}", "it bends between places")
     return c, [max(ZERO, weight * x + bias) for x in grid.axes[c]]
 
 
-def at_places(form: Any, grid: Grid, knots: list[tuple[int, list[Any]]]) -> tuple[list[list[Fraction]], Fraction]:
+def at_places(form: Form, grid: Grid, knots: list[tuple[int, list[Any]]]) -> tuple[list[list[Fraction]], Fraction]:
     """What a neuron reads, as a sum of functions of one axis each: their values at the places; and its constant."""
     values = [[ZERO] * len(axis) for axis in grid.axes]
     for k, weight in form.items():
@@ -194,25 +190,25 @@ def at_places(form: Any, grid: Grid, knots: list[tuple[int, list[Any]]]) -> tupl
     return values, Fraction(form.get(len(knots), 0))
 
 
-def affine_at_places(form: Any, grid: Grid, n: int) -> tuple[list[list[Fraction]], Fraction]:
+def affine_at_places(form: Form, grid: Grid, n: int) -> tuple[list[list[Fraction]], Fraction]:
     values = [[form.get(i, 0) * x for x in axis] for i, axis in zip(grid.order, grid.axes, strict=True)]
     return values, Fraction(form.get(n, 0))
 
 
-def hinges(checker: Any, grid: Grid, layer: Any, read: Any, rest: list[Any]) -> list[Any]:
+def hinges(grid: Grid, layer: Forms, values_of: Any, rest: Layers) -> Layers:
     """Each neuron reads ``w_c - j`` or ``j - w_c``: it changes by that much from place to place, on every axis."""
     wanted = list(hinge_list(grid))
-    checker.need(len(layer) == len(wanted), "hinges", f"there are {len(layer)}, and not {len(wanted)}")
+    need(len(layer) == len(wanted), "hinges", f"there are {len(layer)}, and not {len(wanted)}")
     last = len(grid.axes) - 1
     for k, (form, (c, sign, j)) in enumerate(zip(layer, wanted, strict=True)):
-        checker.spend(sum(map(len, grid.axes)) * 4, "hinges")
-        values, constant = read(form)
+        spend(sum(map(len, grid.axes)) * 4, "hinges")
+        values, constant = values_of(form)
         for i, line in enumerate(values):
             slope = sign if i == last else -sign if i == c - 1 else 0
             steady = all(b - a == slope for a, b in pairwise(line))
-            checker.need(steady, f"hinge {k}", f"it does not follow axis {i} as it should")
+            need(steady, f"hinge {k}", f"it does not follow axis {i} as it should")
         start = sum((line[0] for line in values), constant)
-        checker.need(start == -sign * j, f"hinge {k}", "it bends at another place")
+        need(start == -sign * j, f"hinge {k}", "it bends at another place")
     return rest
 
 
@@ -277,13 +273,13 @@ def mix(*parts: tuple[int, Sum]) -> Sum:
     return {key: value for key, value in total.items() if value}
 
 
-def check_first(checker: Any, grid: Grid, known: list[Any], layer: Any) -> None:
+def check_first(grid: Grid, known: list[Any], layer: Forms) -> None:
     """(6): as a function of each ``w_c`` a neuron has the slopes of its sum, and the right value in the middle."""
     wanted = [(foot, height, row) for _, foot, height, rows in known for row in rows[0]]
-    checker.need(len(layer) == len(wanted), "columns", f"there are {len(layer)} neurons, not {len(wanted)}")
+    need(len(layer) == len(wanted), "columns", f"there are {len(layer)} neurons, not {len(wanted)}")
     numbers = {key: k for k, key in enumerate(hinge_list(grid))}
     for k, (form, (foot, height, row)) in enumerate(zip(layer, wanted, strict=True)):
-        checker.spend(4 * len(numbers), "columns")
+        spend(4 * len(numbers), "columns")
         value, read = row.get("K", 0) * max(height), set()
         for c in range(len(grid.axes)):
             shift = foot[c - 1] if c else 0
@@ -294,14 +290,14 @@ def check_first(checker: Any, grid: Grid, known: list[Any], layer: Any) -> None:
             up = [(1, j, j) for j in range(middle, grid.steps()[-1])]
             down = [(-1, j, j - 1) for j in range(middle, grid.low(c), -1)]
             for side in (up, down):
-                slope = 0
+                slope = ZERO
                 for sign, j, right in side:
                     read.add(numbers[c, sign, j])
                     slope += sign * form.get(numbers[c, sign, j], 0)
                     true = one * step(height, right + shift + 1) + two * step(height, right + shift)
-                    checker.need(slope == true, f"column neuron {k}", f"its slope after {right} along w_{c} is wrong")
-        checker.need(form.get(len(numbers), 0) == value, f"column neuron {k}", "its value in the middle is wrong")
-        checker.need(form.keys() <= read | {len(numbers)}, f"column neuron {k}", "it reads a hinge that is not its own")
+                    need(slope == true, f"column neuron {k}", f"its slope after {right} along w_{c} is wrong")
+        need(form.get(len(numbers), 0) == value, f"column neuron {k}", "its value in the middle is wrong")
+        need(form.keys() <= read | {len(numbers)}, f"column neuron {k}", "it reads a hinge that is not its own")
 
 
 def step(height: list[Fraction], k: int) -> Fraction:
@@ -314,7 +310,7 @@ def integral(height: list[Fraction], end: int) -> Fraction:
     return sign * sum((step(height, k) for k in range(min(end, 0), max(end, 0))), ZERO)
 
 
-def check_later(checker: Any, grid: Grid, known: list[Any], layers: list[Any], depth: int) -> None:
+def check_later(grid: Grid, known: list[Any], layers: Layers, depth: int) -> None:
     """(7) and (8): layer by layer the numbers of each column's neurons, and of the sums that are carried."""
     place, width = [], 0
     for *_, rows in known:
@@ -338,13 +334,13 @@ def check_later(checker: Any, grid: Grid, known: list[Any], layers: list[Any], d
             if total:
                 now[o] = len(wanted)
                 wanted.append(total)
-        compare(checker, layers[level], wanted, f"layer {level} of the columns")
+        compare(layers[level], wanted, f"layer {level} of the columns")
         place, carried, width = after, now, len(wanted)
     outputs = []
     for o, base in enumerate(grid.bases):
         total = ended(known, place, depth, o) | ({carried[o]: Fraction(1)} if o in carried else {})
         outputs.append(total | ({width: base} if base else {}))
-    compare(checker, layers[depth], outputs, "output")
+    compare(layers[depth], outputs, "output")
 
 
 def ended(known: list[Any], place: list[int], level: int, output: int) -> dict[int, Fraction]:
@@ -353,12 +349,8 @@ def ended(known: list[Any], place: list[int], level: int, output: int) -> dict[i
     return {start: Fraction(1) for (o, _, _, rows), start in of if o == output and len(rows) == level}
 
 
-def compare(checker: Any, layer: Any, wanted: list[dict[int, Fraction]], where: str) -> None:
-    checker.need(len(layer) == len(wanted), where, f"it has {len(layer)} neurons, not {len(wanted)}")
+def compare(layer: Forms, wanted: list[dict[int, Fraction]], where: str) -> None:
+    need(len(layer) == len(wanted), where, f"it has {len(layer)} neurons, not {len(wanted)}")
     for k, (form, row) in enumerate(zip(layer, wanted, strict=True)):
-        checker.spend(4 * (1 + len(row)), where)
-        checker.need(form == row, f"{where}, neuron {k}", "it reads something else than it should")
-
-
-if __name__ == "__main__":
-    sys.exit(runpy.run_path(str(Path(__file__).with_name("checker.py")))["main"](sys.argv[1:]))
+        spend(4 * (1 + len(row)), where)
+        need(form == row, f"{where}, neuron {k}", "it reads something else than it should")

@@ -1,0 +1,150 @@
+"""Exact geometry: a point x is held as integers, a positive multiple of (x, 1), a direction as (x, 0)."""
+
+import functools
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from operator import and_, mul
+from typing import NamedTuple
+
+from cpwl_check.budget import Refused, aside, spend
+from cpwl_check.pieces import Law, Piece, over_one
+
+
+def dot(u: Sequence[int], v: Sequence[int]) -> int:
+    return sum(map(mul, u, v))
+
+
+def minus(v: list[int]) -> list[int]:
+    return [-x for x in v]
+
+
+def show(x: list[int]) -> str:
+    short = [str(Fraction(v, x[-1] or 1)) for v in x[:-1]] if max(map(abs, x)) < 10**500 else "a place far away"
+    return f"{'x =' if x[-1] else 'the end of'} {short}"
+
+
+def mix(a: int, u: list[int], b: int, v: list[int]) -> list[int]:
+    """``a u + b v``, up to a positive factor."""
+    w = [a * x + b * y for x, y in zip(u, v, strict=True)]
+    divisor = math.gcd(*w) or 1
+    return [x // divisor for x in w]
+
+
+class Cone(NamedTuple):
+    """All sums of multiples of the lines and of non-negative multiples of the rays; at the same time, all places where
+    some rows are at least 0. A ray has bit r set if row r is 0 there. No ray is a sum of others, up to lines."""
+
+    lines: list[list[int]]
+    rays: list[tuple[list[int], int]]
+    rows: int
+
+    def generators(self) -> list[list[int]]:
+        return [ray for ray, _ in self.rays] + self.lines + [minus(line) for line in self.lines]
+
+    def cut(self, row: list[int]) -> "Cone":
+        """The part where the row is at least 0 (double description: Motzkin, Raiffa, Thompson and Thrall 1953)."""
+        bit, where, size = 1 << self.rows, "geometry", max(map(abs, row)).bit_length() // 1000
+        spend((2 + size) * (4 + len(self.rays) + len(self.lines)), where)
+        for i, line in enumerate(self.lines):
+            if v := dot(row, line):
+                ray, v = (line, v) if v > 0 else (minus(line), -v)
+                lines = [mix(v, g, -dot(row, g), ray) for g in self.lines[:i] + self.lines[i + 1 :]]
+                rays = [(mix(v, g, -dot(row, g), ray), bits | bit) for g, bits in self.rays]
+                return Cone(lines, [*rays, (ray, bit - 1)], self.rows + 1)
+        values = [(dot(row, g), g, bits) for g, bits in self.rays]
+        above, below = [x for x in values if x[0] > 0], [x for x in values if x[0] < 0]
+        on = {bits | bit: g for v, g, bits in values if v == 0}
+        # A new ray that is no sum of others is 0 in all independent rows but one; in as many before, without this one.
+        few = len(row) - len(self.lines) - 2
+        spend(len(above) * len(below) // 4, where)
+        pairs = ((b & c, (u, h, -v, g)) for u, g, b in above for v, h, c in below)
+        new = {both | bit: rest for both, rest in pairs if both.bit_count() >= few}
+        # Of these, those are no sums of others for which no other one is 0 in more rows.
+        spend(len(new) * (len(on) + len(new)) // 20, where)
+        extreme = [b for b in new if not any(b & c == b != c for c in (*on, *new))]
+        on = {b: mix(*new[b]) for b in extreme} | on
+        return Cone(self.lines, [(g, bits) for _, g, bits in above] + [(g, b) for b, g in on.items()], self.rows + 1)
+
+    def side(self, row: list[int]) -> int:
+        """1 if the row is negative nowhere here, -1 if it is positive nowhere, 0 if it has both signs."""
+        spend(1 + len(self.rays) // 2, "geometry")
+        if any(dot(row, line) for line in self.lines):
+            return 0
+        values = [dot(row, g) for g, _ in self.rays]
+        return 1 if min(values, default=0) >= 0 else -1 if max(values) <= 0 else 0
+
+    def is_solid(self) -> bool:
+        """Whether the points of the cone have an interior: no row, not even that of (x, 1), is 0 on all of it."""
+        return bool(self.rays) and not functools.reduce(and_, (bits for _, bits in self.rays))
+
+
+def region(n: int, rows: list[list[int]]) -> Cone:
+    """The cone over the points where all rows are at least 0."""
+    unit = [[int(i == j) for j in range(n + 1)] for i in range(n + 1)]
+    return functools.reduce(Cone.cut, [unit[n], *rows], Cone(unit, [], 0))
+
+
+def simplex_cone(corners: list[list[int]]) -> Cone:
+    """The cone over a simplex: facet i is opposite corner i."""
+    facets = 2 ** len(corners) - 1
+    return Cone([], [(mix(1, x, 0, x), facets - 2**i) for i, x in enumerate(corners)], len(corners))
+
+
+def piece_cone(piece: Piece, n: int) -> Cone:
+    return simplex_cone(piece.corners) if piece.corners else region(n, [row for row, _ in piece.rows.values()])
+
+
+def outside(part: Cone, bodies: list[list[list[int]]]) -> list[Cone]:
+    """Convex parts that cover what some bodies, each given by rows that are at least 0 on it, leave of a region."""
+    rest = [part]
+    for rows in bodies:
+        parts = []
+        for part in rest:
+            while (sides := [part.side(row) for row in rows]) and min(sides) == 0:
+                cut = rows[sides.index(0)]
+                parts.append(part.cut(minus(cut)))
+                part = part.cut(cut)
+            parts += [part] if min(sides, default=0) < 0 else []
+        rest = parts
+    return rest
+
+
+# --- What the statement is about --------------------------------------------------------------------------------------
+
+
+def has_inner_point(rows: list[list[int]], n: int) -> bool:
+    """Whether a point that is easily found is strictly inside: by relaxation in floats, verified exactly."""
+    try:
+        sizes = [math.hypot(*row[:-1]) or 1.0 for row in rows]
+        unit = [[v / size for v in row] for row, size in zip(rows, sizes, strict=True)]
+        x = [0.0] * n
+        for step in range(40):
+            values = [sum(map(mul, row, [*x, 1.0])) for row in unit]
+            least = min(values, default=1.0)
+            if least > 0:
+                whole, d = over_one([Fraction(v) for v in x])
+                return all(dot(row, [*whole, d]) > 0 for row in rows)
+            push = 4.0 ** -(step // 2) - least
+            x = [v + push * a for v, a in zip(x, unit[values.index(least)], strict=False)]
+    except (OverflowError, ValueError):
+        pass
+    return False
+
+
+def shape(piece: Piece, n: int) -> str:
+    """Whether a piece is solid, flat or empty; or open, if that is not seen in a few steps."""
+    if piece.corners or has_inner_point([row for row, _ in piece.rows.values()], n):
+        return "solid"
+    cone = aside(lambda: piece_cone(piece, n))
+    if cone is None:
+        return "open"
+    return "solid" if cone.is_solid() else "flat" if any(g[-1] for g, _ in cone.rays) else "empty"
+
+
+def need_substance(law: Law) -> None:
+    """Hypothesis (3): of no pieces, or of pieces without interior, almost everything is true."""
+    for piece in law.pieces:
+        if shape(piece, law.n) in ("solid", "open"):
+            return
+    raise Refused(f"function: no piece has an interior, of {len(law.pieces) + law.flat}: there is nothing to prove")

@@ -1,0 +1,67 @@
+"""Check a proof that a ReLU network computes a piecewise-linear function: the table of kinds, and what all share.
+
+Each kind has a module of its own, which begins with the theorem it relies on and its hypotheses, each with the name of
+the function that checks it. Why they hold is in docs/proof.md. Common to all kinds are these hypotheses:
+
+(1) The files say what the format says: shapes, names, types, numbers. `reading.read`, `pieces.read_function`,
+    `pieces.read_network`
+(2) Network and function have the same number of inputs and outputs. `check`
+(3) Some piece has an interior, so that the statement is about something. `cones.need_substance`
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from cpwl_check.bends import bends
+from cpwl_check.budget import RUN, STEPS, Undecided, need
+from cpwl_check.clamped import clamped
+from cpwl_check.clipped import clipped
+from cpwl_check.columns import columns
+from cpwl_check.cones import need_substance
+from cpwl_check.expression import expression
+from cpwl_check.line import line
+from cpwl_check.max_min import max_min
+from cpwl_check.near import near
+from cpwl_check.pieces import Bound, Law, Layers, read_function, read_network
+from cpwl_check.rounded import rounded
+from cpwl_check.strip import strip
+from cpwl_check.windows import windows
+
+Decide = Callable[[Law, Layers, Any], Bound]
+PLAIN: dict[str, Decide] = {
+    "max-min": max_min,
+    "expression": expression,
+    "bends": bends,
+    "line": line,
+    "clamped": clamped,
+    "columns": columns,
+    "windows": windows,
+    "strip": strip,
+}
+# These hold a proof of another kind, on which `decide` decides.
+HOLDING: dict[str, Callable[[Law, Layers, Any, Decide], Bound]] = {"rounded": rounded, "near": near, "clipped": clipped}
+KINDS = (*PLAIN, *HOLDING)
+
+
+def decide(law: Law, layers: Layers, proof: Any) -> Bound:
+    """The bound that a proof of any kind shows for these pieces and weights; or `Refused`, or `Undecided`."""
+    need(type(proof) is dict, "proof", "this is no object")
+    kind = proof.get("kind")
+    need(kind in KINDS, "proof.kind", f"this must be one of {', '.join(KINDS)}")
+    return PLAIN[kind](law, layers, proof) if kind in PLAIN else HOLDING[kind](law, layers, proof, decide)
+
+
+def check(function: Any, network: Any, proof: Any) -> Bound:
+    """The proven bound of ``|network - function|``: a number, or (a, b) for ``a + b max |x_i|``.
+
+    `Refused` if it is not shown; `Undecided` if that takes more steps than files of this size are given."""
+    token = RUN.set([STEPS, 0])
+    try:
+        law = read_function(function)
+        layers = read_network(network, law.n, law.outputs)
+        need_substance(law)
+        return decide(law, layers, proof)
+    except (MemoryError, RecursionError) as reason:
+        raise Undecided(f"files: {type(reason).__name__}") from None
+    finally:
+        RUN.reset(token)

@@ -1,0 +1,186 @@
+"""Functions and networks as a proof speaks of them: pieces with their laws, and what each neuron reads."""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from operator import add, mul
+from typing import Any, NamedTuple, TypeVar
+
+from cpwl_check.budget import need, spend
+from cpwl_check.reading import COUNT, WEIGHTS, Rational, read
+
+Vector = tuple[list[int], int]  # integers over one positive denominator: many times faster than fractions
+Term = tuple[Rational, Vector]  # a vector with the factor that it has in a sum
+Short = tuple[Fraction, str]  # by how much something falls short, and where
+Form = dict[int, Rational]  # a linear form: its nonzero coefficients; a bias is the coefficient after the last input's
+Forms = list[Form]
+Layers = list[Forms]  # a network: what each neuron reads, layer by layer
+Bound = Fraction | tuple[Fraction, Fraction]  # a number, or (a, b) for a + b max |x_i|
+Key = TypeVar("Key")
+Number = TypeVar("Number", Fraction, Rational)
+
+
+def plus(u: dict[Key, Number], factor: Number | int, v: dict[Key, Number]) -> dict[Key, Number]:
+    """The form ``u + factor v``."""
+    total = u | {i: u.get(i, 0) + factor * x for i, x in v.items()}
+    return {i: x for i, x in total.items() if x}
+
+
+def over_one(numbers: Sequence[Rational]) -> Vector:
+    d = math.lcm(*(x.denominator for x in numbers))
+    return [x.numerator * (d // x.denominator) for x in numbers], d
+
+
+def half_space(row: list[Rational]) -> Vector:
+    """``b - a . x`` of the row ``a . x <= b``, scaled to integers without a common divisor."""
+    *a, b = over_one(row)[0]
+    divisor = math.gcd(*a, b) or 1
+    return [-x // divisor for x in a] + [b // divisor], 1
+
+
+def is_flat(matrix: list[list[int]]) -> bool:
+    """Whether the determinant is 0, by elimination without fractions (Bareiss 1968)."""
+    before = 1
+    while matrix and before:
+        (p, *pivot), *others = sorted(matrix, key=lambda row: row[0] == 0)
+        matrix = [[(p * x - first * y) // before for x, y in zip(row, pivot, strict=True)] for first, *row in others]
+        before = p
+    return before == 0
+
+
+class Piece(NamedTuple):
+    """A piece, or the region of it that cuts have left. An affine function is held as the vector of its coefficients if
+    the piece is given by rows, and of its values at the corners if it is a simplex. Either says all about it there."""
+
+    laws: list[Vector]  # one an output
+    rows: dict[str, Vector]  # b - a . x, by its number; of a simplex, only cuts
+    corners: list[list[int]]  # of a simplex: `scale` times (x, 1) of each; otherwise there are none
+    scale: int
+
+    def vector(self, f: Vector) -> Vector:
+        """The affine function with coefficients `f`."""
+        return f if not self.corners else ([sum(map(mul, f[0], x)) for x in self.corners], f[1] * self.scale)
+
+    def shortfall(self, entry: Any, h: list[Term], where: str, members: dict[str, Vector] | None = None) -> Short:
+        """The least `e` for which the entry proves ``h >= -e`` here; a mean of the `members` is first taken off `h`."""
+        empty = type(entry) is dict and "empty" in entry
+        mean, members = members is not None and not empty, members or {}
+        more = ({} if self.corners or empty else {"t": Rational}) | ({"mu": WEIGHTS} if mean else {})
+        weights, *others = read(entry, {"empty" if empty else "lambda": WEIGHTS} | more, where)
+        mu = others.pop() if mean else {}
+        need(not mean or sum(mu.values()) == 1, where, "the sum of mu is not 1")
+        terms = [(0, self.laws[0])] if empty else h
+        spend(10 + (len(terms) + len(weights) + len(mu)) * len(h[0][1][0]) // 4, where)
+        for factors, vectors in ((weights, self.rows), (mu, members)):
+            need(factors.keys() <= vectors.keys(), where, "there is a multiplier for a number that has none")
+            need(min(factors.values(), default=0) >= 0, where, "there is a negative multiplier")
+            terms = terms + [(-c, vectors[name]) for name, c in factors.items()]
+        d = math.lcm(*(c.denominator * e for c, (_, e) in terms))
+        scaled = [c.numerator * (d // (c.denominator * e)) for c, (_, e) in terms]
+        rest = [sum(map(mul, scaled, column)) for column in zip(*(v for _, (v, _) in terms), strict=True)]
+        least = Fraction(min(rest) if self.corners else rest[-1], d)
+        holds = self.corners or (not any(rest[:-1]) and (empty or least == others[0]))
+        need(holds, where, "the two sides of the identity differ")
+        # Where it is empty, something that is at least 0 on the region was taken off 0, and something positive is left.
+        need(least > 0 or not empty, where, "the region is not shown to be empty")
+        return max(-least, Fraction(0)), where
+
+    def cut(self, node: Any, n: int, where: str) -> list[tuple[Any, "Piece"]] | None:
+        """For a node {"cut": row, "below": node, "above": node} the two nodes with their regions; None for a leaf."""
+        if type(node) is not dict or "cut" not in node:
+            return None
+        cut, below, above = read(node, {"cut": [Rational, n + 1], "below": Any, "above": Any}, where)
+        count = str(len(self.rows) + len(self.corners))  # a simplex has n + 1 facets
+        spend(10 + len(self.rows), where)
+        sides = ((below, cut), (above, [-x for x in cut]))
+        return [(side, self._replace(rows=self.rows | {count: self.vector(half_space(row))})) for side, row in sides]
+
+
+class Law(NamedTuple):
+    """The function of a file."""
+
+    n: int
+    outputs: int
+    pieces: list[Piece]
+    flat: int  # simplices without interior, which are left out
+    domain: list[list[int]] | None  # the rows of the stated domain, as those of pieces
+
+
+def read_piece(piece: Any, n: int, outputs: int, where: str) -> Piece:
+    shape = {"A": [[Rational, n]], "b": [Rational], "gradient": [Any], "offset": Any}
+    A, b, gradient, offset = read(piece, shape, where)
+    if outputs == 1 and not all(type(g) is list for g in gradient):
+        gradient = [gradient]  # one law may be written without the outer list
+    slopes = read(gradient, [[Rational, n], outputs], f"{where}, gradient")
+    constants = read(offset if type(offset) is list else [offset], [Rational, outputs], f"{where}, offset")
+    laws = [over_one([*g, c]) for g, c in zip(slopes, constants, strict=True)]
+    need(len(A) == len(b), where, f"A has {len(A)} rows and b has {len(b)}")
+    rows = [half_space([*a, c]) for a, c in zip(A, b, strict=True) if any(a) or c < 0]  # 0 . x <= 1 says nothing
+    return Piece(laws, {str(r): row for r, row in enumerate(rows)}, [], 1)
+
+
+def read_function(function: Any) -> Law:
+    """The function; a simplex without interior is left out, and a row 0 . x <= 1 says nothing."""
+    table = type(function) is dict and "simplices" in function
+    names = ["points", "values", "simplices"] if table else ["pieces"]
+    head = {"format": "cpwl", "version": 1, "dim": COUNT, "outputs": COUNT}
+    _, _, n, outputs, *data = read(function, head | {name: [Any] for name in names}, "function")
+    domain = None
+    if function.get("domain") is not None:
+        A, b = read(function["domain"], {"A": [[Rational, n]], "b": [Rational]}, "domain")
+        need(len(A) == len(b), "domain", f"A has {len(A)} rows and b has {len(b)}")
+        domain = [half_space([*a, c])[0] for a, c in zip(A, b, strict=True)]
+    if not table:
+        pieces = [read_piece(piece, n, outputs, f"piece {j}") for j, piece in enumerate(data[0])]
+        return Law(n, outputs, pieces, 0, domain)
+    pieces = []
+    points = [over_one([*x, 1])[0] for x in read(data[0], [[Rational, n]], "points")]  # d (x, 1)
+    values = read([z if type(z) is list else [z] for z in data[1]], [[Rational, outputs], len(points)], "values")
+    simplices = read(data[2], [[range(len(points)), n + 1]], "simplices")
+    for simplex in simplices:
+        d = math.lcm(*(points[v][-1] for v in simplex))
+        corners = [[x * (d // points[v][-1]) for x in points[v]] for v in simplex]
+        spend(n**3, "simplices")
+        if not is_flat(corners):
+            laws = [over_one([values[v][o] for v in simplex]) for o in range(outputs)]
+            pieces.append(Piece(laws, {}, corners, d))
+    return Law(n, outputs, pieces, len(simplices) - len(pieces), domain)
+
+
+def read_network(network: Any, n: int, outputs: int) -> list[Forms]:
+    """What each neuron reads, layer by layer."""
+    head = {"format": "cpwl-network", "version": 1, "inputs": n, "outputs": outputs}
+    *_, layers = read(network, head | {"layers": [Any]}, "network")
+    result, width = [], n
+    for l, layer in enumerate(layers):
+        shape = {"rows": COUNT, "columns": width, "bias": [Rational], "entries": [[Rational, 3]]}
+        rows, _, bias, entries = read(layer, shape, f"layer {l}")
+        need(len(bias) == rows, f"layer {l}", f"{rows} rows and {len(bias)} biases")
+        neurons: list[Form] = [{width: x} for x in bias]
+        for i, j, weight in entries:
+            fits = type(i) is type(j) is int and 0 <= i < rows and 0 <= j < width and j not in neurons[i]
+            need(fits, f"layer {l}", f"a weight at {i}, {j}, which is outside or has one")
+            neurons[i][j] = weight
+        result.append([{j: x for j, x in neuron.items() if x} for neuron in neurons])
+        width = rows
+    need(result and width == outputs, "network", "it has no layers, or not as many outputs as it says")
+    return result
+
+
+def rounding(off: list[Forms], box: Any, n: int, pieces: list[Piece]) -> tuple[Rational, Rational]:
+    """`E` as a + b max |x_i|: the largest sum, over the neurons of a group, of what they are off in the box."""
+    low, high = [-1] * n, [1] * n
+    if box is not None:
+        low, high, proof = read(box, {"low": [Rational, n], "high": [Rational, n], "proof": Any}, "box")
+        if proof is None and pieces[0].corners:
+            proof = [[{"lambda": {}}] * (2 * n)] * len(pieces)  # that is, look at the corners
+        for j, entries in enumerate(read(proof, [[Any, 2 * n], len(pieces)], "box.proof")):
+            for i, entry in enumerate(entries):
+                h = over_one([(k == i - n) - (k == i) for k in range(n)] + [high[i] if i < n else -low[i - n]])
+                short, where = pieces[j].shortfall(entry, [(1, pieces[j].vector(h))], f"box, piece {j}, entry {i}")
+                need(short == 0, where, "the piece is not inside")
+    centre = [Fraction(x + y) / 2 for x, y in zip(low, high, strict=True)] + [Fraction(1)]
+    half = [abs(Fraction(y - x)) / 2 for x, y in zip(low, high, strict=True)] + [Fraction(0)]
+    constants = [sum(abs(sum((x * centre[i] for i, x in d.items()), Fraction(0))) for d in group) for group in off]
+    slopes = [sum(abs(x * half[i]) for d in group for i, x in d.items()) for group in off]
+    return (max(constants), max(slopes)) if box is None else (max(map(add, constants, slopes)), 0)

@@ -1,0 +1,568 @@
+"""Check a network of strips, kind "strip".
+
+**Theorem.** Every output is ``g_2 + relu(P) - relu(X)`` with ``P = g_1 - g_2 + X``, or without a switch ``g_1``, with
+systems g_1, g_2 of hinges and gates. If
+
+(1) pieces are bounded with interior, and lie between the first and the last break, `Frame.piece`, `strip`
+(2) neurons that are claimed to be linear read nothing negative, P and X have the signs that choose the system that is
+    said to be right on each interval, or P rises from 0 there, `Bound.holds`, `rises`, `steepness`, `walk_through`
+(3) no knot of the right system bends inside an interval, and gates read hinges only, `walk_through`, `claims`
+(4) inside a strip a system bends inside no piece, and across every edge it jumps as the laws do, `Strip.check`
+(5) on one piece of each connected part of a strip its values are those of the law, `Strip.compare`
+
+then the network is the function on every piece.
+Why this is a proof is in docs/strips.md, in the words
+used here.
+"""
+
+import math
+from collections import defaultdict
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from cpwl_check.budget import need, spend
+from cpwl_check.cones import dot, region
+from cpwl_check.pieces import Law, Layers, Piece, plus
+from cpwl_check.reading import Rational, read
+
+Row = tuple[int, int, int]  # a xi + b eta + c up to a positive factor, or a point (W xi, W eta, W) with W > 0
+Scaled = tuple[Row, int]  # a row over a positive denominator
+Affine = list[Fraction]  # a xi + b eta + c
+Atom = tuple[int, int]  # the output of a neuron: its hidden layer, its number
+Form = dict[Atom, Fraction]  # a sum of factors times atoms
+Parts = list[tuple[Fraction, Scaled]]  # a sum of factors times hinges
+Jumps = dict[Row, list[tuple[Fraction, Fraction, Fraction]]]  # by line: from xi, to xi, jump of the slope in eta
+Edge = tuple[Row, Fraction, Fraction, int, int]  # a line, a range of xi, and the pieces above and below it there
+ONE: Atom = (-1, 0)  # the number 1
+ZERO = Fraction(0)
+CELLS = 16  # into which an interval may be cut
+# Which system is right, 0 for both; 3 and 4 say that P rises from 0, where the interval begins, or to 0, where it ends.
+SYSTEM = (0, 1, 2, 1, 2)
+
+
+# --- The plane: pieces, and where a sum of hinges and gates bends -----------------------------------------------------
+
+
+def whole(f: Affine) -> Scaled:
+    d = math.lcm(*(x.denominator for x in f))
+    a, b, c = (x.numerator * (d // x.denominator) for x in f)
+    return (a, b, c), d
+
+
+def cross(u: Row, v: Row) -> Row:
+    """The line through two points, or the point on two lines."""
+    return u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]
+
+
+def divided(row: Row, sign: int) -> Row:
+    """The row without a common divisor, turned if the sign is negative."""
+    divisor = math.gcd(*row) if sign > 0 else -math.gcd(*row)
+    return row[0] // divisor, row[1] // divisor, row[2] // divisor
+
+
+def value(f: Affine, x: Row) -> Fraction:
+    return (f[0] * x[0] + f[1] * x[1] + f[2] * x[2]) / x[2]
+
+
+def around(polygon: list[Row]) -> list[tuple[Row, Row]]:
+    return list(zip(polygon, polygon[1:] + polygon[:1], strict=True))
+
+
+def cut(polygon: list[Row], row: Row) -> list[Row]:
+    """The part of a convex polygon, its corners in order, where the row is at least 0."""
+    kept = []
+    for p, q in around(polygon):
+        u, v = dot(row, p), dot(row, q)
+        kept += [p] if u >= 0 else []
+        if u * v < 0:
+            a, b, c = (abs(v) * x + abs(u) * y for x, y in zip(p, q, strict=True))
+            kept.append(divided((a, b, c), 1))
+    return kept
+
+
+def between(polygon: list[Row], begin: Fraction, end: Fraction) -> list[Row]:
+    left = cut(polygon, (begin.denominator, 0, -begin.numerator))
+    return cut(left, (-end.denominator, 0, end.numerator))
+
+
+def hull(points: list[Row]) -> list[Row]:
+    """The corners of the convex hull, turning left; fewer than three if it has no interior."""
+    order = sorted({divided(x, 1) for x in points}, key=lambda x: (Fraction(x[0], x[2]), Fraction(x[1], x[2])))
+    corners: list[Row] = []
+    for sequence in (order, order[::-1]):
+        chain: list[Row] = []
+        for x in sequence:
+            while len(chain) > 1 and dot(cross(chain[-2], chain[-1]), x) <= 0:
+                chain.pop()
+            chain.append(x)
+        corners += chain[:-1]
+    return corners
+
+
+class Polygon(NamedTuple):
+    corners: list[Row]  # turning left
+    laws: list[Affine]  # one an output
+    begin: Fraction  # the range of xi
+    end: Fraction
+    sides: list[Row]  # at least 0 on the piece, one for each edge
+
+
+class Frame(NamedTuple):
+    """xi = t . x and eta = u . x."""
+
+    t: list[int]
+    u: list[int]
+
+    def affine(self, a: Fraction, b: Fraction, c: Fraction) -> Affine:
+        """``a x + b y + c`` as a function of xi and eta."""
+        (t, v), (u, w) = self.t, self.u
+        return [Fraction(a * w - b * u) / (t * w - v * u), Fraction(b * t - a * v) / (t * w - v * u), Fraction(c)]
+
+    def piece(self, piece: Piece, where: str) -> Polygon | None:
+        """The piece as a polygon; None if it is empty."""
+        points = piece.corners or region(2, [row for row, _ in piece.rows.values()]).generators()
+        if not any(g[2] for g in points):
+            return None
+        need(all(g[2] for g in points), where, "it is unbounded")
+        (t, v), (u, w) = self.t, self.u
+        places = [(t * x + v * y, u * x + w * y, d) for x, y, d in points]
+        corners, laws = hull(places), []
+        need(len(corners) > 2, where, "it has no interior")
+        for law, d in piece.laws:
+            if not piece.corners:
+                laws.append(self.affine(*(Fraction(x, d) for x in law)))
+                continue
+            total = [ZERO, ZERO, ZERO]  # from the values at the corners: the sum of these times hat functions
+            for i, z in enumerate(law):
+                side = cross(places[i - 2], places[i - 1])
+                share = Fraction(z * places[i][2], d * dot(side, places[i]))
+                total = [s + share * x for s, x in zip(total, side, strict=True)]
+            laws.append(total)
+        xi = [Fraction(x[0], x[2]) for x in corners]
+        return Polygon(corners, laws, min(xi), max(xi), [cross(p, q) for p, q in around(corners)])
+
+
+class Bends:
+    """Where a sum of hinges and gates bends in a strip: by line, the jump at the far left, and its steps."""
+
+    def __init__(self, where: str, begin: Fraction, end: Fraction) -> None:
+        self.where, self.begin, self.end = where, begin, end
+        self.first: dict[Row, Fraction] = defaultdict(Fraction)
+        self.steps: dict[Row, dict[Fraction, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+
+    def hinge(self, factor: Fraction, row: Row, d: int) -> None:
+        if row[1]:
+            self.first[divided(row, row[1])] += factor * abs(Fraction(row[1], d))
+        elif row[0]:
+            vertical = self.begin < Fraction(-row[2], row[0]) < self.end
+            need(not vertical, self.where, "a hinge bends on a vertical line")
+
+    def gate(self, factor: Fraction, parts: Parts) -> None:
+        """``factor relu(sum of w relu(l))`` for lines through one point bends on rays from there."""
+        parts = [(w, (row, d)) for w, (row, d) in parts if row[0] or row[1] or row[2] > 0]
+        need(all(row[1] for _, (row, _) in parts), self.where, "a gate has a constant or vertical part")
+        if len(parts) < 2:
+            for w, (row, d) in parts:
+                self.hinge(factor * max(w, ZERO), row, d)
+            return
+        meet = next((x for _, (row, _) in parts if (x := cross(parts[0][1][0], row))[2]), (0, 0, 0))
+        x = divided(meet, meet[2]) if meet[2] else meet
+        together = meet[2] and not any(dot(row, x) for _, (row, _) in parts)
+        need(together, self.where, "the lines of a gate do not meet in one point")
+        rates = [(w, Fraction(row[1], d), Fraction(-row[0], row[1])) for w, (row, d) in parts]
+        for side in (1, -1):  # to the right of the point, and to the left
+            for slope, jump in self.kinks([(w, side * k, q) for w, k, q in rates]).items():
+                a, b = -slope.numerator * x[2], slope.denominator * x[2]
+                line = divided((a, b, -(a * x[0] + b * x[1]) // x[2]), 1)
+                self.steps[line][Fraction(x[0], x[2])] += side * factor * jump
+                self.first[line] += factor * jump if side < 0 else 0
+
+    def kinks(self, parts: list[tuple[Fraction, Fraction, Fraction]]) -> dict[Fraction, Fraction]:
+        """Kinks of ``relu(f)`` for ``f(p) = sum of w relu(k (p - q))``; it must not end in a positive constant."""
+        f = {q: sum((w * max(k * (q - r), ZERO) for w, k, r in parts), ZERO) for _, _, q in parts}
+        first, *_, last = places = sorted(f)
+        before, after = (sum((w * k for w, k, _ in parts if s * k > 0), ZERO) for s in (-1, 1))
+        vertical = (f[first] > 0 and not before) or (f[last] > 0 and not after)
+        need(not vertical, self.where, "a gate bends on a vertical line")
+        zeros = [p + (q - p) * f[p] / (f[p] - f[q]) for p, q in pairwise(places) if f[p] * f[q] < 0]
+        zeros += [first - f[first] / before] if f[first] * before > 0 else []
+        zeros += [last - f[last] / after] if f[last] * after < 0 else []
+        f |= dict.fromkeys(zeros, ZERO)
+        places = sorted(f)  # between two of them f has one sign
+        slopes = [before if f[places[0]] > 0 or before < 0 else ZERO]
+        slopes += [(f[q] - f[p]) / (q - p) if f[p] > 0 or f[q] > 0 else ZERO for p, q in pairwise(places)]
+        slopes += [after if f[places[-1]] > 0 or after > 0 else ZERO]
+        return {p: v - u for p, (u, v) in zip(places, pairwise(slopes), strict=True) if u != v}
+
+    def jumps(self) -> Jumps:
+        """For each line its intervals inside the strip with a jump that is not 0."""
+        found: Jumps = defaultdict(list)
+        for line in {**self.first, **self.steps}:
+            jump, at = self.first.get(line, ZERO), self.begin
+            for place, step in [*sorted(self.steps.get(line, {}).items()), (self.end, ZERO)]:
+                stop = min(max(place, self.begin), self.end)
+                if jump and stop > at:
+                    found[line].append((at, stop, jump))
+                at, jump = stop, jump + step
+        return found
+
+
+class Strip(NamedTuple):
+    """A system, ``affine + sum of factors times hinges and gates``, for begin <= xi <= end."""
+
+    where: str
+    output: int
+    begin: Fraction
+    end: Fraction
+    affine: Affine
+    hinges: Parts
+    gates: list[tuple[Fraction, Parts]]
+
+    def at(self, x: Row) -> Fraction:
+        sums = [*((c, [(Fraction(1), hinge)]) for c, hinge in self.hinges), *self.gates]
+        inner = [(c, sum((w * Fraction(max(0, dot(row, x)), d) for w, (row, d) in parts), ZERO)) for c, parts in sums]
+        return value(self.affine, x) + sum((c * v for c, v in inner if v > 0), ZERO) / x[2]
+
+    def check(self, pieces: list[Polygon], edges: list[Edge], start: Row) -> None:
+        """The system is the law on every piece here: it does not bend inside, and jumps as the laws do."""
+        bends = Bends(self.where, self.begin, self.end)
+        for c, (row, d) in self.hinges:
+            bends.hinge(c, row, d)
+        for c, parts in self.gates:
+            bends.gate(c, parts)
+        jumps = bends.jumps()
+        here = {j for j, piece in enumerate(pieces) if piece.begin < self.end and piece.end > self.begin}
+        spend(2 * len(jumps) * len(here) + len(edges) // 2, self.where)
+        for line, intervals in jumps.items():
+            for j in here:
+                if ends := inside(pieces[j], line):
+                    bent = any(max(ends[0], a) < min(ends[1], b) for a, b, _ in intervals)
+                    need(not bent, self.where, f"the network bends inside piece {j}")
+        beside: dict[int, list[int]] = {j: [] for j in here}
+        for line, begin, end, above, below in edges:
+            begin, end = max(begin, self.begin), min(end, self.end)
+            if begin < end:
+                jump = next((jump for a, b, jump in jumps.get(line, []) if a <= begin < b), ZERO) / line[1]
+                gap = zip(pieces[above].laws[self.output], pieces[below].laws[self.output], line, strict=True)
+                good = all(u - v == jump * w for u, v, w in gap)
+                need(good, self.where, f"between pieces {below} and {above} it does not jump as the laws do")
+                beside[above].append(below)
+                beside[below].append(above)
+        self.compare(pieces, beside, start)
+
+    def compare(self, pieces: list[Polygon], beside: dict[int, list[int]], start: Row) -> None:
+        """Values on one piece, from which all those follow that are reached from it; and so on."""
+        left = set(beside)
+        todo = [j for j in beside if all(dot(side, start) >= 0 for side in pieces[j].sides)][:1]
+        while left:
+            j = (todo or [*left])[0]
+            for x in between(pieces[j].corners, self.begin, self.end):
+                same = self.at(x) == value(pieces[j].laws[self.output], x)
+                need(same, self.where, f"network and function differ on piece {j}")
+            todo = [j]
+            left.discard(j)
+            while todo:
+                more = left.intersection(beside[todo.pop()])
+                left -= more
+                todo += more
+
+
+def inside(piece: Polygon, line: Row) -> tuple[Fraction, Fraction] | None:
+    """The range of xi of a line inside a piece; None if it does not pass through the interior."""
+    values = [dot(line, x) for x in piece.corners]
+    if min(values) >= 0 or max(values) <= 0:
+        return None
+    found = [Fraction(x[0], x[2]) for x, v in zip(piece.corners, values, strict=True) if v == 0]
+    for (p, q), (u, v) in zip(around(piece.corners), zip(values, values[1:] + values[:1], strict=True), strict=True):
+        if u * v < 0:
+            found.append(Fraction(abs(v) * p[0] + abs(u) * q[0], abs(v) * p[2] + abs(u) * q[2]))
+    return min(found), max(found)
+
+
+def find_edges(pieces: list[Polygon]) -> list[Edge]:
+    """Pairs of pieces that have part of an edge in common, on a line that is not vertical."""
+    known: dict[Row, tuple[list[Any], list[Any]]] = defaultdict(lambda: ([], []))
+    for j, piece in enumerate(pieces):
+        for (p, q), side in zip(around(piece.corners), piece.sides, strict=True):
+            if side[1]:
+                ends = sorted([Fraction(p[0], p[2]), Fraction(q[0], q[2])])
+                known[divided(side, side[1])][side[1] < 0].append((*ends, j))
+    spend(2 * sum(len(above) * len(below) for above, below in known.values()), "edges")
+    pairs = [(line, one, two) for line, (above, below) in known.items() for one in above for two in below]
+    both = [(line, max(a, c), min(b, d), j, i) for line, (a, b, j), (c, d, i) in pairs]
+    return [edge for edge in both if edge[1] < edge[2]]
+
+
+# --- The network ------------------------------------------------------------------------------------------------------
+
+
+class Circuit:
+    """`reads[l][i]`: what a hidden neuron reads, in atoms; neurons that are claimed to be linear are no atoms."""
+
+    def __init__(self, layers: Layers, linear: list[list[int]], frame: Frame) -> None:
+        self.knots = [whole(frame.affine(*(Fraction(f.get(i, 0)) for i in range(3)))) for f in layers[0]]
+        self.reads: list[list[Form]] = [[]]
+        values: list[Form] = [{(0, i): Fraction(1)} for i in range(len(self.knots))]
+        for l, layer in enumerate(layers[1:], 1):
+            forms = []
+            for weights in layer:
+                total: Form = defaultdict(Fraction)
+                for j, w in weights.items():
+                    for atom, x in values[j].items() if j < len(values) else [(ONE, Fraction(1))]:
+                        total[atom] += w * x
+                forms.append({atom: x for atom, x in total.items() if x})
+            self.reads.append(forms)
+            known = range(len(forms)) if l > len(linear) else linear[l - 1]
+            values = [form if i in known else {(l, i): Fraction(1)} for i, form in enumerate(forms)]
+            first: dict[Any, int] = {}
+            for i, form in enumerate(forms):  # of functions of xi, relu(-F) is relu(F) - F, if there is a relu(F)
+                if l == 1 and not any(k == 0 and self.knots[m][0][1] for k, m in form):
+                    s = first.setdefault((frozenset(form), abs(form.get(ONE, ZERO))), i)
+                    if s != i and not {s, i} & {*known} and not plus(forms[s], 1, form):
+                        values[i] = plus(values[s], 1, form)
+        self.outputs = values
+
+    def falls(self, form: Form) -> list[tuple[int, Fraction]]:
+        """Hinges with factors: a form falls at most as fast as its row on knots, and the falling ones of these, do."""
+        total: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
+        for (l, i), x in form.items():
+            for (_, s), w in self.reads[2][i].items() if l == 2 else [((1, i), Fraction(1))] if l == 1 else []:
+                total[s, x * w > 0] += x * w
+        return [(s, x) for (s, _), x in total.items()]
+
+    def below(self, form: Form, sign: int) -> dict[int, Fraction]:
+        """Hinges with factors: less their sum, ``sign * form`` is at least its row on knots."""
+        total: dict[int, Fraction] = defaultdict(Fraction)
+        for (l, i), x in form.items():
+            if l > 0 and sign * x < 0:  # a gate is at most the sum of its positive terms
+                for (_, s), w in self.reads[2][i].items() if l == 2 else [((1, i), Fraction(1))]:
+                    total[s] += abs(x) * max(w, ZERO)
+        return total
+
+
+class Walk:
+    """Rows on knots, from left to right: what they are with the knots on that are on."""
+
+    def __init__(self, knots: list[Scaled], rows: dict[Any, Form]) -> None:
+        self.knots, self.on, self.integers = knots, [False] * len(knots), dict[Any, Scaled]()
+        self.now = {name: [ZERO, ZERO, form.get(ONE, ZERO)] for name, form in rows.items()}
+        self.readers: list[list[tuple[Any, Fraction]]] = [[] for _ in knots]
+        for name, form in rows.items():
+            for (l, k), x in form.items():
+                if l == 0:
+                    self.readers[k].append((name, x))
+
+    def set(self, k: int, on: bool) -> bool:
+        """Whether the knot has changed."""
+        changed, self.on[k] = self.on[k] != on, on
+        row, d = self.knots[k]
+        for name, x in self.readers[k] if changed else []:
+            w = (x if on else -x) / d
+            self.now[name] = [u + w * v for u, v in zip(self.now[name], row, strict=True)]
+            self.integers.pop(name, None)
+        return changed
+
+    def row(self, name: Any) -> Scaled:
+        if name not in self.integers:
+            self.integers[name] = whole(self.now[name])
+        return self.integers[name]
+
+
+class Bound(NamedTuple):
+    """The claim that `sign` times something is at least 0: its row on knots, and hinges that bound the rest."""
+
+    name: Any
+    sign: int
+    hinges: dict[int, Fraction]
+
+    def holds(self, walk: Walk, x: Row, high: dict[int, int], bits: int) -> bool:
+        """Whether that is so at a point, with values times 2^bits rounded to the safe side."""
+        row, d = walk.row(self.name)
+        low = (self.sign * dot(row, x) << bits) // (d * x[2])
+        for s, factor in self.hinges.items():
+            if s not in high:
+                hinge, e = walk.row((1, s))
+                high[s] = max(0, -((-dot(hinge, x) << bits) // (e * x[2])))
+            low += (-high[s] * factor.numerator) // factor.denominator
+        return bool(low >= 0)
+
+
+def rises(walk: Walk, name: Any, falls: list[tuple[int, Fraction]], steep: Fraction, bits: int) -> bool:
+    """Whether something rises, where these knots are on, in all directions (1, s) with ``|s| <= steep``.
+
+    Times 2^bits, rounded to the safe side."""
+    (a, b, _), d = walk.row(name)
+    n, m = steep.numerator, steep.denominator
+    low = ((a * m - abs(b) * n) << bits) // (d * m)
+    for s, factor in falls:
+        (a, b, _), d = walk.row((1, s))
+        most = abs(b) * n - (a if factor > 0 else -a) * m  # it falls at most at this rate, or not at all
+        low += (-abs(factor.numerator) * max(0, most) << bits) // (d * m * factor.denominator)
+    return low >= 0
+
+
+def steepness(pieces: list[Polygon], polygon: list[Row], at: Fraction, where: str) -> Fraction:
+    """How steep ways must be, at most, from the section of a polygon at one of its ends to all its points.
+
+    That section must be covered by pieces that go on to both sides of it."""
+    ends = [Fraction(x[1], x[2]) for x in polygon if Fraction(x[0], x[2]) == at]
+    cover = []
+    for piece in pieces:
+        if piece.begin < at < piece.end:
+            own = [Fraction(x[1], x[2]) for x in between(piece.corners, at, at)]
+            cover.append((min(own), max(own)))
+    need(ends and cover, where, "nothing is there where the switch begins")
+    reach = min(ends)
+    for low, high in sorted(cover):
+        reach = max(reach, high) if low <= reach else reach
+    need(reach >= max(ends), where, "pieces do not cover the line where the switch begins")
+    others = [(Fraction(x[0], x[2]), Fraction(x[1], x[2])) for x in polygon]
+    ways = [max(ZERO, y - max(ends), min(ends) - y) / abs(x - at) for x, y in others if x != at]
+    return max(ways, default=ZERO)
+
+
+class System:
+    """A sum of atoms, and the strips on which its hinges do not change."""
+
+    def __init__(self, output: int, number: int, form: Form, circuit: Circuit) -> None:
+        self.output, self.number, self.circuit = output, number, circuit
+        self.hinges = {i: x for (l, i), x in form.items() if l == 1}
+        self.gates = {i: x for (l, i), x in form.items() if l == 2}
+        used = {*self.hinges, *(s for g in self.gates for _, s in circuit.reads[2][g])}
+        self.knots = {k for f in (form, *(circuit.reads[1][s] for s in used)) for l, k in f if l == 0}
+        self.strips: list[Any] = []
+        self.goes_on = False
+
+    def step(self, walk: Walk, begin: Fraction, end: Fraction, changed: set[int]) -> None:
+        """One more interval: part of the last strip, or the first of another."""
+        if self.goes_on and not self.knots & changed:
+            self.strips[-1] = self.strips[-1]._replace(end=end)
+            return
+        hinges = [(x, walk.row((1, s))) for s, x in self.hinges.items()]
+        reads = {g: self.circuit.reads[2][g] for g in self.gates}
+        gates = [(x, [(w, walk.row((1, s))) for (_, s), w in reads[g].items()]) for g, x in self.gates.items()]
+        where = f"output {self.output}, system {self.number}, strip {len(self.strips)}"
+        affine = walk.now["system", self.output, self.number]
+        self.strips.append(Strip(where, self.output, begin, end, affine, hinges, gates))
+        self.goes_on = True
+
+
+def cells(knots: list[Scaled], polygon: list[Row]) -> tuple[dict[int, bool], list[tuple[list[Row], dict[int, bool]]]]:
+    """The states of knots that do not cut a polygon, and its parts with the states of those that do."""
+    on, parts = dict[int, bool](), [(polygon, dict[int, bool]())]
+    for k, (row, _) in enumerate(knots):
+        values = [dot(row, x) for x in polygon]
+        if min(values) >= 0 or max(values) <= 0:
+            on[k] = max(values) > 0
+        elif len(parts) <= CELLS:
+            two = ((False, (-row[0], -row[1], -row[2])), (True, row))
+            parts = [(cut(p, side), states | {k: s}) for p, states in parts for s, side in two]
+            parts = [(p, states) for p, states in parts if len(hull(p)) > 2]
+    return on, parts
+
+
+def walk_through(
+    circuit: Circuit, bounds: list[list[Bound]], rows: dict[Any, Form], systems: list[System], plan: Any
+) -> None:
+    """From interval to interval: shows the signs that are claimed there, and finds the strips of the systems."""
+    pieces, breaks, right, bits = plan
+    walk = Walk(circuit.knots, rows)
+    for i, (begin, end) in enumerate(pairwise(breaks)):
+        here = [piece.corners for piece in pieces if piece.begin < end and piece.end > begin]
+        spend(10 * len(here) + len(pieces) // 4, f"interval {i}")
+        polygon = hull([x for corners in here for x in between(corners, begin, end)])
+        if len(polygon) < 3:
+            continue
+        spend(len(circuit.knots) * len(polygon), f"interval {i}")
+        on, parts = cells(circuit.knots, polygon)
+        need(len(parts) <= CELLS, f"interval {i}", "too many knots bend here")
+        changed = {k for k, state in on.items() if walk.set(k, state)}
+        steep = None
+        if right[i] > 2:
+            next_to = (
+                right[i - 1] if right[i] == 3 and i else right[i + 1] if right[i] == 4 and i + 1 < len(right) else 9
+            )
+            other = next_to in ((0, 2, 4) if right[i] == 3 else (0, 1, 3))
+            need(other, f"interval {i}", "the other system is not right where this one begins")
+            steep = steepness(pieces, polygon, begin if right[i] == 3 else end, f"interval {i}")
+        for part, states in parts:
+            changed |= {k for k, state in states.items() if walk.set(k, state)}
+            rising = steep is None or all(
+                rises(walk, n, circuit.falls(rows[n]), steep, bits) for n in rows if n[0] == "P"
+            )
+            need(rising, f"interval {i}", "the sign of P is not shown: it does not rise")
+            each = sum(2 + len(b.hinges) for b in bounds[right[i]])
+            spend(len(part) * each * (1 + bits // 500) // 2, f"interval {i}")
+            for x in part:
+                high: dict[int, int] = {}
+                wrong = next((b for b in bounds[right[i]] if not b.holds(walk, x, high, bits)), None)
+                need(wrong is None, f"interval {i}", f"the sign of {wrong and wrong.name} is not shown")
+        for system in systems:
+            own = SYSTEM[right[i]] in (0, system.number)
+            bent = own and system.knots - on.keys()
+            need(not bent, f"interval {i}", f"system {system.number} of output {system.output} bends there")
+            if own:
+                system.step(walk, begin, end, changed)
+            system.goes_on = own
+
+
+def strip(law: Law, layers: Layers, proof: Any) -> Fraction:
+    """0, if the proof shows that the network is the function on every piece."""
+    n, outputs, given = law.n, law.outputs, law.pieces
+    need(n == 2 and len(layers) in (4, 5) and len(layers[-1]) == outputs, "files", "this is no network of strips")
+    head = {"format": "cpwl-proof", "version": 1, "kind": "strip", "inputs": 2, "error_bound": 0}
+    body = {"frame": [[Rational, 2], 2], "bits": range(10**5), "breaks": [Rational], "right": [range(5)]}
+    more = {"linear": [[Any], len(layers) - 2], "chi": [Any, outputs], "starts": [[Rational, 2]]}
+    *_, (t, u), bits, breaks, right, linear, chi, starts = read(proof, head | body | more, "proof")
+    need(
+        all(type(v) is int for v in t + u) and t[0] * u[1] != t[1] * u[0], "frame", "these are no independent integers"
+    )
+    linear = [read(own, [range(len(layers[l]))], f"linear[{l - 1}]") for l, own in enumerate(linear, 1)]
+    frame, breaks = Frame(t, u), [Fraction(x) for x in breaks]
+    circuit = Circuit(layers, linear, frame)
+    found = [frame.piece(piece, f"piece {j}") for j, piece in enumerate(given)]
+    pieces = [piece for piece in found if piece is not None]
+    need(len(breaks) == len(right) + 1 > 1 and all(x < y for x, y in pairwise(breaks)), "breaks", "they must grow")
+    all_in = pieces and all(breaks[0] <= piece.begin and piece.end <= breaks[-1] for piece in pieces)
+    need(all_in, "breaks", "not all pieces are between them, or there are none")
+    rows, bounds, systems = claims(circuit, linear, chi)
+    need(len(systems) > outputs or right == [1] * len(right), "right", "there is no second system")
+    walk_through(circuit, bounds, rows, systems, (pieces, breaks, right, bits))
+    edges = find_edges(pieces)
+    for i, part in enumerate(part for system in systems for part in system.strips):
+        xi, eta = starts[i] if i < len(starts) else (0, 0)
+        part.check(pieces, edges, whole([Fraction(xi), Fraction(eta), Fraction(1)])[0])
+    return ZERO
+
+
+def claims(circuit: Circuit, linear: list[list[int]], chi: list[Any]) -> tuple[Any, Any, Any]:
+    """All rows on knots, the signs to be shown on intervals of each kind, and the systems.
+
+    ``out = g_2 + relu(P) - relu(X)`` with ``P = g_1 - g_2 + X``; without a switch ``out = g_1``."""
+    rows: dict[Any, Form] = {(1, s): form for s, form in enumerate(circuit.reads[1])}
+    named: dict[Any, Form] = {("linear", l, i): circuit.reads[l][i] for l, own in enumerate(linear, 1) for i in own}
+    signs, systems = dict.fromkeys(named, (1, 1, 1, 1, 1)), []
+    for o, form in enumerate(circuit.outputs):
+        switches = [atom for atom in form if atom[0] == 3]
+        parts = [form]
+        if switches:
+            (c,) = read(chi[o], [range(len(circuit.reads[1])), 1], f"chi[{o}]")
+            factor, weight = form[switches[0]], form.get((1, c), ZERO)
+            need(factor > 0 > weight, f"output {o}", "this is no switch")
+            two = {atom: x for atom, x in form.items() if atom not in (switches[0], (1, c))}
+            P, X = plus({}, factor, circuit.reads[3][switches[0][1]]), plus({}, -weight, circuit.reads[1][c])
+            parts = [plus(plus(two, 1, P), -1, X), two]
+            named |= {("P", o): P, ("X", o): X}
+            signs |= {("P", o): (0, 1, -1, 0, 0), ("X", o): (0, 1, -1, 1, -1)}  # by what is right on an interval
+        for number, part in enumerate(parts, 1):
+            named["system", o, number] = part
+            systems.append(System(o, number, part, circuit))
+    need(len(systems) in (len(chi), 2 * len(chi)), "network", "not all outputs have a switch")
+    for name, form in named.items():
+        need(all(l < 3 for l, _ in form), str(name), "it reads a switch")
+    for g, form in enumerate(circuit.reads[2] if len(circuit.reads) > 3 else []):
+        need(g in linear[1] or all(l == 1 for l, _ in form), f"gate {g}", "it must read hinges only")
+    shown = [{name: s[k] for name, s in signs.items() if s[k]} for k in range(5)]
+    bounds = [[Bound(name, s, circuit.below(named[name], s)) for name, s in own.items()] for own in shown]
+    return rows | named, bounds, systems
