@@ -39,7 +39,7 @@ def hills() -> cpwl.CPWL:
 
 def arrangement() -> cpwl.CPWL:
     """A sum of hinges on lines, on the unit square."""
-    from cpwl.function.make.shallow import from_hidden_layer
+    from cpwl.function.shallow import from_hidden_layer
 
     rng = np.random.default_rng(3)
     normal = rng.integers(-5, 6, (6, 2))

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from cpwl.formats.tables import from_pieces_csv, to_csv, to_dataframe, to_mat
     from cpwl.formats.torch.module import from_torch, to_torch
     from cpwl.function import CPWL
-    from cpwl.function.doctor.report import Report
+    from cpwl.function.answers import Report
     from cpwl.function.questions.sets import image
     from cpwl.network import Network, Sizes
     from cpwl.passes.simplify import simplify
@@ -168,7 +168,7 @@ _HOME = {
     "Precision": "cpwl.construct.options",
     "Weights": "cpwl.construct.options",
     "Network": "cpwl.network",
-    "Report": "cpwl.function.doctor.report",
+    "Report": "cpwl.function.answers",
     "Sizes": "cpwl.network",
     "Verdict": "cpwl.equality",
     "Inquiry": "cpwl.regions.inquiry",

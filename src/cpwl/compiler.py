@@ -28,9 +28,9 @@ from cpwl.doors import check_argument, check_call, check_choice, check_number, w
 from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError
 from cpwl.executors import check_executor
 from cpwl.function import CPWL
-from cpwl.function.doctor.examine import examine, is_rough_table
-from cpwl.function.doctor.report import point_text
+from cpwl.function.answers import point_text
 from cpwl.function.domain import Box, box_to_clip, domain_text
+from cpwl.function.examine import examine, is_rough_table
 from cpwl.function.jump import largest_jump
 from cpwl.limits import rare_collection
 from cpwl.network import Network, Sizes

@@ -28,14 +28,13 @@ from cpwl.function import CPWL
 from cpwl.function.algebra.arithmetic import plus_affine
 from cpwl.function.algebra.border import border_rows, need_convex
 from cpwl.function.algebra.pieces import exactly, pieces_of
-from cpwl.function.doctor.report import point_text
-from cpwl.function.questions.answers import number_text
+from cpwl.function.answers import Solutions, number_text, point_text
 from cpwl.function.questions.asked import Asked, asked
-from cpwl.function.questions.sets import Solutions, image_of
-from cpwl.function.questions.volume import is_bounded
+from cpwl.function.questions.sets import image_of
 from cpwl.geometry.bodies import stacked
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.geometry.probe import Probe
+from cpwl.geometry.volume import is_bounded
 from cpwl.network import Network
 from cpwl.network.algebra import linear_image
 from cpwl.network.algorithms import side_by_side

@@ -10,7 +10,7 @@ from cpwl import CPWL, ConstructionError, compile
 from cpwl.construct import analysis as parts
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.table import TABLE
-from cpwl.function.make.shallow import random_shallow
+from cpwl.function.shallow import random_shallow
 from support.functions import delaunay
 
 NAMES = ("divided", "find_bends", "neighbours", "profile_of", "sample", "table_of")

@@ -13,7 +13,7 @@ from cpwl.construct.gates.plane.gate_lines import keeps_sign
 from cpwl.errors import ConstructionError, InputError
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.planar import find_bends, power_of_two
-from cpwl.function.make.shallow import from_hidden_layer
+from cpwl.function.shallow import from_hidden_layer
 from cpwl.network.network import evaluate_exact, exact_layers
 from cpwl.search.cover import cover
 from support.constructions import plane_gates

@@ -1,5 +1,7 @@
 """The function as a value: every way to make one, components, evaluation."""
 
+import ast
+import inspect
 import itertools
 from fractions import Fraction
 
@@ -11,7 +13,8 @@ from scipy.interpolate import LinearNDInterpolator
 
 from cpwl import CPWL, CpwlWarning, InputError
 from cpwl.exact.rational import fraction_array
-from cpwl.function.make.shallow import from_hidden_layer, random_shallow
+from cpwl.function import answers, cpwl
+from cpwl.function.shallow import from_hidden_layer, random_shallow
 from support.functions import abs_sum, delaunay, five_pieces, five_pieces_value
 
 small = st.integers(-4, 4)
@@ -315,3 +318,25 @@ def test_flat_simplices_are_dropped_with_a_warning():
     with pytest.warns(CpwlWarning, match="1 of 2 simplices have no interior"):
         p = CPWL.from_simplices(points, [[0, 1, 2], [0, 2, 3]], [0, 1, 2, 3])
     assert p.num_pieces == 1
+
+
+@pytest.mark.parametrize("module", [cpwl, answers])
+def test_every_declared_method_has_its_algorithm(module):
+    """A method without a body is attached: it takes the declared arguments, and has the declared name and docstring."""
+    kinds = [kind for kind in ast.parse(inspect.getsource(module)).body if isinstance(kind, ast.ClassDef)]
+    methods = [(kind, node) for kind in kinds for node in kind.body if isinstance(node, ast.FunctionDef)]
+    declared = [(getattr(module, kind.name), node) for kind, node in methods if _is_docstring(node.body)]
+    assert declared
+    for kind, node in declared:
+        method = getattr(kind, node.name)
+        assert method.__closure__, f"{method.__qualname__} is not attached"
+        algorithm = inspect.getclosurevars(method).nonlocals["algorithm"]
+        shape = [(p.name, p.kind, p.default) for p in inspect.signature(method).parameters.values()][1:]
+        given = [(p.name, p.kind, p.default) for p in inspect.signature(algorithm).parameters.values()][1:]
+        assert shape == given[: len(shape)] or node.name.startswith("__r"), method.__qualname__
+        assert method.__qualname__ == f"{kind.__name__}.{node.name}"
+        assert method.__doc__ == ast.get_docstring(node, clean=False)
+
+
+def _is_docstring(body):
+    return len(body) == 1 and isinstance(body[0], ast.Expr)

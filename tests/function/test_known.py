@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import cpwl.function.doctor.examine as examination
+import cpwl.function.examine as examination
 from cpwl import CPWL, Network
 from cpwl.function.bends.neighbours import neighbours
+from cpwl.function.doctor.first_error import first_error
 from cpwl.function.known import Known
 from cpwl.function.lineality import divided
 from cpwl.function.sample import inner_points
@@ -85,7 +86,7 @@ def test_a_complete_function_is_not_examined_again(monkeypatch):
     assert [(f.kind, f.pieces) for f in known.doctor()] == expected
     monkeypatch.setattr(examination.PieceDoctor, "findings", never)
     monkeypatch.setattr(Probe, "interior", never)
-    assert examination.first_error(known) is None
+    assert first_error(known) is None
     assert examination.examine(known, notes=False).healthy
 
 

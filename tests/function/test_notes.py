@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from cpwl import CPWL, load
-from cpwl.function.doctor.examine import examine, first_error
-from cpwl.function.make.shallow import random_shallow
+from cpwl.function.doctor.first_error import first_error
+from cpwl.function.examine import examine
+from cpwl.function.shallow import random_shallow
 from support.functions import abs_sum, boxes, delaunay
 from support.laws import LAWS
 from support.rational_pieces import along, cut_up, cuts

@@ -5,10 +5,10 @@ import pytest
 
 from cpwl import CPWL
 from cpwl.exact.integers import integer_rows
-from cpwl.function.make.shallow import random_shallow
 from cpwl.function.order.on_cones import order_on_cones
 from cpwl.function.order.on_pieces import PieceOrder
 from cpwl.function.order.order import order_components, value_tolerance
+from cpwl.function.shallow import random_shallow
 from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Polyhedra
 from support.catalogue import BY_NAME, names

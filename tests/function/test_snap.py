@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from cpwl import CPWL, InputError, load
-from cpwl.function.doctor.examine import first_error
+from cpwl.function.doctor.first_error import first_error
 from cpwl.function.flags.consistency import consistency
-from cpwl.function.make.shallow import random_shallow
+from cpwl.function.shallow import random_shallow
 from support.catalogue import function
 from support.functions import abs_sum, boxes, delaunay, five_pieces, three_piece_cut
 from support.laws import LAWS

@@ -11,8 +11,8 @@ from scipy.spatial import Delaunay
 
 from cpwl import CPWL
 from cpwl.errors import ConstructionError, LimitError
-from cpwl.function.make.shallow import from_hidden_layer
 from cpwl.function.make.simplices import kuhn_simplices
+from cpwl.function.shallow import from_hidden_layer
 from cpwl.geometry.complex import from_simplices
 from cpwl.geometry.face_to_face import complex_of
 from cpwl.geometry.polyhedra import Polyhedra

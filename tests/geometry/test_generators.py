@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from cpwl import CPWL
 from cpwl.exact.integers import common_denominator
 from cpwl.function.lineality import essential_coordinates, on_coordinates
-from cpwl.function.make.shallow import from_hidden_layer, random_shallow
 from cpwl.function.order.at_generators import order_at_generators, rank_laws
+from cpwl.function.shallow import from_hidden_layer, random_shallow
 from cpwl.geometry.corners import corners
 from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Polyhedra

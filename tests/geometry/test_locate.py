@@ -9,7 +9,7 @@ from scipy.spatial import Delaunay
 
 from cpwl import CPWL
 from cpwl.function.evaluate import find_pieces
-from cpwl.function.make.shallow import random_shallow
+from cpwl.function.shallow import random_shallow
 from support.functions import abs_sum, delaunay
 
 

@@ -14,7 +14,7 @@ from cpwl import CPWL, ConstructionError, Network, ProofError, certify, compile
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
 from cpwl.function.jump import largest_jump
-from cpwl.function.make.shallow import random_shallow
+from cpwl.function.shallow import random_shallow
 from cpwl.network.network import exact_layers
 from cpwl_check.budget import Refused
 from cpwl_check.decide import check

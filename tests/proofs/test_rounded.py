@@ -9,7 +9,7 @@ import pytest
 from cpwl import CPWL, Network, certify, compile
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
-from cpwl.function.make.shallow import random_shallow
+from cpwl.function.shallow import random_shallow
 from cpwl_check.budget import Refused
 from cpwl_check.decide import check
 from support.functions import delaunay, five_pieces

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cpwl
-from cpwl.function.make.shallow import random_shallow
+from cpwl.function.shallow import random_shallow
 from cpwl.network import Network
 from cpwl.show.bundled import five_pieces
 from cpwl.show.naive import naive

@@ -14,7 +14,7 @@ import pytest
 import cpwl
 from cpwl.cli import main
 from cpwl.errors import CpwlWarning, InputError
-from cpwl.function.doctor.examine import examine
+from cpwl.function.examine import examine
 from cpwl.sources.mpqp.active_sets import from_active_sets
 from cpwl.sources.mpqp.document import read_mpqp
 

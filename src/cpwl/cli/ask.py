@@ -198,7 +198,7 @@ def _solve_of(desk: Any, value: str) -> Callable[[], _Reply]:
 
 
 def _level_of(desk: Any, value: str) -> Callable[[], _Reply]:
-    from cpwl.function.questions.answers import number_text
+    from cpwl.function.answers import number_text
 
     def reply() -> _Reply:
         found = desk.level_set(value)
@@ -265,7 +265,7 @@ def _distance(found: Any) -> _Reply:
 
 
 def _number(value: Fraction) -> _Reply:
-    from cpwl.function.questions.answers import number_text
+    from cpwl.function.answers import number_text
 
     return _Reply(number_text(value), {"value": float(value), "exact": _exact(value)})
 

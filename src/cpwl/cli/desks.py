@@ -8,8 +8,8 @@ from typing import Any
 from cpwl.dynamics import Invariance, equilibria, is_invariant
 from cpwl.errors import InputError
 from cpwl.function import CPWL
-from cpwl.function.questions.answers import Answer, Distance, Extremum, Lipschitz, Range
-from cpwl.function.questions.sets import LevelSet, Solutions, image
+from cpwl.function.answers import Answer, Distance, Extremum, LevelSet, Lipschitz, Range, Solutions
+from cpwl.function.questions.sets import image
 from cpwl.network import Network
 from cpwl.regions.inquiry import Inquiry, ask
 

@@ -13,7 +13,7 @@ from cpwl.cli.workers import Dask, Workers, executor_of
 
 if TYPE_CHECKING:
     from cpwl.function import CPWL
-    from cpwl.function.doctor.report import Finding, Report
+    from cpwl.function.answers import Finding, Report
 
 __all__ = ["doctor"]
 

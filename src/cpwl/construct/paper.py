@@ -15,7 +15,7 @@ from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.max_of_mins import max_of_mins, outputs_together, rows_of
 from cpwl.construct.plan import Plan
 from cpwl.errors import ConstructionError
-from cpwl.function.doctor.report import point_text
+from cpwl.function.answers import point_text
 from cpwl.function.order.rows import Excess, find_excess
 from cpwl.network import Network
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
-from cpwl.function.doctor.examine import first_error
+from cpwl.function.doctor.first_error import first_error
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 

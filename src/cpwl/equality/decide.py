@@ -27,7 +27,7 @@ from cpwl.exact.integers import unit_view
 from cpwl.exact.rational import fraction_array
 from cpwl.executors import check_executor, spread
 from cpwl.function import CPWL
-from cpwl.function.doctor.report import point_text
+from cpwl.function.answers import point_text
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, as_domain
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.function.doctor.report import point_text
+from cpwl.function.answers import point_text
 
 __all__ = ["Apart", "Verdict", "farther"]
 

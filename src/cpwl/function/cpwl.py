@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -12,25 +14,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from cpwl.doors import check_choice, check_count, check_list, check_number, within_float64
 from cpwl.errors import InputError
-from cpwl.executors import check_executor
-from cpwl.function.algebra import arithmetic, composition, domains, extremes
+from cpwl.function.answers import Answer, Distance, Extremum, Jump, LevelSet, Lipschitz, Range, Report, Solutions
 from cpwl.function.components import label_components
-from cpwl.function.doctor.examine import examine
-from cpwl.function.doctor.report import Report
-from cpwl.function.evaluate import as_points, evaluate, evaluate_exactly
 from cpwl.function.known import Known
 from cpwl.function.make.breakpoints import parts_of_breakpoints
 from cpwl.function.make.maxmin import parts_of_maxmin
 from cpwl.function.make.oracle import parts_of_oracle
 from cpwl.function.make.pieces import parts_of_pieces
 from cpwl.function.make.simplices import parts_of_grid, parts_of_simplices
-from cpwl.function.merge.merge import merge
 from cpwl.function.parts import Laws, Mesh, Parts
-from cpwl.function.questions import convexity, extent, gap, sets, slopes, volume
-from cpwl.function.snap.snap import Snapped, snap
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 
-__all__ = ["CPWL"]
+__all__ = ["CPWL", "Moved", "Snapped", "attach"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -309,6 +304,9 @@ class CPWL:
         exact = None if laws.exact is None else laws.exact[:, output : output + 1]
         return Laws(laws.gradient[:, output : output + 1].copy(), laws.offset[:, output : output + 1].copy(), exact)
 
+    # From here on methods are only declared. Their algorithms are in the chapters above this one; `cpwl.function`
+    # attaches them.
+
     def __call__(self, x: ArrayLike) -> NDArray[Any]:
         """Values ``(N, m)`` at points ``(N, n)``; NaN outside the domain, never a guess.
 
@@ -327,13 +325,7 @@ class CPWL:
         >>> CPWL.from_breakpoints([0, 3], [0, 1])([["1/2"]])
         array([[Fraction(1, 6)]], dtype=object)
         """
-        with within_float64():
-            points, single = as_points(x, self.dim)
-            exactly = points.dtype == object
-            result = evaluate_exactly(self, points) if exactly else evaluate(self, points)
-        return result[0] if single else result
 
-    @within_float64()
     def doctor(self, *, executor: Executor | None = None) -> Report:
         """Everything wrong or noteworthy with this function, each with a witness, a size and what to do.
 
@@ -356,10 +348,7 @@ class CPWL:
         note: 3 pieces could be 2: pieces 1 and 2 follow one law and have a convex union, for one. `p.merge()` merges
             such pieces.
         """
-        check_executor(executor)
-        return replace(examine(self, executor=executor), function=self)
 
-    @within_float64()
     def merge(self) -> CPWL:
         """The same function with pieces of one law merged where their union is convex; itself if there are none.
 
@@ -372,9 +361,7 @@ class CPWL:
         >>> p.num_pieces, p.merge().num_pieces
         (4, 2)
         """
-        return merge(self)
 
-    @within_float64()
     def snap(self, tol: float = 1e-9, *, even: bool = False) -> Snapped:
         """Proposes an exactly consistent function near float data, or says why there is none to offer.
 
@@ -399,40 +386,233 @@ class CPWL:
         >>> p.snap().function
         CPWL(R^1 -> R^1, 2 pieces, 2 components, exact)
         """
-        check_number(tol, "tol", least=0.0)
-        return snap(self, tol, even)
 
     # Calculating: see `cpwl.function.algebra`. NumPy leaves `2.0 * p` and `A @ p` to us.
     __array_ufunc__ = None
-    __add__ = __radd__ = arithmetic.add
-    __sub__ = arithmetic.subtract
-    __rsub__ = arithmetic.subtracted_from
-    __mul__ = __rmul__ = arithmetic.times
-    __neg__ = arithmetic.negative
-    __rmatmul__ = arithmetic.linear_image
-    __getitem__ = arithmetic.output
-    __abs__ = extremes.absolute
-    clip = extremes.clip
-    relu = extremes.positive_part
-    restrict = domains.restrict
-    extend = domains.extend
-    compose = composition.compose
-    __matmul__ = composition.after
+
+    def __add__(self, other: Any) -> CPWL:
+        """The sum of two functions where both are defined, or of a function and a constant.
+
+        >>> p, q = CPWL.from_breakpoints([0, 1], [0, 1]), CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
+        >>> (p + q)([["-2"], ["1/3"]]).ravel(), (p + "1/2").num_pieces
+        (array([Fraction(0, 1), Fraction(2, 3)], dtype=object), 1)
+        """
+
+    def __sub__(self, other: Any) -> CPWL:
+        """The difference of two functions where both are defined, or of a function and a constant."""
+
+    def __rsub__(self, constant: Any) -> CPWL:
+        """The difference ``x -> constant - p(x)``."""
+
+    def __radd__(self, constant: Any) -> CPWL:
+        """The sum ``x -> constant + p(x)``."""
+
+    def __mul__(self, factor: Any) -> CPWL:
+        """The multiple ``x -> factor p(x)``: a number, or one for each output. The pieces stay."""
+
+    def __rmul__(self, factor: Any) -> CPWL:
+        """The multiple ``x -> factor p(x)``."""
+
+    def __neg__(self) -> CPWL:
+        """The function ``x -> -p(x)``, with the same pieces."""
+
+    def __rmatmul__(self, matrix: Any) -> CPWL:
+        """The function ``x -> M p(x)``, with the same pieces.
+
+        >>> p = CPWL.from_breakpoints([0, 1], [[0, 1], [1, 0]])
+        >>> ([[1, 1], [1, -1]] @ p)([["1/3"]])
+        array([[Fraction(1, 1), Fraction(-1, 3)]], dtype=object)
+        """
+
+    def __matmul__(self, affine: Any) -> CPWL:
+        """The function ``x -> p(A x + b)`` for a pair ``(A, b)``; after another function, as `compose`.
+
+        >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
+        >>> (p @ ([[1, -1]], [0]))([[3.0, 5.0]])
+        array([[2.]])
+        """
+
+    def __getitem__(self, j: Any) -> CPWL:
+        """Output `j` of a function, or those of a slice or list, with the same pieces.
+
+        >>> CPWL.from_breakpoints([0, 1], [[0, 5], [1, 7]])[1]([[2.0]])
+        array([[9.]])
+        """
+
+    def __abs__(self) -> CPWL:
+        """The function ``x -> |p(x)|``, output by output."""
+
+    def clip(self, low: Any = None, high: Any = None) -> CPWL:
+        """The function ``x -> min(max(p(x), low), high)``; a bound that is None is left out.
+
+        >>> CPWL.from_breakpoints([0, 1], [0, 1]).clip(0, "1/2")([["-1"], ["1/3"], ["5"]]).ravel()
+        array([Fraction(0, 1), Fraction(1, 3), Fraction(1, 2)], dtype=object)
+        """
+
+    def relu(self) -> CPWL:
+        """The function ``x -> max(0, p(x))``, output by output.
+
+        >>> CPWL.from_breakpoints([0, 1], [0, 1]).relu().num_pieces
+        2
+        """
+
+    def restrict(self, domain: Any = None, *, box: Any = None) -> CPWL:
+        """The function on a part of its domain: ``(A, b)`` for ``A x <= b``, or ``box=(low, high)``.
+
+        Where the domain reaches beyond that of the function, the function is not defined.
+
+        >>> CPWL.from_breakpoints([0, 1], [0, 1], left_slope=0).restrict(box=("1/3", 5)).num_pieces
+        1
+        """
+
+    def extend(self) -> CPWL:
+        """The function on all of R^n: every piece at the border of the domain goes on with its law.
+
+        `InputError` with a point where that is not continuous, or where two pieces would meet beyond the border.
+
+        >>> p = CPWL.from_grid([[0, 1, 2]], [0, 1, 5]).extend()
+        >>> p([["-3"], ["4"]]).ravel()
+        array([Fraction(-3, 1), Fraction(13, 1)], dtype=object)
+        """
+
+    def compose(self, q: CPWL, *, outside: str = "refuse") -> CPWL:
+        """The function ``x -> p(q(x))``.
+
+        Parameters
+        ----------
+        q
+            The inner function, with as many outputs as `p` has inputs.
+        outside
+            What to do where `q` leaves the domain of `p`: "refuse", with a point where it does; or "drop" those
+            `x`, which may leave a domain that is not convex.
+
+        >>> tent = CPWL.from_breakpoints([0, 1, 2], [0, 2, 0])
+        >>> twice = tent.compose(tent)
+        >>> twice.num_pieces, twice([["1/4"], ["3/4"]]).ravel()
+        (4, array([Fraction(1, 1), Fraction(1, 1)], dtype=object))
+        """
 
     # Asking: see `cpwl.function.questions`.
-    range = extent.value_range
-    argmax = extent.argmax
-    argmin = extent.argmin
-    lipschitz = slopes.lipschitz
-    is_convex = convexity.is_convex
-    is_concave = convexity.is_concave
-    is_monotone = slopes.is_monotone
-    depends_on = slopes.depends_on
-    solve = sets.solve
-    level_set = sets.level_set
-    integral = volume.integral
-    mean = volume.mean
-    distance = gap.distance
+
+    def range(self, domain: Any = None, *, box: Any = None, output: int | None = None) -> Range:
+        """The least and the largest value of an output on the domain, exactly, each with a point, or a ray.
+
+        >>> tent = CPWL.from_breakpoints([0, 1, 3], [0, "2/3", 0])
+        >>> found = tent.range(box=(0, 3))
+        >>> print(found), found.argmax.point
+        [0, 2/3]
+        (None, array([Fraction(1, 1)], dtype=object))
+        >>> print(tent.argmin())
+        unbounded from x = (1) along (-1)
+        """
+
+    def argmax(self, domain: Any = None, *, box: Any = None, output: int | None = None) -> Extremum:
+        """The largest value of an output, and a point where it is attained, or a ray along which there is no bound."""
+
+    def argmin(self, domain: Any = None, *, box: Any = None, output: int | None = None) -> Extremum:
+        """The least value of an output, and a point where it is attained, or a ray along which there is no bound."""
+
+    def integral(self, domain: Any = None, *, box: Any = None, output: int | None = None) -> Fraction:
+        """The integral of an output over a bounded domain, exactly.
+
+        >>> CPWL.from_breakpoints([0, 1, 3], [0, 2, 0]).integral(box=(0, 3))
+        Fraction(3, 1)
+        """
+
+    def mean(self, domain: Any = None, *, box: Any = None, output: int | None = None) -> Fraction:
+        """The mean value of an output over a bounded domain, exactly.
+
+        >>> CPWL.from_breakpoints([0, 1, 3], [0, 2, 0]).mean(box=(0, 3))
+        Fraction(1, 1)
+        """
+
+    def lipschitz(self, norm: Any = 2, *, outputs: Any = None, domain: Any = None, box: Any = None) -> Lipschitz:
+        """The Lipschitz constant in a norm, of inputs and outputs alike, with the piece and two points that show it.
+
+        On a convex domain it is the largest operator norm of a gradient: of its column sums for 1, of its row sums for
+        "inf", and the spectral norm for 2, of which the square is rational for one output. Of several outputs the
+        spectral norm is enclosed between two rationals.
+
+        Parameters
+        ----------
+        norm
+            1, 2 or "inf".
+        outputs
+            Which outputs, a number or a list; all of them if it is not said.
+        domain, box
+            Where: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box.
+
+        >>> p = CPWL.from_pieces([[[1, 0]], [[-1, 0]]], [[0], [0]], [[1, 3], [4, 3]], [0, 0])
+        >>> p.lipschitz(2).square, p.lipschitz("inf").high, p.lipschitz(1).points
+        (Fraction(25, 1), Fraction(7, 1), (array([Fraction(1, 1), Fraction(0, 1)], dtype=object), array([Fraction(2, 1),
+            Fraction(0, 1)], dtype=object)))
+        """
+
+    def is_convex(self, *, output: int | None = None, domain: Any = None, box: Any = None) -> Answer:
+        """Whether an output is convex: no comes with two points and their middle, where the function is too large.
+
+        >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
+        >>> bool(p.is_convex()), p.is_concave().points[1]
+        (True, array([Fraction(0, 1)], dtype=object))
+        """
+
+    def is_concave(self, *, output: int | None = None, domain: Any = None, box: Any = None) -> Answer:
+        """Whether an output is concave: no comes with two points and their middle, where the function is too small."""
+
+    def is_monotone(
+        self,
+        i: int = 0,
+        *,
+        increasing: bool | None = None,
+        output: int | None = None,
+        domain: Any = None,
+        box: Any = None,
+    ) -> Answer:
+        """Whether an output never falls along input `i`; with `increasing` False, never rises; None: one of the two.
+
+        No comes with two points, or four where both senses were asked about, that differ in input `i` only.
+
+        >>> print(CPWL.from_breakpoints([0, 1], [0, 1]).is_monotone(0))
+        yes: it never falls along input 0
+        """
+
+    def depends_on(self, i: int, *, output: int | None = None, domain: Any = None, box: Any = None) -> Answer:
+        """Whether the function changes with input `i`: two points that show it, or a proof that it does not.
+
+        For float data a slope that noise alone may have made is none; `slack` is the largest one.
+
+        >>> p = CPWL.from_pieces([[[1, 0]], [[-1, 0]]], [[0], [0]], [[1, 0], [4, 0]], [0, 0])
+        >>> bool(p.depends_on(0)), bool(p.depends_on(1))
+        (True, False)
+        """
+
+    def solve(self, value: Any = 0, *, domain: Any = None, box: Any = None) -> Solutions:
+        """All `x` with ``p(x) = value``, one number or one for each output: polyhedra, each by its corners and rays.
+
+        >>> tent = CPWL.from_breakpoints([0, 1, 3], [0, 2, 0])
+        >>> [x.tolist() for x in tent.solve(1).points]
+        [[Fraction(1, 2)], [Fraction(2, 1)]]
+        """
+
+    def level_set(
+        self, value: Any, *, above: bool = False, output: int | None = None, domain: Any = None, box: Any = None
+    ) -> LevelSet:
+        """Where an output is at most `value`, or with `above` at least: polyhedra with interiors, one in each piece.
+
+        What has no interior, such as a single lowest point, is left to `solve`.
+
+        >>> tent = CPWL.from_grid([[0, 1, 2], [0, 1]], [[0, 0], [1, 1], [0, 0]])
+        >>> tent.level_set("1/2").volume, tent.level_set("3/4", above=True).volume
+        (Fraction(1, 1), Fraction(1, 2))
+        """
+
+    def distance(self, q: CPWL, *, domain: Any = None, box: Any = None) -> Distance:
+        """The largest gap ``max |p - q|`` over all outputs where both are defined, with a point, and the mean gap.
+
+        >>> p = CPWL.from_breakpoints([0, 1, 2], [0, 1, 0])
+        >>> print(p.distance(CPWL.from_breakpoints([0, 2], [0, 0]), box=(0, 2)))
+        at most 1, at x = (1), 1/2 in the mean
+        """
 
     def plot(
         self, *, kind: str = "auto", ax: Any = None, output: int = 0, box: tuple[Any, Any] | None = None, at: Any = None
@@ -457,15 +637,9 @@ class CPWL:
         Axes
             What was drawn on; ``ax.figure.savefig("p.png")`` writes it.
         """
-        from cpwl.function.picture.plot import plot_function
-
-        return plot_function(self, kind, ax, output, box, at)
 
     def _repr_svg_(self) -> str | None:
         """A picture for notebooks; None where there would be too much to see."""
-        from cpwl.function.picture.svg import picture
-
-        return picture(self)
 
     def __repr__(self) -> str:
         exact = "exact" if self.tol == 0 else f"tol={self.tol:g}"
@@ -473,3 +647,93 @@ class CPWL:
             f"CPWL(R^{self.dim} -> R^{self.outputs}, {self.num_pieces} pieces, "
             f"{self.num_components} components, {exact})"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """How far anything was moved."""
+
+    coefficient: float = 0.0
+    """The largest change of a coefficient of a law, relative to the largest one of its kind (slopes, offsets)."""
+    value: float = 0.0
+    """The largest change of a law on its piece, relative to the size of the values."""
+    facet: float = 0.0
+    """The largest distance from a facet to its new hyperplane, relative to the size of the coordinates."""
+
+    def __add__(self, more: Moved) -> Moved:
+        """Both moves, one after the other."""
+        return Moved(self.coefficient + more.coefficient, self.value + more.value, self.facet + more.facet)
+
+    @property
+    def largest(self) -> float:
+        """The largest of them all."""
+        return max(self.coefficient, self.value, self.facet)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapped:
+    """An exactly consistent function near float data, or the reason why there is none to offer."""
+
+    function: CPWL | None
+    moved: Moved
+    reason: str
+    """Empty, or what stands in the way."""
+    way: str = ""
+    """How it was made: "exact" (as it was), "even", "straight", "simplices", "laws", "together", "patches", "outputs",
+    "triangles" or "pieces"."""
+    laws: int = 0
+    """How many laws of pieces changed at all."""
+    facets: int = 0
+    """How many facets of pieces moved at all."""
+    patches: int = 0
+    """How many pieces had to be cut into simplices, because their laws cannot be kept."""
+    where: tuple[float, ...] | None = None
+    """A point where a law changed most."""
+    places: tuple[tuple[float, ...], ...] = ()
+    """For "patches": a point in each place where pieces were cut up, of those that hang together."""
+    flat: tuple[int, ...] | None = None
+    """The pieces of the data that have no interior, or none thicker than the noise; None: nobody has looked."""
+    jump: Jump | None = None
+    """Where two pieces of the data differ most at a point that both have: no function is nearer than half of that."""
+
+    def __str__(self) -> str:
+        """What was done, in a few lines."""
+        if self.function is None:
+            return f"no exact function near the data: {self.reason}"
+        if self.moved.largest == 0:
+            return "the data is exactly consistent: nothing was moved"
+        place = "" if self.where is None else f", most at x = {_point(self.where)}"
+        lines = [
+            f"{self.laws} laws of pieces moved by up to {self.moved.value:.2g} of the values{place}",
+            f"{self.facets} facets moved by up to {self.moved.facet:.2g} of the coordinates",
+            f"{self.patches} pieces were cut into simplices{self._around()}",
+        ]
+        if self.jump is not None:
+            i, j = self.jump.pieces
+            size, least = float(self.jump.size), float(self.jump.unavoidable)
+            lines.append(f"pieces {i} and {j} overlap and differ by {size:.2g}: no function is within {least:.2g}")
+        return "\n".join(lines)
+
+    def _around(self) -> str:
+        if not self.places:
+            return ""
+        more = f" and {len(self.places) - 1} other places" if len(self.places) > 1 else ""
+        return f", around x = {_point(self.places[0])}{more}"
+
+
+def _point(x: tuple[float, ...]) -> str:
+    return f"({', '.join(f'{v:.6g}' for v in x)})"
+
+
+def attach(kind: type, **algorithms: Callable[..., Any]) -> None:
+    """Give methods that a class declares their algorithms; names, signatures and docstrings are those declared."""
+    for name, algorithm in algorithms.items():
+        setattr(kind, name, _method(getattr(kind, name), algorithm))
+
+
+def _method(declared: Callable[..., Any], algorithm: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(declared)
+    def method(*args: Any, **options: Any) -> Any:
+        return algorithm(*args, **options)
+
+    return method

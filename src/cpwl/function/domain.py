@@ -14,6 +14,7 @@ from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import text
 from cpwl.function.box import box_around
 from cpwl.function.cpwl import CPWL
+from cpwl.function.snap.snap import snap
 from cpwl.geometry.box import bounding_box
 from cpwl.geometry.corners import Corners
 from cpwl.geometry.facets import hyperplanes
@@ -83,7 +84,7 @@ def domain_rows(p: CPWL) -> NDArray[np.object_]:
     if p.domain is not None:
         return p.domain.integer()
     if p.tol:
-        snapped = p.snap(p.tol)
+        snapped = snap(p, p.tol)
         if snapped.function is None:
             raise InputError("the domain of these float pieces is not clear: give it as `domain`")
         return domain_rows(snapped.function)

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cpwl.doors import within_float64
 from cpwl.errors import InputError
 from cpwl.exact.rational import fraction_array, to_float
+from cpwl.function.cpwl import CPWL
 from cpwl.geometry.locate import locate, locate_in_boxes
 
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
+__all__ = ["as_points", "evaluate", "find_pieces"]
 
-__all__ = ["as_points", "evaluate", "evaluate_exactly", "find_pieces"]
+
+@within_float64()
+def evaluate(p: CPWL, x: ArrayLike) -> NDArray[Any]:
+    """Values at points, in floats or rationals as the points are; see `CPWL.__call__`."""
+    points, single = as_points(x, p.dim)
+    values = _exact_values(p, points) if points.dtype == object else _float_values(p, points)
+    return values[0] if single else values
 
 
 def as_points(x: ArrayLike, dim: int) -> tuple[NDArray[Any], bool]:
@@ -50,7 +57,7 @@ def find_pieces(p: CPWL, x: NDArray[np.float64]) -> NDArray[np.int64]:
     return piece
 
 
-def evaluate(p: CPWL, x: NDArray[np.float64]) -> NDArray[np.float64]:
+def _float_values(p: CPWL, x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Float values ``(N, m)``, NaN outside."""
     piece = find_pieces(p, x)
     value = np.einsum("pmn,pn->pm", p.laws.gradient[piece], x) + p.laws.offset[piece]
@@ -58,7 +65,7 @@ def evaluate(p: CPWL, x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(value, dtype=np.float64)
 
 
-def evaluate_exactly(p: CPWL, x: NDArray[np.object_]) -> NDArray[np.object_]:
+def _exact_values(p: CPWL, x: NDArray[np.object_]) -> NDArray[np.object_]:
     """Rational values ``(N, m)`` at rational points, None outside; the float location only proposes."""
     rows, laws = p.polyhedra.integer(), p.laws.integer()
     start = p.polyhedra.start

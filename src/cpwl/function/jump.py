@@ -8,22 +8,19 @@ it is a point of both pieces, and the difference there are exact. So what is fou
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from cpwl.function.answers import Jump
+from cpwl.function.cpwl import CPWL
 from cpwl.geometry.corners import corners
 from cpwl.geometry.extent import extents
 
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
-
-__all__ = ["Jump", "largest_jump"]
+__all__ = ["largest_jump"]
 
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
@@ -31,21 +28,6 @@ _NEAR = 10.0  # times `tol`, of the coordinates: a corner this near to another p
 _PAIRS = 300  # whose overlap is computed exactly
 _MOST = 3000  # sets of rows that may meet in a corner of an overlap
 _BLOCK = 1 << 22  # products of rows and corners at a time
-
-
-@dataclass(frozen=True, slots=True)
-class Jump:
-    """Two pieces, a point of both, and by how much their laws differ there in one output."""
-
-    size: Fraction
-    pieces: tuple[int, int]
-    where: tuple[Fraction, ...]
-    output: int
-
-    @property
-    def unavoidable(self) -> Fraction:
-        """No function is nearer to the data than that: half of the jump."""
-        return self.size / 2
 
 
 @lru_cache(maxsize=4)

@@ -7,18 +7,16 @@ such that `S` keeps its rank on them; then setting the other coordinates to 0 lo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from flint import fmpq_mat, fmpz_mat, nmod_mat
 from numpy.typing import NDArray
 
 from cpwl.exact.integers import common_denominator
+from cpwl.function.cpwl import CPWL
 from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
 
 __all__ = ["Divided", "divided", "essential_coordinates", "on_coordinates"]
 
@@ -50,7 +48,7 @@ class Divided:
 def divided(p: CPWL) -> Divided:
     """The function divided by its lineality space.
 
-    >>> from cpwl.function.make.shallow import random_shallow
+    >>> from cpwl.function.shallow import random_shallow
     >>> small = divided(random_shallow(7, 2, seed=0))
     >>> small.function.dim, small.dim, small.lift(np.array([5, 6])).tolist()
     (2, 7, [5, 6, 0, 0, 0, 0, 0])
@@ -147,4 +145,4 @@ def on_coordinates(p: CPWL, coordinates: NDArray[np.int64]) -> CPWL:
         exact = None if domain.exact is None else domain.exact[:, columns]
         domain = Polyhedron(domain.A[:, coordinates].copy(), domain.b, exact)
     known = None if p.known is None else p.known.on_coordinates(coordinates)
-    return type(p).from_parts(Parts(polyhedra, laws, domain, p.tol, known=known))
+    return CPWL.from_parts(Parts(polyhedra, laws, domain, p.tol, known=known))

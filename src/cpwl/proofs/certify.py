@@ -14,7 +14,7 @@ from cpwl.errors import InputError, ProofError
 from cpwl.exact.rounding import doubles_around
 from cpwl.executors import check_executor
 from cpwl.function import CPWL
-from cpwl.function.doctor.report import point_text
+from cpwl.function.answers import point_text
 from cpwl.function.jump import largest_jump
 from cpwl.function.sample import inner_points
 from cpwl.network import Network

@@ -20,14 +20,14 @@ import numpy as np
 from cpwl.doors import check_argument, check_call, check_count, check_limit, check_path, within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.executors import check_executor
-from cpwl.function.questions.answers import Answer, Extremum, Lipschitz, Range
+from cpwl.function.answers import Answer, Extremum, Face, Lipschitz, Range, Solutions
 from cpwl.function.questions.asked import Asked
 from cpwl.function.questions.convexity import bends
 from cpwl.function.questions.extent import extreme
-from cpwl.function.questions.sets import Face, Solutions, image_of, solutions
+from cpwl.function.questions.sets import image_of, solutions
 from cpwl.function.questions.slopes import dependence, monotone, steepest
-from cpwl.function.questions.volume import integral_of
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
+from cpwl.geometry.volume import integral_of
 from cpwl.network.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.portions import Notes, Portions, Question

@@ -20,9 +20,9 @@ from cpwl.construct.options import ConstructionName
 from cpwl.errors import ConstructionError, InputError, LimitError
 from cpwl.function import CPWL
 from cpwl.function.lineality import divided
-from cpwl.function.make.shallow import random_shallow
 from cpwl.function.order.order import Order, order_components
 from cpwl.function.order.rows import find_excess
+from cpwl.function.shallow import random_shallow
 from cpwl.progress import Progress
 from cpwl.show.bench import BenchTable
 from cpwl.show.bench_functions import convex, delaunay, grid, noisy, random_breakpoints

@@ -18,7 +18,7 @@ import numpy as np
 
 from cpwl.compiler import CONSTRUCTIONS, compile
 from cpwl.function import CPWL
-from cpwl.function.make.shallow import random_shallow
+from cpwl.function.shallow import random_shallow
 from cpwl.progress import Progress
 from cpwl.show.bench import BenchTable
 from cpwl.show.bench_functions import delaunay, noisy, rational_delaunay, triangles

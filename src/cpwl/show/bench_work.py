@@ -79,7 +79,7 @@ def _breakpoints(size: int) -> Any:
 
 
 def _cells(size: int) -> Any:
-    from cpwl.function.make.shallow import random_shallow
+    from cpwl.function.shallow import random_shallow
 
     return random_shallow(50, size, 0)
 

@@ -15,7 +15,7 @@ from scipy.spatial import Delaunay
 from cpwl.errors import InternalError
 from cpwl.formats.json import load
 from cpwl.function import CPWL
-from cpwl.function.make.shallow import random_shallow
+from cpwl.function.shallow import random_shallow
 
 __all__ = ["Example", "bundled_examples", "five_pieces"]
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cpwl.errors import InputError
-from cpwl.function.doctor.report import point_text
+from cpwl.function.answers import point_text
 from cpwl.progress import Progress
 from cpwl.show.bundled import bundled_examples
 from cpwl.show.explorer.examine import Examined, Item

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from cpwl.files import write_text
-from cpwl.function.doctor.report import point_text
+from cpwl.function.answers import point_text
 from cpwl.show.pictures import curve, layer_bars, map_of_pieces
 from cpwl.show.row import Row, power_of_ten, rounded_up
 

@@ -20,7 +20,7 @@ from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.max_of_mins import max_of_mins, rows_of
 from cpwl.errors import InputError
 from cpwl.function import CPWL
-from cpwl.function.make.shallow import random_shallow
+from cpwl.function.shallow import random_shallow
 from cpwl.progress import Progress
 from cpwl.show.naive import naive
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import cpwl
 from cpwl.exact.rational import fraction_array
-from cpwl.function.doctor.examine import first_error
+from cpwl.function.doctor.first_error import first_error
 from support.strategies import functions
 
 dims = pytest.mark.parametrize("n", [1, 2, 3])

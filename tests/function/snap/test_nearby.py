@@ -9,11 +9,12 @@ import pytest
 from cpwl import CPWL
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.jump import largest_jump
-from cpwl.function.make.shallow import random_shallow
+from cpwl.function.shallow import random_shallow
 from cpwl.function.snap.complex import float_complex
 from cpwl.function.snap.faces import Face
 from cpwl.function.snap.laws import fix_laws
-from cpwl.function.snap.nearby import WAYS, Work
+from cpwl.function.snap.loose import Work
+from cpwl.function.snap.nearby import WAYS
 from cpwl.function.snap.relations import Relation, relations_of
 from cpwl.show.bench_functions import noisy, rational_delaunay
 from support.catalogue import function, names

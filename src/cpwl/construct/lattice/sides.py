@@ -22,7 +22,7 @@ from cpwl.errors import ConstructionError, InputError
 from cpwl.exact.integers import primitive, sign, unit_view
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
-from cpwl.function.doctor.report import point_text
+from cpwl.function.answers import point_text
 from cpwl.function.order.on_pieces import PieceOrder
 from cpwl.function.order.order import Order, value_tolerance
 from cpwl.function.order.rows import Excess, RowTest

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,9 @@ from cpwl.errors import InputError
 from cpwl.exact.integers import primitive
 from cpwl.exact.rational import fraction_array, fractions_for, is_exact_float, to_float
 from cpwl.function.algebra.pieces import common_domain, exactly, function_of, pieces_of, summed
+from cpwl.function.cpwl import CPWL
 from cpwl.function.parts import Laws, Mesh, Parts
 from cpwl.geometry.overlay import overlay
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
 
 __all__ = [
     "add",
@@ -40,14 +38,8 @@ Integers = NDArray[np.object_]
 
 @within_float64()
 def add(p: CPWL, other: Any) -> CPWL:
-    """The sum of two functions where both are defined, or of a function and a constant.
-
-    >>> from cpwl import CPWL
-    >>> p, q = CPWL.from_breakpoints([0, 1], [0, 1]), CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
-    >>> (p + q)([["-2"], ["1/3"]]).ravel(), (p + "1/2").num_pieces
-    (array([Fraction(0, 1), Fraction(2, 3)], dtype=object), 1)
-    """
-    if not isinstance(other, type(p)):
+    """The sum of two functions where both are defined, or of a function and a constant."""
+    if not isinstance(other, CPWL):
         return _plus_constant(p, other)
     _check_shapes(p, other)
     return on_common_pieces([p, other], lambda laws: summed(laws[0], laws[1]))
@@ -55,7 +47,7 @@ def add(p: CPWL, other: Any) -> CPWL:
 
 def subtract(p: CPWL, other: Any) -> CPWL:
     """The difference of two functions where both are defined, or of a function and a constant."""
-    if isinstance(other, type(p)):
+    if isinstance(other, CPWL):
         return add(p, negative(other))
     return add(p, list(-fractions_for(other, p.outputs, "outputs")))
 
@@ -79,13 +71,7 @@ def times(p: CPWL, factor: Any) -> CPWL:
 
 @within_float64()
 def linear_image(p: CPWL, matrix: Any, shift: Any = 0) -> CPWL:
-    """The function ``x -> M p(x) + s``, with the same pieces.
-
-    >>> from cpwl import CPWL
-    >>> p = CPWL.from_breakpoints([0, 1], [[0, 1], [1, 0]])
-    >>> ([[1, 1], [1, -1]] @ p)([["1/3"]])
-    array([[Fraction(1, 1), Fraction(-1, 3)]], dtype=object)
-    """
+    """The function ``x -> M p(x) + s``, with the same pieces."""
     weight = fraction_array(matrix)
     if weight.ndim != 2 or weight.shape[1] != p.outputs:
         raise InputError(
@@ -106,12 +92,7 @@ def linear_image(p: CPWL, matrix: Any, shift: Any = 0) -> CPWL:
 
 
 def output(p: CPWL, j: Any) -> CPWL:
-    """Output `j` of a function, or those of a slice or list, with the same pieces.
-
-    >>> from cpwl import CPWL
-    >>> CPWL.from_breakpoints([0, 1], [[0, 5], [1, 7]])[1]([[2.0]])
-    array([[9.]])
-    """
+    """Output `j` of a function, or those of a slice or list, with the same pieces."""
     chosen = chosen_numbers(j, p.outputs, "output")
     exact = None if p.laws.exact is None else p.laws.exact[:, chosen]
     mesh = p.mesh
@@ -151,7 +132,7 @@ def on_common_pieces(functions: Sequence[CPWL], combine: Callable[[list[Integers
             raise InputError("the domains of these functions have no inner point in common")
         bodies, domain = found.cells, common_domain(domain, q.domain)
         laws = [*(own[found.one] for own in laws), q.laws.integer()[other[found.two]]]
-    return function_of(first, bodies, combine(laws), domain)
+    return function_of(bodies, combine(laws), domain)
 
 
 def _same_pieces(p: CPWL, q: CPWL) -> bool:
@@ -173,7 +154,7 @@ def _with_laws(p: CPWL, laws: Integers) -> CPWL:
 
 
 def _made(p: CPWL, laws: Laws, mesh: Mesh | None) -> CPWL:
-    made = type(p).from_parts(Parts(p.polyhedra, laws, p.domain, p.tol, mesh, p.known))
+    made = CPWL.from_parts(Parts(p.polyhedra, laws, p.domain, p.tol, mesh, p.known))
     return replace(made, complete=p.complete)
 
 

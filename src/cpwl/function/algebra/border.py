@@ -5,12 +5,11 @@ A hyperplane with facets inside a convex domain has pieces on both sides; one th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import InputError
+from cpwl.function.cpwl import CPWL
 from cpwl.function.flags.consistency import consistency
 from cpwl.geometry.bodies import Bodies, stacked
 from cpwl.geometry.facets import hyperplanes
@@ -18,9 +17,6 @@ from cpwl.geometry.polyhedra import Polyhedra
 from cpwl.geometry.probe import Probe
 from cpwl.geometry.ranges import ranges
 from cpwl.geometry.sides import sides
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
 
 __all__ = ["border_rows", "inside_border", "is_border", "need_convex"]
 

@@ -8,7 +8,7 @@ point moved by ``(e, e^2, ..)`` for a small `e`. The outer function is continuou
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from flint import fmpq_mat
@@ -21,7 +21,8 @@ from cpwl.exact.integers import primitive, sign, unit_view
 from cpwl.exact.rational import fraction_array
 from cpwl.function.algebra.border import border_rows, need_convex
 from cpwl.function.algebra.pieces import exactly, function_of, pieces_of
-from cpwl.function.doctor.report import point_text
+from cpwl.function.answers import point_text
+from cpwl.function.cpwl import CPWL
 from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.bodies import Bodies, stacked
 from cpwl.geometry.box_pairs import box_pairs, boxes_around
@@ -31,9 +32,6 @@ from cpwl.geometry.probe import Probe
 from cpwl.geometry.ranges import ranges
 from cpwl.geometry.spans import Spans
 
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
-
 __all__ = ["after", "compose", "inner_point"]
 
 Integers = NDArray[np.object_]
@@ -41,23 +39,8 @@ Integers = NDArray[np.object_]
 
 @within_float64()
 def compose(p: CPWL, q: CPWL, *, outside: str = "refuse") -> CPWL:
-    """The function ``x -> p(q(x))``.
-
-    Parameters
-    ----------
-    q
-        The inner function, with as many outputs as `p` has inputs.
-    outside
-        What to do where `q` leaves the domain of `p`: "refuse", with a point where it does; or "drop" those `x`, which
-        may leave a domain that is not convex.
-
-    >>> from cpwl import CPWL
-    >>> tent = CPWL.from_breakpoints([0, 1, 2], [0, 2, 0])
-    >>> twice = tent.compose(tent)
-    >>> twice.num_pieces, twice([["1/4"], ["3/4"]]).ravel()
-    (4, array([Fraction(1, 1), Fraction(1, 1)], dtype=object))
-    """
-    check_argument(q, type(p), "compose")
+    """The function ``x -> p(q(x))``."""
+    check_argument(q, CPWL, "compose")
     check_choice(outside, ("refuse", "drop"), "outside")
     if q.outputs != p.dim:
         raise InputError(f"the inner function gives {q.outputs} outputs, but the outer one takes {p.dim} inputs")
@@ -83,19 +66,13 @@ def compose(p: CPWL, q: CPWL, *, outside: str = "refuse") -> CPWL:
         raise InputError("the inner function is never inside the domain of the outer one")
     i, j = i[pair[kept]], j[pair[kept]]
     laws = _chained(outer.laws.integer()[mine[i]], forms[j], below[j])
-    return function_of(outer, cells, laws, inner.domain if witness is None else None)
+    return function_of(cells, laws, inner.domain if witness is None else None)
 
 
 @within_float64()
 def after(p: CPWL, affine: Any) -> CPWL:
-    """The function ``x -> p(A x + b)`` for a pair ``(A, b)``; after another function, as `compose`.
-
-    >>> from cpwl import CPWL
-    >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
-    >>> (p @ ([[1, -1]], [0]))([[3.0, 5.0]])
-    array([[2.]])
-    """
-    if isinstance(affine, type(p)):
+    """The function ``x -> p(A x + b)`` for a pair ``(A, b)``; after another function, as `compose`."""
+    if isinstance(affine, CPWL):
         return compose(p, affine)
     if not isinstance(affine, (tuple, list)) or len(affine) != 2:
         raise InputError("`p @ (A, b)` takes a matrix and a vector; `p.compose(q)` takes a function")
@@ -105,7 +82,7 @@ def after(p: CPWL, affine: Any) -> CPWL:
     law = _as_law(matrix, shift)
     onto = fmpq_mat(*matrix.shape, [to_flint(v) for v in matrix.ravel()]).rank() == p.dim
     if not onto:
-        return compose(p, _affine(exactly(p), law), outside="drop")
+        return compose(p, _affine(law), outside="drop")
     forms, below = _common(law)
     every = np.zeros(len(p.polyhedra.b), dtype=np.int64)
     rows = _preimages(p.polyhedra.integer(), forms[every], below[every])
@@ -113,7 +90,7 @@ def after(p: CPWL, affine: Any) -> CPWL:
     one = np.zeros(p.num_pieces, dtype=np.int64)
     laws = Laws.from_integer(primitive(_chained(p.laws.integer(), forms[one], below[one])))
     domain = None if p.domain is None else _pulled_domain(p.domain, forms, below)
-    return type(p).from_parts(Parts(pieces, laws, domain, p.tol))
+    return CPWL.from_parts(Parts(pieces, laws, domain, p.tol))
 
 
 def _pulled_domain(domain: Polyhedron, forms: Integers, below: Integers) -> Polyhedron:
@@ -129,14 +106,12 @@ def _as_law(matrix: Integers, shift: Integers) -> Integers:
     return np.array([[int(v * s) for v in row] for row, s in zip(wide, scale, strict=True)], dtype=object)[None]
 
 
-def _affine(like: CPWL, law: Integers) -> CPWL:
+def _affine(law: Integers) -> CPWL:
     """An affine function on all of the space."""
     n = law.shape[-1] - 2
     none = np.zeros((0, n + 1), dtype=object)
     everywhere = Polyhedron(np.zeros((0, n)), np.zeros(0))
-    return type(like).from_parts(
-        Parts(stacked(none, np.zeros(2, dtype=np.int64)), Laws.from_integer(law), everywhere, 0.0)
-    )
+    return CPWL.from_parts(Parts(stacked(none, np.zeros(2, dtype=np.int64)), Laws.from_integer(law), everywhere, 0.0))
 
 
 def _common(laws: Integers) -> tuple[Integers, Integers]:

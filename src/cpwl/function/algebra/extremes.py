@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,10 @@ from cpwl.errors import InputError
 from cpwl.exact.rational import fraction, is_number
 from cpwl.function.algebra.border import inside_border
 from cpwl.function.algebra.pieces import common_domain, exactly, function_of, pieces_of
+from cpwl.function.cpwl import CPWL
 from cpwl.function.flags.consistency import consistency
 from cpwl.geometry.bodies import Bodies, joined_bodies
 from cpwl.geometry.overlay import overlay, split
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
 
 __all__ = ["absolute", "clip", "greatest", "least", "positive_part"]
 
@@ -43,12 +41,7 @@ def least(functions: tuple[Any, ...]) -> CPWL:
 
 
 def positive_part(p: CPWL) -> CPWL:
-    """The function ``x -> max(0, p(x))``, output by output.
-
-    >>> from cpwl import CPWL
-    >>> CPWL.from_breakpoints([0, 1], [0, 1]).relu().num_pieces
-    2
-    """
+    """The function ``x -> max(0, p(x))``, output by output."""
     return greatest((p, 0))
 
 
@@ -58,16 +51,11 @@ def absolute(p: CPWL) -> CPWL:
     whole = exactly(p)
     number, bodies = pieces_of(whole)
     laws = whole.laws.integer()[number]
-    return _chosen(whole, bodies, laws, _negative(laws), 1, whole.domain)
+    return _chosen(bodies, laws, _negative(laws), 1, whole.domain)
 
 
 def clip(p: CPWL, low: Any = None, high: Any = None) -> CPWL:
-    """The function ``x -> min(max(p(x), low), high)``; a bound that is None is left out.
-
-    >>> from cpwl import CPWL
-    >>> CPWL.from_breakpoints([0, 1], [0, 1]).clip(0, "1/2")([["-1"], ["1/3"], ["5"]]).ravel()
-    array([Fraction(0, 1), Fraction(1, 3), Fraction(1, 2)], dtype=object)
-    """
+    """The function ``x -> min(max(p(x), low), high)``; a bound that is None is left out."""
     for bound in (low, high):
         if bound is not None and not is_number(bound):
             raise InputError(f"a bound of `clip` is a number or None, not a {type(bound).__name__}")
@@ -82,14 +70,14 @@ def _against_number(p: CPWL, number: Any, sense: int) -> CPWL:
     laws, value = p.laws.integer()[kept], fraction(number)
     level = np.zeros_like(laws)
     level[..., -2:] = [value.numerator, value.denominator]
-    return _chosen(p, bodies, laws, level, sense, p.domain)
+    return _chosen(bodies, laws, level, sense, p.domain)
 
 
-def _chosen(p: CPWL, bodies: Bodies, laws: Integers, others: Integers, sense: int, domain: Any) -> CPWL:
+def _chosen(bodies: Bodies, laws: Integers, others: Integers, sense: int, domain: Any) -> CPWL:
     """The larger of two laws on each body; a body on which one law is the larger is not cut."""
     number, side, parts = _sides(bodies, laws, others)
     first = (side == sense)[..., None]
-    return function_of(p, parts, np.where(first, laws[number], others[number]), domain)
+    return function_of(parts, np.where(first, laws[number], others[number]), domain)
 
 
 def _of_two(p: CPWL, q: CPWL, sense: int) -> CPWL:
@@ -114,7 +102,7 @@ def _of_two(p: CPWL, q: CPWL, sense: int) -> CPWL:
     rest = np.flatnonzero(left)
     bodies.append(parts.take(rest))
     chosen.append(np.where((side[rest] == sense)[..., None], laws[i[rest]], others[j[rest]]))
-    return function_of(p, joined_bodies(bodies), np.concatenate(chosen), common_domain(p.domain, q.domain))
+    return function_of(joined_bodies(bodies), np.concatenate(chosen), common_domain(p.domain, q.domain))
 
 
 def _unrivalled(cell: NDArray[np.int64], wins: NDArray[np.bool_], own: Bodies, other: Bodies) -> NDArray[np.int64]:

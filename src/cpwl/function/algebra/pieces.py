@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import InputError
 from cpwl.exact.integers import primitive
+from cpwl.function.cpwl import CPWL
 from cpwl.function.merge.merge import merge
 from cpwl.function.parts import Laws, Parts
+from cpwl.function.snap.snap import snap
 from cpwl.geometry.bodies import Bodies, solid, stacked
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.spans import Spans
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
 
 __all__ = ["common_domain", "exactly", "function_of", "pieces_of", "scaled", "summed"]
 
@@ -35,7 +33,7 @@ def exactly(p: CPWL) -> CPWL:
         )
     if p.tol == 0:
         return p
-    found = p.snap(p.tol)
+    found = snap(p, p.tol)
     if found.function is None:
         raise InputError(
             f"these pieces do not fit exactly, and no exact function is near them: {found.reason}\n"
@@ -55,13 +53,10 @@ def pieces_of(p: CPWL) -> tuple[NDArray[np.int64], Bodies]:
     return solid(p.polyhedra)
 
 
-def function_of(like: CPWL, bodies: Bodies, laws: NDArray[np.object_], domain: Polyhedron | None) -> CPWL:
-    """The function with those pieces and integer laws ``(gradient, offset, 1) * denominator``, merged where cheap.
-
-    `like` is any function: it knows how to make one.
-    """
+def function_of(bodies: Bodies, laws: NDArray[np.object_], domain: Polyhedron | None) -> CPWL:
+    """The function with those pieces and integer laws ``(gradient, offset, 1) * denominator``, merged where cheap."""
     parts = Parts(bodies.polyhedra, Laws.from_integer(primitive(laws)), domain, 0.0)
-    made = type(like).from_parts(parts)
+    made = CPWL.from_parts(parts)
     return merge(made) if made.num_pieces <= _FEW else made
 
 

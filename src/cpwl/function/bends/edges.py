@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.integers import primitive, ratio_view, sign
-from cpwl.function import CPWL
+from cpwl.function.cpwl import CPWL
 from cpwl.geometry.facets import hyperplanes
 
 __all__ = ["BEGIN", "END", "Edges", "Points", "cross", "find_edges", "number_rows"]

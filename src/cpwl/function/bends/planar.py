@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from cpwl.errors import InputError
 from cpwl.exact.integers import ratio_view
-from cpwl.function import CPWL
 from cpwl.function.bends.edges import BEGIN, Edges, find_edges
+from cpwl.function.cpwl import CPWL
 from cpwl.geometry.facets import trim
 from cpwl.geometry.probe import Probe
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import primitive, quotient
-from cpwl.function import CPWL
+from cpwl.function.cpwl import CPWL
 from cpwl.geometry.probe import Probe
 
 __all__ = ["Profile", "profile_of"]

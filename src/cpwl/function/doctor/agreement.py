@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.rational import fraction_array
-from cpwl.function.doctor.report import point_text
+from cpwl.function.answers import point_text
+from cpwl.function.cpwl import CPWL
 from cpwl.function.scale import scale_of
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
 
 __all__ = ["Agreement"]
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from cpwl.function.answers import Finding, Kind, point_text
 from cpwl.function.components import label_maps
-from cpwl.function.doctor.report import Finding, Kind, point_text
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
+from cpwl.function.cpwl import CPWL
 
 __all__ = ["note", "note_on_half_line", "note_on_laws", "note_on_planes", "note_on_slivers", "notes_on_scale", "some"]
 

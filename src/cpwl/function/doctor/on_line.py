@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
+from cpwl.function.cpwl import CPWL
 
 __all__ = ["is_sound_on_line"]
 

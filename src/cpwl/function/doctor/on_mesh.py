@@ -7,18 +7,14 @@ everywhere (the number can change only across the boundary facets), so one point
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.integers import sign
+from cpwl.function.answers import Finding, point_text
+from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.notes import note_on_laws, note_on_planes, note_on_slivers, notes_on_scale
-from cpwl.function.doctor.report import Finding, point_text
 from cpwl.function.mesh import shared_facets
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
 
 __all__ = ["examine_mesh", "mesh_notes"]
 

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.executors import spread
+from cpwl.function.answers import Finding, Kind, point_text
+from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.agreement import Agreement
 from cpwl.function.doctor.beyond import Beyond, Next
-from cpwl.function.doctor.report import Finding, Kind, point_text
-from cpwl.function.doctor.rounds import find_facets, look_at_planes
 from cpwl.geometry.facet_cover import FacetCover
 from cpwl.geometry.facets import Facet, facets_of, hyperplanes
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
 
 __all__ = ["Outer", "PieceDoctor"]
 
@@ -87,7 +86,7 @@ class PieceDoctor:
         for facets in self.facets.values():
             for facet in facets:
                 on_plane[int(self.planes.number[facet.row])].append(facet)
-        looked = look_at_planes(self, list(on_plane.values()), self.executor)
+        looked = _look_at_planes(self, list(on_plane.values()), self.executor)
         self._examine_boundary([place for places in looked for place in places])
         return self.found
 
@@ -130,7 +129,7 @@ class PieceDoctor:
         return centers
 
     def _find_facets(self) -> None:
-        self.facets = find_facets(self, self.executor)
+        self.facets = _find_facets(self, self.executor)
 
     def facets_of(self, i: int) -> list[Facet]:
         """The facets of a piece with interior."""
@@ -432,3 +431,48 @@ def _distance(excess: Any, row: NDArray[Any]) -> float:
     largest = max(abs(v) for v in row[:-1])
     length = float(np.linalg.norm([float(v / largest) for v in row[:-1]]))
     return float(excess / largest) / length
+
+
+def _find_facets(doctor: PieceDoctor, executor: Executor | None) -> dict[int, list[Facet]]:
+    """The facets of every piece that has an interior."""
+    found: Iterator[list[Facet]] = map(doctor.facets_of, doctor.solid)
+    if executor is not None:
+        found = spread(_facets, _shared(doctor), doctor.solid, executor, prepare=_resumed)
+    return dict(zip(doctor.solid, found, strict=True))
+
+
+def _look_at_planes(doctor: PieceDoctor, groups: list[list[Facet]], executor: Executor | None) -> Iterator[list[Outer]]:
+    """The facets of each hyperplane that nothing covers; what is wrong there goes to the findings of the doctor.
+
+    Workers can only say that nothing is wrong. What they find wrong on a hyperplane is found again here, in its turn:
+    some findings depend on those before.
+    """
+    if executor is None:
+        yield from map(doctor.examine_plane, groups)
+        return
+    found = spread(_plane, _shared(doctor), groups, executor, prepare=_resumed)
+    for group, outer in zip(groups, found, strict=True):
+        yield doctor.examine_plane(group) if outer is None else outer
+
+
+def _shared(doctor: PieceDoctor) -> tuple[Any, ...]:
+    return doctor.p, doctor.inside, doctor.low, doctor.high
+
+
+def _resumed(known: tuple[Any, ...]) -> PieceDoctor:
+    """A doctor with what the first one knows of the pieces."""
+    return PieceDoctor.resumed(*known)
+
+
+def _facets(doctor: PieceDoctor, i: int) -> list[Facet]:
+    return doctor.facets_of(i)
+
+
+def _plane(doctor: PieceDoctor, group: list[Facet]) -> list[Outer] | None:
+    """What nothing covers on a hyperplane; None if something is wrong or noteworthy there."""
+    outer = doctor.examine_plane(group)
+    if not doctor.found:
+        return outer
+    doctor.found.clear()
+    doctor.overlapping.clear()
+    return None

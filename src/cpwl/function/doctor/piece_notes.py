@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from cpwl.function.answers import Finding, point_text
 from cpwl.function.components import label_maps
 from cpwl.function.doctor.notes import note, note_on_slivers, some
-from cpwl.function.doctor.report import Finding, point_text
+from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.merge.merge import plan_merge
 from cpwl.geometry.facets import redundant_rows
-
-if TYPE_CHECKING:
-    from cpwl.function.doctor.on_pieces import PieceDoctor
 
 __all__ = ["piece_notes"]
 

@@ -11,18 +11,15 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import fmpz_mat, nmod_mat
 from numpy.typing import NDArray
 
+from cpwl.function.cpwl import CPWL
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra
 from cpwl.geometry.probe import Probe
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
 
 __all__ = ["is_sound_by_twins", "row_twins"]
 
@@ -51,7 +48,7 @@ def is_sound_by_twins(p: CPWL) -> bool:
 
     False says nothing: only that this proof does not apply.
 
-    >>> from cpwl.function.make.shallow import random_shallow
+    >>> from cpwl.function.shallow import random_shallow
     >>> is_sound_by_twins(random_shallow(4, 3, seed=0))
     True
     """

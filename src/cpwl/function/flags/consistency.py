@@ -26,21 +26,18 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.integers import determinant, primitive, sign, unit_view
-from cpwl.function.doctor.report import point_text
+from cpwl.function.answers import point_text
+from cpwl.function.cpwl import CPWL
 from cpwl.function.flags.chains import flags_of, types_of
 from cpwl.function.flags.pointed import Pointed, exact_rank, pointed
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
 from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Polyhedra
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
 
 __all__ = ["Consistency", "consistency", "is_sound_by_flags"]
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.doors import within_float64
 from cpwl.function.components import label_maps
+from cpwl.function.cpwl import CPWL
 from cpwl.function.lineality import divided
 from cpwl.function.merge.contacts import Contacts, facets_by_rays, facets_of_simplex, twins_in_mesh
 from cpwl.function.merge.convex_union import Body, Group, Merger
@@ -19,12 +21,10 @@ from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
 from cpwl.geometry.spans import Spans
 
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
-
 __all__ = ["merge", "plan_merge"]
 
 
+@within_float64()
 def merge(p: CPWL, spans: Spans | None = None) -> CPWL:
     """The same function in fewer pieces, or `p` itself if no pieces can be merged.
 
@@ -159,5 +159,5 @@ def _merged(p: CPWL, groups: list[Group]) -> CPWL:
     polyhedra = Polyhedra(p.polyhedra.A[chosen], p.polyhedra.b[chosen], first, exact)
     laws = p.laws.take(np.array(list(rows), dtype=np.int64))
     known = None if p.known is None else replace(p.known.take(np.array(list(rows))), complete=p.known.complete)
-    merged = type(p).from_parts(Parts(polyhedra, laws, p.domain, p.tol, known=known))
+    merged = CPWL.from_parts(Parts(polyhedra, laws, p.domain, p.tol, known=known))
     return replace(merged, complete=p.complete)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from cpwl.exact.integers import integer_rows, sign
 from cpwl.exact.rational import fraction_array
-from cpwl.function import CPWL
+from cpwl.function.cpwl import CPWL
 from cpwl.function.parts import Mesh
 
 __all__ = ["mesh_signs"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.function import CPWL
+from cpwl.function.cpwl import CPWL
 from cpwl.function.order.within_tolerance import corners_within
 from cpwl.function.scale import scale_of
 from cpwl.geometry.corners import corners

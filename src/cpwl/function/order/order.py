@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.executors import spread
-from cpwl.function import CPWL
+from cpwl.function.cpwl import CPWL
 from cpwl.function.order.at_generators import order_at_generators
 from cpwl.function.order.on_cones import order_on_cones
 from cpwl.function.order.on_mesh import mesh_signs

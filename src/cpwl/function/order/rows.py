@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import ConstructionError, InternalError
-from cpwl.function import CPWL
+from cpwl.function.cpwl import CPWL
 from cpwl.function.order.order import Order, value_tolerance
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe

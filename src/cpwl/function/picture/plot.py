@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from cpwl.doors import check_choice, check_count
 from cpwl.errors import InputError, LimitError
+from cpwl.function.answers import Report
+from cpwl.function.cpwl import CPWL
 from cpwl.function.picture.polygons import Array, Polygon, polygons
 from cpwl.function.picture.window import window_of
 
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
-    from cpwl.function.doctor.report import Finding
-
-__all__ = ["axes_for", "plot_findings", "plot_function"]
+__all__ = ["axes_for", "plot", "plot_findings"]
 
 _INK, _BEND = "#0b61b8", "#e8710a"
 
@@ -36,7 +33,7 @@ def axes_for(ax: Any, *, solid: bool = False) -> Any:
     return ax
 
 
-def plot_function(p: CPWL, kind: str, ax: Any, output: int, box: Any, at: Any) -> Any:
+def plot(p: CPWL, *, kind: str = "auto", ax: Any = None, output: int = 0, box: Any = None, at: Any = None) -> Any:
     """Draw one output of `p`; see `CPWL.plot`."""
     check_choice(kind, ("auto", "curve", "map", "surface"), "kind")
     check_count(output, "output", least=0, most=p.outputs - 1)
@@ -109,11 +106,12 @@ def _surface(ax: Any, shapes: list[Polygon]) -> None:
     ax.set_zlabel("value")
 
 
-def plot_findings(p: CPWL | None, findings: Iterable[Finding], ax: Any) -> Any:
+def plot_findings(report: Report, *, ax: Any = None) -> Any:
     """Rings at the witnesses, on the function where it is known: errors red, notes grey."""
-    drawn = axes_for(ax) if p is None else plot_function(p, "auto", ax, 0, None, None)
+    p: CPWL | None = report.function
+    drawn = axes_for(ax) if p is None else plot(p, ax=ax)
     dim = 2 if p is None else p.dim
-    for finding in findings:
+    for finding in report.findings:
         if finding.point is None:
             continue
         x = [float(v) for v in finding.point]

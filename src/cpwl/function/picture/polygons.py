@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
+from cpwl.function.cpwl import CPWL
 
 __all__ = ["Array", "Polygon", "clip", "polygons"]
 

@@ -6,16 +6,13 @@ Nothing is sampled.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cpwl.function.cpwl import CPWL
 from cpwl.function.picture.polygons import Array, polygons
 from cpwl.function.picture.window import window_of
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
 
 __all__ = ["COLOURS", "colour", "curve", "map_of_pieces", "picture"]
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.function.cpwl import CPWL
 from cpwl.geometry.extent import extents
 from cpwl.geometry.polyhedra import box_polyhedron
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
 
 __all__ = ["box_rows", "window_of"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from cpwl.doors import check_count
 from cpwl.errors import InputError
 from cpwl.function.algebra.pieces import exactly, pieces_of
+from cpwl.function.cpwl import CPWL
+from cpwl.function.snap.snap import snap
 from cpwl.geometry.bodies import Bodies
 from cpwl.geometry.overlay import cut_by, repeated
 from cpwl.geometry.polyhedra import as_domain
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
 
 __all__ = ["Asked", "asked", "one_output"]
 
@@ -66,7 +65,7 @@ def asked(p: CPWL, domain: Any = None, box: Any = None) -> Asked:
         raise InputError("the function is not defined at any inner point of this domain")
     moved, noise = 0.0, Fraction(0)
     if p.tol:
-        moved = p.snap(p.tol).moved.largest
+        moved = snap(p, p.tol).moved.largest
         noise = Fraction(p.tol) * Fraction(float(np.abs(p.laws.gradient).max(initial=0.0)))
     return Asked(bodies, whole.laws.integer()[number], number, moved, noise)
 

@@ -8,7 +8,7 @@ laws differ otherwise shares nothing, and only one that bends the wrong way must
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from cpwl.doors import within_float64
 from cpwl.exact.integers import sign
 from cpwl.exact.rational import fraction_array
-from cpwl.function.doctor.report import point_text
-from cpwl.function.questions.answers import Answer, number_text
+from cpwl.function.answers import Answer, number_text, point_text
+from cpwl.function.cpwl import CPWL
 from cpwl.function.questions.asked import Asked, asked, one_output
 from cpwl.geometry.bodies import Bodies, stacked
 from cpwl.geometry.box_pairs import box_pairs, boxes_around
@@ -25,21 +25,12 @@ from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
-
 __all__ = ["bends", "is_concave", "is_convex"]
 
 
 @within_float64()
 def is_convex(p: CPWL, *, output: int | None = None, domain: Any = None, box: Any = None) -> Answer:
-    """Whether an output is convex: no comes with two points and their middle, where the function is too large.
-
-    >>> from cpwl import CPWL
-    >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
-    >>> bool(p.is_convex()), p.is_concave().points[1]
-    (True, array([Fraction(0, 1)], dtype=object))
-    """
+    """Whether an output is convex: no comes with two points and their middle, where the function is too large."""
     return bends(asked(p, domain, box), one_output(p, output), 1)
 
 

@@ -1,4 +1,4 @@
-"""The largest and the least value: at a corner of a piece, or without bound along a ray.
+"""The largest and the least value: at a corner of a piece, or without bound along a ray; integrals and means.
 
 Floats propose which corners may be best, and rationals decide among those that a rounding bound leaves.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,32 +16,21 @@ from cpwl.doors import within_float64
 from cpwl.exact.integers import sign
 from cpwl.exact.rational import fraction_array
 from cpwl.function.algebra.composition import inner_point
-from cpwl.function.questions.answers import Extremum, Range
+from cpwl.function.answers import Extremum, Range
+from cpwl.function.cpwl import CPWL
 from cpwl.function.questions.asked import Asked, asked, one_output
 from cpwl.geometry.probe import Probe
 from cpwl.geometry.ranges import ranges
+from cpwl.geometry.volume import integral_of
 
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
-
-__all__ = ["argmax", "argmin", "extreme", "value_range"]
+__all__ = ["argmax", "argmin", "extreme", "integral", "mean", "value_range"]
 
 _ROUNDING = 1e-12  # of a sum of a few products, relative to their sizes
 
 
 @within_float64()
 def value_range(p: CPWL, domain: Any = None, *, box: Any = None, output: int | None = None) -> Range:
-    """The least and the largest value of an output on the domain, exactly, each with a point; or a ray if unbounded.
-
-    >>> from cpwl import CPWL
-    >>> tent = CPWL.from_breakpoints([0, 1, 3], [0, "2/3", 0])
-    >>> found = tent.range(box=(0, 3))
-    >>> print(found), found.argmax.point
-    [0, 2/3]
-    (None, array([Fraction(1, 1)], dtype=object))
-    >>> print(tent.argmin())
-    unbounded from x = (1) along (-1)
-    """
+    """The least and the largest value of an output on the domain, exactly, each with a point; or a ray if unbounded."""
     about, j = asked(p, domain, box), one_output(p, output)
     return Range(extreme(about, j, -1), extreme(about, j, 1))
 
@@ -56,6 +45,21 @@ def argmax(p: CPWL, domain: Any = None, *, box: Any = None, output: int | None =
 def argmin(p: CPWL, domain: Any = None, *, box: Any = None, output: int | None = None) -> Extremum:
     """The least value of an output, and a point where it is attained, or a ray along which there is no bound."""
     return extreme(asked(p, domain, box), one_output(p, output), -1)
+
+
+@within_float64()
+def integral(p: CPWL, domain: Any = None, *, box: Any = None, output: int | None = None) -> Fraction:
+    """The integral of an output over a bounded domain, exactly."""
+    about, j = asked(p, domain, box), one_output(p, output)
+    return integral_of(about.bodies, about.laws[:, j])[0]
+
+
+@within_float64()
+def mean(p: CPWL, domain: Any = None, *, box: Any = None, output: int | None = None) -> Fraction:
+    """The mean value of an output over a bounded domain, exactly."""
+    about, j = asked(p, domain, box), one_output(p, output)
+    total, volume = integral_of(about.bodies, about.laws[:, j])
+    return total / volume
 
 
 def extreme(about: Asked, j: int, sense: int) -> Extremum:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,88 +13,25 @@ from cpwl.doors import within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import primitive, sign
 from cpwl.exact.rational import fraction, fraction_array, fractions_for
-from cpwl.function.doctor.report import point_text
-from cpwl.function.questions.answers import Answer
+from cpwl.function.answers import Answer, Face, LevelSet, Solutions, point_text
+from cpwl.function.cpwl import CPWL
 from cpwl.function.questions.asked import Asked, asked, one_output
 from cpwl.function.questions.hull import extreme_places, rank
-from cpwl.function.questions.volume import is_bounded, volume_of
-from cpwl.geometry.bodies import Bodies
 from cpwl.geometry.overlay import split
-from cpwl.geometry.polyhedra import Polyhedra, as_domain
+from cpwl.geometry.polyhedra import as_domain
 from cpwl.geometry.ranges import ranges
+from cpwl.geometry.volume import is_bounded
 
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
-
-__all__ = ["Face", "Image", "LevelSet", "Solutions", "image", "image_of", "level_set", "solutions", "solve"]
+__all__ = ["Image", "image", "image_of", "level_set", "solutions", "solve"]
 
 Point = NDArray[np.object_]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LevelSet:
-    """A union of polyhedra with interiors: each in one piece of the function."""
-
-    polyhedra: Polyhedra
-    pieces: NDArray[np.int64]
-    """The piece that each polyhedron is in."""
-    bodies: Bodies
-
-    def __len__(self) -> int:
-        return len(self.polyhedra)
-
-    @property
-    def volume(self) -> Fraction | float:
-        """The volume, exactly, in up to three dimensions; infinite if a polyhedron is not bounded."""
-        if self.polyhedra.dim > 3:
-            raise LimitError("volumes are computed in up to 3 dimensions")
-        if not is_bounded(self.bodies):
-            return math.inf
-        return volume_of(self.bodies)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Face:
-    """A convex set in one piece: all convex combinations of `points` plus nonnegative ones of `rays`."""
-
-    piece: int
-    points: Point
-    rays: Point
-    dim: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Solutions:
-    """All solutions of ``p(x) = value``: a union of polyhedra.
-
-    Corners and edges that pieces share are there once. Where pieces do not meet face to face, one of the polyhedra may
-    lie in another.
-    """
-
-    faces: tuple[Face, ...]
-
-    def __len__(self) -> int:
-        return len(self.faces)
-
-    @property
-    def points(self) -> list[Point]:
-        """The polyhedra that are single points."""
-        return [face.points[0] for face in self.faces if face.dim == 0]
 
 
 @within_float64()
 def level_set(
     p: CPWL, value: Any, *, above: bool = False, output: int | None = None, domain: Any = None, box: Any = None
 ) -> LevelSet:
-    """Where an output is at most `value`, or with `above` at least: polyhedra with interiors, one in each piece.
-
-    What has no interior, such as a single lowest point, is left to `solve`.
-
-    >>> from cpwl import CPWL
-    >>> tent = CPWL.from_grid([[0, 1, 2], [0, 1]], [[0, 0], [1, 1], [0, 0]])
-    >>> tent.level_set("1/2").volume, tent.level_set("3/4", above=True).volume
-    (Fraction(1, 1), Fraction(1, 2))
-    """
+    """Where an output is at most `value`, or with `above` at least: polyhedra with interiors, one in each piece."""
     about, j = asked(p, domain, box), one_output(p, output)
     found = split(about.bodies, _forms(about.laws[:, j], fraction(value)))
     which = np.flatnonzero(found.side == (1 if above else -1))
@@ -105,13 +41,7 @@ def level_set(
 
 @within_float64()
 def solve(p: CPWL, value: Any = 0, *, domain: Any = None, box: Any = None) -> Solutions:
-    """All `x` with ``p(x) = value``, one number or one for each output: points, segments, polyhedra, each by corners.
-
-    >>> from cpwl import CPWL
-    >>> tent = CPWL.from_breakpoints([0, 1, 3], [0, 2, 0])
-    >>> [x.tolist() for x in tent.solve(1).points]
-    [[Fraction(1, 2)], [Fraction(2, 1)]]
-    """
+    """All `x` with ``p(x) = value``; see `CPWL.solve`."""
     return solutions(asked(p, domain, box), value)
 
 

@@ -6,7 +6,7 @@ import math
 import reprlib
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from flint import fmpq, fmpq_mat
@@ -17,12 +17,11 @@ from cpwl.errors import InputError
 from cpwl.exact.flint import to_flint
 from cpwl.exact.integers import sign
 from cpwl.exact.rational import fraction_array
+from cpwl.function.algebra.arithmetic import output as output_of
 from cpwl.function.algebra.composition import inner_point
-from cpwl.function.questions.answers import Answer, Lipschitz, number_text
+from cpwl.function.answers import Answer, Lipschitz, number_text
+from cpwl.function.cpwl import CPWL
 from cpwl.function.questions.asked import Asked, asked, one_output
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
 
 __all__ = ["dependence", "depends_on", "is_monotone", "lipschitz", "monotone", "steepest", "step_inside"]
 
@@ -32,28 +31,8 @@ _ROUNDING = 1e-12
 
 @within_float64()
 def lipschitz(p: CPWL, norm: Any = 2, *, outputs: Any = None, domain: Any = None, box: Any = None) -> Lipschitz:
-    """The Lipschitz constant in a norm, of inputs and outputs alike, with the piece and two points that show it.
-
-    On a convex domain it is the largest operator norm of a gradient: of its column sums for 1, of its row sums for
-    "inf", and the spectral norm for 2, of which the square is rational for one output. Of several outputs the spectral
-    norm is enclosed between two rationals.
-
-    Parameters
-    ----------
-    norm
-        1, 2 or "inf".
-    outputs
-        Which outputs, a number or a list; all of them if it is not said.
-    domain, box
-        Where: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box.
-
-    >>> from cpwl import CPWL
-    >>> p = CPWL.from_pieces([[[1, 0]], [[-1, 0]]], [[0], [0]], [[1, 3], [4, 3]], [0, 0])
-    >>> p.lipschitz(2).square, p.lipschitz("inf").high, p.lipschitz(1).points
-    (Fraction(25, 1), Fraction(7, 1), (array([Fraction(1, 1), Fraction(0, 1)], dtype=object), array([Fraction(2, 1),
-        Fraction(0, 1)], dtype=object)))
-    """
-    return steepest(asked(p if outputs is None else p[outputs], domain, box), norm)
+    """The Lipschitz constant in a norm, of inputs and outputs alike, with the piece and two points that show it."""
+    return steepest(asked(p if outputs is None else output_of(p, outputs), domain, box), norm)
 
 
 def steepest(about: Asked, norm: Any) -> Lipschitz:
@@ -186,14 +165,7 @@ def is_monotone(
     domain: Any = None,
     box: Any = None,
 ) -> Answer:
-    """Whether an output never falls (or, with `increasing` False, never rises) along input `i`; None: one of the two.
-
-    No comes with two points, or four where both senses were asked about, that differ in input `i` only.
-
-    >>> from cpwl import CPWL
-    >>> print(CPWL.from_breakpoints([0, 1], [0, 1]).is_monotone(0))
-    yes: it never falls along input 0
-    """
+    """Whether an output never falls, or never rises, along input `i`; see `CPWL.is_monotone`."""
     check_count(i, "i", least=0, most=p.dim - 1)
     return monotone(asked(p, domain, box), i, one_output(p, output), increasing)
 
@@ -222,15 +194,7 @@ def monotone(about: Asked, i: int, j: int, increasing: bool | None) -> Answer:
 
 @within_float64()
 def depends_on(p: CPWL, i: int, *, output: int | None = None, domain: Any = None, box: Any = None) -> Answer:
-    """Whether the function changes with input `i`: two points that show it, or a proof that it does not.
-
-    For float data a slope that noise alone may have made is none; `slack` is the largest one.
-
-    >>> from cpwl import CPWL
-    >>> p = CPWL.from_pieces([[[1, 0]], [[-1, 0]]], [[0], [0]], [[1, 0], [4, 0]], [0, 0])
-    >>> bool(p.depends_on(0)), bool(p.depends_on(1))
-    (True, False)
-    """
+    """Whether the function changes with input `i`: two points that show it, or a proof that it does not."""
     check_count(i, "i", least=0, most=p.dim - 1)
     return dependence(asked(p, domain, box), i, range(p.outputs) if output is None else [one_output(p, output)])
 

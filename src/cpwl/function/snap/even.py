@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import warnings
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import CpwlWarning
+from cpwl.function.cpwl import CPWL
 from cpwl.function.make.simplices import parts_of_simplices
 from cpwl.function.parts import Mesh, Parts
 from cpwl.function.snap.straight import aligned
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
 
 __all__ = ["even_coordinates", "even_table"]
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import deque
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.integers import primitive
+from cpwl.exact.rational import fraction_array
 from cpwl.function.components import label_maps
+from cpwl.function.cpwl import CPWL
 from cpwl.function.evaluate import find_pieces
 from cpwl.function.merge.contacts import Contacts, Key
 from cpwl.function.parts import Laws, Parts
-from cpwl.function.snap.hinged import hinged_laws
 from cpwl.function.snap.recut import integer_polyhedra, recut
 from cpwl.geometry.facets import facets_of, hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
 
 __all__ = ["Frame"]
 
@@ -129,7 +128,7 @@ class Frame:
         each = np.arange(p.outputs)
         exact_laws = None if p.laws.exact is None else self.laws
         laws = Laws(p.laws.gradient[self.leader, each], p.laws.offset[self.leader, each], exact_laws)
-        return type(p).from_parts(Parts(Polyhedra(A, b, p.polyhedra.start, exact), laws, p.domain, p.tol))
+        return CPWL.from_parts(Parts(Polyhedra(A, b, p.polyhedra.start, exact), laws, p.domain, p.tol))
 
     def rederived(self) -> CPWL:
         """The exact function on the same pieces."""
@@ -137,7 +136,7 @@ class Frame:
 
     def hinged(self) -> CPWL | None:
         """The exact function on the same pieces and rows, with laws that are sums of hinges."""
-        laws = hinged_laws(self)
+        laws = _hinged_laws(self)
         rows = {(i, key): [self.shared_row(i, key)] for i, key in self.rows}
         return None if laws is None else self._exact(self._pieces(rows), laws)
 
@@ -176,7 +175,7 @@ class Frame:
         return np.array([rows[key] for key in sorted(rows)], dtype=object).reshape(-1, self.p.dim + 1)
 
     def _exact(self, polyhedra: Polyhedra, laws: Laws) -> CPWL:
-        return type(self.p).from_parts(Parts(polyhedra, laws, self.p.domain, 0.0))
+        return CPWL.from_parts(Parts(polyhedra, laws, self.p.domain, 0.0))
 
 
 def _join(polyhedra: Polyhedra, rows: Polyhedron) -> Polyhedra:
@@ -186,3 +185,50 @@ def _join(polyhedra: Polyhedra, rows: Polyhedron) -> Polyhedra:
         exact = np.concatenate([polyhedra.integer(), rows.integer()])
     start = np.append(polyhedra.start, polyhedra.start[-1] + len(rows.b))
     return Polyhedra(np.concatenate([polyhedra.A, rows.A]), np.concatenate([polyhedra.b, rows.b]), start, exact)
+
+
+def _hinged_laws(frame: Frame) -> Laws | None:
+    """The laws of all pieces as sums of hinges on the shared rows, from the first piece on; None if some have no way.
+
+    If the slope jumps by the same amount all along each hyperplane, as in a network with one hidden layer, the law
+    changes by ``t_h (a_h.x - b_h)`` whenever `h` is crossed. Then one law, the rows and the numbers `t_h` give all
+    laws. Where hyperplanes cross, four laws meet, and only laws of this form meet exactly.
+
+    Only a proposal: whether these laws are those of the function is to be seen.
+    """
+    turns = _turns(frame)
+    first = min(frame.facets)
+    laws = {first: _fractions(frame.laws[first])}
+    waiting = deque([first])
+    while waiting:
+        i = waiting.popleft()
+        for key in frame.contacts.facets[i]:
+            for j in sorted(frame.contacts.neighbours.get((i, key), ())):
+                if j not in laws:
+                    laws[j] = laws[i] + key[1] * turns[key[0]]
+                    waiting.append(j)
+    if len(laws) < frame.p.num_pieces:
+        return None
+    table = np.array([laws[i] for i in range(frame.p.num_pieces)], dtype=object)
+    return Laws.from_lists(table[..., :-1], table[..., -1], frame.p.num_pieces, frame.p.dim)
+
+
+def _turns(frame: Frame) -> dict[int, NDArray[np.object_]]:
+    """For each hyperplane what the laws gain on the way from its side 1 to its side -1, one row an output."""
+    largest: dict[int, float] = {}
+    found = {}
+    for (i, (h, s)), near in sorted(frame.contacts.neighbours.items()):
+        row = fraction_array(frame.shared_row(i, (h, s)))
+        k = int(np.argmax(np.abs(row[:-1])))
+        for j in sorted(near):
+            change = frame.p.laws.gradient[j, :, k] - frame.p.laws.gradient[i, :, k]
+            size = float(np.abs(change).max())
+            if s > 0 and size > largest.get(h, -1.0):
+                largest[h] = size
+                steps = [Fraction(float(c)) / row[k] for c in change]
+                found[h] = np.array([[t * v for v in (*row[:-1], -row[-1])] for t in steps], dtype=object)
+    return found
+
+
+def _fractions(law: NDArray[np.object_]) -> NDArray[np.object_]:
+    return np.array([[Fraction(v, row[-1]) for v in row[:-1]] for row in law], dtype=object)

@@ -11,29 +11,80 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.function.snap.complex import Unfit
-from cpwl.function.snap.faces import Face, parallel_laws
+from cpwl.function.components import label_maps
+from cpwl.function.cpwl import CPWL
+from cpwl.function.snap.complex import FloatComplex, Unfit, float_complex
+from cpwl.function.snap.contacts import Contact, contacts_of, regions_of
+from cpwl.function.snap.faces import Face, faces_of, parallel_laws
+from cpwl.function.snap.measure import Measured
 from cpwl.function.snap.meetings import Meetings
 from cpwl.function.snap.relations import below_gap
 from cpwl.function.snap.several import Broken, exact_laws
 
-if TYPE_CHECKING:
-    from cpwl.function.snap.nearby import Work
-
-__all__ = ["Tight", "conflicting", "far_laws", "loosened", "mended", "most_loose", "tight_laws"]
+__all__ = ["Tight", "Work", "conflicting", "far_laws", "loosened", "mended", "most_loose", "tight_laws"]
 
 _Floats = NDArray[np.float64]
 _Law = list[Fraction]
+_MANY = 0.6  # laws a piece from which on simplices are what the data is made of
 _ROUNDS = 6  # of loosening what cannot be solved
 _SHARE = 0.2  # of the pieces may be loose, or a few
 _FEW = 3
 _SAME = 10.0  # times the noise within which a law is what others say
 _USUAL = 1e-9  # a wide tolerance is for what is loose
+
+
+class Work:
+    """What the ways share: the complex of the data, its laws in classes, and who meets whom."""
+
+    def __init__(self, p: CPWL, complex_: FloatComplex | None = None) -> None:
+        self.p = p
+        self.complex: FloatComplex = float_complex(p.polyhedra, p.tol) if complex_ is None else complex_
+        if not self.complex.solid:
+            raise Unfit("no piece is thicker than the noise")
+        self.label = label_maps(p.component)
+        first = np.unique(self.label, return_index=True)[1]
+        # Each output of a class takes the law of the first piece of its component.
+        leader = np.stack([p.representatives(j)[p.component[first, j]] for j in range(p.outputs)], axis=1)
+        self.given = p.laws.coefficients()[leader, np.arange(p.outputs)]
+        self.measured = Measured(p, self.complex)
+        self.broken: frozenset[int] = frozenset()  # laws that were found not to meet all that they are meant to meet
+
+    @cached_property
+    def contacts(self) -> list[Contact]:
+        return contacts_of(self.complex)
+
+    @cached_property
+    def regions(self) -> list[list[int]]:
+        return regions_of(self.complex, self.label, self.contacts)
+
+    @cached_property
+    def laws(self) -> NDArray[np.float64]:
+        """The laws by their classes; those that are at odds with all around them as these say."""
+        return mended(self)
+
+    @cached_property
+    def faces(self) -> list[Face]:
+        return faces_of(self.complex, self.label)
+
+    @cached_property
+    def corners_of_laws(self) -> dict[int, int]:
+        """How many vertices the pieces of each law have."""
+        found = dict.fromkeys(range(len(self.given)), 0)
+        for i in self.complex.solid:
+            found[int(self.label[i])] += len(self.complex.cells[i])
+        return found
+
+    @property
+    def is_of_simplices(self) -> bool:
+        """Whether nearly every piece has a law of its own, and all have as many corners as a simplex."""
+        size = self.p.dim + 1
+        many = len(self.given) > _MANY * len(self.complex.solid)
+        return many and self.complex.box is None and all(len(self.complex.own[i]) == size for i in self.complex.solid)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

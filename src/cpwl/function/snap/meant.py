@@ -7,16 +7,14 @@ of the data alone, so that a proof finds the same laws in a network.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.function.cpwl import CPWL
 from cpwl.function.scale import scale_of
 from cpwl.function.snap.short import simple
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
+from cpwl.function.snap.snap import snap
 
 __all__ = ["meant_components"]
 
@@ -32,7 +30,7 @@ def meant_components(p: CPWL, output: int) -> NDArray[np.object_]:
     array([Fraction(0, 1), Fraction(0, 1)], dtype=object)
     """
     laws = p.components(output)
-    if p.tol == 0 or p.snap(p.tol).way == "exact":
+    if p.tol == 0 or snap(p, p.tol).way == "exact":
         rows = laws.integer()[:, 0]
         exact = [[Fraction(v, row[-1]) for v in row[:-1]] for row in rows]
     else:

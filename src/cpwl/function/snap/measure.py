@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.function.cpwl import CPWL, Moved
 from cpwl.function.parts import Laws
 from cpwl.function.snap.complex import FloatComplex
-from cpwl.function.snap.report import Moved
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
 
 __all__ = ["Measured", "lost_law", "measure"]
 

@@ -17,36 +17,29 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.function.components import label_maps
+from cpwl.function.cpwl import CPWL, Moved
 from cpwl.function.flags.consistency import consistency
 from cpwl.function.jump import largest_jump
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.apart import refined
 from cpwl.function.snap.cells import cell_polyhedra, exact_cells
-from cpwl.function.snap.complex import FloatComplex, Unfit, float_complex
-from cpwl.function.snap.contacts import Contact, contacts_of, regions_of
+from cpwl.function.snap.complex import Unfit
 from cpwl.function.snap.domain import Domain
-from cpwl.function.snap.faces import Face, faces_of, parallel_laws
-from cpwl.function.snap.loose import loosened, mended
-from cpwl.function.snap.measure import Measured, measure
+from cpwl.function.snap.faces import Face, parallel_laws
+from cpwl.function.snap.loose import Work, loosened
+from cpwl.function.snap.measure import measure
 from cpwl.function.snap.meetings import Meetings
 from cpwl.function.snap.patched import patched
-from cpwl.function.snap.report import Moved
 from cpwl.function.snap.several import Broken, exact_laws
 from cpwl.function.snap.simplices import pulled, simplices_of, table
 from cpwl.function.snap.straight import aligned
 from cpwl.function.snap.together import laws_together
 
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
-
-__all__ = ["WAYS", "Nearby", "Work", "ways"]
+__all__ = ["WAYS", "Nearby", "ways"]
 
 _Ints = NDArray[np.int64]
 _Law = list[Fraction]
@@ -55,7 +48,6 @@ _USUAL = 1e-9  # what float data is off by; a wider tolerance is for what cannot
 _SIMPLE = 2**20  # a denominator below which numbers are meant
 _FAR = 5e-10  # how far laws may move, relative to the range: half of what `compile` allows unasked
 _TIMES = 50  # and how many times what the data leaves open
-_MANY = 0.6  # laws a piece from which on simplices are what the data is made of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,55 +61,6 @@ class Nearby:
     patches: int
     where: tuple[float, ...] | None
     places: tuple[tuple[float, ...], ...] = ()
-
-
-class Work:
-    """What the ways share: the complex of the data, its laws in classes, and who meets whom."""
-
-    def __init__(self, p: CPWL, complex_: FloatComplex | None = None) -> None:
-        self.p = p
-        self.complex: FloatComplex = float_complex(p.polyhedra, p.tol) if complex_ is None else complex_
-        if not self.complex.solid:
-            raise Unfit("no piece is thicker than the noise")
-        self.label = label_maps(p.component)
-        first = np.unique(self.label, return_index=True)[1]
-        # Each output of a class takes the law of the first piece of its component.
-        leader = np.stack([p.representatives(j)[p.component[first, j]] for j in range(p.outputs)], axis=1)
-        self.given = p.laws.coefficients()[leader, np.arange(p.outputs)]
-        self.measured = Measured(p, self.complex)
-        self.broken: frozenset[int] = frozenset()  # laws that were found not to meet all that they are meant to meet
-
-    @cached_property
-    def contacts(self) -> list[Contact]:
-        return contacts_of(self.complex)
-
-    @cached_property
-    def regions(self) -> list[list[int]]:
-        return regions_of(self.complex, self.label, self.contacts)
-
-    @cached_property
-    def laws(self) -> NDArray[np.float64]:
-        """The laws by their classes; those that are at odds with all around them as these say."""
-        return mended(self)
-
-    @cached_property
-    def faces(self) -> list[Face]:
-        return faces_of(self.complex, self.label)
-
-    @cached_property
-    def corners_of_laws(self) -> dict[int, int]:
-        """How many vertices the pieces of each law have."""
-        found = dict.fromkeys(range(len(self.given)), 0)
-        for i in self.complex.solid:
-            found[int(self.label[i])] += len(self.complex.cells[i])
-        return found
-
-    @property
-    def is_of_simplices(self) -> bool:
-        """Whether nearly every piece has a law of its own, and all have as many corners as a simplex."""
-        size = self.p.dim + 1
-        many = len(self.given) > _MANY * len(self.complex.solid)
-        return many and self.complex.box is None and all(len(self.complex.own[i]) == size for i in self.complex.solid)
 
 
 def by_simplices(work: Work, straight: bool = False) -> Nearby:
@@ -216,7 +159,7 @@ def _with_laws(work: Work, whole: list[_Law], laws: list[list[_Law]]) -> Nearby:
         cells = exact_cells(domain, label, whole, work.faces, work.contacts, work.regions)
         polyhedra = cell_polyhedra(cells, p.dim)
         parts = Parts(polyhedra, each.take(np.array(cells.law, dtype=np.int64)), p.domain, 0.0)
-        if is_simple and consistency(type(p).from_parts(parts)).consistent:
+        if is_simple and consistency(CPWL.from_parts(parts)).consistent:
             break
     whose, loose = Laws(each.gradient[label].copy(), each.offset[label].copy()), np.zeros(len(label), dtype=bool)
     facets = _from_bends(work, whose, loose)
@@ -294,7 +237,7 @@ def _alone(work: Work) -> Iterator[Work]:
     for j in range(p.outputs):
         part = np.array([j])
         laws = Laws(p.laws.gradient[:, part].copy(), p.laws.offset[:, part].copy())
-        alone = Work(type(p).from_parts(Parts(p.polyhedra, laws, p.domain, p.tol)), work.complex)
+        alone = Work(CPWL.from_parts(Parts(p.polyhedra, laws, p.domain, p.tol)), work.complex)
         alone.contacts = work.contacts
         yield alone
 

@@ -16,23 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.function.doctor.examine import first_error
+from cpwl.function.cpwl import CPWL, Moved, Snapped
+from cpwl.function.doctor.first_error import first_error
 from cpwl.function.evaluate import find_pieces
 from cpwl.function.merge.merge import merge
 from cpwl.function.parts import Laws
 from cpwl.function.snap.frame import Frame
-from cpwl.function.snap.report import Moved, Snapped
 from cpwl.function.snap.welded import from_corners
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
 
 __all__ = ["snap_pieces"]
 

@@ -7,7 +7,6 @@ earlier one, and each piece that reaches out has a part in some of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +15,8 @@ from cpwl.exact.integers import integer_rows
 from cpwl.function.snap.bodies import Differences
 from cpwl.function.snap.cells import Cells, cell_polyhedra
 from cpwl.function.snap.domain import Domain, whole_row
+from cpwl.function.snap.loose import Work
 from cpwl.geometry.bodies import solid
-
-if TYPE_CHECKING:
-    from cpwl.function.snap.nearby import Work
 
 __all__ = ["outer_cells"]
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +25,11 @@ from cpwl.function.snap.bodies import Differences
 from cpwl.function.snap.cells import Cells, cell_polyhedra, exact_cells
 from cpwl.function.snap.complex import Unfit
 from cpwl.function.snap.domain import Domain
-from cpwl.function.snap.loose import Tight, far_laws, most_loose, tight_laws
+from cpwl.function.snap.loose import Tight, Work, far_laws, most_loose, tight_laws
 from cpwl.function.snap.outer import outer_cells
 from cpwl.function.snap.places import agreeing
 from cpwl.function.snap.simplices import simplices_of_piece
 from cpwl.geometry.polyhedra import Polyhedra
-
-if TYPE_CHECKING:
-    from cpwl.function.snap.nearby import Work
 
 __all__ = ["Patched", "patched"]
 

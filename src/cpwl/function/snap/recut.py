@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.integers import ratio_view
-from cpwl.function.doctor.report import point_text
+from cpwl.function.answers import point_text
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
 

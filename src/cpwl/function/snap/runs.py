@@ -8,18 +8,15 @@ meet at points of the data, so that the function between them is continuous and 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.rational import is_exact_float
+from cpwl.function.cpwl import CPWL
 from cpwl.function.make.breakpoints import parts_of_breakpoints
 from cpwl.function.make.simplices import parts_of_simplices
 from cpwl.function.parts import Parts
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
 
 __all__ = ["ends_of_runs", "in_runs"]
 

@@ -12,35 +12,40 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.doors import check_number, within_float64
 from cpwl.errors import InputError, LimitError
-from cpwl.function.doctor.examine import first_error
+from cpwl.function.cpwl import CPWL, Moved, Snapped
+from cpwl.function.doctor.first_error import first_error
 from cpwl.function.flags.consistency import consistency
 from cpwl.function.jump import largest_jump
 from cpwl.function.parts import Parts
 from cpwl.function.snap.complex import Unfit
 from cpwl.function.snap.even import even_table
+from cpwl.function.snap.loose import Work
 from cpwl.function.snap.measure import lost_law
-from cpwl.function.snap.nearby import WAYS, Nearby, Work, ways
+from cpwl.function.snap.nearby import WAYS, Nearby, ways
 from cpwl.function.snap.on_pieces import snap_pieces
-from cpwl.function.snap.report import Moved, Snapped
 from cpwl.function.snap.stretched import stretched, uneven
 
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
-
-__all__ = ["Moved", "Snapped", "evened", "near", "snap"]
+__all__ = ["evened", "near", "snap"]
 
 _FEW = 200  # pieces up to which linear programs are worth the time
 _INPUTS = 5  # more have too many corners
 
 
+@within_float64()
+def snap(p: CPWL, tol: float = 1e-9, *, even: bool = False) -> Snapped:
+    """An exactly consistent function near float data, or why there is none to offer; see `CPWL.snap`."""
+    check_number(tol, "tol", least=0.0)
+    return _snapped(p, tol, even)
+
+
 @lru_cache(maxsize=4)  # compiling and proving ask for the same one, and it takes a while
-def snap(p: CPWL, tol: float, even: bool = False) -> Snapped:
+def _snapped(p: CPWL, tol: float, even: bool) -> Snapped:
     """Proposes an exactly consistent function of which nothing is farther than `tol` from `p`.
 
     Farther means relative, as `CPWL.tol` does: values against the size of the terms of ``g.x + o``, distances of facets
@@ -63,12 +68,11 @@ def snap(p: CPWL, tol: float, even: bool = False) -> Snapped:
     moved = evened(p, tol, tol) if even else None
     if moved is not None:
         return moved
-    make = type(p).from_parts
-    exactly = p if p.tol == 0 else make(Parts(p.polyhedra, p.laws, p.domain, 0.0, p.mesh))
+    exactly = p if p.tol == 0 else CPWL.from_parts(Parts(p.polyhedra, p.laws, p.domain, 0.0, p.mesh))
     reason, flat = _examined(exactly)
     if not reason:
         return Snapped(exactly, Moved(), "", "exact", flat=flat)
-    rough = make(Parts(p.polyhedra, p.laws, p.domain, tol))
+    rough = CPWL.from_parts(Parts(p.polyhedra, p.laws, p.domain, tol))
     powers = uneven(p.polyhedra) if p.dim > 1 else None
     found = near(rough, reason) if powers is None else _back(p, near(stretched(rough, powers), reason), powers)
     return replace(found, jump=largest_jump(rough))
@@ -93,7 +97,7 @@ def _back(p: CPWL, found: Snapped, powers: NDArray[np.int64]) -> Snapped:
     if found.function is None:
         return found
     q = stretched(found.function, -powers)
-    function = type(p).from_parts(Parts(q.polyhedra, q.laws, p.domain, 0.0, q.mesh))
+    function = CPWL.from_parts(Parts(q.polyhedra, q.laws, p.domain, 0.0, q.mesh))
 
     def back(x: tuple[float, ...]) -> tuple[float, ...]:
         return tuple((np.array(x) * np.exp2(-powers)).tolist())
@@ -119,7 +123,7 @@ def evened(p: CPWL, tol: float, straight: float = 0.0) -> Snapped | None:
     change = np.abs(parts.laws.gradient - before).max(axis=(0, 2)) / slopes.max(axis=(0, 2), initial=1e-300)
     value = (slopes.sum(axis=2).max(axis=0) * far / np.where(scale > 0, scale, 1.0)).max()
     moved = Moved(float(change.max()), float(value), far / float(reach))
-    function = type(p).from_parts(parts)
+    function = CPWL.from_parts(parts)
     if max(moved.value, moved.facet) > tol or first_error(function) is not None:
         return None
     laws = int((parts.laws.gradient != before).any(axis=(1, 2)).sum())
@@ -156,7 +160,7 @@ def _from_complex(p: CPWL) -> Snapped | str:
     for name in ways(work):
         try:
             near = WAYS[name](work)
-            function = type(p).from_parts(near.parts)
+            function = CPWL.from_parts(near.parts)
             objection = _too_far(near, p.tol) or _examined(function)[0] or lost_law(work.measured, function, p.tol)
         except (Unfit, InputError, LimitError) as reason:
             objection = str(reason)

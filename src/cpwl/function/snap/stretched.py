@@ -7,17 +7,14 @@ Tolerances compare coordinates with each other, so an axis of 1e-6 beside one of
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.integers import primitive
+from cpwl.function.cpwl import CPWL
 from cpwl.function.parts import Laws, Mesh, Parts
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
 
 __all__ = ["stretched", "uneven"]
 
@@ -50,7 +47,7 @@ def stretched(p: CPWL, powers: _Ints) -> CPWL:
         p.tol,
         None if p.mesh is None else _mesh(p.mesh, powers),
     )
-    return type(p).from_parts(parts)
+    return CPWL.from_parts(parts)
 
 
 def _polyhedra(polyhedra: Polyhedra, powers: _Ints) -> Polyhedra:

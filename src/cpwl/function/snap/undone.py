@@ -9,18 +9,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cpwl.errors import InputError
-from cpwl.function.doctor.examine import first_error
+from cpwl.function.cpwl import CPWL
+from cpwl.function.doctor.first_error import first_error
 from cpwl.function.parts import Parts
 from cpwl.function.snap.runs import in_runs
 from cpwl.function.snap.snap import evened, near
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
 
 __all__ = ["undone"]
 
@@ -50,7 +47,7 @@ def undone(p: CPWL) -> CPWL | None:
             parts = in_runs(p, _LITTLE)
         except InputError:  # pieces that nobody has examined may not follow one another
             return None
-        return None if parts is None else type(p).from_parts(replace(parts, mesh=None))
+        return None if parts is None else CPWL.from_parts(replace(parts, mesh=None))
     if p.mesh is None or not p.mesh.is_of_floats:
         return None
     found = evened(p, _LITTLE)
@@ -66,7 +63,7 @@ def _plain(p: CPWL) -> CPWL | None:
     tol = _tolerance(p)
     if _distinct(p, tol) > _SHARE * p.num_components:
         return None
-    rough = type(p).from_parts(Parts(p.polyhedra, p.laws, None, tol))
+    rough = CPWL.from_parts(Parts(p.polyhedra, p.laws, None, tol))
     function = near(rough, "").function
     fewer = function is not None and function.num_components <= rough.num_components
     return function if fewer and function is not None and first_error(function) is None else None

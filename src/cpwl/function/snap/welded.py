@@ -7,18 +7,14 @@ its laws, and the laws follow from the values.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
+from cpwl.function.cpwl import CPWL
 from cpwl.function.make.simplices import parts_of_simplices
-
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
-    from cpwl.function.snap.frame import Frame
+from cpwl.function.snap.frame import Frame
 
 __all__ = ["from_corners"]
 
@@ -47,4 +43,4 @@ def from_corners(frame: Frame, reach: float) -> CPWL | None:
     first = np.unique(number, return_index=True)[1]
     owner = first // size
     values = np.einsum("vmn,vn->vm", p.laws.gradient[owner], points[first]) + p.laws.offset[owner]
-    return type(p).from_parts(parts_of_simplices(points[first], cells, values))
+    return CPWL.from_parts(parts_of_simplices(points[first], cells, values))

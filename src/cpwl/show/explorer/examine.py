@@ -12,7 +12,7 @@ from cpwl.doors import check_argument
 from cpwl.equality import Verdict, equal
 from cpwl.errors import CpwlError, CpwlWarning, InputError
 from cpwl.function import CPWL
-from cpwl.function.doctor.report import Report
+from cpwl.function.answers import Report
 from cpwl.network import Network
 from cpwl.network.network import rounded
 from cpwl.progress import Progress

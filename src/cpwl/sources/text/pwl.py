@@ -15,7 +15,7 @@ from fractions import Fraction
 from cpwl.doors import check_path, within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.function.cpwl import CPWL
-from cpwl.function.doctor.examine import first_error
+from cpwl.function.doctor.first_error import first_error
 from cpwl.geometry.polyhedra import box_polyhedron
 from cpwl.sources.formula.expression import Affine, maximum, minimum
 from cpwl.sources.formula.pieces import function_of

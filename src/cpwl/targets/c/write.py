@@ -22,9 +22,9 @@ from cpwl.files import write_text
 from cpwl.formats.dense import Dtype
 from cpwl.function.box import box_around
 from cpwl.function.cpwl import CPWL
-from cpwl.function.doctor.examine import examine
 from cpwl.function.domain import Box, box_to_clip, domain_box, domain_rows
 from cpwl.function.evaluate import as_points
+from cpwl.function.examine import examine
 from cpwl.geometry.box import bounding_box
 from cpwl.geometry.polyhedra import box_polyhedron
 from cpwl.network.algorithms import unclipped

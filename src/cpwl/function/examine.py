@@ -12,31 +12,36 @@ from __future__ import annotations
 
 from concurrent.futures import Executor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.doors import within_float64
+from cpwl.executors import check_executor
+from cpwl.function.answers import Finding, Report
+from cpwl.function.cpwl import CPWL
+from cpwl.function.doctor.first_error import is_sound, lifted, moved_to
 from cpwl.function.doctor.notes import note_on_half_line, note_on_laws, note_on_planes, notes_on_scale
-from cpwl.function.doctor.on_line import is_sound_on_line
 from cpwl.function.doctor.on_mesh import examine_mesh, mesh_notes
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.doctor.piece_notes import piece_notes
-from cpwl.function.doctor.report import Finding, Report, point_text
-from cpwl.function.doctor.twins import is_sound_by_twins
-from cpwl.function.flags.consistency import is_sound_by_flags
-from cpwl.function.lineality import Divided, divided
+from cpwl.function.lineality import divided
+from cpwl.function.snap.snap import snap
 from cpwl.function.snap.stretched import stretched, uneven
 
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
-
-__all__ = ["examine", "first_error", "is_rough_table"]
+__all__ = ["doctor", "examine", "is_rough_table"]
 
 _MANY = 201  # float pieces from which on nothing but corners is asked for an exact function near them
 _INPUTS = 5  # and up to how many inputs
 _DENT = 1e-4  # of the largest coordinate: what rounded decimals may do to a straight side
 _ROUNDING = 1e-13  # relative: what rounding may have moved the points of a table by
+
+
+@within_float64()
+def doctor(p: CPWL, *, executor: Executor | None = None) -> Report:
+    """All findings, and the function that they are about; see `CPWL.doctor`."""
+    check_executor(executor)
+    return replace(examine(p, executor=executor), function=p)
 
 
 def examine(p: CPWL, *, notes: bool = True, executor: Executor | None = None) -> Report:
@@ -73,14 +78,14 @@ def _examined(p: CPWL, notes: bool, executor: Executor | None) -> Report:
         if is_rough_table(p):
             return Report.of([_note_on_rounding(p), *(mesh_notes(p) if notes else [])])
     small = divided(p)
-    if not notes and _is_sound(small.function):
+    if not notes and is_sound(small.function):
         return Report.of([])
     doctor = PieceDoctor(small.function, executor)
     findings = doctor.look_only() if complete else doctor.findings()
     if notes and doctor.facets:
         findings = findings + piece_notes(doctor)
     if not small.is_whole:
-        findings = [_lifted(f, small) for f in findings]
+        findings = [lifted(f, small) for f in findings]
     if p.mesh is not None:
         findings = [_advised(f, float(np.abs(p.mesh.points).max())) for f in findings]
     if notes and doctor.facets:
@@ -91,27 +96,6 @@ def _examined(p: CPWL, notes: bool, executor: Executor | None) -> Report:
     return Report.of(findings)
 
 
-def first_error(p: CPWL) -> Finding | None:
-    """Something that is wrong with `p`, not the worst but the first to be found; None if nothing is wrong.
-
-    A function whose maker has proved it complete is not examined again.
-    """
-    if p.known is not None and p.known.complete:
-        return None
-    if p.mesh is not None:
-        findings = examine_mesh(p)
-        if findings is not None:
-            return findings[0] if findings else None
-    small = divided(p)
-    error = None if _is_sound(small.function) else PieceDoctor(small.function).first_error()
-    return error if error is None or small.is_whole else _lifted(error, small)
-
-
-def _is_sound(p: CPWL) -> bool:
-    """Whether one of the proofs without linear programs applies."""
-    return is_sound_on_line(p) or is_sound_by_twins(p) or is_sound_by_flags(p)
-
-
 def _is_nearly_exact(p: CPWL) -> bool:
     """Whether many float pieces are within their tolerance of an exactly consistent function, and all have an interior.
 
@@ -119,7 +103,7 @@ def _is_nearly_exact(p: CPWL) -> bool:
     """
     if not p.tol or p.num_pieces < _MANY or not 2 <= p.dim <= _INPUTS:
         return False
-    snapped = p.snap(p.tol)
+    snapped = snap(p, p.tol)
     return snapped.function is not None and snapped.flat == ()
 
 
@@ -130,13 +114,13 @@ def is_rough_table(p: CPWL) -> bool:
     """
     if p.mesh is None or p.tol or p.domain is not None or examine_mesh(p) is not None or not p.mesh.is_of_floats:
         return False
-    found = p.snap(_ROUNDING, even=True)
+    found = snap(p, _ROUNDING, even=True)
     # Slivers that are flat once sides are straight are left out only if somebody asks for it.
     return found.way == "even" and found.function is not None and found.function.num_pieces == p.num_pieces
 
 
 def _note_on_rounding(p: CPWL) -> Finding:
-    far = p.snap(_ROUNDING, even=True).moved.facet
+    far = snap(p, _ROUNDING, even=True).moved.facet
     message = (
         f"points that are meant to be on one line, or hyperplane, are off it by rounding; they are moved by {far:.2g} "
         "of the largest coordinate when this table is compiled, and proofs are of the table as it is, within a bound."
@@ -153,15 +137,7 @@ def _advised(finding: Finding, reach: float) -> Finding:
     return replace(finding, message=finding.message + advice)
 
 
-def _lifted(finding: Finding, small: Divided) -> Finding:
-    return finding if finding.point is None else _at(finding, small.lift(finding.point))
-
-
 def _moved(finding: Finding, factors: NDArray[np.float64]) -> Finding:
-    return finding if finding.point is None else _at(finding, np.asarray(finding.point, dtype=np.float64) * factors)
-
-
-def _at(finding: Finding, point: NDArray[Any]) -> Finding:
-    """The finding at the point of the data that is meant."""
-    message = finding.message.replace(point_text(finding.point), point_text(point))
-    return replace(finding, message=message, point=point)
+    return (
+        finding if finding.point is None else moved_to(finding, np.asarray(finding.point, dtype=np.float64) * factors)
+    )

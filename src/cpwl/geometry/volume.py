@@ -8,50 +8,20 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from cpwl.doors import within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.flint import from_flint
 from cpwl.exact.integers import determinant
-from cpwl.function.questions.asked import asked, one_output
 from cpwl.geometry.bodies import Bodies
 from cpwl.geometry.ranges import ranges
 from cpwl.geometry.sides import sides
 
-if TYPE_CHECKING:
-    from cpwl.function.cpwl import CPWL
-
-__all__ = ["integral", "integral_of", "is_bounded", "mean", "volume_of"]
-
-
-@within_float64()
-def integral(p: CPWL, domain: Any = None, *, box: Any = None, output: int | None = None) -> Fraction:
-    """The integral of an output over a bounded domain, exactly.
-
-    >>> from cpwl import CPWL
-    >>> CPWL.from_breakpoints([0, 1, 3], [0, 2, 0]).integral(box=(0, 3))
-    Fraction(3, 1)
-    """
-    about, j = asked(p, domain, box), one_output(p, output)
-    return integral_of(about.bodies, about.laws[:, j])[0]
-
-
-@within_float64()
-def mean(p: CPWL, domain: Any = None, *, box: Any = None, output: int | None = None) -> Fraction:
-    """The mean value of an output over a bounded domain, exactly.
-
-    >>> from cpwl import CPWL
-    >>> CPWL.from_breakpoints([0, 1, 3], [0, 2, 0]).mean(box=(0, 3))
-    Fraction(1, 1)
-    """
-    about, j = asked(p, domain, box), one_output(p, output)
-    total, volume = integral_of(about.bodies, about.laws[:, j])
-    return total / volume
+__all__ = ["integral_of", "is_bounded", "volume_of"]
 
 
 def is_bounded(bodies: Bodies) -> bool:

@@ -1,0 +1,330 @@
+"""What a function answers: findings of the doctor, values with the points that show them, yes or no with a witness."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from html import escape
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.errors import InputError, LimitError
+from cpwl.geometry.bodies import Bodies
+from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.geometry.volume import is_bounded, volume_of
+
+__all__ = [
+    "Answer",
+    "Distance",
+    "Extremum",
+    "Face",
+    "Finding",
+    "Jump",
+    "Kind",
+    "LevelSet",
+    "Lipschitz",
+    "Range",
+    "Report",
+    "Solutions",
+    "number_text",
+    "point_text",
+]
+
+Point = NDArray[np.object_]
+Kind = Literal[
+    "jump",
+    "overlap",
+    "gap",
+    "domain not convex",
+    "outside domain",
+    "flat piece",
+    "empty piece",
+    "sliver",
+    "redundant rows",
+    "repeated laws",
+    "mergeable pieces",
+    "nearly parallel facets",
+    "scale",
+    "half-line",
+    "rounded points",
+]
+_ORDER: tuple[Kind, ...] = get_args(Kind)
+
+
+def point_text(x: Any, limit: int = 8) -> str:
+    """A point as people write it: ``(0.5, 1.25)``.
+
+    >>> point_text([0.5, 1.25])
+    '(0.5, 1.25)'
+    """
+    values = [f"{float(v):.6g}" for v in np.ravel(np.asarray(x, dtype=object))]
+    return "(" + ", ".join(values[:limit]) + (", ...)" if len(values) > limit else ")")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing wrong or noteworthy: what, where, how large, and in one sentence what to do."""
+
+    kind: Kind
+    severity: Literal["error", "note"]
+    message: str
+    pieces: tuple[int, ...]
+    point: NDArray[Any] | None
+    size: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All findings about one function: errors by size, then notes by kind and size."""
+
+    findings: tuple[Finding, ...]
+    function: Any = field(default=None, compare=False, repr=False)
+    """What was examined, where that is known: `plot` draws the findings on it."""
+
+    @classmethod
+    def of(cls, findings: list[Finding]) -> Report:
+        """The findings in order."""
+        return cls(tuple(sorted(findings, key=_rank)))
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings that mean that this is no continuous function on a convex domain."""
+        return tuple(f for f in self.findings if f.severity == "error")
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing is wrong; notes do not count."""
+        return not self.errors
+
+    def check(self) -> None:
+        """Raises `InputError` with the first error, if there is one."""
+        if self.errors:
+            worst = self.errors[0]
+            more = len(self.errors) - 1
+            text = worst.message + (f"\n  There are {more} more findings: see `p.doctor()`." if more else "")
+            raise InputError(text, kind=worst.kind, pieces=worst.pieces, point=worst.point, size=worst.size)
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw the function with matplotlib, and a ring at each witness: red for errors, grey for notes.
+
+        Returns the axes.
+        """
+
+    def _repr_html_(self) -> str:
+        """A table of the findings, for notebooks."""
+        if not self.findings:
+            return "<p>healthy: no findings</p>"
+        rows = []
+        for f in self.findings:
+            where = "" if f.point is None else point_text(f.point)
+            cells = (f.severity, f.kind, where, f"{f.size:.3g}", f.message)
+            rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
+        head = "".join(f"<th>{name}</th>" for name in ("", "kind", "where", "size", "what"))
+        return f"<table><tr>{head}</tr>{''.join(rows)}</table>"
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __str__(self) -> str:
+        if not self.findings:
+            return "healthy: no findings"
+        return "\n".join(f"{f.severity}: {f.message}" for f in self.findings)
+
+
+def _rank(finding: Finding) -> tuple[bool, int, float, tuple[int, ...]]:
+    is_note = finding.severity == "note"
+    return is_note, _ORDER.index(finding.kind) if is_note else 0, -finding.size, finding.pieces
+
+
+def number_text(value: Any) -> str:
+    """A number for people: in full if it is short, else about six digits.
+
+    >>> number_text(Fraction(1, 3)), number_text(Fraction(10**40, 7)), number_text(math.inf)
+    ('1/3', '1.42857e+39', 'inf')
+    """
+    if isinstance(value, Fraction) and value.numerator.bit_length() + value.denominator.bit_length() < 50:
+        return str(value)
+    return f"{float(value):.6g}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Extremum:
+    """The largest or least value of an output, and where.
+
+    If there is none the value is infinite: the function goes on without bound from `point` along `ray`.
+    """
+
+    value: Fraction | float
+    point: Point
+    ray: Point | None
+    piece: int
+    """The piece of the function where it is."""
+    moved: float = 0.0
+    """For float data how far the exact function that was asked is from it, relative (`CPWL.snap`)."""
+    complete: bool = True
+    """False: limits ended the search, and this is the best value that was seen."""
+
+    def __str__(self) -> str:
+        where = f"at x = {point_text(self.point)}" + ("" if self.complete else ", undecided: not all regions were seen")
+        if self.ray is None:
+            return f"{number_text(self.value)} {where}"
+        return f"unbounded from x = {point_text(self.point)} along {point_text(self.ray)}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Range:
+    """All values of an output lie between `low` and `high`, and both are attained unless they are infinite."""
+
+    argmin: Extremum
+    argmax: Extremum
+
+    @property
+    def low(self) -> Fraction | float:
+        """The least value."""
+        return self.argmin.value
+
+    @property
+    def high(self) -> Fraction | float:
+        """The largest value."""
+        return self.argmax.value
+
+    def __str__(self) -> str:
+        return f"[{number_text(self.low)}, {number_text(self.high)}]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lipschitz:
+    """The least `L` with ``|f(a) - f(b)| <= L |a - b|``: between `low` and `high`, equal for rational `L`.
+
+    In the Euclidean norm `L` may be a root: then `square` is its square if that is rational.
+    """
+
+    low: Fraction
+    high: Fraction
+    square: Fraction | None
+    norm: Any
+    piece: int
+    points: tuple[Point, Point]
+    """Two points of that piece for which it is attained; of several outputs in the Euclidean norm, `low` is."""
+    moved: float = 0.0
+    complete: bool = True
+    """False: limits ended the search, and only `low` is proved."""
+
+    def __float__(self) -> float:
+        return math.sqrt(self.square) if self.square is not None else float(self.high)
+
+    def __str__(self) -> str:
+        value = number_text(self.high) if self.low == self.high else f"{float(self):.12g}"
+        value += "" if self.complete else " at least, undecided: not all regions were seen,"
+        return f"{value} on piece {self.piece}, between {point_text(self.points[0])} and {point_text(self.points[1])}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """Yes, no, or undecided within the limits; true in a condition only if it is a proved yes."""
+
+    holds: bool | None
+    reason: str
+    points: tuple[Point, ...] = ()
+    """What shows a no: points of the domain."""
+    values: tuple[Point, ...] = ()
+    """The values of the function there."""
+    slack: Fraction = Fraction(0)
+    """For float data: by how much a slope, or its change, speaks against a yes; within the tolerance of the data."""
+    moved: float = 0.0
+
+    def __bool__(self) -> bool:
+        return self.holds is True
+
+    def __str__(self) -> str:
+        word = {True: "yes", False: "no", None: "undecided"}[self.holds]
+        return f"{word}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distance:
+    """How far two functions are apart where both are defined, in the largest of the outputs."""
+
+    largest: Fraction | float
+    """The largest gap; infinite if there is no bound."""
+    point: Point
+    """Where it is attained."""
+    mean: Fraction | None
+    """The mean gap over the common domain; None if that is not bounded."""
+
+    def __str__(self) -> str:
+        mean = "" if self.mean is None else f", {number_text(self.mean)} in the mean"
+        return f"at most {number_text(self.largest)}, at x = {point_text(self.point)}{mean}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelSet:
+    """A union of polyhedra with interiors: each in one piece of the function."""
+
+    polyhedra: Polyhedra
+    pieces: NDArray[np.int64]
+    """The piece that each polyhedron is in."""
+    bodies: Bodies
+
+    def __len__(self) -> int:
+        return len(self.polyhedra)
+
+    @property
+    def volume(self) -> Fraction | float:
+        """The volume, exactly, in up to three dimensions; infinite if a polyhedron is not bounded."""
+        if self.polyhedra.dim > 3:
+            raise LimitError("volumes are computed in up to 3 dimensions")
+        if not is_bounded(self.bodies):
+            return math.inf
+        return volume_of(self.bodies)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Face:
+    """A convex set in one piece: all convex combinations of `points` plus nonnegative ones of `rays`."""
+
+    piece: int
+    points: Point
+    rays: Point
+    dim: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solutions:
+    """All solutions of ``p(x) = value``: a union of polyhedra.
+
+    Corners and edges that pieces share are there once. Where pieces do not meet face to face, one of the polyhedra may
+    lie in another.
+    """
+
+    faces: tuple[Face, ...]
+
+    def __len__(self) -> int:
+        return len(self.faces)
+
+    @property
+    def points(self) -> list[Point]:
+        """The polyhedra that are single points."""
+        return [face.points[0] for face in self.faces if face.dim == 0]
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """Two pieces, a point of both, and by how much their laws differ there in one output."""
+
+    size: Fraction
+    pieces: tuple[int, int]
+    where: tuple[Fraction, ...]
+    output: int
+
+    @property
+    def unavoidable(self) -> Fraction:
+        """No function is nearer to the data than that: half of the jump."""
+        return self.size / 2
