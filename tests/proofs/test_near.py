@@ -16,6 +16,7 @@ from cpwl.exact.rational import fraction_array
 from cpwl.function.jump import largest_jump
 from cpwl.function.shallow import random_shallow
 from cpwl.network.network import exact_layers
+from cpwl.sources.mpqp.active_sets import from_active_sets
 from cpwl_check.budget import Refused
 from cpwl_check.decide import check
 from cpwl_check.main import main
@@ -404,3 +405,30 @@ def test_numbers_whose_parts_are_short_enough_are_read():
     """A fraction may have more digits in all than Python reads in one integer."""
     long = "7" * 4000
     assert number(f"{long}/{'3' * 4000}") == Fraction(int(long), int("3" * 4000))
+
+
+def not_facet_to_facet():
+    """Three decisions of a quadratic program whose regions do not meet facet to facet (Spjotvold, Kerrigan, Jones,
+    Tondel and Johansen 2006), exactly."""
+    program = {
+        "Q": np.eye(3, dtype=int),
+        "H": np.zeros((3, 2), dtype=int),
+        "c": [0, 0, 0],
+        "A": [[1, 0, -1], [-1, 0, -1], [0, 1, -1], [0, -1, -1], ["3/4", "16/25", -1], ["-3/4", "-16/25", -1]],
+        "b": [-1] * 6,
+        "F": [[1, 0], [-1, 0], [0, -1], [0, 1], [1, 0], [-1, 0]],
+        "A_t": [[1, 0], [-1, 0], [0, 1], [0, -1]],
+        "b_t": ["3/2"] * 4,
+    }
+    active = [[0, 2], [0, 4], [1, 3], [1, 5], [2, 5], [3, 4]]
+    active += [[0, 2, 4], [0, 2, 5], [0, 3, 4], [1, 2, 5], [1, 3, 4], [1, 3, 5]]
+    return from_active_sets(program, active)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_gates_on_planes_that_floats_cannot_tell_apart_are_proved(seed):
+    """Rows of pieces that do not meet facet to facet differ by rounding: each gate is proved on its own one."""
+    p = with_noise(not_facet_to_facet(), 1e-16, seed)
+    certificate = certify(p, compile(p, construction="gates").network)
+    assert certificate.proved
+    assert certificate.error_bound < 1e-13

@@ -18,7 +18,7 @@ from cpwl.geometry.corners import corners
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 from cpwl.proofs.no_proof import NotRecognised
-from cpwl.proofs.provers.zero_plane import exact_law, laws_at
+from cpwl.proofs.provers.zero_plane import exact_law, exactly_on, laws_at
 
 __all__ = ["Role", "guess_roles", "points_in", "role_documents"]
 
@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 _CLOSE = 1e-7  # of the size of the terms: a sum this small may be 0
 _MOST = 6000  # points
 _BLOCK = 64  # planes at once
+_PLACES = 8  # at which planes that are equal in floats are told apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ def guess_roles(
                 roles[layer].append(Role("carry" if (relative >= -_CLOSE).all() else "zero"))
                 continue
             found = _gate(relative, unit, near[layer][:, i], far[layer][:, i], points)
-            plane = None if found is None else tuple(planes[found.number].tolist())
+            plane = None if found is None else _told_apart(network, layer, i, planes, unit, found.number, points)
             if found is None or max(found.doubt[:1] if quick else found.doubt) > _CLOSE:
                 laws, at = laws_at(network, layer + 1, i, points)
                 flat = _flatness(network, laws, points)
@@ -116,6 +117,24 @@ def guess_roles(
                 raise NotRecognised(f"layer {layer + 1}, neuron {i} changes its sign, and not at one plane")
             roles[layer].append(Role("gate", found.sign * number.setdefault(plane, len(number) + 1)))
     return roles, np.array(list(number), dtype=object).reshape(-1, planes.shape[1])
+
+
+def _told_apart(
+    network: Network,
+    layer: int,
+    neuron: int,
+    planes: NDArray[np.object_],
+    unit: Floats,
+    number: int,
+    points: Floats,
+) -> tuple[int, ...]:
+    """The plane of this number, or one that floats take for the same, on which the neuron is 0 exactly."""
+    apart = np.abs(unit - unit[number]).max(axis=1)
+    twins = np.flatnonzero(apart <= _CLOSE * max(1.0, np.abs(points).max()))
+    if len(twins) > 1:
+        places = _on_planes(unit[[number]], points)[0, :_PLACES]
+        number = twins[exactly_on(network, layer + 1, neuron, planes[twins], places)]
+    return tuple(planes[number].tolist())
 
 
 @dataclass(frozen=True, slots=True)

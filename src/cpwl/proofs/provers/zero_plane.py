@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +13,7 @@ from cpwl.exact.rational import fraction_array
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 
-__all__ = ["exact_law", "laws_at"]
+__all__ = ["exact_law", "exactly_on", "laws_at"]
 
 _MOST = 60  # laws to try
 _DIGITS = 9
@@ -68,16 +70,9 @@ def _laws(
 def exact_law(network: Network, layer: int, neuron: int, point: NDArray[np.float64]) -> tuple[int, ...] | None:
     """The law at one point, as integers without a common divisor, first slope positive; None if it is constant."""
     x = fraction_array(point)
-    values, active = x, []
+    total, active = _exact_sum(network, layer, neuron, x)
     layers = exact_layers(network)
-    for weight, bias in layers[:layer]:
-        values = weight @ values + bias
-        active.append(np.asarray(values > 0, dtype=bool))
-        values = np.where(active[-1], values, 0)
-    weight, bias = layers[layer]
-    row = weight.take_rows(np.array([neuron]))
-    total = (row @ values)[0] + bias[neuron]
-    back = row.toarray()[0]
+    back = layers[layer][0].take_rows(np.array([neuron])).toarray()[0]
     for k in range(layer - 1, -1, -1):
         which = np.flatnonzero(active[k] & (back != 0))
         back = back[which].dot(layers[k][0].take_rows(which).toarray()) if len(which) else np.zeros(1, dtype=object)
@@ -88,3 +83,35 @@ def exact_law(network: Network, layer: int, neuron: int, point: NDArray[np.float
     whole = [int(v * scale) for v in form]
     divisor = math.gcd(*whole) * (1 if next(v for v in whole if v) > 0 else -1)
     return tuple(v // divisor for v in whole)
+
+
+def _exact_sum(
+    network: Network, layer: int, neuron: int, x: NDArray[np.object_]
+) -> tuple[Any, list[NDArray[np.bool_]]]:
+    """What the neuron reads at a rational point, and which neurons of the layers below are on there."""
+    values, active = x, []
+    layers = exact_layers(network)
+    for weight, bias in layers[:layer]:
+        values = weight @ values + bias
+        active.append(np.asarray(values > 0, dtype=bool))
+        values = np.where(active[-1], values, 0)
+    weight, bias = layers[layer]
+    return (weight.take_rows(np.array([neuron])) @ values)[0] + bias[neuron], active
+
+
+def exactly_on(
+    network: Network, layer: int, neuron: int, planes: NDArray[np.object_], places: NDArray[np.float64]
+) -> int:
+    """Of planes that floats cannot tell apart, the number of the one on which the neuron is 0 at most places.
+
+    Each place is moved onto the plane, exactly, before the neuron is looked at.
+    """
+    zeros = []
+    for plane in planes:
+        k = int(np.argmax(np.abs(plane[:-1])))
+        zeros.append(0)
+        for place in places:
+            x = fraction_array(place)
+            x[k] -= Fraction(plane[:-1].dot(x) + plane[-1]) / plane[k]
+            zeros[-1] += _exact_sum(network, layer, neuron, x)[0] == 0
+    return int(np.argmax(zeros))
