@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from html import escape
 from typing import Any, TypeAlias, get_args
 
@@ -283,20 +283,36 @@ def compile(
                 'no error is allowed by precision="exact", but this table is a function only with the rounding of its '
                 "points undone (see `p.doctor()`): give exact points, or `p.snap(even=True).function`"
             )
+        plain = _Compilation(analysis, construction, told=told, box=box)
         if even is not None and limit and (rough or construction == "auto"):
-            made = _Compilation(even, construction, told=told, data=analysis, box=box).result(prove)
-            undone = replace(made, reason=f"{made.reason}, with the rounding of its numbers undone")
-            made = undone if rough or _is_good(made, limit) else None
+            moved = _Compilation(even, construction, told=told, data=analysis, box=box)
+            if rough or _pays(moved, plain):
+                made = moved.result(prove)
+                undone = replace(made, reason=f"{made.reason}, with the rounding of its numbers undone")
+                made = undone if rough or _is_good(made, limit) else None
         if made is None:
-            made = _Compilation(analysis, construction, told=told, box=box).result(prove)
+            made = plain.result(prove)
         return replace(made, outside=outside)
 
 
-def _is_good(made: Compiled, limit: float) -> bool:
-    """Whether a network of a table on moved points is as near to the data, and as well proved, as it is to be.
+def _pays(moved: _Compilation, plain: _Compilation) -> bool:
+    """Whether a table on moved points is smaller than the data as it is, in what is minimized.
 
-    Bends that rounding has scattered are on one line again, so that there are no more of them, and mostly fewer.
+    A network as large is taken of the data itself, which it is equal to.
     """
+    if not moved.choice.accurate:
+        return False
+    try:
+        choice = plain.choice
+    except ConstructionError:
+        return True
+    what = plain.options.minimize
+    smaller = getattr(moved.choice.best.sizes, what) < getattr(choice.best.sizes, what)
+    return smaller or not choice.accurate
+
+
+def _is_good(made: Compiled, limit: float) -> bool:
+    """Whether a network of a table on moved points is as near to the data, and as well proved, as it is to be."""
     near = made.measured is None or made.measured <= limit
     return near and (made.certificate is None or made.certificate.proved)
 
@@ -343,7 +359,9 @@ class _Compilation:
         self.skipped: list[str] = []
         self.ahead = Ahead(analysis, self.names)
 
-    def result(self, prove: _Prove | None) -> Compiled:
+    @cached_property
+    def choice(self) -> Choice:
+        """All constructions planned that are not skipped, the best first."""
         with closing(self.ahead):
             for done, name in enumerate(self.names):
                 self._tell(done, f"planning {name}")
@@ -356,7 +374,10 @@ class _Compilation:
                     self._plan(name)
         if not self.planned:
             raise self._nothing_applies()
-        choice = select(self.planned.values(), self.options.minimize, self.options.max_error)
+        return select(self.planned.values(), self.options.minimize, self.options.max_error)
+
+    def result(self, prove: _Prove | None) -> Compiled:
+        choice = self.choice
         tried = self._tried(choice, prove)
         best = min(tried, key=self._failures)  # the first of those with the fewest
         self._warn(choice, best)

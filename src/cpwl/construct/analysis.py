@@ -76,8 +76,8 @@ class Analysis:
 
     @cached_property
     def undone(self) -> Analysis | None:
-        """For a table, or breakpoints, of floats, the function with their rounding undone; else None."""
-        function = undone(self.function)
+        """For a table, or breakpoints, written as floats, the function with their rounding undone; else None."""
+        function = undone(self.function) if self.function.floats else None
         return None if function is None else replace(self, function=function)
 
     @cached_property

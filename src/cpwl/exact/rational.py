@@ -161,11 +161,14 @@ def has_floats(x: Any) -> bool:
     >>> has_floats([1, "1/3"]), has_floats([[1.5]])
     (False, True)
     """
-    if isinstance(x, np.ndarray) and x.dtype.kind != "O":
-        return x.dtype.kind == "f" and x.size > 0
-    if isinstance(x, (list, tuple, np.ndarray)):
-        return any(has_floats(v) for v in x)
-    return isinstance(x, (float, np.floating))
+    if isinstance(x, (float, np.floating)):
+        return True
+    if isinstance(x, (list, tuple)):
+        return any(map(has_floats, x))
+    if not hasattr(x, "__array__"):
+        return False
+    array = np.asarray(x)
+    return any(map(has_floats, array.flat)) if array.dtype.kind == "O" else array.dtype.kind == "f" and array.size > 0
 
 
 def text(x: Fraction) -> int | str:

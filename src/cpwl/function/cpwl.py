@@ -58,6 +58,8 @@ class CPWL:
     """Pieces read off a network: whether they are all there, every facet matched; None: nobody has looked."""
     known: Known | None = None
     """What the maker knows about the pieces, if anything."""
+    floats: bool = False
+    """Whether a table, or breakpoints, were written as floats: `compile` may undo their rounding where that pays."""
 
     @classmethod
     def from_pieces(
@@ -257,7 +259,8 @@ class CPWL:
         """The function of parts that were checked already; laws are compared, nothing else is looked at."""
         component = label_components(parts.laws, parts.polyhedra, parts.tol)
         component.setflags(write=False)
-        return cls(parts.polyhedra, parts.laws, component, parts.domain, parts.tol, parts.mesh, known=parts.known)
+        given = parts.polyhedra, parts.laws, component, parts.domain, parts.tol, parts.mesh
+        return cls(*given, known=parts.known, floats=parts.floats)
 
     @property
     def dim(self) -> int:
@@ -290,7 +293,8 @@ class CPWL:
         if mesh is not None:
             mesh = replace(mesh, simplices=mesh.simplices[which])
         known = None if self.known is None else self.known.take(which)
-        parts = Parts(self.polyhedra.take(which), self.laws.take(which), self.domain, self.tol, mesh, known)
+        laws = self.laws.take(which)
+        parts = Parts(self.polyhedra.take(which), laws, self.domain, self.tol, mesh, known, self.floats)
         return CPWL.from_parts(parts)
 
     def representatives(self, output: int) -> NDArray[np.int64]:

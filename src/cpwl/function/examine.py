@@ -112,7 +112,9 @@ def is_rough_table(p: CPWL) -> bool:
 
     Rounded points of a straight side of the domain are not on one line, so that the domain is not quite convex.
     """
-    if p.mesh is None or p.tol or p.domain is not None or examine_mesh(p) is not None or not p.mesh.is_of_floats:
+    if p.mesh is None or not p.floats or p.domain is not None or not p.mesh.is_of_floats:
+        return False
+    if p.tol or examine_mesh(p) is not None:
         return False
     found = snap(p, _ROUNDING, even=True)
     # Slivers that are flat once sides are straight are left out only if somebody asks for it.

@@ -102,7 +102,10 @@ class Mesh:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """Pieces with laws; `tol` is 0 for data meant exactly, else the relative tolerance of float data."""
+    """Pieces with laws; `tol` is 0 for data meant exactly, else the relative tolerance of float data.
+
+    `floats` says that a table, or breakpoints, were written as floats, so that their numbers may have been rounded.
+    """
 
     polyhedra: Polyhedra
     laws: Laws
@@ -110,6 +113,7 @@ class Parts:
     tol: float
     mesh: Mesh | None = None
     known: Known | None = None
+    floats: bool = False
 
 
 def _homogeneous(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cpwl.errors import InputError
 from cpwl.exact.integers import integer_rows
-from cpwl.exact.rational import as_reals, fraction_array
+from cpwl.exact.rational import as_reals, fraction_array, has_floats
 from cpwl.function.make.segments import dyadic, float_segments, segments
 from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
@@ -47,7 +47,9 @@ def parts_of_breakpoints(x: Any, y: Any, left_slope: Any, right_slope: Any) -> P
     if right is not None:
         laws.append(_through(at[-1], fraction_array(exact_value[-1]), right))
     knots = slice(0 if left is not None else 1, len(at) if right is not None else len(at) - 1)
-    return Parts(_intervals(at[knots], place[knots]), Laws.from_integer(np.concatenate(laws)), _line(), 0.0)
+    every = Laws.from_integer(np.concatenate(laws))
+    floats = any(map(has_floats, (x, y, left_slope, right_slope)))
+    return Parts(_intervals(at[knots], place[knots]), every, _line(), 0.0, floats=floats)
 
 
 def _check_increasing(place: NDArray[np.float64], at: NDArray[np.object_] | None) -> None:

@@ -6,6 +6,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from cpwl.errors import CpwlWarning, InputError
 from cpwl.exact.integers import adjugate, integer_rows, primitive, quotient, ratio_view, sign
-from cpwl.exact.rational import as_reals, fraction_array
+from cpwl.exact.rational import as_reals, fraction_array, has_floats
 from cpwl.function.parts import Laws, Mesh, Parts
 from cpwl.geometry.polyhedra import Polyhedra
 from cpwl.limits import check_memory
@@ -49,7 +50,7 @@ def parts_of_simplices(points: Any, simplices: Any, values: Any) -> Parts:
             raise InputError("no simplex has an interior", piece=int(flat[0]))
     laws = _laws(corners, corners_of, det, adj, heights, heights_exact)
     mesh = Mesh(view, corners, corners_of, heights, heights_exact)
-    return Parts(_half_spaces(det, adj), laws, None, 0.0, mesh)
+    return Parts(_half_spaces(det, adj), laws, None, 0.0, mesh, floats=has_floats(points) or has_floats(values))
 
 
 def parts_of_grid(axes: Sequence[Any], values: Any, triangulation: str) -> Parts:
@@ -72,7 +73,8 @@ def parts_of_grid(axes: Sequence[Any], values: Any, triangulation: str) -> Parts
     if table.shape[:n] != shape:
         raise InputError(f"`values` must start with the shape {shape} of the grid, not {table.shape}")
     heights = table.reshape(len(points), *table.shape[n:])
-    return parts_of_simplices(points, kuhn_simplices(shape), heights)
+    parts = parts_of_simplices(points, kuhn_simplices(shape), heights)
+    return replace(parts, floats=has_floats(list(axes)) or has_floats(heights))
 
 
 def kuhn_simplices(shape: tuple[int, ...]) -> NDArray[np.int64]:

@@ -20,6 +20,7 @@ from cpwl.function.parts import Parts
 
 __all__ = ["ends_of_runs", "in_runs"]
 
+_COARSE = 2.0**10  # units in the last place: a rounded number is a multiple of so many once in a thousand times
 _FEW = 0.1  # of the breakpoints: fewer are not worth a distance
 
 
@@ -45,6 +46,8 @@ def in_runs(p: CPWL, tol: float) -> Parts | None:
     if not is_exact_float(x) or not is_exact_float(y):
         return None
     flat_x, flat_y = x.astype(np.float64), y.astype(np.float64)
+    if is_coarse(flat_x) and all(map(is_coarse, flat_y.T)):
+        return None
     little = tol * np.maximum(np.abs(flat_y).max(axis=0), 1e-300)
     if p.mesh is not None:
         kept = ends_of_runs(flat_x, flat_y, little)
@@ -53,6 +56,16 @@ def in_runs(p: CPWL, tol: float) -> Parts | None:
         steps = np.column_stack([np.arange(len(kept) - 1), np.arange(1, len(kept))])
         return parts_of_simplices(x[kept][:, None], steps, y[kept])
     return _on_line(x, y, (laws[order[0]], laws[order[-1]]), little)
+
+
+def is_coarse(x: NDArray[np.float64]) -> bool:
+    """Whether all floats are multiples of a unit that no rounding of the largest of them leaves: then none was rounded.
+
+    >>> is_coarse(np.arange(9) / 8), is_coarse(np.arange(9) / 10)
+    (True, False)
+    """
+    unit = _COARSE * np.spacing(np.abs(x).max(initial=0.0))
+    return bool((np.remainder(x, unit) == 0).all())
 
 
 def _on_line(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from cpwl.exact.integers import determinant, integer_rows
 from cpwl.exact.rational import fraction_array
 from cpwl.function.snap.affine_lattice import on_affine_lattice
 from cpwl.function.snap.onto import independent, onto
@@ -110,9 +111,17 @@ def flats_of(points: _Floats, simplices: _Ints, little: _Floats) -> list[Flat]:
         normal = np.linalg.svd(points[corners] - centre, full_matrices=False)[2][-1]
         gap = np.abs((points[corners] - centre) @ normal)
         if (gap <= little[corners]).all():
-            crooked = crooked or bool(gap.max() > 0)
+            crooked = crooked or not _is_flat(points, facets[those[0]], corners)
             found.append(Flat(corners, normal, float(normal @ centre), high - low, bool((count[those] == 1).any())))
     return sorted(found, key=lambda flat: (not flat.outer, -flat.size)) if crooked else []
+
+
+def _is_flat(points: _Floats, facet: _Ints, corners: _Ints) -> bool:
+    """Whether the corners lie on the hyperplane of a facet exactly, as the rationals that they are."""
+    rest = np.setdiff1d(corners, facet)
+    those = np.column_stack([np.tile(facet, (len(rest), 1)), rest])
+    rows = integer_rows(np.column_stack([points[those.ravel()], np.ones(those.size)]))
+    return not determinant(rows.reshape(*those.shape, -1)).any()
 
 
 def _straight_pairs(points: _Floats, facets: _Ints, little: _Floats) -> tuple[_Ints, _Ints]:

@@ -15,8 +15,8 @@ import numpy as np
 from cpwl.errors import InputError
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.first_error import first_error
-from cpwl.function.parts import Parts
-from cpwl.function.snap.runs import in_runs
+from cpwl.function.parts import Mesh, Parts
+from cpwl.function.snap.runs import in_runs, is_coarse
 from cpwl.function.snap.snap import evened, near
 
 __all__ = ["undone"]
@@ -31,7 +31,8 @@ _SHARE = 0.9  # of the laws: more are not worth a distance
 def undone(p: CPWL) -> CPWL | None:
     """An exact function within rounding of a table, or of breakpoints, of floats; None if there is none to gain.
 
-    Numbers that are no floats are meant as they are, and so is a table with a domain of its own.
+    Numbers that are not floats are meant as they are, and so is a table with a domain of its own. Floats with short
+    mantissas, such as integers, have not been rounded.
 
     >>> import numpy as np
     >>> from cpwl import CPWL
@@ -47,8 +48,10 @@ def undone(p: CPWL) -> CPWL | None:
             parts = in_runs(p, _LITTLE)
         except InputError:  # pieces that nobody has examined may not follow one another
             return None
-        return None if parts is None else CPWL.from_parts(replace(parts, mesh=None))
-    if p.mesh is None or not p.mesh.is_of_floats:
+from cpwl.function.cpwl import CPWL
+from cpwl.function.doctor.first_error import first_error
+from cpwl.function.parts import Mesh, Parts
+from cpwl.function.snap.runs import in_runs, is_coarse
         return None
     found = evened(p, _LITTLE)
     straight = None if found is None else found.function
@@ -56,6 +59,11 @@ def undone(p: CPWL) -> CPWL | None:
         straight = None  # slivers are flat once their sides are straight, and the data is another function in them
     plain = None if p.mesh.exact_values is not None else _plain(p if straight is None else straight)
     return straight if plain is None else plain
+
+
+def _may_be_rounded(mesh: Mesh) -> bool:
+    """Whether a coordinate, or a value, has a bit as low as rounding leaves it among numbers of its kind."""
+    return any(not is_coarse(column) for column in (*mesh.points.T, *mesh.values.T))
 
 
 def _plain(p: CPWL) -> CPWL | None:
