@@ -48,10 +48,8 @@ def undone(p: CPWL) -> CPWL | None:
             parts = in_runs(p, _LITTLE)
         except InputError:  # pieces that nobody has examined may not follow one another
             return None
-from cpwl.function.cpwl import CPWL
-from cpwl.function.doctor.first_error import first_error
-from cpwl.function.parts import Mesh, Parts
-from cpwl.function.snap.runs import in_runs, is_coarse
+        return None if parts is None else CPWL.from_parts(replace(parts, mesh=None))
+    if p.mesh is None or not p.mesh.is_of_floats or not _may_be_rounded(p.mesh):
         return None
     found = evened(p, _LITTLE)
     straight = None if found is None else found.function
