@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import signature
 from pathlib import PurePath
 from typing import Any, Literal
 
@@ -63,8 +64,10 @@ WRITERS: tuple[Door, ...] = (
 )
 
 
-def read(path: str | os.PathLike[str]) -> CPWL | Network:
+def read(path: str | os.PathLike[str], **options: Any) -> CPWL | Network:
     """The function or the network in a file of any kind that we read, chosen by the ending of its name.
+
+    `options` are those of its own reader, such as ``layout="matrix"`` for a CSV file.
 
     >>> import tempfile
     >>> from cpwl.formats.json import save
@@ -74,7 +77,12 @@ def read(path: str | os.PathLike[str]) -> CPWL | Network:
     CPWL(R^1 -> R^1, 1 pieces, 1 components, exact)
     """
     check_path(path, "read")
-    found: CPWL | Network = reader_of(path).function()(path)
+    door = reader_of(path)
+    reader = door.function()
+    strange = options.keys() - signature(reader).parameters.keys() if options else ()
+    if strange:
+        raise InputError(f"`{min(strange)}` says nothing about a {door.ending} file", ending=door.ending)
+    found: CPWL | Network = reader(path, **options)
     return found
 
 

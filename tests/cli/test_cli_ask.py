@@ -57,6 +57,14 @@ def test_yes_and_no(files, capsys, name):
     assert "is mapped to" in capsys.readouterr().out
 
 
+def test_which_output_is_an_option(files, capsys):
+    """Whoever types a command is told the option, not the argument of a method."""
+    assert main(["ask", str(files / "same.json"), "--max"]) == 65
+    said = capsys.readouterr().err
+    assert "--output 0" in said
+    assert "output=0" not in said
+
+
 def test_sets_distances_and_dynamics(files, capsys):
     """Level sets with volumes, the distance of two functions, equilibria, invariance."""
     found = answers(capsys, ["ask", files / "law.json", "--level", 1, "--distance", files / "law.json"], 0)

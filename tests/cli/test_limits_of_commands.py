@@ -169,6 +169,19 @@ def test_a_batch_without_functions_is_refused(tmp_path: Path, capsys: pytest.Cap
     assert main(["batch", str(tmp_path / "nowhere"), "-o", str(tmp_path / "out")]) == 65
 
 
+@pytest.mark.parametrize("name", ["=1+2.json", "+1.json", "-1.json", "@SUM(A1).json"])
+def test_names_of_files_are_no_formulas_in_a_spreadsheet(tmp_path: Path, name: str) -> None:
+    """A cell that begins like a formula is a text: it has an apostrophe in front."""
+    folder = tmp_path / "laws"
+    folder.mkdir()
+    (folder / name).write_text("{}")
+    assert main(["batch", str(folder), "-o", str(tmp_path / "out")]) == 2
+    with (tmp_path / "out" / "results.csv").open(newline="") as file:
+        cells = [cell for row in csv.reader(file) for cell in row]
+    assert f"'{name}" in cells
+    assert not [cell for cell in cells if cell[:1] in tuple("=+-@")]
+
+
 def test_a_batch_does_not_read_its_own_results(law: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["batch", str(law.parent), "-o", str(law.parent)]) == 65
     assert "give another folder" in capsys.readouterr().err

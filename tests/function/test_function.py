@@ -3,6 +3,7 @@
 import ast
 import inspect
 import itertools
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -10,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.interpolate import LinearNDInterpolator
+from scipy.spatial import Delaunay
 
-from cpwl import CPWL, CpwlWarning, InputError
+import cpwl
+from cpwl import CPWL, CpwlWarning, InputError, equal
 from cpwl.exact.rational import fraction_array
 from cpwl.function import answers, cpwl
 from cpwl.function.shallow import from_hidden_layer, random_shallow
@@ -289,10 +292,10 @@ def test_oracle_with_bad_balls_is_refused(change, message):
         (lambda: CPWL.from_simplices([[0, 0]], [[0, 1]], [0]), "`simplices` must be integers"),
         (lambda: CPWL.from_simplices([[0], [1]], [[0, 1]], [0]), "`values` must be"),
         (lambda: CPWL.from_simplices([[0], [1]], np.zeros((0, 2), int), [0, 1]), "there are no pieces"),
-        (lambda: CPWL.from_breakpoints([1, 0], [0, 0]), "`x` must increase"),
+        (lambda: CPWL.from_breakpoints([2, 0, 1], [0, 0, 0]), "`x` must increase, or decrease"),
         (lambda: CPWL.from_breakpoints([1], [0]), "a single breakpoint needs both"),
         (lambda: CPWL.from_breakpoints([], []), "`x` must be"),
-        (lambda: CPWL.from_grid([[0, 1], [1, 0]], [[0, 0], [0, 0]]), "increasing numbers"),
+        (lambda: CPWL.from_grid([[0, 1], [1, 1]], [[0, 0], [0, 0]]), "that increase, or decrease"),
         (lambda: CPWL.from_grid([[0, 1]], [0, 0, 0]), "must start with the shape"),
         (lambda: CPWL.from_grid([[0, 1]], [0, 0], triangulation="x"), '`triangulation` must be one of "kuhn"'),
         (lambda: CPWL.from_maxmin([[1, 0]], []), "`rows` is empty"),
@@ -304,6 +307,51 @@ def test_bad_data_is_refused_at_the_door(make, message):
     """One clear sentence for each mistake that needs no linear program to see."""
     with pytest.raises(InputError, match=message):
         make()
+
+
+def test_axes_that_go_down_are_the_same_table_read_from_the_other_end():
+    """Values belong to their coordinates, in whatever direction these are listed."""
+    up = CPWL.from_grid([[0, 1, 3], ["1/3", 2]], [[0, 1], [5, 2], [4, 4]])
+    down = CPWL.from_grid([[3, 1, 0], [2, "1/3"]], [[4, 4], [2, 5], [1, 0]])
+    assert equal(up, down)
+    line = CPWL.from_breakpoints([0, 1, 3], [0, 5, 4], left_slope=0)
+    assert equal(line, CPWL.from_breakpoints([3, 1, 0], [4, 5, 0], left_slope=0))
+
+
+_HOLE = np.ma.masked_equal([[0.0, 1.0], [2.0, 9.0]], 9.0)
+_ROW = np.ma.masked_equal([0.0, 9.0], 9.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "place"),
+    [
+        (lambda: CPWL.from_grid([[0, 1], [0, 1]], _HOLE), "values[1, 1]"),
+        (lambda: CPWL.from_grid([[0, 1], _ROW], [[0, 0], [0, 0]]), "axes[1][1]"),
+        (lambda: CPWL.from_grid([[0, 1], [0, 1]], [[0, 0], _ROW]), "values[1, 1]"),
+        (lambda: CPWL.from_simplices([[0], [1]], [[0, 1]], _ROW), "values[1]"),
+        (lambda: CPWL.from_simplices(_HOLE, [[0, 1, 1]], [0, 1]), "points[1, 1]"),
+        (lambda: CPWL.from_breakpoints([0, 1], _ROW), "y[1]"),
+        (lambda: CPWL.from_pieces([_HOLE], [[1, 1]], [[0, 0]], [0]), "A[1, 1]"),
+        (lambda: CPWL.from_maxmin(_HOLE, [[0]]), "components[1, 1]"),
+        (lambda: cpwl.from_interp([0, 1], _ROW), "y[1]"),
+        (lambda: cpwl.from_scipy(Delaunay([[0, 0], [1, 0], [0, 1]]), np.ma.masked_equal([1, 2, 9], 9)), "values[2]"),
+        (lambda: cpwl.from_regions([{"A": [[1]], "b": [1], "C": _ROW[1:, None], "d": [0]}]), "C[0][0, 0]"),
+        (lambda: cpwl.from_weights([_HOLE, [0, 0]]), "W1[1, 1]"),
+        (lambda: cpwl.Network([(_HOLE, [0, 0])]), "[1, 1]"),
+        (lambda: CPWL.from_breakpoints([0, 1], [0, 1])(_ROW), "x[1]"),
+        (lambda: cpwl.Network([([[1]], [0])])(_ROW[:, None]), "x[1, 0]"),
+    ],
+)
+def test_what_is_masked_is_no_number(make, place):
+    """NumPy keeps a number under every mask, often 1e20: it is not data, and it is refused with its place."""
+    with pytest.raises(InputError, match=re.escape(place) + "` is masked"):
+        make()
+
+
+def test_a_number_that_is_not_finite_is_refused_with_its_row_and_column():
+    """As in the table that was given, not as in the list of its points."""
+    with pytest.raises(InputError, match=re.escape("`values[1, 0]` is nan")):
+        CPWL.from_grid([[0, 1], [0, 1]], [[0, 0], [np.nan, 0]])
 
 
 def test_rows_of_zeros_say_nothing():

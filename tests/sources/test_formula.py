@@ -127,6 +127,8 @@ def test_brackets_that_are_no_list():
         ("x**2", "powers"),
         ("x^2", "powers"),
         ("2x", "write 2\\*x"),
+        ("1_0*x", "an operator belongs before `_0`"),
+        ("\uff12*x", "column 1: a number, a variable or a bracket"),
         ("x y", "an operator belongs before `y`"),
         ("sin(x)", "`sin` is no function"),
         ("x.real", "does not belong here"),

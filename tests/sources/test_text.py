@@ -57,12 +57,16 @@ def test_scattered_points_and_several_outputs(tmp_path):
         ("x,y\n", "no numbers"),
         ("1\n2\n", "at least two columns"),
         ("1,2\n3\n", "line 2 has 1 numbers, and the first has 2"),
-        ("1,2\n3,x\n", 'line 2: "x" is not a number'),
-        ("1,2\n3,nan\n", "line 2: .*is not a number"),
-        ("1,2\n3,1e99999\n", "line 2: .*larger exponent"),
+        ("1,2\n3,x\n", 'line 2, column 2: "x" is not a number'),
+        ("1,2\n3,nan\n", 'line 2, column 2 is "nan", which is not a number'),
+        ("x,y,v\n1,,2\n3,4,5\n", "line 2, column 2 is empty"),
+        ("x,y,v\n1,2,\n3,4,5\n", "line 2, column 3 is empty"),
+        ("1,2\n3,1e99999\n", "line 2, column 2: .*larger exponent"),
+        ("1_0,2\n3,4\n5,1_0\n", 'line 3, column 2: "1_0" is not a number'),
+        ("\uff11\uff10,2\n3,4\n5,\uff16\n", "line 3, column 2: .* is not a number"),
         ("1,2\n1,3\n", "lines 1 and 2 have the same point"),
         ("1,2\n", "at least two points"),
-        ("0,0,1\n1,1,2\n2,2,3\n", "cannot be triangulated"),
+        ("1,1,2\n0,0,1\n2,2,3\n1.5,1.5,2\n", "cannot be triangulated"),
         ("0,0,1\n1,1,2\n", "cannot be triangulated"),
     ],
 )
@@ -70,6 +74,52 @@ def test_tables_that_are_refused(tmp_path, text, message):
     """With the line."""
     with pytest.raises(InputError, match=message):
         from_csv(saved(tmp_path, "a.csv", text))
+
+
+# A map of 3 x 2 values, y = 10 x0 + x1 on axes 0, 1, 2 and 0.5, 1.5, as programs write it.
+MATRICES = {
+    "an empty corner": ",0.5,1.5\n0,0.5,1.5\n1,10.5,11.5\n2,20.5,21.5\n",
+    "a name in the corner": "rpm\\\\load;0.5;1.5;\n0;0.5;1.5;\n1;10.5;11.5;\n2;20.5;21.5;\n",
+    "tabs": "\t0.5\t1.5\n0\t0.5\t1.5\n1\t10.5\t11.5\n2\t20.5\t21.5\n",
+    "axes from the top": ",1.5,0.5\n2,21.5,20.5\n1,11.5,10.5\n0,1.5,0.5\n",
+}
+
+
+@pytest.mark.parametrize("text", MATRICES.values(), ids=MATRICES)
+def test_a_matrix_is_a_table_of_two_inputs(tmp_path, text):
+    """The first input is along the first column, the second along the first row, in either direction."""
+    p = from_csv(saved(tmp_path, "map.csv", text))
+    assert (p.dim, p.num_pieces) == (2, 4)
+    assert p([["1/4", "3/4"]])[0, 0] == Fraction(13, 4)
+
+
+def test_numbers_that_are_points_or_a_matrix_need_a_word(tmp_path, capsys):
+    """With a number in the corner nobody can tell; the layout decides, also on the command line."""
+    path = saved(tmp_path, "map.csv", "0,5,7\n1,2,4\n2,3,3\n3,0,1\n")
+    with pytest.raises(InputError, match=r'4 points of 2 inputs, or a matrix of 3 x 2 values .* layout="points"'):
+        from_csv(path)
+    assert from_csv(path, layout="matrix")([["3/2", 5]])[0, 0] == Fraction(5, 2)
+    assert from_csv(path, layout="points")([[1, 2]])[0, 0] == 4
+    assert main(["doctor", str(path)]) == 65
+    assert "--layout" in capsys.readouterr().err
+    assert main(["convert", str(path), str(tmp_path / "map.json"), "--layout", "matrix"]) == 0
+    assert cpwl.load(tmp_path / "map.json")([["3/2", 5]])[0, 0] == Fraction(5, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (",0,1\n0,1,2\n", "at least two lines"),
+        (",0,1\n0,1,\n1,2,3\n", "line 2, column 3 is empty"),
+        (",0,1\n0,1,2\n1,2\n", "line 3 has 2 cells, and the first has 3"),
+        (",0,1,1\n0,1,2,3\n1,2,3,4\n", "axis in the first row must increase or decrease: 1 is followed by 1"),
+        (",0,1\n0,1,2\n2,2,3\n1,2,3\n", "axis in the first column must increase or decrease: 2 is followed by 1"),
+    ],
+)
+def test_matrices_that_are_refused(tmp_path, text, message):
+    """With the line and the column."""
+    with pytest.raises(InputError, match=message):
+        from_csv(saved(tmp_path, "map.csv", text))
 
 
 PIECES = """c an example

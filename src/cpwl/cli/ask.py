@@ -17,7 +17,7 @@ from cpwl.cli.output import Code, print_json
 from cpwl.cli.progress import progress_bar
 from cpwl.cli.source import load_any
 from cpwl.cli.workers import Dask, Workers, executor_of
-from cpwl.errors import LimitError
+from cpwl.errors import InputError, LimitError
 
 if TYPE_CHECKING:
     from cpwl.function import CPWL
@@ -149,6 +149,11 @@ def _asked(question: Callable[[], _Reply]) -> _Reply:
     """What a question gives; beyond our limits it is undecided."""
     try:
         return question()
+    except InputError as error:
+        if error.details.get("option") != "output":
+            raise
+        said = str(error).partition(":")[0]
+        raise InputError(f"{said}: say which one, as --output 0", **error.details) from None
     except LimitError as error:
         return _undecided(str(error))
 

@@ -181,8 +181,13 @@ def _table(lines: list[dict[str, Any]]) -> str:
     text = io.StringIO()
     rows = csv.DictWriter(text, _COLUMNS, extrasaction="ignore", restval="", lineterminator="\n")
     rows.writeheader()
-    rows.writerows(lines)
+    rows.writerows({name: _cell(value) for name, value in line.items()} for line in lines)
     return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """A text that a spreadsheet would run as a formula gets an apostrophe in front, which spreadsheets do not show."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in tuple("=+-@\t\r") else value
 
 
 def _sentence(line: dict[str, Any]) -> str:

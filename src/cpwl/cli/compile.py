@@ -15,7 +15,7 @@ from cpwl.cli.formula import or_as_it_stands, read_formula_option
 from cpwl.cli.neurons import MaxNeurons, check_neurons
 from cpwl.cli.output import check_output, plain_integer, print_json, print_table, readable_integer
 from cpwl.cli.progress import progress_bar
-from cpwl.cli.source import load_function
+from cpwl.cli.source import Layout, load_function
 from cpwl.cli.workers import Dask, Workers, executor_of
 
 if TYPE_CHECKING:
@@ -102,6 +102,7 @@ def compile(
         str | None, typer.Option(metavar="TEXT", help="The function, such as 'max(x + 2*y, 0)'.")
     ] = None,
     variables: Annotated[str | None, typer.Option(metavar="X,Y", help="The order of its variables.")] = None,
+    layout: Layout = None,
     construction: Annotated[
         str, typer.Option(callback=_known, help="How to build it: auto, or a construction such as paper.")
     ] = "auto",
@@ -149,7 +150,9 @@ def compile(
 
     written = read_formula_option(source, formula, variables)
     source = Path("formula") if source is None else source
-    p = load_function(source, "there is nothing to compile") if written is None else written.function()
+    if written is not None and layout is not None:
+        raise typer.BadParameter("a formula is no table.", param_hint="'--layout'")
+    p = load_function(source, "there is nothing to compile", layout) if written is None else written.function()
     weights: Weights = "exact" if output.suffix.lower() == ".json" else (dtype or Dtype.float64).value
     began = perf_counter()
     with progress_bar() as progress, executor_of(workers, dask) as executor:

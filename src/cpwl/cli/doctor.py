@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpwl.cli.output import Code, print_json, print_table
-from cpwl.cli.source import load_function
+from cpwl.cli.source import Layout, load_function
 from cpwl.cli.workers import Dask, Workers, executor_of
 
 if TYPE_CHECKING:
@@ -20,12 +20,13 @@ __all__ = ["doctor"]
 
 def doctor(
     source: Annotated[Path, typer.Argument(metavar="LAW", readable=False, help="The function.")],
+    layout: Layout = None,
     workers: Workers = 1,
     dask: Dask = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """List what is wrong with a function, and what is noteworthy, with a place, a size and what to do."""
-    p = load_function(source, "the doctor examines functions")
+    p = load_function(source, "the doctor examines functions", layout)
     with executor_of(workers, dask) as executor:
         report = p.doctor(executor=executor)
     if as_json:

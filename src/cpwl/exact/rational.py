@@ -6,6 +6,7 @@ A float is the rational that it is: ``0.1`` is 3602879701896397/2**55, while ``"
 from __future__ import annotations
 
 import math
+import re
 import reprlib
 from fractions import Fraction
 from numbers import Rational, Real
@@ -26,9 +27,12 @@ __all__ = [
     "is_number",
     "text",
     "to_float",
+    "unmasked",
 ]
 
 _DIGITS = 4300  # what Python itself reads in one integer
+# `Fraction` also reads "1_0" and the digits of every script; a file with those in it is damaged or a trap.
+_WRITTEN = re.compile(r"\s*[-+]?(?:[0-9]+/[0-9]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)\s*")
 
 _to_fraction = np.frompyfunc(lambda x: fraction(x), 1, 1)
 _to_float = np.frompyfunc(float, 1, 1)
@@ -46,6 +50,8 @@ def fraction(x: Any) -> Fraction:
         if not _is_moderate(x):
             raise InputError(f'"{x[:80]}" has more digits, or a larger exponent, than we read', value=x[:80])
         try:
+            if _WRITTEN.fullmatch(x) is None:
+                raise ValueError
             return Fraction(x)
         except (ValueError, ZeroDivisionError):
             message = f'"{x[:80]}" is not a number; write an integer, a decimal or "p/q"'
@@ -78,9 +84,36 @@ def fraction_array(x: ArrayLike) -> NDArray[np.object_]:
     array([[Fraction(1, 1), Fraction(1, 3)],
            [Fraction(1, 4), Fraction(2, 1)]], dtype=object)
     """
-    array = np.asarray(x, dtype=object)
+    array = np.asarray(unmasked(x, "x"), dtype=object)
     result = _to_fraction(array)
     return np.asarray(result, dtype=object).reshape(array.shape)
+
+
+def unmasked(x: Any, name: str) -> Any:
+    """`x` itself, unless it is an array, or a list of arrays, with masked entries: what is under a mask is no data.
+
+    >>> unmasked(np.ma.masked_invalid([[1.0, np.nan]]), "values")
+    Traceback (most recent call last):
+    cpwl.errors.InputError: `values[0, 1]` is masked, and a function needs a number there: fill it, or leave its row out
+    """
+    where = _masked_at(x)
+    if where is not None:
+        place = ", ".join(map(str, where))
+        message = f"`{name}[{place}]` is masked, and a function needs a number there: fill it, or leave its row out"
+        raise InputError(message, name=name, where=where)
+    return x
+
+
+def _masked_at(x: Any) -> tuple[int, ...] | None:
+    if isinstance(x, np.ma.MaskedArray):
+        found = np.argwhere(np.ma.getmaskarray(x))
+        return tuple(int(i) for i in found[0]) if len(found) else None
+    if isinstance(x, (list, tuple)):
+        for i, part in enumerate(x):
+            inner = _masked_at(part) if isinstance(part, (list, tuple, np.ma.MaskedArray)) else None
+            if inner is not None:
+                return (i, *inner)
+    return None
 
 
 def is_number(value: Any) -> bool:
@@ -130,6 +163,7 @@ def as_reals(x: Any, name: str) -> tuple[NDArray[np.float64], NDArray[np.object_
     >>> exact
     array([Fraction(1, 3), Fraction(2, 1)], dtype=object)
     """
+    unmasked(x, name)
     try:
         array = np.asarray(x)
     except ValueError:

@@ -99,11 +99,11 @@ def _function(lines: list[list[str]], tol: float | None) -> CPWL:
         try:
             if len(line) != width or line[1] not in ("row", "law"):
                 raise ValueError
-            rows, laws = pieces.setdefault(int(line[0]), ([], {}))
+            rows, laws = pieces.setdefault(_count(line[0]), ([], {}))
             numbers = [_number(word) for word in line[3:]]
             if line[1] == "row":
                 rows.append(numbers)
-            elif laws.setdefault(int(line[2]), numbers) is not numbers:
+            elif laws.setdefault(_count(line[2]), numbers) is not numbers:
                 raise InputError(f"line {number} gives output {line[2]} of piece {line[0]} another law")
         except (ValueError, InputError) as error:
             said = str(error) or f"`{','.join(line)[:60]}` is neither a row nor a law of {width - 4} inputs"
@@ -130,9 +130,14 @@ def _of_pieces(pieces: dict[int, tuple[list[Any], dict[int, Any]]], tol: float |
 
 def _number(word: str) -> Any:
     """An integer or "p/q" exactly; with a point or an exponent, a double."""
-    if any(c in word for c in ".eE"):
-        return float(word)
-    return fraction(word.strip())
+    exact = fraction(word.strip())
+    return float(word) if any(c in word for c in ".eE") else exact
+
+
+def _count(word: str) -> int:
+    if not (word.strip().isascii() and word.strip().isdigit()):
+        raise ValueError
+    return int(word)
 
 
 def _word(value: Any) -> str:

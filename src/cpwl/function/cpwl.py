@@ -153,7 +153,7 @@ class CPWL:
         Parameters
         ----------
         x, y
-            Breakpoints in increasing order, and the values there.
+            Breakpoints in increasing or decreasing order, and the values there.
         left_slope, right_slope
             The slopes before the first and after the last breakpoint.
 
@@ -175,7 +175,7 @@ class CPWL:
         Parameters
         ----------
         axes
-            For each input the coordinates of the grid, increasing.
+            For each input the coordinates of the grid, increasing or decreasing.
         values
             An array with one axis for each input, and one more for several outputs.
         triangulation

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cpwl.doors import within_float64
 from cpwl.errors import InputError
-from cpwl.exact.rational import fraction_array, to_float
+from cpwl.exact.rational import fraction_array, to_float, unmasked
 from cpwl.function.cpwl import CPWL
 from cpwl.geometry.locate import locate, locate_in_boxes
 
@@ -27,6 +27,7 @@ def evaluate(p: CPWL, x: ArrayLike) -> NDArray[Any]:
 
 def as_points(x: ArrayLike, dim: int) -> tuple[NDArray[Any], bool]:
     """Points as ``(N, n)``, float64 or `Fraction`, and whether a single point ``(n,)`` was meant."""
+    unmasked(x, "x")
     try:
         points = np.asarray(x)
     except ValueError:

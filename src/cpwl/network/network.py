@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
 from cpwl.errors import InputError, LimitError
-from cpwl.exact.rational import as_reals, fraction_array, to_float
+from cpwl.exact.rational import as_reals, fraction_array, to_float, unmasked
 from cpwl.exact.sparse import RationalMatrix
 
 __all__ = [
@@ -397,6 +397,7 @@ def _check_shapes(layers: Sequence[Layer]) -> None:
 
 def _convert_points(x: ArrayLike) -> tuple[NDArray[Any], bool]:
     """The points as rationals if any is written as one, otherwise as float64; and which of the two."""
+    unmasked(x, "x")
     try:
         points = np.asarray(x)
     except ValueError:

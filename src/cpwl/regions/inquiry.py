@@ -181,7 +181,9 @@ class Inquiry:
 
     def _output(self, output: int | None) -> int:
         if output is None and self.network.outputs > 1:
-            raise InputError(f"the network has {self.network.outputs} outputs: say which one, as `output=0`")
+            raise InputError(
+                f"the network has {self.network.outputs} outputs: say which one, as `output=0`", option="output"
+            )
         if output is not None:
             check_count(output, "output", least=0, most=self.network.outputs - 1)
         return int(output or 0)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cpwl.doors import check_list
 from cpwl.errors import InputError
+from cpwl.exact.rational import unmasked
 from cpwl.function.cpwl import CPWL
 
 __all__ = ["LAYOUTS", "from_regions", "layout_of"]
@@ -63,8 +64,8 @@ def from_regions(
     for number, region in enumerate(regions):
         for place, name in enumerate(layout):
             parts[place].append(_get(region, name, number))
-    A, b = [_plain(v) for v in parts[0]], [_flat(v) for v in parts[1]]
-    gradient, offset = [_plain(v) for v in parts[2]], [_flat(v) for v in parts[3]]
+    A, gradient = ([_plain(v, f"{layout[k]}[{i}]") for i, v in enumerate(parts[k])] for k in (0, 2))
+    b, offset = ([_plain(v, f"{layout[k]}[{i}]").ravel() for i, v in enumerate(parts[k])] for k in (1, 3))
     pieces = zip(A, b, gradient, offset, strict=True)
     fitted = [_fit(*piece, number) for number, piece in enumerate(pieces)]
     chosen = [_rows(outputs, len(law[3])) for law in fitted]
@@ -108,16 +109,12 @@ def _get(region: Any, name: str, number: int) -> Any:
     return region[name] if isinstance(region, Mapping) else getattr(region, name)
 
 
-def _plain(values: Any) -> NDArray[Any]:
+def _plain(values: Any, name: str) -> NDArray[Any]:
     """An array; lists with rationals in them keep them."""
     if hasattr(values, "toarray"):
         values = values.toarray()
-    array = np.asarray(values)
+    array = np.asarray(unmasked(values, name))
     return np.asarray(values, dtype=object) if array.dtype.kind in "OUS" else array
-
-
-def _flat(values: Any) -> NDArray[Any]:
-    return _plain(values).ravel()
 
 
 def _fit(A: Any, b: Any, gradient: Any, offset: Any, number: int) -> tuple[Any, Any, Any, Any]:

@@ -32,6 +32,10 @@ def parts_of_breakpoints(x: Any, y: Any, left_slope: Any, right_slope: Any) -> P
     left, right = _slope(left_slope, "left_slope", value), _slope(right_slope, "right_slope", value)
     if len(place) == 1 and (left is None or right is None):
         raise InputError("a single breakpoint needs both `left_slope` and `right_slope`")
+    if len(place) > 1 and place[0] > place[-1]:  # from right to left: the same points, read from the other end
+        place, value = place[::-1], value[::-1]
+        place_exact = None if place_exact is None else place_exact[::-1]
+        value_exact = None if value_exact is None else value_exact[::-1]
     at = _homogeneous(place, place_exact)
     _check_increasing(place, at if place_exact is not None else None)
     if place_exact is None and value_exact is None:
@@ -57,8 +61,8 @@ def _check_increasing(place: NDArray[np.float64], at: NDArray[np.object_] | None
     wrong = place[1:] <= place[:-1] if at is None else at[1:, 0] * at[:-1, 1] <= at[:-1, 0] * at[1:, 1]
     if wrong.any():
         i = int(np.flatnonzero(wrong)[0])
-        message = f"`x` must increase: `x[{i}]` is {place[i]} and `x[{i + 1}]` is {place[i + 1]}"
-        raise InputError(message, where=i + 1)
+        pair = f"{place[i]} is followed by {place[i + 1]}"
+        raise InputError(f"`x` must increase, or decrease, from one to the next: {pair}; sort the points", where=i + 1)
 
 
 def _slope(slope: Any, name: str, value: NDArray[np.float64]) -> NDArray[np.object_] | None:

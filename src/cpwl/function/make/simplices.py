@@ -62,19 +62,22 @@ def parts_of_grid(axes: Sequence[Any], values: Any, triangulation: str) -> Parts
         raise InputError("`axes` is empty: give one list of coordinates for each input")
     lines = [as_reals(axis, f"axes[{i}]") for i, axis in enumerate(axes)]
     for i, (line, _) in enumerate(lines):
-        if line.ndim != 1 or len(line) < 2 or not (np.diff(line) > 0).all():
-            raise InputError(f"`axes[{i}]` must hold at least two increasing numbers", axis=i)
+        if line.ndim != 1 or len(line) < 2 or not ((np.diff(line) > 0).all() or (np.diff(line) < 0).all()):
+            raise InputError(f"`axes[{i}]` must hold at least two numbers that increase, or decrease", axis=i)
     shape = tuple(len(line) for line, _ in lines)
     exact_axes = [fraction_array(line if exact is None else exact) for line, exact in lines]
     rounded = any(exact is not None for _, exact in lines)
     grid = np.meshgrid(*(exact_axes if rounded else [line for line, _ in lines]), indexing="ij")
-    points = np.stack([g.ravel() for g in grid], axis=1)
-    table = np.asarray(values) if isinstance(values, np.ndarray) else np.array(values, dtype=object)
+    view, whole = as_reals(values, "values")
+    table = view if whole is None else whole
     if table.shape[:n] != shape:
         raise InputError(f"`values` must start with the shape {shape} of the grid, not {table.shape}")
-    heights = table.reshape(len(points), *table.shape[n:])
+    # A table whose axis goes down is the table whose axis goes up, read from the other end.
+    upward = tuple(slice(None, None, 1 if line[0] < line[1] else -1) for line, _ in lines)
+    points = np.stack([g[upward].ravel() for g in grid], axis=1)
+    heights = table[upward].reshape(len(points), *table.shape[n:])
     parts = parts_of_simplices(points, kuhn_simplices(shape), heights)
-    return replace(parts, floats=has_floats(list(axes)) or has_floats(heights))
+    return replace(parts, floats=has_floats(list(axes)) or has_floats(values))
 
 
 def kuhn_simplices(shape: tuple[int, ...]) -> NDArray[np.int64]:

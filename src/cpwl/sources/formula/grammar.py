@@ -27,7 +27,7 @@ _LONG = 2**20  # characters
 _DIGITS = 2**14  # binary digits of a number
 _TOKEN = re.compile(  # possessive: nothing is tried twice
     r"(?:\s++|#[^\n]*+)*+"
-    r"(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)|(?P<sign>\*\*|[^\s#]))"
+    r"(?:(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<name>[A-Za-z_]\w*)|(?P<sign>\*\*|[^\s#]))"
 )
 _CALLS = "abs, relu, clip, max and min"
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cpwl.errors import InputError
 from cpwl.exact.flint import to_flint
-from cpwl.exact.rational import fraction_array
+from cpwl.exact.rational import fraction_array, unmasked
 
 __all__ = ["Program", "exact_matrix"]
 
@@ -85,7 +85,7 @@ def exact_matrix(table: NDArray[np.object_]) -> Any:
 
 def _table(values: Any, name: str) -> NDArray[np.object_]:
     try:
-        table = fraction_array(values)
+        table = fraction_array(unmasked(values, name))
     except InputError as error:
         raise InputError(f"`{name}`: {error}", name=name) from error
     except ValueError:
@@ -97,7 +97,7 @@ def _table(values: Any, name: str) -> NDArray[np.object_]:
 
 def _column(values: Any, name: str) -> NDArray[np.object_]:
     """A vector as a column, whether it is written as a list, a column or a row."""
-    table = np.asarray(values, dtype=object)
+    table = np.asarray(unmasked(values, name), dtype=object)
     return _table(table.reshape(-1, 1) if max(table.shape, default=1) == table.size else table, name)
 
 

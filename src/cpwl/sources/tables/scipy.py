@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import CpwlWarning, InputError
+from cpwl.exact.rational import unmasked
 from cpwl.function.cpwl import CPWL
 from cpwl.sources.tables.multilinear import deviation
 
@@ -85,7 +86,7 @@ def from_interp(x: Any, y: Any) -> CPWL:
 
 
 def _real(values: Any, name: str) -> NDArray[Any]:
-    array = np.asarray(values)
+    array = np.asarray(unmasked(values, name))
     if array.dtype.kind == "c":
         raise InputError(f"`{name}` are complex numbers; a function here has real values", name=name)
     return array
@@ -103,7 +104,7 @@ def _of_grid(source: Any) -> CPWL:
     method = getattr(source, "method", "linear")
     if method != "linear":
         raise InputError(f'a RegularGridInterpolator with method "{method}" is not read; make it with method="linear"')
-    axes = [np.asarray(axis, dtype=np.float64) for axis in source.grid]
+    axes = [np.asarray(unmasked(axis, f"grid[{i}]"), dtype=np.float64) for i, axis in enumerate(source.grid)]
     values = _real(source.values, "values")
     off = deviation(axes, values)
     if off.size > 0:

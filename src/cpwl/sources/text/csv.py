@@ -1,22 +1,26 @@
-"""Tables of points and values in CSV files: a point a line, inputs first, then the values."""
+"""Tables in CSV files: a point a line, inputs first, then the values; or a matrix with its axes at the edges."""
 
 from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import check_count, check_path, within_float64
+from cpwl.doors import check_choice, check_count, check_path, within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.formats.tables import from_pieces_csv, is_pieces_csv
 from cpwl.function.cpwl import CPWL
 from cpwl.sources.text.lines import lines_of, number, reading
 
-__all__ = ["from_csv"]
+__all__ = ["Layout", "from_csv"]
+
+Layout: TypeAlias = Literal["auto", "points", "matrix"]
+_Lines: TypeAlias = Iterator[tuple[int, list[str]]]
 
 _GRID = 2 * 10**8  # work, for the simplices of a grid
 _SCATTERED = 10**8  # and of a triangulation, which is to be found first
@@ -24,8 +28,8 @@ _PER_POINT = {2: 2, 3: 7, 4: 32, 5: 187, 6: 1300}
 
 
 @within_float64()
-def from_csv(path: str | os.PathLike[str], *, outputs: int = 1) -> CPWL:
-    """The function through the points of a CSV file: the last `outputs` columns are values, the others coordinates.
+def from_csv(path: str | os.PathLike[str], *, outputs: int = 1, layout: Layout = "auto") -> CPWL:
+    """The function through the points of a CSV file: a point a line, or a matrix with its axes at the edges.
 
     One input: breakpoints, straight between them. Several: where the points are a full grid, its cells are cut into
     simplices (Kuhn); otherwise they are triangulated (Delaunay). There is nothing beyond the points. Numbers are
@@ -38,7 +42,12 @@ def from_csv(path: str | os.PathLike[str], *, outputs: int = 1) -> CPWL:
     path
         The file.
     outputs
-        How many columns, the last ones, are values.
+        How many columns, the last ones, are values; the others are coordinates.
+    layout
+        "points": a line for each point. "matrix": a table of two inputs, the first along the first column and the
+        second along the first row; the corner is an empty cell, a name or any number. "auto" reads a file as a matrix
+        where its first line is an empty cell or a name and then numbers, and as points otherwise; numbers alone that
+        can be read as both are refused.
 
     Returns
     -------
@@ -47,11 +56,18 @@ def from_csv(path: str | os.PathLike[str], *, outputs: int = 1) -> CPWL:
     """
     check_path(path, "from_csv")
     check_count(outputs, "outputs")
+    check_choice(layout, ("auto", "points", "matrix"), "layout")
     with reading(path):
         given = lines_of(os.fspath(path))
         if given and is_pieces_csv(given[0]):
             return from_pieces_csv(path)
-        table, lines = _table(given)
+        if layout == "matrix" or (layout == "auto" and _is_matrix(_words(given))):
+            if outputs != 1:
+                raise InputError(f"a matrix has one value a cell, not {outputs}; a table of points may have more")
+            return _of_matrix(_words(given))
+        table, lines = _table(_words(given))
+        if layout == "auto" and outputs == 1:
+            _check_points(table)
         dim = table.shape[1] - outputs
         if dim < 1:
             message = f"with {outputs} columns of values there are no coordinates left of {table.shape[1]}"
@@ -61,30 +77,82 @@ def from_csv(path: str | os.PathLike[str], *, outputs: int = 1) -> CPWL:
         return _function(points, values)
 
 
-def _table(lines: list[str]) -> tuple[NDArray[np.object_], list[int]]:
-    """All numbers, and the line of each row."""
-    rows: list[list[Fraction]] = []
-    places: list[int] = []
+def _words(lines: list[str]) -> _Lines:
+    """The cells of each line that has any, with its number; remarks left out."""
     separator: str | None = ""
+    width = 0
     for place, line in enumerate(lines, start=1):
-        text = line.partition("#")[0].strip()
-        if not text:
+        text = line.partition("#")[0]
+        if not text.strip():
             continue
         if separator == "":
             separator = next((sign for sign in ";,\t" if sign in text), None)
-        words = [word.strip() for word in text.split(separator)]
-        if separator is not None and words[-1] == "":
-            words.pop()  # a separator at the end of the line
-        if not rows and not places and not _is_number(words[0]):
-            places.append(0)  # the names of the columns
+        # A tab at the beginning is an empty cell where tabs separate.
+        words = [word.strip() for word in (text.strip() if separator is None else text.strip(" \r")).split(separator)]
+        while separator is not None and words[-1] == "" and len(words) > max(width, 1):
+            words.pop()  # separators at the end of the line
+        width = width or len(words)
+        yield place, words
+
+
+def _is_matrix(lines: _Lines) -> bool:
+    """Whether the first line is an empty cell or a name, and then the numbers of an axis."""
+    first = next(lines, (0, [""]))[1]
+    return len(first) > 2 and not _is_number(first[0]) and all(map(_is_number, first[1:]))
+
+
+def _check_points(table: NDArray[np.object_]) -> None:
+    """Refuse numbers alone that are a matrix as well as points: both edges are in order behind their first cell."""
+    rows, columns = table.shape
+    if rows < 3 or columns < 3 or not (_in_order(table[0, 1:]) and _in_order(table[1:, 0])):
+        return
+    either = f"{rows} points of {columns - 1} inputs, or a matrix of {rows - 1} x {columns - 1} values"
+    raise InputError(
+        f"these numbers are {either} with its axes in the first column and row: say which, "
+        'layout="points" or layout="matrix"; on the command line, `cpwl convert --layout matrix`'
+    )
+
+
+def _in_order(axis: NDArray[np.object_]) -> bool:
+    up = axis[1:] > axis[:-1]
+    return bool(up.all()) or bool((axis[1:] < axis[:-1]).all())
+
+
+def _of_matrix(lines: _Lines) -> CPWL:
+    """A table of two inputs: the first along the first column, the second along the first row."""
+    line, first = next(lines, (0, []))
+    across = [number(word, line, i) for i, word in enumerate(first[1:], start=2)]
+    rows = []
+    for line, words in lines:
+        if len(words) != len(first):
+            raise InputError(f"line {line} has {len(words)} cells, and the first has {len(first)}", line=line)
+        rows.append([number(word, line, i) for i, word in enumerate(words, start=1)])
+    if len(rows) < 2 or len(across) < 2:
+        raise InputError("a matrix has a line with one axis and then at least two lines, with two values or more each")
+    table = np.array(rows, dtype=object)
+    for axis, what in ((table[:, 0], "column"), (np.array(across, dtype=object), "row")):
+        if not _in_order(axis):
+            at = int(np.flatnonzero((np.diff(axis) > 0) != (axis[1] > axis[0]))[0]) if axis[1] != axis[0] else 0
+            pair = f"{float(axis[at]):g} is followed by {float(axis[at + 1]):g}"
+            raise InputError(f"the axis in the first {what} must increase or decrease: {pair}")
+    _check_simplices(2 * (len(rows) - 1) * (len(across) - 1), table.size, 2, _GRID)
+    return CPWL.from_grid([table[:, 0], across], table[:, 1:])
+
+
+def _table(lines: _Lines) -> tuple[NDArray[np.object_], list[int]]:
+    """All numbers, and the line of each row; a first line that begins with no number has the names of the columns."""
+    rows: list[list[Fraction]] = []
+    places: list[int] = []
+    for first, (place, words) in enumerate(lines):
+        if first == 0 and words[0] and not _is_number(words[0]):
             continue
-        rows.append([number(word, place) for word in words])
+        rows.append([number(word, place, i) for i, word in enumerate(words, start=1)])
+        places.append(place)
         if len(rows[-1]) != len(rows[0]):
             raise InputError(f"line {place} has {len(words)} numbers, and the first has {len(rows[0])}", line=place)
-        places.append(place)
     if not rows:
         raise InputError("there are no numbers in this file")
-    return np.array(rows, dtype=object).reshape(len(rows), -1), [place for place in places if place]
+    return np.array(rows, dtype=object).reshape(len(rows), -1), places
 
 
 def _is_number(word: str) -> bool:

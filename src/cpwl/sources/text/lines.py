@@ -14,6 +14,7 @@ from cpwl.files import read_bytes
 __all__ = ["lines_of", "number", "reading"]
 
 _MOST = 2**28  # bytes of a text file
+_NOTHING = ("", "nan", "-nan", "na", "n/a", "#n/a", "null", "none", "-")  # how programs write that there is no number
 
 
 def lines_of(name: str) -> list[str]:
@@ -27,8 +28,8 @@ def lines_of(name: str) -> list[str]:
         raise InputError(f"the file is not UTF-8 text, from byte {error.start} on") from error
 
 
-def number(word: str, line: int) -> Fraction:
-    """The number that a word stands for, exactly: a decimal, or "p/q".
+def number(word: str, line: int, column: int | None = None) -> Fraction:
+    """The number that a word stands for, exactly: a decimal, or "p/q"; `column` is counted from 1.
 
     >>> number("0.1", 1), number("2/3", 1)
     (Fraction(1, 10), Fraction(2, 3))
@@ -36,7 +37,11 @@ def number(word: str, line: int) -> Fraction:
     try:
         return fraction(word.strip())
     except InputError as error:
-        raise InputError(f"line {line}: {error}", line=line) from None
+        where = f"line {line}" if column is None else f"line {line}, column {column}"
+        if word.strip().lower() in _NOTHING:
+            said = "is empty" if not word.strip() else f'is "{word.strip()}", which is not a number'
+            raise InputError(f"{where} {said}; write a number there, or leave the line out", line=line) from None
+        raise InputError(f"{where}: {error}", line=line) from None
 
 
 @contextmanager

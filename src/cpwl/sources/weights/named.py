@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cpwl.doors import check_choice, check_list
 from cpwl.errors import InputError
+from cpwl.exact.rational import unmasked
 from cpwl.network.network import Network
 from cpwl.sources.natural import natural_key
 
@@ -45,7 +46,7 @@ def from_weights(weights: Sequence[Any], *, layout: str = "keras") -> Network:
         raise InputError(f"`weights` must have a matrix and a vector a layer, in turn; it has {len(weights)} entries")
     layers = []
     for number, (matrix, vector) in enumerate(zip(weights[::2], weights[1::2], strict=True), start=1):
-        weight, bias = _array(matrix), _array(vector)
+        weight, bias = _array(matrix, f"W{number}"), _array(vector, f"b{number}")
         if weight.ndim != 2 or bias.ndim != 1:
             shapes = f"shapes {weight.shape} and {bias.shape}"
             raise InputError(f"layer {number} must be a matrix and a vector, not arrays of {shapes}", layer=number)
@@ -83,8 +84,8 @@ def from_named_weights(tensors: Mapping[str, NDArray[Any]]) -> Network:
     return from_weights(flat, layout="torch")
 
 
-def _array(values: Any) -> NDArray[Any]:
-    array = np.asarray(values)
+def _array(values: Any, name: str) -> NDArray[Any]:
+    array = np.asarray(unmasked(values, name))
     if array.dtype.kind == "f":
         return array.astype(np.float64)
     return np.asarray(values, dtype=object) if array.dtype.kind in "OUS" else array
