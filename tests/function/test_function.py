@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from scipy.interpolate import LinearNDInterpolator
 from scipy.spatial import Delaunay
 
-import cpwl
-from cpwl import CPWL, CpwlWarning, InputError, equal
+from cpwl import CPWL, CpwlWarning, InputError, Network, equal, from_interp, from_regions, from_scipy, from_weights
 from cpwl.exact.rational import fraction_array
 from cpwl.function import answers, cpwl
 from cpwl.function.shallow import from_hidden_layer, random_shallow
@@ -333,13 +332,13 @@ _ROW = np.ma.masked_equal([0.0, 9.0], 9.0)
         (lambda: CPWL.from_breakpoints([0, 1], _ROW), "y[1]"),
         (lambda: CPWL.from_pieces([_HOLE], [[1, 1]], [[0, 0]], [0]), "A[1, 1]"),
         (lambda: CPWL.from_maxmin(_HOLE, [[0]]), "components[1, 1]"),
-        (lambda: cpwl.from_interp([0, 1], _ROW), "y[1]"),
-        (lambda: cpwl.from_scipy(Delaunay([[0, 0], [1, 0], [0, 1]]), np.ma.masked_equal([1, 2, 9], 9)), "values[2]"),
-        (lambda: cpwl.from_regions([{"A": [[1]], "b": [1], "C": _ROW[1:, None], "d": [0]}]), "C[0][0, 0]"),
-        (lambda: cpwl.from_weights([_HOLE, [0, 0]]), "W1[1, 1]"),
-        (lambda: cpwl.Network([(_HOLE, [0, 0])]), "[1, 1]"),
+        (lambda: from_interp([0, 1], _ROW), "y[1]"),
+        (lambda: from_scipy(Delaunay([[0, 0], [1, 0], [0, 1]]), np.ma.masked_equal([1, 2, 9], 9)), "values[2]"),
+        (lambda: from_regions([{"A": [[1]], "b": [1], "C": _ROW[1:, None], "d": [0]}]), "C[0][0, 0]"),
+        (lambda: from_weights([_HOLE, [0, 0]]), "W1[1, 1]"),
+        (lambda: Network([(_HOLE, [0, 0])]), "[1, 1]"),
         (lambda: CPWL.from_breakpoints([0, 1], [0, 1])(_ROW), "x[1]"),
-        (lambda: cpwl.Network([([[1]], [0])])(_ROW[:, None]), "x[1, 0]"),
+        (lambda: Network([([[1]], [0])])(_ROW[:, None]), "x[1, 0]"),
     ],
 )
 def test_what_is_masked_is_no_number(make, place):
