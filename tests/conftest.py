@@ -3,7 +3,10 @@
 import pytest
 from hypothesis import settings
 
+from support.clock import at_step, clock
 from support.pinned import pinned
+
+__all__ = ["at_step", "clock"]  # fixtures
 
 # Times vary on shared machines; a deadline would test the machine. `make test` takes the same examples each time, so
 # that a failure comes from the change under test; `make test-all` takes new ones (`--hypothesis-profile=random`), and

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from cpwl.errors import InputError, LimitError
 
-__all__ = ["read_bytes", "write_bytes", "write_text", "write_together", "written"]
+__all__ = ["make_folder", "read_bytes", "write_bytes", "write_text", "write_together", "written"]
 
 _LARGEST = 2**31  # bytes of a file that we read; a protobuf message ends there
 _ENDLESS = 2**28  # bytes from a pipe or a device, which does not say how many there are
@@ -50,6 +50,16 @@ def _all_of(file: BinaryIO, limit: int) -> bytes:
         chunks.append(chunk)
         left -= len(chunk)
     return b"".join(chunks)
+
+
+def make_folder(path: str | os.PathLike[str]) -> Path:
+    """Make a folder and those above it, if they are not there; `InputError` if that cannot be done."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder `{folder}`: {error.strerror or error}", path=str(folder)) from error
+    return folder
 
 
 def written() -> tuple[str, ...]:

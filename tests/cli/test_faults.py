@@ -50,9 +50,11 @@ def quick() -> dict[str, list[dict[str, Any]]]:
 def codes(name: str, fault: str, usual: int) -> set[int]:
     """The exit codes that are right."""
     kind = fault.split()[0]
-    if kind in ("SIGINT", "SIGTERM", "interrupted"):
+    if kind in ("SIGINT", "SIGTERM"):  # which always comes
         number = 143 if kind == "SIGTERM" else 130
-        return {number, usual, 2} if name in RESUMABLE else {number, usual}
+        return {number, usual, 2} if name in RESUMABLE else {number}
+    if kind == "interrupted":
+        return {130, usual, 2} if name in RESUMABLE else {130, usual}
     if fault in ("full", "read-only", "short files", "below a file", "closed stdout", "closed streams", "full stdout"):
         return {65}
     return {

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ import pytest
 from cpwl import CPWL, Network, load, save
 from cpwl.cli import main
 from cpwl.cli.limits import parse_memory
+from support.clock import AtStep, Clock
 
 
 @pytest.fixture
@@ -34,16 +35,17 @@ def wide(path: Path, widths: tuple[int, ...] = (4, 40, 40, 1), seed: int = 0) ->
     return path
 
 
-def run(*arguments: object, limit: float = 120) -> subprocess.CompletedProcess[str]:
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "cpwl", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit)
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_a_search_that_is_out_of_time_leaves_a_part_that_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], clock: Clock, at_step: AtStep
 ) -> None:
     net, out = wide(tmp_path / "net.json", (5, 40, 1)), tmp_path / "out.json"
-    assert main(["extract", str(net), "-o", str(out), "--timeout", "2"]) == 2
+    at_step("extract", 5, clock.run_out)
+    assert main(["extract", str(net), "-o", str(out), "--timeout", "1000"]) == 2
     assert "not complete" in capsys.readouterr().out
     assert json.loads(out.read_text())["complete"] is False
     found = load(out)
@@ -62,18 +64,25 @@ def test_what_has_no_part_to_show_writes_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [net]
 
 
-def test_memory_in_use_has_a_limit(tmp_path: Path) -> None:
-    done = run("count", wide(tmp_path / "net.json", (4, 70, 1)), "--max-memory", "250M")
-    assert done.returncode == 2, done.stderr
-    assert "at least" in done.stdout
-    assert "Traceback" not in done.stderr
+def test_memory_in_use_has_a_limit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, at_step: AtStep
+) -> None:
+    """When a part of the regions is counted more memory is in use than is allowed, and that part is told."""
+    used = threading.Event()
+    monkeypatch.setattr("cpwl.cli.limits.memory_in_use", lambda: 10**12 if used.is_set() else 0)
+    at_step("count", 5, lambda: used.set() or signal.pause())  # until it is seen
+    assert main(["count", str(wide(tmp_path / "net.json", (4, 70, 1))), "--max-memory", "250G"]) == 2
+    said = capsys.readouterr()
+    assert "at least" in said.out
+    assert said.err == ""
 
 
-@pytest.mark.slow
-def test_a_count_that_is_out_of_time_says_at_least(tmp_path: Path) -> None:
-    done = run("count", wide(tmp_path / "net.json", (4, 120, 1)), "--cells", "--timeout", 8)
-    assert done.returncode == 2, done.stderr
-    assert "at least" in done.stdout
+def test_a_count_that_is_out_of_time_says_at_least(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], clock: Clock, at_step: AtStep
+) -> None:
+    at_step("count", 1, clock.run_out)
+    assert main(["count", str(wide(tmp_path / "net.json", (3, 70, 1))), "--cells", "--timeout", "1000"]) == 2
+    assert "at least" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -188,20 +197,16 @@ def test_a_batch_does_not_read_its_own_results(law: Path, capsys: pytest.Capture
     assert list(law.parent.iterdir()) == [law]
 
 
-def test_a_terminated_search_keeps_its_parts(tmp_path: Path) -> None:
-    net, out = wide(tmp_path / "net.json", (4, 60, 1)), tmp_path / "parts"
-    command = [sys.executable, "-m", "cpwl", "extract", str(net), "-o", str(out), "--float"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as search:
-        for _ in range(600):
-            if (out / "journal.jsonl").exists():
-                break
-            time.sleep(0.1)
-        time.sleep(0.5)
-        os.kill(search.pid, signal.SIGTERM)
-        said, errors = search.communicate(timeout=60)
-    assert search.returncode == 2, errors
-    assert "the same command goes on" in said
-    assert "Traceback" not in errors
+def test_a_terminated_search_keeps_its_parts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], at_step: AtStep
+) -> None:
+    net, out = wide(tmp_path / "net.json", (3, 60, 1)), tmp_path / "parts"
+    at_step("extract", 1, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    assert main(["extract", str(net), "-o", str(out), "--float"]) == 2
+    said = capsys.readouterr()
+    assert "the same command goes on" in said.out
+    assert said.err == ""
+    assert len((out / "journal.jsonl").read_text().splitlines()) > 1
 
 
 @pytest.mark.slow
@@ -216,9 +221,7 @@ def test_a_batch_that_is_terminated_ends_what_it_has_started(tmp_path: Path) -> 
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("fast.json: ")
-        began = time.monotonic()
         os.kill(process.pid, signal.SIGTERM)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate()
     assert (process.returncode, said) == (143, "terminated\n")
-    assert time.monotonic() - began < 30
     assert sorted(path.name for path in out.iterdir()) == ["fast.onnx", "results.csv", "results.jsonl"]

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,14 +15,18 @@ import pytest
 import cpwl.show.bench
 from cpwl import CPWL, Network, save
 from cpwl.cli import main
+from support.clock import Clock
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked on POSIX systems")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
-# `info` with a step in the middle in which no signal is heard, as in a long call of C code.
+# `info` with a step in the middle in which no signal is heard, as in a long call of C code. For the process that
+# watches, an hour is over as soon as there is a file `late`: when the step is reached, however long that takes.
 DEAF = """
-import sys, tempfile, pathlib
-import cpwl.cli.source, cpwl.endings
+import os, sys, tempfile, pathlib, time
+import cpwl.cli.source, cpwl.cli.supervise, cpwl.endings
+late = pathlib.Path(os.environ["TMPDIR"], "late")
+cpwl.cli.supervise.monotonic = lambda: time.monotonic() + 3600 * late.exists()
 def load(path):
     pathlib.Path(tempfile.mkdtemp(), "left").write_text("")
     {step}
@@ -31,9 +34,7 @@ cpwl.cli.source.load_any = load
 from cpwl.cli import main
 sys.exit(main())
 """
-WAIT = (
-    "import signal, time; signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32)); print(1, flush=True); time.sleep(60)"
-)
+WAIT = "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32)); late.touch(); time.sleep(60)"
 MUCH = "kept = [bytearray(10**8) for _ in range(10**5)]"
 
 
@@ -49,17 +50,17 @@ def start(program: str, *words: str, folder: Path) -> subprocess.Popen[str]:
 
 
 def test_a_step_that_hears_nothing_is_ended_in_time(tmp_path: Path) -> None:
-    """About a second after the limit, with one sentence, and no temporary file."""
-    with start(DEAF.format(step=WAIT), "info", "law.json", "--timeout", "2", folder=tmp_path) as process:
-        out, said = process.communicate(timeout=60)
-    assert (process.returncode, out) == (2, "1\n")
-    assert said == "error: the time that --timeout allows, 2 s, is over\n"
-    assert list(tmp_path.iterdir()) == []
+    """With one sentence, and no temporary file."""
+    with start(DEAF.format(step=WAIT), "info", "law.json", "--timeout", "3000", folder=tmp_path) as process:
+        out, said = process.communicate()
+    assert (process.returncode, out) == (2, "")
+    assert said == "error: the time that --timeout allows, 3000 s, is over\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["late"]
 
 
 def test_a_step_that_takes_all_memory_is_ended(tmp_path: Path) -> None:
     with start(DEAF.format(step=MUCH), "info", "law.json", "--max-memory", "400M", folder=tmp_path) as process:
-        out, said = process.communicate(timeout=60)
+        out, said = process.communicate()
     assert (process.returncode, out) == (2, "")
     assert said.startswith("error: more memory is in use, ")
     assert said.count("\n") == 1
@@ -69,34 +70,32 @@ def test_a_step_that_takes_all_memory_is_ended(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_signals_are_passed_on(tmp_path: Path, number: int, code: int) -> None:
     """Sent to the process that watches, heard by the one that works."""
-    step = 'print("here", flush=True); __import__("time").sleep(60)'
+    step = 'print("here", flush=True); time.sleep(60)'
     with start(DEAF.format(step=step), "info", "law.json", "--timeout", "100", folder=tmp_path) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "here\n"
         os.kill(process.pid, number)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate()
     assert process.returncode == code, said
     assert said == ("interrupted\n" if number == signal.SIGINT else "terminated\n")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_one_that_works_does_not_outlive_the_one_that_watches(tmp_path: Path) -> None:
-    step = 'print(__import__("os").getpid(), flush=True); __import__("time").sleep(60)'
+    """It would say so, and as long as it lives its stream is open."""
+    step = 'print("here", flush=True); time.sleep(60); print("still here", flush=True)'
     with start(DEAF.format(step=step), "info", "law.json", "--timeout", "100", folder=tmp_path) as process:
         assert process.stdout is not None
-        child = int(process.stdout.readline())
+        assert process.stdout.readline() == "here\n"
         process.kill()
-    status, end = Path(f"/proc/{child}/status"), time.monotonic() + 5
-    while (lives := status.exists() and "zombie" not in status.read_text()) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert not lives
+        assert process.stdout.read() == ""
 
 
 def test_a_signal_that_a_library_swallows_is_no_bug(tmp_path: Path) -> None:
     """NumPy turns what is raised inside it into errors of its own: what was heard counts."""
     step = "import os, signal\n    try: os.kill(os.getpid(), signal.SIGTERM)\n    except BaseException: raise TypeError"
     with start(DEAF.format(step=step), "info", "law.json", folder=tmp_path) as process:
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate()
     assert (process.returncode, said) == (143, "terminated\n")
 
 
@@ -109,17 +108,12 @@ def net(tmp_path: Path) -> Path:
     return tmp_path / "net.json"
 
 
-def forever(*_: object, **__: object) -> None:
-    while True:
-        pass
-
-
 def test_questions_out_of_time_are_undecided(
-    net: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    net: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
     """What was answered before is told, what comes after is not begun."""
-    monkeypatch.setattr("cpwl.cli.desks.NetworkDesk.is_convex", forever)
-    words = ["ask", str(net), "--max", "--convex", "--concave", "--box", "-1", "1", "--json", "--timeout", "2"]
+    monkeypatch.setattr("cpwl.cli.desks.NetworkDesk.is_convex", lambda *_: clock.run_out())
+    words = ["ask", str(net), "--max", "--convex", "--concave", "--box", "-1", "1", "--json", "--timeout", "1000"]
     assert main(words) == 2
     answers = json.loads(capsys.readouterr().out)["answers"]
     assert answers["max"]["exact"] == "4"
@@ -127,25 +121,34 @@ def test_questions_out_of_time_are_undecided(
 
 
 def test_equality_out_of_time_is_undecided(
+    net: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    monkeypatch.setattr("cpwl.equality.equal", lambda *_, **__: clock.run_out())
+    assert main(["equal", str(net), str(net), "--json", "--timeout", "1000"]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert (found["equal"], found["reason"]) == (None, "the time that --timeout allows, 1000 s, is over")
+
+
+def test_a_clock_that_runs_by_itself_rings(
     net: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cpwl.equality.equal", forever)
-    assert main(["equal", str(net), str(net), "--json", "--timeout", "0.2"]) == 2
-    found = json.loads(capsys.readouterr().out)
-    assert (found["equal"], found["reason"]) == (None, "the time that --timeout allows, 0.2 s, is over")
+    """The alarm of the system, and not of these tests: nothing but it ends this."""
+    monkeypatch.setattr("cpwl.equality.equal", lambda *_, **__: signal.pause())
+    assert main(["equal", str(net), str(net), "--json", "--timeout", "0.5"]) == 2
+    assert json.loads(capsys.readouterr().out)["reason"] == "the time that --timeout allows, 0.5 s, is over"
 
 
 def test_measurements_out_of_time_are_those_that_were_made(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
-    real = cpwl.show.bench.measure
-    monkeypatch.setattr("cpwl.show.bench.measure", lambda names, **_: [] if names == ["sizes"] else forever())
-    words = ["bench", "sizes", "speed", "-o", str(tmp_path / "a.json"), "--timeout", "0.3"]
-    assert real is not cpwl.show.bench.measure
+    words = ["bench", "sizes", "speed", "-o", str(tmp_path / "a.json"), "--timeout", "1000"]
+    monkeypatch.setattr("cpwl.show.bench.measure", lambda names, **_: [] if names == ["sizes"] else clock.run_out())
     assert main(words) == 2
     assert "nothing was written" in capsys.readouterr().err
     table = cpwl.show.bench.BenchTable("sizes", "sizes", ("a",), (), ())
-    monkeypatch.setattr("cpwl.show.bench.measure", lambda names, **_: [table] if names == ["sizes"] else forever())
+    monkeypatch.setattr(
+        "cpwl.show.bench.measure", lambda names, **_: [table] if names == ["sizes"] else clock.run_out()
+    )
     assert main(words) == 2
     assert "not complete, 1 of 2 tables" in capsys.readouterr().out
     assert json.loads((tmp_path / "a.json").read_text())["complete"] is False

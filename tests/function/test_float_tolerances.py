@@ -1,8 +1,8 @@
 """Tolerances of float data follow the pieces and their values, not extreme numbers that are written somewhere."""
 
-import time
 from itertools import pairwise
 
+import highspy
 import numpy as np
 import pytest
 
@@ -236,15 +236,16 @@ def test_a_hole_on_a_line():
     assert max(f.size for f in errors) == 2
 
 
-def test_overlapping_pieces_do_not_take_for_ever():
-    """200 boxes that all overlap: the doctor says so at once."""
+def test_overlapping_pieces_do_not_take_for_ever(monkeypatch):
+    """200 boxes that all overlap: the doctor does not look at all pairs, of which there are 19,900."""
+    solved, real = [], highspy.Highs.run
+    monkeypatch.setattr(highspy.Highs, "run", lambda model: solved.append(1) or real(model))
     rng = np.random.default_rng(0)
     corner = rng.random((200, 2))
     A = [[[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]] * 200
     b = [[x + 1, -x, y + 1, -y] for x, y in corner]
     p = CPWL.from_pieces(A, b, rng.random((200, 2)).tolist(), rng.random(200).tolist())
-    start = time.perf_counter()
     report = p.doctor()
     assert not report.healthy
     assert report.errors[0].kind == "overlap"
-    assert time.perf_counter() - start < 10
+    assert len(solved) < 10 * 200

@@ -226,7 +226,7 @@ def test_a_file_in_the_way_is_one_clear_message(tmp_path: Path, capsys: pytest.C
     """Where the folder cannot be made, the command says so and exits with 65."""
     (tmp_path / "file").write_text("")
     assert main(["demo", "-o", str(tmp_path / "file")]) == 65
-    assert "cannot make the directory" in capsys.readouterr().err
+    assert "cannot make the folder" in capsys.readouterr().err
 
 
 class _Page(HTMLParser):

@@ -17,13 +17,14 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import cpwl.cli
+import cpwl.cli.output
 from support.commands import COMMANDS, PRINTING, make_inputs
 
 __all__ = ["FAULTS", "MOUNTING", "PRINTED"]
@@ -46,13 +47,22 @@ def snapshot(folder: Path) -> dict[str, str]:
     return found
 
 
-def run(argv: list[str], where: Path, before: Callable[[], None] = lambda: None) -> dict[str, Any]:
+def nothing() -> None:
+    """What is done before and after a command that has no fault."""
+
+
+def run(
+    argv: list[str], where: Path, before: Callable[[], None] = nothing, after: Callable[[], None] = nothing
+) -> dict[str, Any]:
     """Run a command line in a fork, and say how it ended and what it said."""
-    child = start(argv, where, before)
+    child = start(argv, where, before, after)
     return ended(child, where)
 
 
-def start(argv: list[str], where: Path, before: Callable[[], None] = lambda: None) -> int:
+def start(
+    argv: list[str], where: Path, before: Callable[[], None] = nothing, after: Callable[[], None] = nothing
+) -> int:
+    """Fork; in the child call `before`, the command and `after`, unless something is raised."""
     child = os.fork()
     if child:
         return child
@@ -70,6 +80,7 @@ def start(argv: list[str], where: Path, before: Callable[[], None] = lambda: Non
         code = main()
         with contextlib.suppress(OSError, ValueError):
             sys.stdout.flush()
+        after()
     except BaseException:
         import traceback
 
@@ -248,15 +259,48 @@ def _argv(name: str, stage: Stage) -> list[str]:
     return {**COMMANDS, **PRINTING}[name].argv(stage.out)
 
 
-def signalled(stage: Stage, name: str, number: int, part: float, took: float) -> dict[str, Any]:
-    """A signal after a part of the time that the command takes."""
+class Steps:
+    """Counts the function calls of a command from the moment at which it hears signals, and may send one.
+
+    A signal that comes after a number of calls meets the command at the same place each time, however busy the machine
+    is; one that comes after a part of a second does not.
+    """
+
+    def __init__(self, number: int = 0, at: int = 0) -> None:
+        self.number, self.at, self.taken = number, at, 0
+
+    def watch(self) -> None:
+        """To be called before the command."""
+        ready = cpwl.cli.output._open_streams  # the first step after `listening`
+
+        def begin() -> None:
+            sys.setprofile(self._count)
+            ready()
+
+        cpwl.cli.output._open_streams = begin
+
+    def _count(self, _frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call":
+            self.taken += 1
+            if self.taken == self.at:
+                sys.setprofile(None)
+                os.kill(os.getpid(), self.number)
+
+
+def counted(argv: list[str], home: Path) -> tuple[dict[str, Any], int]:
+    """How a command ends without a fault, and how many function calls it makes."""
+    steps, note = Steps(), home / "steps"
+    found = run(argv, home, steps.watch, lambda: note.write_text(str(steps.taken)) and None)
+    taken = int(note.read_text())
+    note.unlink()
+    return found, taken
+
+
+def signalled(stage: Stage, name: str, number: int, at: int) -> dict[str, Any]:
+    """A signal at a certain function call."""
     command = {**COMMANDS, **PRINTING}[name]
     put_old(stage.out, command.writes)
-    child = start(command.argv(stage.out), stage.home)
-    time.sleep(part * took)
-    with contextlib.suppress(OSError):
-        os.kill(child, number)
-    return {**ended(child, stage.home), "out": snapshot(stage.out)}
+    return {**run(command.argv(stage.out), stage.home, Steps(number, at).watch), "out": snapshot(stage.out)}
 
 
 def interrupted_while_writing(stage: Stage, name: str, step: str, at: int) -> dict[str, Any]:
@@ -310,12 +354,12 @@ PRINTED = ("closed stdout", "closed streams", "full stdout", "broken pipe")  # t
 QUICK = ("full", "the input", "broken pipe", "interrupted at replace 1", "SIGTERM 0.5")
 
 
-def faults_of(name: str, took: float, quick: bool) -> dict[str, Callable[[Stage, str], dict[str, Any]]]:
+def faults_of(name: str, steps: int, quick: bool) -> dict[str, Callable[[Stage, str], dict[str, Any]]]:
     """The faults that a command is put to."""
     faults = dict(FAULTS)
     for part in (0.1, 0.3, 0.5, 0.7, 0.9):
         for number in (signal.SIGINT, signal.SIGTERM):
-            faults[f"{number.name} {part}"] = partial(signalled, number=number, part=part, took=took)
+            faults[f"{number.name} {part}"] = partial(signalled, number=number, at=max(1, int(part * steps)))
     if name in PRINTING:
         faults = {key: fault for key, fault in faults.items() if key.startswith(("closed", "full s", "broken", "SIG"))}
     return {key: fault for key, fault in faults.items() if not quick or key in QUICK}
@@ -336,11 +380,9 @@ def main(names: list[str], quick: bool) -> None:
             with contextlib.redirect_stdout(io.StringIO()):
                 cpwl.cli.main(_argv(name, stage))  # loads what this command needs, for all its forks
             stage.clear()
-            began = time.monotonic()
-            usual = run(_argv(name, stage), home)
-            took = time.monotonic() - began
+            usual, steps = counted(_argv(name, stage), home)
             _print(stage, name, "none", {**usual, "out": snapshot(stage.out)}, inputs)
-            for fault, make in faults_of(name, took, quick).items():
+            for fault, make in faults_of(name, steps, quick).items():
                 if fault not in MOUNTING or may_mount:
                     stage.clear()
                     _print(stage, name, fault, make(stage, name), inputs)

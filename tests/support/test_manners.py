@@ -46,13 +46,30 @@ def test_silent_returns_are_seen():
     assert silent_returns(next(cases_of(ast.parse(source)))) == [3, 7]
 
 
+CLOCKS = {"sleep", "monotonic", "perf_counter", "time_ns", "monotonic_ns", "perf_counter_ns"}
+OUTSIDE = {"support/browser.py", "soak/__main__.py"}  # another program that starts; a run of so many minutes
+
+
+def clocks_in(tree: ast.Module) -> list[int]:
+    """Lines that wait, or look at the time."""
+    names = [(n.lineno, n.attr) for n in ast.walk(tree) if isinstance(n, ast.Attribute)]
+    names += [(n.lineno, each.name) for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) for each in n.names]
+    return [line for line, name in names if name in CLOCKS]
+
+
+def test_clocks_are_seen():
+    """As attributes and as imports, not as words of a program that a test writes."""
+    assert clocks_in(ast.parse("import time\nfrom time import sleep\ntime.monotonic()\nrun('time.sleep(1)')")) == [3, 2]
+
+
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(TESTS).as_posix())
 def test_manners(file):
     """Every test says what it shows, in a docstring or a name that is a sentence, and asserts before it returns.
 
-    Nothing is read from outside the repository.
+    Nothing is read from outside the repository, and nothing depends on how busy the machine is.
     """
     text = file.read_text("utf-8")
+    assert file.relative_to(TESTS).as_posix() in OUTSIDE or clocks_in(ast.parse(text)) == []
     for function in cases_of(ast.parse(text)):
         assert ast.get_docstring(function) or len(function.name.split("_")) >= 6, function.name
         assert silent_returns(function) == [], function.name

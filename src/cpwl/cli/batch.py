@@ -48,7 +48,7 @@ def batch(
     where it was: what is done, with the same options and the same content, is not done again.
     """
     from cpwl.errors import InputError
-    from cpwl.files import write_text
+    from cpwl.files import make_folder, write_text
 
     jobs = list(_jobs(folder, output))
     if not jobs:
@@ -60,7 +60,7 @@ def batch(
     options += [] if precision is None else ["--precision", precision.value]
     options += [] if timeout is None else ["--timeout", str(timeout)]
     options += [] if max_memory is None else ["--max-memory", max_memory]
-    output.mkdir(parents=True, exist_ok=True)
+    make_folder(output)
     notes = output / "results.jsonl"
     known = {} if again else _known(notes)
     lines: dict[str, dict[str, Any]] = {}

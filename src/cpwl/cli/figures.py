@@ -51,23 +51,15 @@ def figures(
     names = [name for name in _ALL if name in asked or "all" in asked]
     if trials is not None and "5" not in names:
         raise typer.BadParameter("only Figure 5 is measured.", param_hint="'--trials'")
-    _make_directory(output)
+    from cpwl.files import make_folder
+
+    make_folder(output)
     paths = {name: output / f"{'figure' if name in _PAPER else ''}{name}.{format.value}" for name in names}
     for path in paths.values():
         check_output(path)
     for name, path in paths.items():
         _draw(name, path, trials)
         print(path)
-
-
-def _make_directory(path: Path) -> None:
-    from cpwl.errors import InputError
-
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"cannot make the directory `{path}`: {error.strerror}"
-        raise InputError(message, path=str(path)) from error
 
 
 def _draw(name: str, path: Path, trials: int | None) -> None:

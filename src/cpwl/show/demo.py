@@ -9,7 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from cpwl.errors import InputError
+from cpwl.files import make_folder
 from cpwl.function.answers import point_text
 from cpwl.progress import Progress
 from cpwl.show.bundled import bundled_examples
@@ -35,12 +35,7 @@ NOTES = (
 
 def run_demo(folder: str | Path, *, progress: Progress | None = None) -> list[Row]:
     """Compile every bundled example into `folder`: functions, networks, proofs, pages, the checker, one report."""
-    folder = Path(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"cannot make the directory `{folder}`: {error.strerror or error}"
-        raise InputError(message, path=str(folder)) from error
+    folder = make_folder(folder)
     examples = list(bundled_examples())
     rows: list[Row] = []
     for i, example in enumerate(examples):
