@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import StringStringEntryProto, TensorProto, helper, numpy_helper
 
 from cpwl import CPWL, certify, compile
 from cpwl.errors import InputError, LimitError
@@ -163,6 +163,12 @@ def test_endless_files_are_refused():
         from_onnx("/dev/zero")
 
 
+def sparse(name):
+    """A 2 x 2 matrix with one entry."""
+    values = helper.make_tensor(name, TensorProto.DOUBLE, [1], [9.5])
+    return helper.make_sparse_tensor(values, helper.make_tensor("", TensorProto.INT64, [1], [0]), [2, 2])
+
+
 DAMAGED = {
     "two values of one name": (lambda m: m.graph.node.append(node("Relu", ["X"], "h")), "gives the name `h` to two"),
     "a constant by the name of a node": (
@@ -172,6 +178,34 @@ DAMAGED = {
     "two constants": (
         lambda m: m.graph.initializer.extend([numpy_helper.from_array(np.ones(2), "c")] * 2),
         "gives the name `c` to two",
+    ),
+    "a sparse constant by the name of a dense one": (
+        lambda m: m.graph.sparse_initializer.append(sparse("W")),
+        "has a sparse tensor `W`",
+    ),
+    "a sparse constant by another name": (
+        lambda m: m.graph.sparse_initializer.append(sparse("V")),
+        "has a sparse tensor `V`",
+    ),
+    "a constant with two lists of numbers": (
+        lambda m: m.graph.initializer[0].double_data.extend([1.0, 2.0, 3.0, 4.0]),
+        "`W` with two lists of numbers",
+    ),
+    "a node with two values": (
+        lambda m: (
+            m.graph.node.insert(0, helper.make_node("Constant", [], ["c"], value_float=1.0, value_floats=[2.0, 3.0]))
+            or m.graph.node[1].input.append("c")
+        ),
+        "has several values: value_float, value_floats",
+    ),
+    "weights in two files": (
+        lambda m: (
+            m.graph.initializer[0].external_data.extend(
+                [StringStringEntryProto(key="location", value=name) for name in ("a.bin", "b.bin")]
+            )
+            or setattr(m.graph.initializer[0], "data_location", TensorProto.EXTERNAL)
+        ),
+        "says twice what the weights `W` are",
     ),
     "unknown opset": (lambda m: setattr(m.opset_import[0], "version", 99), "uses version 99 .* we know 1 to"),
     "opset 0": (lambda m: setattr(m.opset_import[0], "version", 0), "uses version 0"),
@@ -207,6 +241,42 @@ def test_damaged_models_are_refused(tmp_path, case):
     model = make([node("Gemm", ["X", "W"], "h"), node("Relu", ["h"], "Y")], {"W": np.eye(2)})
     change(model)
     with pytest.raises(InputError, match=message):
+        from_onnx(saved(model, tmp_path))
+
+
+WRAPPED = {
+    "Pow": ([10], [20], "int64 does not hold, such as 1e\\+20"),
+    "Mul": ([2**32], [2**32], "int64 does not hold"),
+    "Add": ([2**62], [2**62], "int64 does not hold"),
+    "Sub": ([-(2**62)], [2**62 + 1], "int64 does not hold"),
+    "Neg": ([-(2**63)], None, "int64 does not hold"),
+}
+
+
+@pytest.mark.parametrize("op", WRAPPED)
+def test_integers_do_not_wrap_around(tmp_path, op):
+    """A constant that no integer of the type holds is refused; half of it is read, exactly."""
+    a, b, message = WRAPPED[op]
+
+    def model(first, second):
+        given = {"a": first} if second is None else {"a": first, "b": second}
+        made = make(
+            [node(op, list(given), "k"), node("Cast", ["k"], "c", to=TensorProto.DOUBLE), node("Add", ["X", "c"], "Y")],
+            {},
+        )
+        made.graph.initializer.extend(numpy_helper.from_array(np.array(v, dtype=np.int64), k) for k, v in given.items())
+        return made
+
+    with pytest.raises(InputError, match=message):
+        from_onnx(saved(model(a, b), tmp_path))
+    assert from_onnx(saved(model([2], None if b is None else [3]), tmp_path)).outputs == 2
+
+
+def test_casts_to_integers_do_not_wrap_around(tmp_path):
+    """What the smaller type does not hold is refused."""
+    there = node("Cast", ["a"], "k", to=TensorProto.INT8), node("Cast", ["k"], "c", to=TensorProto.DOUBLE)
+    model = make([*there, node("Add", ["X", "c"], "Y")], {"a": [300.0]})
+    with pytest.raises(InputError, match="int8 does not hold, such as 300"):
         from_onnx(saved(model, tmp_path))
 
 

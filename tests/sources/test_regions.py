@@ -135,6 +135,16 @@ def test_float_twins_through_matlab(tmp_path, variant, noise):
     np.testing.assert_allclose(network(points), law(points), atol=1e-7)
 
 
+def test_a_variable_that_is_there_twice(tmp_path):
+    """MATLAB takes the last one, others the first: neither is taken."""
+    path = tmp_path / "law.mat"
+    savemat(path, {"x": [1.0, 2]}, do_compression=False)
+    raw = path.read_bytes()
+    path.write_bytes(raw + raw[128:])
+    with pytest.raises(InputError, match="`x` is there twice"):
+        from_mat(path)
+
+
 def test_matlab_files_that_are_refused(tmp_path):
     """Without regions, of another format, with cells that do not belong together, or far larger than they look."""
     path = tmp_path / "law.mat"

@@ -1,7 +1,10 @@
 """Networks by their weights: Keras-style lists, the real safetensors library, PyTorch's names, and NumPy's files."""
 
+import io
 import json
 import struct
+import warnings
+import zipfile
 
 import numpy as np
 import pytest
@@ -131,6 +134,23 @@ def test_damaged_headers(tmp_path, raw, message):
     (tmp_path / "a.safetensors").write_bytes(raw)
     with pytest.raises(InputError, match=message):
         from_safetensors(tmp_path / "a.safetensors")
+
+
+def test_names_that_are_there_twice(tmp_path):
+    """Readers differ in which of two they take: neither is."""
+    text = '{"0.weight": %s, "0.weight": %s}' % ((json.dumps(ENTRY),) * 2)
+    (tmp_path / "a.safetensors").write_bytes(struct.pack("<Q", len(text)) + text.encode() + bytes(8))
+    with pytest.raises(InputError, match=r'has "0\.weight" twice'):
+        from_safetensors(tmp_path / "a.safetensors")
+    for second in ("0.weight.npy", "0.weight"):
+        with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive, warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            for name, value in (("0.weight.npy", 1.0), (second, 2.0)):
+                one = io.BytesIO()
+                np.save(one, np.full((1, 1), value))
+                archive.writestr(name, one.getvalue())
+        with pytest.raises(InputError, match=r"`0\.weight` is there 2 times"):
+            from_npz(tmp_path / "a.npz")
 
 
 def test_archives_that_unfold(tmp_path):

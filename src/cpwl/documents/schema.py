@@ -13,7 +13,7 @@ from cpwl.errors import InputError
 from cpwl.files import read_bytes
 from cpwl.limits import check_memory
 
-__all__ = ["read_document", "read_json"]
+__all__ = ["read_document", "read_json", "unique_names"]
 
 _DIGITS = 4300  # what Python itself reads
 _MEMORY = 8  # bytes for each byte of text: the text itself, and a list of small numbers
@@ -59,7 +59,7 @@ def _text(name: str) -> str:
 def _parse(text: str, name: str, decimal: Callable[[str], Any] | None) -> Any:
     try:
         return json.loads(
-            text, parse_float=decimal, parse_int=_integer, parse_constant=_refuse, object_pairs_hook=_object
+            text, parse_float=decimal, parse_int=_integer, parse_constant=_refuse, object_pairs_hook=unique_names
         )
     except json.JSONDecodeError as error:
         where = f"line {error.lineno} column {error.colno}"
@@ -81,7 +81,8 @@ def _refuse(constant: str) -> Any:
     raise InputError(f"is not JSON: {constant} is not a number; every number must be finite")
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; `InputError` for a name that it has twice, of which Python would take the last."""
     result = dict(pairs)
     if len(result) < len(pairs):
         seen: set[str] = set()

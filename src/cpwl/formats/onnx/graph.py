@@ -30,6 +30,8 @@ _FOLDED = frozenset(
     Pow Range Reciprocal ReduceProd Reshape Shape Slice Split Sqrt Squeeze Sub Sum Tile Transpose Unsqueeze Where
     """.split()  # noqa: SIM905 - one word a line would hide the list
 )
+# Of these the ones that take integers beyond the largest one of their type, where runtimes differ.
+_WRAPPING = frozenset({"Abs", "Add", "Cast", "Div", "Mul", "Neg", "Pow", "ReduceProd", "Sub", "Sum"})
 # The last dimension of what these read is that of their constant.
 _SIZING = {"Gemm", "MatMul", "Add", "Sub", "Mul", "Div"}
 
@@ -68,8 +70,8 @@ def compute(model: onnx.ModelProto, path: str) -> Computed:
     graph = model.graph
     try:
         opset = check_opset(model)
-        constants: dict[str, Value] = {tensor.name: array_of(tensor) for tensor in graph.initializer}
         _check_names(graph)
+        constants: dict[str, Value] = {tensor.name: array_of(tensor) for tensor in graph.initializer}
     except NodeError as error:
         raise InputError(f"`{path}` is damaged: it {error}", path=path) from None
     inputs = [value for value in graph.input if value.name not in constants]
@@ -105,6 +107,9 @@ def _run(proto: onnx.NodeProto, number: int, known: _Known, path: str) -> None:
 
 def _check_names(graph: onnx.GraphProto) -> None:
     """Every name stands for one value: of an initializer (which an input may stand for, too), an input, or a node."""
+    if graph.sparse_initializer:
+        name = graph.sparse_initializer[0].values.name
+        raise NodeError(f"has a sparse tensor `{name}`, which we do not read; save it with dense initializers")
     initializers = [tensor.name for tensor in graph.initializer]
     inputs = [value.name for value in graph.input]
     given = [name for proto in graph.node for name in proto.output if name]
@@ -236,7 +241,22 @@ def _handle(
 
 def _fold(proto: onnx.NodeProto, operands: list[Any], attributes: dict[str, Any], opset: int) -> list[NDArray[Any]]:
     check_result(proto.op_type, operands, attributes)
-    return reference(proto, operands, opset)
+    results = reference(proto, operands, opset)
+    if proto.op_type in _WRAPPING and results[0].dtype.kind in "iu":
+        _check_wrapped(proto, operands, opset, results[0])
+    return results
+
+
+def _check_wrapped(proto: onnx.NodeProto, operands: list[Any], opset: int, result: NDArray[Any]) -> None:
+    """Refuse integers that have wrapped around: then they are off what floats give by 2^8 or more."""
+    several = operands[:1] if proto.op_type == "ReduceProd" else operands  # the others are axes
+    floats = [np.asarray(value, dtype=np.float64) for value in several]
+    meant = floats[0] if proto.op_type == "Cast" else reference(proto, [*floats, *operands[len(floats) :]], opset)[0]
+    with np.errstate(all="ignore"):
+        fits = np.abs(meant - result.astype(np.float64)) <= 1 + 1e-6 * np.abs(meant)
+    if not fits.all():
+        value = np.asarray(meant)[~fits].flat[0]
+        raise NodeError(f"gives integers that {result.dtype} does not hold, such as {value:.6g}")
 
 
 def _shape(attributes: dict[str, Any], value: Any) -> NDArray[Any]:
@@ -245,6 +265,8 @@ def _shape(attributes: dict[str, Any], value: Any) -> NDArray[Any]:
 
 
 def _constant(attributes: dict[str, Any]) -> NDArray[Any]:
+    if len(attributes) > 1:
+        raise NodeError(f"has several values: {', '.join(sorted(attributes))}")
     if "value" in attributes:
         return array_of(attributes["value"])
     for name, kind in (("value_float", "f4"), ("value_floats", "f4"), ("value_int", "i8"), ("value_ints", "i8")):

@@ -83,6 +83,9 @@ def array_of(tensor: onnx.TensorProto) -> NDArray[Any]:
     """The numbers of a tensor in a file; what the model has in other files has been read by now."""
     if uses_external_data(tensor):
         raise NodeError(f"has a tensor `{tensor.name}` in another file, which is not read here")
+    held = [field.name for field, _ in tensor.ListFields() if field.name == "raw_data" or field.name.endswith("_data")]
+    if len(held) > 1:
+        raise NodeError(f"has a tensor `{tensor.name}` with two lists of numbers: {', '.join(held)}")
     try:
         return np.asarray(numpy_helper.to_array(tensor))
     except Exception as error:  # bytes that do not fill the shape, unknown types: all sorts are raised

@@ -72,6 +72,10 @@ def _load(path: str) -> onnx.ModelProto:
 
 def _load_outside(model: onnx.ModelProto, tensors: list[Any], path: str) -> None:
     """Reads the weights that are in files of their own beside the model."""
+    for tensor in tensors:
+        keys = [entry.key for entry in tensor.external_data]
+        if len(set(keys)) < len(keys) or tensor.HasField("raw_data"):
+            raise InputError(f"`{path}` says twice what the weights `{tensor.name}` are", path=path)
     size = sum(_bytes(tensor) for tensor in tensors)
     check_memory(size, f"the weights of `{path}` that are in files of their own", "Use a machine with more memory.")
     try:

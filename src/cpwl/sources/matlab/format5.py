@@ -48,6 +48,8 @@ def read_format5(raw: bytes) -> dict[str, Value]:
         for inner, content in inside:
             if inner == _MATRIX:
                 name, value = reader.array(content, 0)
+                if name in found:
+                    raise InputError(f"the variable `{name[:80]}` is there twice")
                 found[name] = value
     return found
 

@@ -7,11 +7,13 @@ import json
 import os
 import struct
 import zipfile
+from collections import Counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.documents.schema import unique_names
 from cpwl.doors import check_path
 from cpwl.errors import InputError, LimitError
 from cpwl.files import read_bytes
@@ -50,7 +52,9 @@ def _tensors(raw: bytes) -> dict[str, NDArray[Any]]:
     if not 2 <= length <= min(_HEADER, len(raw) - 8):
         raise InputError("this is not a .safetensors file, or it is cut short")
     try:
-        header = json.loads(raw[8 : 8 + length].decode("utf-8"))
+        header = json.loads(raw[8 : 8 + length].decode("utf-8"), object_pairs_hook=unique_names)
+    except InputError as error:
+        raise InputError(f"the header of this .safetensors file {error}") from None
     except (ValueError, RecursionError) as error:
         raise InputError("the header of this .safetensors file is damaged") from error
     if not isinstance(header, dict):
@@ -85,6 +89,10 @@ def _is_counts(value: Any) -> bool:
 def _arrays(raw: bytes) -> dict[str, NDArray[Any]]:
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            names = [entry.filename.removesuffix(".npy") for entry in archive.infolist()]
+            twice, times = max(Counter(names).items(), key=lambda item: item[1], default=("", 1))
+            if times > 1:
+                raise InputError(f"the array `{twice[:80]}` is there {times} times")
             size = sum(entry.file_size for entry in archive.infolist())
             if size > _CONSTANT + 8 * len(raw):
                 raise LimitError(
@@ -92,7 +100,7 @@ def _arrays(raw: bytes) -> dict[str, NDArray[Any]]:
                 )
         with np.load(io.BytesIO(raw), allow_pickle=False) as found:
             return {name: np.asarray(found[name]) for name in found.files}
-    except LimitError:
+    except (InputError, LimitError):
         raise
     except Exception as error:  # zipfile, zlib and NumPy each raise classes of their own
         raise InputError(f"this is not a .npz file, or it is damaged: {str(error)[:200]}") from error
