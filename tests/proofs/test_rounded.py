@@ -1,7 +1,9 @@
 """Proofs for rounded hinges and gates: the exact network inside, and how far the rounded one is off."""
 
 import copy
+from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,6 +14,8 @@ from cpwl.exact.rational import fraction_array
 from cpwl.function.shallow import random_shallow
 from cpwl_check.budget import Refused
 from cpwl_check.decide import check
+from cpwl_check.pieces import read_function, read_network
+from cpwl_check.rounded import apart
 from support.functions import delaunay, five_pieces
 
 GRID = CPWL.from_grid([range(4), range(4)], np.random.default_rng(0).random((4, 4)))
@@ -69,7 +73,7 @@ def test_wrong_statements_are_refused(name):
     half = [str(Fraction(v) / 2) for v in (bound if isinstance(bound, list) else [bound])]
     smaller["error_bound"] = half if isinstance(bound, list) else half[0]
     heavy = copy.deepcopy(network)
-    heavy["layers"][0]["entries"][0][2] = str(Fraction(heavy["layers"][0]["entries"][0][2]) * (1 + Fraction(1, 10**9)))
+    heavy["layers"][0]["entries"][0][2] = str(Fraction(heavy["layers"][0]["entries"][0][2]) * Fraction(101, 100))
     inner = copy.deepcopy(proof.document)
     value = inner["network"]["layers"][-1]["bias"][0]
     inner["network"]["layers"][-1]["bias"][0] = str(Fraction(value) + Fraction(1, 10**30))
@@ -96,3 +100,72 @@ def test_auto_with_a_certificate_is_proved():
     assert made_of.certificate is not None
     assert made_of.certificate.proved
     assert made_of.certificate.error_bound == 0
+
+
+def engine_map(rows, columns):
+    """A table of engine speed and load, as decimals."""
+    speed, load = np.linspace(800, 6000, rows).round(1), np.linspace(0, 100, columns).round(1)
+    x, y = np.meshgrid(speed, load, indexing="ij")
+    return CPWL.from_grid([speed, load], (200 * np.sin(x / 2000) * np.cos(y / 40) + x / 100).round(2))
+
+
+def farthest_seen(one, other, points):
+    """The largest difference of two networks at rational points, exactly."""
+    return max(abs(v - w) for a, b in zip(one(points), other(points), strict=True) for v, w in zip(a, b, strict=True))
+
+
+@pytest.mark.parametrize("construction", ["columns", "gates", "clamped"])
+def test_the_bound_is_near_what_is_seen(construction):
+    """A map in float32: the proved bound is at most 5 times the largest difference at its corners and inner points."""
+    p = engine_map(9, 7)
+    exact = compile(p, construction=construction).network
+    near = rounded(exact, np.float32)
+    proof = certify(p, near, rounded_from=exact, max_error=1e-2)
+    inner = p.mesh.points[p.mesh.simplices].mean(axis=1)
+    seen = farthest_seen(exact, near, fraction_array(np.concatenate([p.mesh.points, inner])))
+    assert seen <= proof.error_bound <= 5 * seen
+
+
+def test_a_bound_below_what_is_seen_is_refused():
+    """A statement of what is seen, less 1e-30, is false, and the checker refuses it."""
+    p, near, proof = made("grid")
+    exact = compile(p).network
+    seen = farthest_seen(exact, near, fraction_array(p.mesh.points))
+    document = proof.document | {"error_bound": str(seen - Fraction(1, 10**30))}
+    with pytest.raises(Refused, match="error_bound"):
+        check(function_document(p), network_document(near), document)
+
+
+def random_pair(rng, n, size):
+    """Two networks with the same layers, whose weights differ by about `size`, some of them not at all."""
+    widths = [n, *rng.integers(1, 6, rng.integers(0, 4)).tolist(), 2]
+    exact, near = [], []
+    for before, after in pairwise(widths):
+        table = fraction_array(rng.integers(-9, 10, (after, before + 1))) / int(rng.integers(1, 8))
+        moved = fraction_array(rng.integers(-3, 4, table.shape)) * Fraction(size)
+        exact.append((table[:, :-1], table[:, -1]))
+        near.append(((table + moved)[:, :-1], (table + moved)[:, -1]))
+    return Network(exact), Network(near)
+
+
+@pytest.mark.parametrize("size", ["1e-30", "1e-7", "1/3"])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_enclosures_hold_what_networks_do(n, size):
+    """Random networks, on pieces of a table and on pieces with rows: no point of a piece has a larger difference."""
+    rng = np.random.default_rng(n)
+    grid = CPWL.from_grid([np.arange(-2, 3)[: 5 - n]] * n, np.zeros((5 - n,) * n))
+    for p in (grid, replace(grid, mesh=None)):
+        law = read_function(function_document(p))
+        for _ in range(12):
+            exact, near = random_pair(rng, n, size)
+            layers = [read_network(network_document(network), n, 2) for network in (near, exact)]
+            bound = apart(law, *layers, [Fraction(2)] * n)
+            weights = fraction_array(rng.integers(0, 5, (40, n + 1))) + Fraction(1, 9)
+            corners = fraction_array(grid.mesh.points[grid.mesh.simplices])[rng.integers(0, grid.num_pieces, 40)]
+            points = (weights[:, :, None] * corners).sum(axis=1) / weights.sum(axis=1)[:, None]
+            seen = farthest_seen(exact, near, np.concatenate([points, fraction_array(grid.mesh.points)]))
+            assert seen <= bound
+            assert apart(law, *layers, [Fraction(2)] * n, bound) <= bound
+            if seen:
+                with pytest.raises(Refused):
+                    apart(law, *layers, [Fraction(2)] * n, seen - Fraction(1, 10**40))

@@ -174,7 +174,7 @@ def compile(
     seconds = perf_counter() - began
     check_neurons(compiled.sizes.neurons, max_neurons)
     if proof is not None:
-        _check_proof(p, compiled, max_error)
+        _check_proof(p, compiled, max_error, dtype)
         code, statement = None, _write_proved(compiled, output, proof, dtype)
     else:
         code = _write(compiled, output, dtype, (c_form or CForm.auto).value, outside.value)
@@ -245,7 +245,7 @@ def _c_summary(code: CCode) -> dict[str, Any]:
     }
 
 
-def _check_proof(p: CPWL, compiled: Compiled, max_error: float | None) -> None:
+def _check_proof(p: CPWL, compiled: Compiled, max_error: float | None, dtype: Dtype | None) -> None:
     """Refuse to write a network without a proof, or with one of a larger error than is allowed."""
     from cpwl.errors import LimitError
     from cpwl.function.sample import sample
@@ -257,9 +257,18 @@ def _check_proof(p: CPWL, compiled: Compiled, max_error: float | None) -> None:
     bound = certificate.error_bound
     assert bound is not None
     largest = bound[0] + bound[1] if isinstance(bound, tuple) else bound
-    if max_error is not None and largest > max_error * sample(p).range:
-        message = f"which is more than {max_error:.3g} of the range of the function"
-        raise LimitError(f"nothing was written: {certificate.statement}, {message}", bound=bound)
+    size = sample(p).range
+    if max_error is not None and largest > max_error * size:
+        part = float(largest) / size
+        enough = f"{part * 1.06:.1e}"  # two digits, and not less
+        remedy = f"--max-error {enough} would pass" + (
+            ", and rounding to --dtype float64 costs far less" if dtype is Dtype.float32 else ""
+        )
+        raise LimitError(
+            f"nothing was written: the proved bound on |network - function| is {part:.2e} of the range of the "
+            f"function, {size:.6g}, and --max-error allows {max_error:.2e} of it; {remedy}",
+            bound=bound,
+        )
 
 
 def _write_proved(compiled: Compiled, output: Path, proof: Path, dtype: Dtype | None) -> dict[str, Any]:

@@ -10,15 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.rational import text
-from cpwl.exact.rounding import upwards
-from cpwl.exact.sparse import RationalMatrix
 from cpwl.function import CPWL
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 from cpwl.proofs.entries import Entry, Prover, counted_rows
 from cpwl.proofs.provers.recover import Group, Wiring
 
-__all__ = ["Bound", "Box", "added", "box_of", "deviation", "drift", "evaluation_bound"]
+__all__ = ["Bound", "Box", "added", "box_of", "deviation", "evaluation_bound"]
 
 Bound = Fraction | tuple[Fraction, Fraction]  # a number, or (a, b) for a + b max |x_i|
 
@@ -97,43 +95,6 @@ def deviation(network: Network, tables: list[NDArray[np.object_]], wiring: Wirin
         worst.append((sum((a for a, _ in sizes), Fraction(0)), sum((b for _, b in sizes), Fraction(0))))
     constant, slope = max(a for a, _ in worst), max(b for _, b in worst)
     return constant if box is not None else (constant, slope)
-
-
-def drift(exact: Network, rounded: Network, box: Box | None) -> Bound:
-    """How far the values of a network with rounded weights are from those of the exact one.
-
-    Layer by layer, with bounds on the size of the exact activations `a` and on how far the rounded ones are off, `e`:
-    ``|z' - z| <= sum |w'| e + sum |w' - w| |a| + |b' - b|``. All bounds are ``a + b max |x_i|``, with ``b = 0`` on a
-    box, rounded upwards.
-    """
-    zero, one = Fraction(0), Fraction(1)
-    size = [(zero, one)] * exact.inputs
-    if box is not None:
-        size = [(max(abs(x), abs(y)), zero) for x, y in zip(box.low, box.high, strict=True)]
-    error = [(zero, zero)] * exact.inputs
-    for meant, real in zip(exact_layers(exact), exact_layers(rounded), strict=True):
-        size, error = [*size, (one, zero)], [*error, (zero, zero)]  # the bias is multiplied with 1
-        rows = list(zip(_vectors(*meant), _vectors(*real), strict=True))
-        moved = [{j: abs(v.get(j, zero) - w.get(j, zero)) for j in {*v, *w}} for w, v in rows]
-        error = [
-            (upwards(_total(d, size, 0) + _total(v, error, 0)), upwards(_total(d, size, 1) + _total(v, error, 1)))
-            for d, (_, v) in zip(moved, rows, strict=True)
-        ]
-        size = [(upwards(_total(w, size, 0)), upwards(_total(w, size, 1))) for w, _ in rows]
-    constant, slope = max(a for a, _ in error), max(b for _, b in error)
-    return (constant, slope) if slope else constant
-
-
-def _vectors(weight: RationalMatrix, bias: NDArray[np.object_]) -> list[dict[int, Fraction]]:
-    """The weights of each neuron by column, its bias in the last one."""
-    rows: list[dict[int, Fraction]] = [{weight.shape[1]: Fraction(b)} for b in bias]
-    for i, j, value in zip(weight.rows.tolist(), weight.indices.tolist(), weight.data, strict=True):
-        rows[i][j] = Fraction(value)
-    return rows
-
-
-def _total(weights: dict[int, Fraction], sizes: list[tuple[Fraction, Fraction]], k: int) -> Fraction:
-    return sum((abs(x) * sizes[j][k] for j, x in weights.items()), Fraction(0))
 
 
 def _expected(
