@@ -1,5 +1,9 @@
 """Settings shared by all tests."""
 
+import os
+import tempfile
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
 
@@ -14,6 +18,14 @@ __all__ = ["at_step", "clock"]  # fixtures
 settings.register_profile("cpwl", deadline=None, max_examples=60, derandomize=True)
 settings.register_profile("random", deadline=None, max_examples=60, derandomize=False, print_blob=True)
 settings.load_profile("cpwl")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _key_of_checkpoints():
+    """Tests have a key of their own, in a folder that goes with them; commands that they start have it, too."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CPWL_JOURNAL_KEY", os.environ.get("CPWL_JOURNAL_KEY", str(Path(folder, "journal.key"))))
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -131,14 +131,14 @@ def test_a_search_for_the_range_that_was_killed_goes_on(tmp_path: Path) -> None:
         assert search.stdout.readline().strip().isdigit()  # something was found
         search.kill()
     before = notes.read_text().splitlines()
-    assert json.loads(before[-1]) != {"complete": True}  # the folder says itself that it holds a part
+    assert "complete" not in json.loads(before[-1])  # the folder says itself that it holds a part
     whole = ask(network, box=(-3, 3), at_once=20).range()
     found = ask(network, box=(-3, 3), at_once=20, max_regions=None, checkpoint=tmp_path / "notes").range()
     for one, two in ((found.argmin, whole.argmin), (found.argmax, whole.argmax)):
         assert (one.value, str(one.point), one.piece, one.complete) == (two.value, str(two.point), two.piece, True)
     after = notes.read_text().splitlines()
     assert after[: len(before)] == before
-    assert json.loads(after[-1]) == {"complete": True}
+    assert json.loads(after[-1])["complete"] is True
     assert 1 <= sum('"done"' in line for line in before) < sum('"done"' in line for line in after)
 
 
@@ -201,7 +201,7 @@ def test_commands_take_workers_and_checkpoints(tmp_path: Path, capsys: pytest.Ca
         assert main(words + more) == 0
         said.append(capsys.readouterr().out)
     assert said[0] == said[1] == said[2]
-    assert (tmp_path / "notes" / "journal.jsonl").read_text().endswith('{"complete":true}\n')
+    assert (tmp_path / "notes" / "journal.jsonl").read_text().splitlines()[-1].startswith('{"complete":true,')
     other = tmp_path / "other.json"
     save(Network([*network.layers, ([[1]], [1])]), other)
     for more in ([], ["--checkpoint", str(tmp_path / "compared")], ["--workers", "2"]):

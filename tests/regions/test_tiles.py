@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -155,14 +156,57 @@ def test_a_search_that_was_killed_goes_on(tmp_path: Path) -> None:
     assert time.process_time() - started < 60
 
 
-def test_counts_go_on_from_a_checkpoint(tmp_path: Path) -> None:
+def test_counts_go_on_from_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     network = arrangement(20, 2)
     first = count_regions(network, only="cells", checkpoint=tmp_path)
     lines = (tmp_path / "journal.jsonl").read_text().splitlines()
     assert json.loads(lines[1])["done"] == first.activation_cells == 211
     # A count that is noted is believed: it is not worked out again.
-    (tmp_path / "journal.jsonl").write_text("\n".join([lines[0], lines[1].replace("211", "5")]) + "\n")
-    assert count_regions(network, only="cells", checkpoint=tmp_path).activation_cells == 5
+    monkeypatch.setattr("cpwl.regions.tiles.stream._attempt", None)
+    assert count_regions(network, only="cells", checkpoint=tmp_path).activation_cells == 211
+
+
+def forge(notes: Path, change: Callable[[list[str]], list[str]]) -> None:
+    notes.write_text("\n".join(change(notes.read_text().splitlines())) + "\n")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda lines: [lines[0], lines[1].replace("211", "5"), *lines[2:]],
+        lambda lines: [lines[0], '{"tile":[],"done":5}', '{"complete":true}'],
+        lambda lines: [lines[0], lines[2]],
+        lambda lines: [lines[0], lines[1].partition(',"seal"')[0] + "}"],
+    ],
+)
+def test_a_forged_count_is_not_believed(tmp_path: Path, change: Callable[[list[str]], list[str]]) -> None:
+    """Whoever can write into the folder has no key: a line that is changed, added or left out breaks the seals."""
+    network = arrangement(20, 2)
+    count_regions(network, only="cells", checkpoint=tmp_path)
+    forge(tmp_path / "journal.jsonl", change)
+    with pytest.raises(InputError, match="changed, or written by somebody else"):
+        count_regions(network, only="cells", checkpoint=tmp_path)
+
+
+def test_a_journal_of_another_key_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stranger can run the search on a network of theirs and seal what they like, but not with my key."""
+    network = arrangement(20, 2)
+    monkeypatch.setenv("CPWL_JOURNAL_KEY", str(tmp_path / "their.key"))
+    count_regions(network, only="cells", checkpoint=tmp_path / "notes")
+    monkeypatch.setenv("CPWL_JOURNAL_KEY", str(tmp_path / "my.key"))
+    with pytest.raises(InputError, match="written by somebody else: line 1"):
+        count_regions(network, only="cells", checkpoint=tmp_path / "notes")
+
+
+def test_equal_does_not_believe_a_forged_journal(tmp_path: Path) -> None:
+    """Different networks, and notes that say that nothing differs: taken from a pair that is equal."""
+    a, b, c = (Network([([[1], [-1]], [0, 0]), ([[1, k]], [0])]) for k in (1, 1, 2))
+    equal(a, b, checkpoint=tmp_path / "same")
+    equal(a, c, checkpoint=tmp_path / "other")
+    notes = (tmp_path / "same" / "journal.jsonl").read_text().splitlines()
+    forge(tmp_path / "other" / "journal.jsonl", lambda lines: [lines[0], *notes[1:]])
+    with pytest.raises(InputError, match="changed, or written by somebody else"):
+        equal(a, c, checkpoint=tmp_path / "other")
 
 
 def test_the_folder_of_another_search_is_refused(tmp_path: Path) -> None:
@@ -185,6 +229,10 @@ def test_missing_and_changed_parts_are_noticed(tmp_path: Path) -> None:
     parts = list(extract_parts(network, size=10, checkpoint=tmp_path))
     files = sorted(tmp_path.glob("part*.json"))
     assert len(files) == len(parts) > 1
+    written = files[0].read_text()
+    files[0].write_text(written.replace('"tol": 0', '"tol": 0 '))
+    with pytest.raises(InputError, match="it was changed since"):
+        list(extract_parts(network, size=10, checkpoint=tmp_path))
     files[0].unlink()
     with pytest.raises(InputError, match="cannot read"):
         list(extract_parts(network, size=10, checkpoint=tmp_path))

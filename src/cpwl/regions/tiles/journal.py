@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
+import secrets
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,21 +19,28 @@ from cpwl.network.network import Network
 __all__ = ["Journal"]
 
 _NAME = "journal.jsonl"
+_KEY_FILE = "CPWL_JOURNAL_KEY"  # the environment variable that names another file with a key
+_KEY_BYTES = 32
 
 
 class Journal:
     """Lines of JSON, each written through to the disk before the search goes on.
 
     The first line says what is searched; a journal of something else is refused. The last line of a search that came
-    to its end is ``{"complete":true}``: without it, what the folder holds is a part. A last line that was cut off when
+    to its end says ``"complete":true``: without it, what the folder holds is a part. A last line that was cut off when
     the process was killed is dropped, and that tile is done again.
+
+    What is noted is believed, and not computed again. So every line has a seal: a keyed hash (HMAC) of the line and of
+    the seal before it, with a key that only this user has. A line that somebody else wrote, changed, moved or took from
+    another journal does not have the right one, and the journal is refused.
     """
 
     def __init__(self, folder: str | os.PathLike[str], network: Network, domain: Polyhedron | None, **question: Any):
         self.folder = Path(folder)
-        head = {"format": "cpwl-journal", "version": 1, **question, "input": _fingerprint(network, domain)}
+        head = {"format": "cpwl-journal", "version": 2, **question, "input": _fingerprint(network, domain)}
         self._known: dict[tuple[int, ...], dict[str, Any]] = {}
         self.complete = False
+        self._key, self._seal = _key(), ""
         path = self.folder / _NAME
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -69,12 +79,18 @@ class Journal:
 
     def _write(self, line: dict[str, Any]) -> None:
         try:
-            left = json.dumps(line, separators=(",", ":")).encode() + b"\n"
+            seal = self._sealed(line, self._seal)
+            left = json.dumps({**line, "seal": seal}, separators=(",", ":")).encode() + b"\n"
             while left:  # a full disk takes a part, and refuses the rest
                 left = left[self._file.write(left) :]
             os.fsync(self._file.fileno())
+            self._seal = seal
         except OSError as error:
             raise InputError(f"cannot write to `{self.folder}`: {error.strerror}", path=str(self.folder)) from error
+
+    def _sealed(self, line: dict[str, Any], before: str) -> str:
+        text = before + json.dumps(line, separators=(",", ":"))
+        return hmac.new(self._key, text.encode(), sha256).hexdigest()
 
     def _lock(self) -> None:
         """One search at a time; the lock goes when the process does, however it ends."""
@@ -98,6 +114,7 @@ class Journal:
             return
         try:
             lines = [json.loads(line) for line in whole.splitlines()]
+            seals = [line.pop("seal", "") for line in lines]
             found = lines[0]
             complete = len(lines) > 1 and lines[-1] == {"complete": True}
             known = {
@@ -111,7 +128,32 @@ class Journal:
             raise InputError(
                 f"the folder `{self.folder}` holds the search of another question ({other} differs); use another folder"
             )
+        for number, (line, seal) in enumerate(zip(lines, seals, strict=True), start=1):
+            self._seal = self._sealed(line, self._seal)
+            if not isinstance(seal, str) or not hmac.compare_digest(seal.encode(), self._seal.encode()):
+                message = f"`{self.folder / _NAME}` was changed, or written by somebody else: line {number} has no seal"
+                raise InputError(f"{message} of yours; use another folder, or name their key in {_KEY_FILE}")
         self._known, self.complete = known, complete
+
+
+def _key() -> bytes:
+    """The key of this user, made when it is first needed; not in the folder of a search, which others may write to."""
+    given = os.environ.get(_KEY_FILE)
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    path = Path(given) if given else Path(state, "cpwl", "journal.key")
+    try:
+        with suppress(FileExistsError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with open(file, "wb") as new:
+                new.write(secrets.token_bytes(_KEY_BYTES))
+        key = path.read_bytes()
+    except OSError as error:
+        remedy = f"name a file that you alone can write in the environment variable {_KEY_FILE}"
+        raise InputError(f"there is no key for checkpoints: `{path}`: {error.strerror or error}; {remedy}") from error
+    if len(key) < _KEY_BYTES:
+        raise InputError(f"`{path}` must hold a key of {_KEY_BYTES} bytes, and has {len(key)}: remove it")
+    return key
 
 
 def _fingerprint(network: Network, domain: Polyhedron | None) -> str:

@@ -8,6 +8,7 @@ from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from cpwl.documents.write import document_text, function_document
 from cpwl.doors import check_argument, check_call, check_limit, check_path, check_switch, within_float64
 from cpwl.errors import InputError, InternalError
 from cpwl.executors import check_executor
-from cpwl.files import write_text
+from cpwl.files import read_bytes, write_text
 from cpwl.function.cpwl import CPWL
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.network.network import Network
@@ -138,18 +139,18 @@ def _file(tile: Tile) -> str:
 
 
 def _save(folder: Path, tile: Tile, part: CPWL) -> dict[str, Any]:
-    write_text(folder / _file(tile), document_text(function_document(part), None))
-    return {"file": _file(tile), "pieces": part.num_pieces}
+    text = document_text(function_document(part), None)
+    write_text(folder / _file(tile), text)
+    return {"file": _file(tile), "pieces": part.num_pieces, "hash": sha256(text.encode()).hexdigest()}
 
 
 def _load(folder: Path, tile: Tile, noted: Any) -> CPWL:
     """A part that an earlier search has found, which must be there as it was noted."""
     path = folder / _file(tile)
+    if sha256(read_bytes(path)).hexdigest() != noted["hash"]:
+        raise InputError(f"`{path}` is not as it was written: it was changed since; use another folder", path=str(path))
     _, data = read_document(path)
-    part = replace(function_from_pieces(data), complete=True)
-    if part.num_pieces != noted["pieces"]:
-        raise InputError(f"`{path}` has {part.num_pieces} pieces, but {noted['pieces']} were found", path=str(path))
-    return part
+    return replace(function_from_pieces(data), complete=True)
 
 
 def _nothing(_: Tile, __: CPWL) -> None:
