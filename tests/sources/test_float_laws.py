@@ -14,7 +14,7 @@ import pytest
 import cpwl
 from cpwl.construct.lattice import schedule
 from cpwl.exact.rational import fraction_array
-from cpwl.function.bends.neighbours import bend_planes, neighbours
+from cpwl.function.bends.neighbours import bend_planes
 from cpwl.function.snap.meant import meant_components
 from cpwl.sources.mpqp.document import read_mpqp
 from support.twins import twin
@@ -72,7 +72,7 @@ def test_a_lattice_of_the_floats_as_they_are_is_proved_too(monkeypatch):
 
 def planes(p):
     """The number of hyperplanes on which an exact function bends."""
-    return bend_planes(p, neighbours(p))
+    return bend_planes(p)
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-15, 1e-13])

@@ -1,4 +1,4 @@
-"""What is known about one function: every part is computed when it is first asked for, and once.
+"""One function, how to compile it, and the facts that constructions read: each is computed once (`fact`).
 
 All constructions read the same analysis, and so do `compile` and the lower bounds. Functions that belong to it (an
 exact one near its data, the one without its lineality space, the one without flat pieces) are analyses in their turn;
@@ -27,8 +27,6 @@ from cpwl.function.snap.undone import undone
 
 __all__ = ["Analysis"]
 
-_KEPT = ("neighbours", "bends", "_trimmed")  # what lower bounds ask for, no larger than the function
-
 
 @dataclass(frozen=True, eq=False)  # without slots: `cached_property` keeps its values in the instance's dictionary
 class Analysis:
@@ -42,7 +40,7 @@ class Analysis:
     function: CPWL
     options: Options = DEFAULT
 
-    @cached_property
+    @property
     def sample(self) -> Sample:
         """Points of the domain, and the range of the values."""
         return sample(self.function)
@@ -68,19 +66,19 @@ class Analysis:
             return f"there is no exact function near this data: {snapped.reason}"
         return replace(self, function=snapped.function)
 
-    @cached_property
+    @property
     def unavoidable(self) -> float:
         """What no function at all is nearer to the data than, relative to its range: half of its largest jump."""
         jump = largest_jump(self.function)
         return 0.0 if jump is None else float(jump.unavoidable) / self.sample.range
 
-    @cached_property
+    @property
     def undone(self) -> Analysis | None:
         """For a table, or breakpoints, written as floats, the function with their rounding undone; else None."""
         function = undone(self.function) if self.function.floats else None
         return None if function is None else replace(self, function=function)
 
-    @cached_property
+    @property
     def divided(self) -> Divided:
         """The function on coordinates that suffice to decide everything about it, and the way back."""
         return divided(self.function)
@@ -109,49 +107,43 @@ class Analysis:
         """The lengths of Algorithm 1's rows for each output."""
         return [[int(size) for size in order.above.sum(axis=1)] for order in self.orders]
 
-    @cached_property
+    @property
     def box(self) -> list[tuple[Fraction, Fraction]] | None:
         """The smallest box around all pieces; None if there is none."""
         return box_around(self.function)
 
-    @cached_property
+    @property
     def neighbours(self) -> Neighbours:
         """Pairs of pieces that meet in a facet. Exact data."""
         return neighbours(self.function)
 
-    @cached_property
+    @property
     def bend_planes(self) -> int:
         """On how many hyperplanes the function bends. Exact data."""
-        return bend_planes(self.function, self.neighbours)
+        return bend_planes(self.function)
 
-    @cached_property
+    @property
     def profile(self) -> Profile:
         """The function as one of a single direction; `ConstructionError` if it bends in several. Exact data."""
         return profile_of(self.function)
 
-    @cached_property
-    def _trimmed(self) -> CPWL:
-        return with_edges_only(self.function)
-
-    @cached_property
+    @property
     def bends(self) -> PlanarBends:
         """The bends of a function of two inputs. Exact data."""
-        return find_bends(self._trimmed)
+        return find_bends(with_edges_only(self.function))
 
     @cached_property
     def solid(self) -> Analysis:
         """The function of two inputs on those of its pieces that have an interior. Exact data."""
         if len(self.bends.solid) == self.function.num_pieces:
             return self
-        return replace(self, function=self._trimmed.take(self.bends.solid))
+        return replace(self, function=with_edges_only(self.function).take(self.bends.solid))
 
-    @cached_property
+    @property
     def table(self) -> Table:
         """The function of two inputs as a table of triangles on a bounded domain. Exact data."""
         return table_of(self.function)
 
     def kept(self) -> Analysis:
-        """The same without what is large or belongs to one run: options, orders, samples."""
-        light = Analysis(self.function)
-        light.__dict__.update({name: self.__dict__[name] for name in _KEPT if name in self.__dict__})
-        return light
+        """The same without what belongs to one run: options and orders."""
+        return Analysis(self.function)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import wraps
 from typing import Any
@@ -23,7 +23,7 @@ from cpwl.function.make.oracle import parts_of_oracle
 from cpwl.function.make.pieces import parts_of_pieces
 from cpwl.function.make.simplices import parts_of_grid, parts_of_simplices
 from cpwl.function.parts import Laws, Mesh, Parts
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
+from cpwl.geometry.polyhedra import Facts, Polyhedra, Polyhedron
 
 __all__ = ["CPWL", "Moved", "Snapped", "attach"]
 
@@ -60,6 +60,11 @@ class CPWL:
     """What the maker knows about the pieces, if anything."""
     floats: bool = False
     """Whether a table, or breakpoints, were written as floats: `compile` may undo their rounding where that pays."""
+    facts: Facts = field(default_factory=dict, init=False, repr=False)
+    """What was found out about the function since, each once: see `fact`."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CPWL, tuple(getattr(self, part.name) for part in fields(self) if part.init)
 
     @classmethod
     def from_pieces(

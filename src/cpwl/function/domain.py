@@ -89,7 +89,7 @@ def domain_rows(p: CPWL) -> NDArray[np.object_]:
             raise InputError("the domain of these float pieces is not clear: give it as `domain`")
         return domain_rows(snapped.function)
     numbered = hyperplanes(p.polyhedra, 0.0)
-    found, planes = generators(p.polyhedra, numbered), plane_rows(p.polyhedra, numbered)
+    found, planes = generators(p.polyhedra), plane_rows(p.polyhedra, numbered)
     if not found.known.all():
         raise InputError("the domain of this function is not clear: give it as `domain`")
     signs = Corners(found.places[np.unique(found.member)]).signs(planes)

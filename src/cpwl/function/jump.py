@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from scipy.spatial import cKDTree
 from cpwl.function.answers import Jump
 from cpwl.function.cpwl import CPWL
 from cpwl.geometry.corners import corners
-from cpwl.geometry.extent import extents
+from cpwl.geometry.polyhedra import fact
 
 __all__ = ["largest_jump"]
 
@@ -30,7 +29,7 @@ _MOST = 3000  # sets of rows that may meet in a corner of an overlap
 _BLOCK = 1 << 22  # products of rows and corners at a time
 
 
-@lru_cache(maxsize=4)
+@fact
 def largest_jump(p: CPWL) -> Jump | None:
     """The largest jump of float data that is found; None if pieces agree wherever they meet, as far as is seen.
 
@@ -56,7 +55,7 @@ def largest_jump(p: CPWL) -> Jump | None:
 def _likely(p: CPWL) -> tuple[_Ints, _Ints, _Floats]:
     """Pairs of pieces one of which has a corner in or next to the other; how much they differ there, in floats."""
     stack, laws = p.polyhedra, p.laws
-    found = extents(stack.A, stack.b, stack.start, rays=False)
+    found = stack.extents()
     first, second, size = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
     for who, corner in _inside(stack.A, stack.b, stack.start, found.owner, found.points, _NEAR * p.tol):
         x, own = found.points[corner], found.owner[corner]

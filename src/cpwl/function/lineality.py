@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cpwl.exact.integers import common_denominator
 from cpwl.function.cpwl import CPWL
 from cpwl.function.parts import Laws, Parts
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact
 
 __all__ = ["Divided", "divided", "essential_coordinates", "on_coordinates"]
 
@@ -45,6 +45,7 @@ class Divided:
         return full
 
 
+@fact
 def divided(p: CPWL) -> Divided:
     """The function divided by its lineality space.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from cpwl.errors import InputError
 from cpwl.exact.integers import integer_rows, ratio_view
 from cpwl.exact.rational import as_reals, fraction_array
 from cpwl.function.known import Known
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
+from cpwl.geometry.polyhedra import Facts, Polyhedra, Polyhedron, fact
 
 __all__ = ["Laws", "Mesh", "Parts"]
 
@@ -27,6 +27,10 @@ class Laws:
     gradient: NDArray[np.float64]
     offset: NDArray[np.float64]
     exact: NDArray[np.object_] | None = None
+    facts: Facts = field(default_factory=dict, init=False, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Laws, (self.gradient, self.offset, self.exact)
 
     def __post_init__(self) -> None:
         for array in (self.gradient, self.offset, self.exact):
@@ -70,6 +74,7 @@ class Laws:
         """All numbers of each law, ``(q, m, n + 1)``, offset last."""
         return np.concatenate([self.gradient, self.offset[..., None]], axis=-1)
 
+    @fact
     def integer(self) -> NDArray[np.object_]:
         """Integer rows ``(gradient, offset, 1) * denominator``, shape ``(q, m, n + 2)``."""
         return self.exact if self.exact is not None else _homogeneous(self.gradient, self.offset, None)

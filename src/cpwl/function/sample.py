@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.function.cpwl import CPWL
+from cpwl.geometry.polyhedra import fact
 from cpwl.geometry.probe import Probe
 
 __all__ = ["Sample", "inner_points", "sample"]
@@ -26,6 +27,7 @@ class Sample:
     range: float
 
 
+@fact
 def sample(p: CPWL) -> Sample:
     """Corners and inner points of a table's simplices; of other pieces a point inside, and points between those.
 

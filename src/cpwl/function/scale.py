@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.function.parts import Laws
-from cpwl.geometry.extent import Extents, extents
+from cpwl.geometry.extent import Extents
 from cpwl.geometry.polyhedra import Polyhedra
 
 __all__ = ["Scale", "scale_of"]
@@ -45,7 +45,7 @@ def scale_of(polyhedra: Polyhedra, laws: Laws, tol: float) -> Scale:
     >>> scale_of(p.polyhedra, p.laws, p.tol).unit, scale_of(p.polyhedra, p.laws, p.tol).values
     (2.0, array([3., 3.]))
     """
-    found = extents(polyhedra.A, polyhedra.b, polyhedra.start)
+    found = polyhedra.extents()
     count = len(polyhedra)
     unit = found.unit(count, tol)
     with np.errstate(all="ignore"):

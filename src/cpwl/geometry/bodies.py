@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cpwl.exact.integers import primitive, unit_view
 from cpwl.geometry.facets import facets_of, hyperplanes
-from cpwl.geometry.generators import generators
+from cpwl.geometry.generators import MOST, generators
 from cpwl.geometry.polyhedra import Polyhedra
 from cpwl.geometry.probe import Probe
 from cpwl.geometry.ranges import ranges
@@ -25,7 +25,6 @@ from cpwl.geometry.spans import Spans
 
 __all__ = ["Bodies", "joined_bodies", "solid", "stacked"]
 
-_MOST = 3000  # sets of planes to try for one polyhedron; beyond, linear programs
 _LONGEST = 62  # generators that a mask of 64 bits tells apart
 _BLOCK = 20_000  # polyhedra at a time
 
@@ -123,7 +122,7 @@ def _nothing(dim: int) -> Bodies:
 def _solid(polyhedra: Polyhedra, pointed: NDArray[np.bool_]) -> list[tuple[NDArray[np.int64], Bodies]]:
     """By generators those that have them, by linear programs the others unless they are empty."""
     whole = Polyhedra(polyhedra.A, polyhedra.b, polyhedra.start, primitive(polyhedra.integer()))
-    found = generators(whole, most=_MOST)
+    found = generators(whole)
     count = np.diff(found.start)
     usable = (count > 0) & (count <= _LONGEST)
     spans = Spans(unit_view(found.places), found.places, found.start, found.member, whole.dim)
@@ -132,7 +131,7 @@ def _solid(polyhedra: Polyhedra, pointed: NDArray[np.bool_]) -> list[tuple[NDArr
     if len(which):
         result.append(_by_generators(Bodies(whole, spans).take(which), which))
     size = np.diff(whole.start)
-    tried = np.array([math.comb(int(k) + 1, whole.dim) <= _MOST for k in size], dtype=bool)
+    tried = np.array([math.comb(int(k) + 1, whole.dim) <= MOST for k in size], dtype=bool)
     rest = np.flatnonzero(~usable & ~((count == 0) & pointed & tried))
     if len(rest):
         result.append(_by_programs(whole, rest))

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from cpwl.exact.integers import primitive, sign
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact
 from cpwl.geometry.probe import Probe
 
 __all__ = ["Facet", "Hyperplanes", "facets_of", "hyperplanes", "redundant_rows", "rows_of", "trim"]
@@ -36,6 +36,7 @@ class Hyperplanes:
     side: NDArray[np.int64]
 
 
+@fact
 def hyperplanes(polyhedra: Polyhedra, tol: float) -> Hyperplanes:
     """Numbers the hyperplanes ``a.x = b`` of all rows; equal exactly, or within `tol` for float data.
 

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from cpwl.exact.integers import primitive, sign, unit_view
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
-from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.geometry.polyhedra import Polyhedra, fact
 
-__all__ = ["Generators", "generators", "plane_rows"]
+__all__ = ["MOST", "Generators", "generators", "plane_rows"]
 
-_MOST = 400  # sets of planes to try for one polyhedron
+MOST = 6000  # sets of planes to try for one polyhedron: a few milliseconds; beyond, linear programs
 _SMALL = 5  # dimensions in which floats say beforehand which planes meet outside
 _BLOCK = 1 << 20  # signs in one temporary array
 _EPS, _TINY = np.finfo(np.float64).eps, np.finfo(np.float64).tiny  # the second is for products that underflow
@@ -44,11 +44,11 @@ class Generators:
         return np.diff(self.start) > 0
 
 
-def generators(polyhedra: Polyhedra, planes: Hyperplanes | None = None, most: int | None = None) -> Generators:
+@fact
+def generators(polyhedra: Polyhedra) -> Generators:
     """The corners and rays of each polyhedron that has few rows, an interior or not, and contains no line.
 
-    Few: at most `most` sets of as many planes as dimensions, 400 if not said. `planes` are its hyperplanes, for those
-    who know them.
+    Few: at most `MOST` sets of as many planes as dimensions.
 
     >>> quadrants = Polyhedra.from_lists([[[-1, 0], [0, -1]], [[1, 0], [0, -1]], [[1, 0]]], [[0, 0], [0, 0], [0]])
     >>> found = generators(quadrants)
@@ -57,12 +57,12 @@ def generators(polyhedra: Polyhedra, planes: Hyperplanes | None = None, most: in
     >>> found.known
     array([ True,  True, False])
     """
-    planes = hyperplanes(polyhedra, 0.0) if planes is None else planes
+    planes = hyperplanes(polyhedra, 0.0)
     infinity = np.array([[0] * polyhedra.dim + [-1]], dtype=object)
     table = np.concatenate([plane_rows(polyhedra, planes), infinity])
     places: dict[tuple[int, ...], int] = {}
     owner, member = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-    for pieces, numbers, sides in _by_size(polyhedra, planes, _MOST if most is None else most):
+    for pieces, numbers, sides in _by_size(polyhedra, planes):
         step = max(1, _BLOCK // (numbers.shape[1] * math.comb(numbers.shape[1] + 1, polyhedra.dim)))
         for first in range(0, len(pieces), step):
             part = slice(first, first + step)
@@ -84,7 +84,7 @@ def plane_rows(polyhedra: Polyhedra, planes: Hyperplanes) -> NDArray[np.object_]
 
 
 def _by_size(
-    polyhedra: Polyhedra, planes: Hyperplanes, most: int
+    polyhedra: Polyhedra, planes: Hyperplanes
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
     """Polyhedra with equal numbers of planes: their numbers, and for each its planes and its sides of them."""
     keys = np.unique(np.stack([polyhedra.owner, planes.number, planes.side], axis=1), axis=0)
@@ -94,7 +94,7 @@ def _by_size(
     counts[keys[:-1][flat, 0]] = 0
     found = []
     for size in np.unique(counts).tolist():
-        if polyhedra.dim <= size and math.comb(size + 1, polyhedra.dim) <= most:
+        if polyhedra.dim <= size and math.comb(size + 1, polyhedra.dim) <= MOST:
             pieces = np.flatnonzero(counts == size)
             own = keys[np.isin(keys[:, 0], pieces)].reshape(len(pieces), size, 3)
             found.append((pieces, own[..., 1], own[..., 2]))

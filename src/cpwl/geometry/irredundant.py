@@ -19,8 +19,6 @@ from cpwl.geometry.polyhedra import Polyhedra
 
 __all__ = ["irredundant"]
 
-_MOST = 5000  # sets of rows to try for one polyhedron
-
 
 def irredundant(polyhedra: Polyhedra, inner: NDArray[np.object_]) -> Polyhedra:
     """The same polyhedra, each with the interior point ``inner[i]``, by fewer rows; exact.
@@ -33,7 +31,7 @@ def irredundant(polyhedra: Polyhedra, inner: NDArray[np.object_]) -> Polyhedra:
     if polyhedra.dim == 1 or not any(len(rows) < _count(polyhedra, i) for i, rows in enumerate(kept)):
         return trim(polyhedra, 0.0)
     proposed = _stack(polyhedra, kept)
-    found = generators(proposed, most=_MOST)
+    found = generators(proposed)
     unsure = []
     for i, rows in enumerate(kept):  # each polyhedron has corners of its own
         left_out = np.setdiff1d(np.arange(polyhedra.start[i], polyhedra.start[i + 1]), rows)

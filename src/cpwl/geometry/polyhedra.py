@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, TypeAlias
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,41 @@ from numpy.typing import NDArray
 from cpwl.errors import InputError
 from cpwl.exact.integers import integer_rows
 from cpwl.exact.rational import as_reals, fraction, fraction_array
-from cpwl.geometry.extent import extents
+from cpwl.geometry.extent import Extents, extents
 
-__all__ = ["Domain", "Polyhedra", "Polyhedron", "as_domain", "box_polyhedron"]
+__all__ = ["Domain", "Facts", "Polyhedra", "Polyhedron", "as_domain", "box_polyhedron", "fact"]
+
+Facts: TypeAlias = dict[Any, Any]
+"""What was computed about a value so far, by what computed it. A copy, and a worker's, begins with none."""
+
+
+class _Carrier(Protocol):
+    """A value that never changes, and carries what was found out about it."""
+
+    @property
+    def facts(self) -> Facts: ...
+
+
+_Value = TypeVar("_Value", bound=_Carrier)
+_Options = ParamSpec("_Options")
+_Result = TypeVar("_Result")
+
+
+def fact(compute: Callable[Concatenate[_Value, _Options], _Result]) -> Callable[Concatenate[_Value, _Options], _Result]:
+    """Compute once for each value: the result is kept in its `facts`, and whoever asks again reads it.
+
+    Results are shared, so nobody may change them.
+    """
+
+    @wraps(compute)
+    def read(value: _Value, /, *args: _Options.args, **options: _Options.kwargs) -> _Result:
+        key = (compute, args, *options.items())
+        if key not in value.facts:
+            value.facts[key] = compute(value, *args, **options)
+        found: _Result = value.facts[key]
+        return found
+
+    return read
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +65,10 @@ class Polyhedron:
     A: NDArray[np.float64]
     b: NDArray[np.float64]
     exact: NDArray[np.object_] | None = None
+    facts: Facts = field(default_factory=dict, init=False, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Polyhedron, (self.A, self.b, self.exact)
 
     @classmethod
     def from_rows(cls, A: Any, b: Any, *, dim: int | None = None, name: str = "A") -> Polyhedron:
@@ -43,6 +80,7 @@ class Polyhedron:
     def dim(self) -> int:
         return int(self.A.shape[1])
 
+    @fact
     def integer(self) -> NDArray[np.object_]:
         """Rows ``(a, b)`` as integers, each up to a positive factor."""
         return self.exact if self.exact is not None else integer_rows(np.column_stack([self.A, self.b]))
@@ -56,6 +94,10 @@ class Polyhedra:
     b: NDArray[np.float64]
     start: NDArray[np.int64]
     exact: NDArray[np.object_] | None = None
+    facts: Facts = field(default_factory=dict, init=False, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Polyhedra, (self.A, self.b, self.start, self.exact)
 
     def __post_init__(self) -> None:
         for array in (self.A, self.b, self.start, self.exact):
@@ -88,7 +130,8 @@ class Polyhedra:
 
     def __getitem__(self, i: int) -> Polyhedron:
         rows = slice(self.start[i], self.start[i + 1])
-        return Polyhedron(self.A[rows], self.b[rows], None if self.exact is None else self.exact[rows])
+        exact = self.facts.get("integer") if self.exact is None else self.exact
+        return Polyhedron(self.A[rows], self.b[rows], None if exact is None else exact[rows])
 
     def __iter__(self) -> Iterator[Polyhedron]:
         return (self[i] for i in range(len(self)))
@@ -104,8 +147,27 @@ class Polyhedra:
 
     def integer(self) -> NDArray[np.object_]:
         """All rows ``(a, b)`` as integers, each up to a positive factor."""
-        return self.exact if self.exact is not None else integer_rows(np.column_stack([self.A, self.b]))
+        if self.exact is not None:
+            return self.exact
+        if "integer" not in self.facts:
+            self.facts["integer"] = integer_rows(np.column_stack([self.A, self.b]))
+        found: NDArray[np.object_] = self.facts["integer"]
+        return found
 
+    def exactly(self) -> Polyhedra:
+        """The same stack, and the same facts, with its integer rows in `exact`."""
+        if self.exact is not None:
+            return self
+        stack = Polyhedra(self.A, self.b, self.start, self.integer())
+        object.__setattr__(stack, "facts", self.facts)
+        return stack
+
+    @fact
+    def extents(self) -> Extents:
+        """Corners and rays in floats: how large the polyhedra are, and where."""
+        return extents(self.A, self.b, self.start)
+
+    @fact
     def unit(self, tol: float = 0.0) -> float:
         """The size of the coordinates: how far away from the origin a corner may be; `tol` as in `Extents.unit`.
 
@@ -114,12 +176,14 @@ class Polyhedra:
         """
         found = extents(self.A, self.b, self.start, rays=False)
         if found.reach() <= 1e3 * tol:
-            found = extents(self.A, self.b, self.start)
+            found = self.extents()
         return found.unit(len(self), tol)
 
     def take(self, which: NDArray[np.int64]) -> Polyhedra:
-        """The polyhedra with the given numbers, in that order."""
+        """The polyhedra with the given numbers, in that order; the stack itself if these are all."""
         which = np.asarray(which, dtype=np.int64)
+        if np.array_equal(which, np.arange(len(self))):
+            return self
         lengths = np.diff(self.start)[which]
         start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         rows = np.repeat(self.start[which] - start[:-1], lengths) + np.arange(start[-1])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,7 +12,7 @@ from cpwl.function.merge.merge import merge
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.snap import snap
 from cpwl.geometry.bodies import Bodies, solid, stacked
-from cpwl.geometry.polyhedra import Polyhedron
+from cpwl.geometry.polyhedra import Polyhedron, fact
 from cpwl.geometry.spans import Spans
 
 __all__ = ["common_domain", "exactly", "function_of", "pieces_of", "scaled", "summed"]
@@ -42,7 +40,7 @@ def exactly(p: CPWL) -> CPWL:
     return found.function
 
 
-@lru_cache(maxsize=8)  # who calculates with a function mostly does so again
+@fact
 def pieces_of(p: CPWL) -> tuple[NDArray[np.int64], Bodies]:
     """The pieces that have an interior, with irredundant rows and generators, and their numbers. Exact data."""
     if p.mesh is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from cpwl.function.doctor.twins import row_twins
 from cpwl.function.lineality import divided
 from cpwl.function.mesh import shared_facets
 from cpwl.geometry.facets import Hyperplanes, facets_of, hyperplanes
-from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.geometry.polyhedra import Polyhedra, fact
 from cpwl.geometry.probe import Probe
 
 __all__ = ["Neighbours", "bend_planes", "neighbours"]
@@ -33,6 +33,7 @@ class Neighbours:
     row: NDArray[np.object_]
 
 
+@fact
 def neighbours(p: CPWL) -> Neighbours:
     """Neighbours across facets: by corners for a face-to-face table, else by a point inside each facet. Exact data.
 
@@ -50,14 +51,15 @@ def neighbours(p: CPWL) -> Neighbours:
     return Neighbours(one // size, two // size, p.polyhedra.integer()[one])
 
 
-def bend_planes(p: CPWL, found: Neighbours) -> int:
-    """The number of hyperplanes on which an exact function bends, from its neighbours.
+@fact
+def bend_planes(p: CPWL) -> int:
+    """The number of hyperplanes on which an exact function bends.
 
     >>> p = CPWL.from_maxmin([[1, 0, 0], [0, 1, 0], [0, 0, 0]], [[0], [1], [2]])
-    >>> bend_planes(p, neighbours(p))
+    >>> bend_planes(p)
     3
     """
-    laws = p.laws.integer()
+    found, laws = neighbours(p), p.laws.integer()
     bent = found.row[(laws[found.one] != laws[found.two]).any(axis=(1, 2))]
     return len({max(tuple(row), tuple(-row)) for row in bent})
 
@@ -72,7 +74,7 @@ def _known_neighbours(p: CPWL, pairs: NDArray[np.int64]) -> Neighbours:
 def _facet_neighbours(p: CPWL) -> Neighbours:
     """Pieces whose rows are the same but for the sense of one are neighbours across it; other facets need a point."""
     small = divided(p).function
-    stack = replace(small.polyhedra, exact=primitive(small.polyhedra.integer()))
+    stack = small.polyhedra.exactly()
     planes = hyperplanes(stack, 0.0)
     twin = row_twins(stack, planes)
     paired = np.flatnonzero((twin >= 0) & (planes.side > 0))

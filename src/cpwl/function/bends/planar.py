@@ -20,6 +20,7 @@ from cpwl.exact.integers import ratio_view
 from cpwl.function.bends.edges import BEGIN, Edges, find_edges
 from cpwl.function.cpwl import CPWL
 from cpwl.geometry.facets import trim
+from cpwl.geometry.polyhedra import fact
 from cpwl.geometry.probe import Probe
 
 __all__ = ["PlanarBends", "away_from", "find_bends", "power_of_two", "signed", "with_edges_only"]
@@ -63,6 +64,7 @@ class PlanarBends:
     """The pieces that have an interior."""
 
 
+@fact
 def with_edges_only(p: CPWL) -> CPWL:
     """The pieces that have an interior, without rows that touch their piece in a corner only: such a row is no edge."""
     if p.mesh is not None or p.complete:  # regions of a network have an interior, and their rows are their facets
@@ -73,6 +75,7 @@ def with_edges_only(p: CPWL) -> CPWL:
     return replace(p, polyhedra=trim(p.polyhedra, 0.0))
 
 
+@fact
 def find_bends(p: CPWL) -> PlanarBends:
     """The bends of an exact function of two inputs on a convex domain.
 

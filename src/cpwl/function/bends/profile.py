@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import primitive, quotient
 from cpwl.function.cpwl import CPWL
+from cpwl.geometry.polyhedra import fact
 from cpwl.geometry.probe import Probe
 
 __all__ = ["Profile", "profile_of"]
@@ -48,6 +49,7 @@ class Profile:
         return int(self.laws.shape[1])
 
 
+@fact
 def profile_of(p: CPWL) -> Profile:
     """The profile of `p`; `ConstructionError` if it bends in several directions, or is not known exactly.
 

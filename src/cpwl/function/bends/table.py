@@ -21,6 +21,7 @@ from cpwl.function.cpwl import CPWL
 from cpwl.geometry.corners import Corners
 from cpwl.geometry.face_to_face import complex_of
 from cpwl.geometry.facets import trim
+from cpwl.geometry.polyhedra import fact
 from cpwl.geometry.probe import Probe
 
 __all__ = ["Table", "table_of"]
@@ -61,6 +62,7 @@ class Table:
     """``(q, 3, 3)``: the barycentric coordinates of each triangle, as forms in unit coordinates."""
 
 
+@fact
 def table_of(p: CPWL) -> Table:
     """The table of an exact function of two inputs; pieces are cut into triangles that meet face to face.
 

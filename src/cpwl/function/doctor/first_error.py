@@ -15,10 +15,12 @@ from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.doctor.twins import is_sound_by_twins
 from cpwl.function.flags.consistency import is_sound_by_flags
 from cpwl.function.lineality import Divided, divided
+from cpwl.geometry.polyhedra import fact
 
 __all__ = ["first_error", "is_sound", "lifted", "moved_to"]
 
 
+@fact
 def first_error(p: CPWL) -> Finding | None:
     """Something that is wrong with `p`, not the worst but the first to be found; None if nothing is wrong.
 

@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ class PieceDoctor:
     def __init__(self, p: CPWL, executor: Executor | None = None) -> None:
         self.p, self.executor = p, executor
         self.exact = p.tol == 0
-        self.polyhedra = replace(p.polyhedra, exact=p.polyhedra.integer()) if self.exact else p.polyhedra
+        self.polyhedra = p.polyhedra.exactly() if self.exact else p.polyhedra
         self.probe = Probe(p.tol, p.polyhedra.unit(p.tol))
         self.planes = hyperplanes(self.polyhedra, p.tol)
         self.cover = FacetCover(self.polyhedra, self.planes, self.probe)

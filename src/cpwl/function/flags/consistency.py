@@ -37,7 +37,7 @@ from cpwl.function.flags.chains import flags_of, types_of
 from cpwl.function.flags.pointed import Pointed, exact_rank, pointed
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
 from cpwl.geometry.generators import generators
-from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.geometry.polyhedra import Polyhedra, fact
 
 __all__ = ["Consistency", "consistency", "is_sound_by_flags"]
 
@@ -58,6 +58,7 @@ class Consistency:
     """The pieces without interior: they do not count."""
 
 
+@fact
 def consistency(p: CPWL) -> Consistency:
     """Whether the data of `p`, every number taken as the rational that it is, is an exactly consistent function.
 

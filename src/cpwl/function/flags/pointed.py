@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from cpwl.exact.integers import sign, unit_view
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
-from cpwl.geometry.generators import Generators, generators, plane_rows
+from cpwl.geometry.generators import MOST, Generators, generators, plane_rows
 from cpwl.geometry.polyhedra import Polyhedra
 
 __all__ = ["Pointed", "exact_rank", "pointed"]
 
-_MOST = 6000  # sets of planes of one piece that are tried for its corners
 _SURE = 1e-9  # smallest singular values of entries up to 1 in floats are nearer than that
 
 
@@ -36,7 +35,7 @@ class Pointed:
 def pointed(polyhedra: Polyhedra, planes: Hyperplanes) -> Pointed | str:
     """The pieces ready for the theorem, or why that would take too long."""
     n, count = polyhedra.dim, len(polyhedra)
-    spanned = generators(polyhedra, planes, _MOST)
+    spanned = generators(polyhedra)
     unknown = np.flatnonzero(~spanned.known).tolist()
     lines = [i for i in unknown if _rank(polyhedra.A[_own(polyhedra, i)], n) < n]
     lines = [i for i in lines if exact_rank(polyhedra[i].integer()[:, :-1]) < n]
@@ -46,7 +45,7 @@ def pointed(polyhedra: Polyhedra, planes: Hyperplanes) -> Pointed | str:
         piece, orthant = _orthants(polyhedra, spanned, set(lines))
         polyhedra = _cut(polyhedra, piece, orthant)
         planes = hyperplanes(polyhedra, 0.0)
-        spanned = generators(polyhedra, planes, _MOST)
+        spanned = generators(polyhedra)
     many = [i for i in np.flatnonzero(~spanned.known) if _too_many(polyhedra, planes, int(i))]
     if many:
         return f"piece {piece[many[0]]} has too many rows"
@@ -77,7 +76,7 @@ def exact_rank(rows: NDArray[np.object_]) -> int:
 
 def _too_many(polyhedra: Polyhedra, planes: Hyperplanes, i: int) -> bool:
     """Whether a piece has no known corners because nobody looked; if not it is empty or flat."""
-    return math.comb(len(np.unique(planes.number[_own(polyhedra, i)])) + 1, polyhedra.dim) > _MOST
+    return math.comb(len(np.unique(planes.number[_own(polyhedra, i)])) + 1, polyhedra.dim) > MOST
 
 
 def _orthants(

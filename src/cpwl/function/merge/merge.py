@@ -40,7 +40,7 @@ def merge(p: CPWL, spans: Spans | None = None) -> CPWL:
     if p.known is None or p.known.inner is None or p.known.neighbours is None:
         spans = None  # corners far away say nothing about what floats cannot see
     small = p if spans is not None else divided(p).function
-    polyhedra = replace(small.polyhedra, exact=small.polyhedra.integer()) if p.tol == 0 else small.polyhedra
+    polyhedra = small.polyhedra.exactly() if p.tol == 0 else small.polyhedra
     planes, probe, label = hyperplanes(polyhedra, p.tol), Probe(p.tol, polyhedra.unit(p.tol)), label_maps(p.component)
     known = _known_contacts(small)
     near = _with_neighbours(polyhedra.owner, planes.number, planes.side, label)

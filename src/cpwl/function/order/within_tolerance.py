@@ -16,8 +16,6 @@ from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 
 __all__ = ["corners_within", "order_within"]
 
-_MOST = 3000  # sets of planes to try for one piece, before linear programs are asked
-
 _FAR = 16  # units, as far as `Probe` looks
 _BLOCK = 1 << 24  # numbers in one temporary array
 
@@ -28,7 +26,7 @@ def order_within(
     polyhedra: Polyhedra, laws: NDArray[np.float64], component: NDArray[np.int64], unit: float, slack: float
 ) -> tuple[Relation, Relation, Relation]:
     """``above[i, m]``: ``f_m >= f_c`` on piece `i` with component `c`, ``below``, and which pieces are decided."""
-    spanned = generators(polyhedra, most=_MOST)
+    spanned = generators(polyhedra)
     corners, bounded = _corners(spanned, unit)
     above = np.zeros((len(component), len(laws)), dtype=bool)
     below = np.zeros_like(above)
@@ -55,7 +53,7 @@ def corners_within(body: Polyhedron, unit: float) -> NDArray[np.float64] | None:
     [[0.0, 0.0, 1.0], [0.0, 0.5, 1.0], [0.5, 0.0, 1.0]]
     """
     alone = Polyhedra(body.A, body.b, np.array([0, len(body.b)]))
-    spanned = generators(alone, most=_MOST)
+    spanned = generators(alone)
     corners, bounded = _corners(spanned, unit)
     return corners[spanned.member] if bounded[0] else None
 

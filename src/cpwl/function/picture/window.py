@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.function.cpwl import CPWL
-from cpwl.geometry.extent import extents
 from cpwl.geometry.polyhedra import box_polyhedron
 
 __all__ = ["box_rows", "window_of"]
@@ -31,7 +30,7 @@ def window_of(p: CPWL, box: tuple[Any, Any] | None = None) -> NDArray[np.float64
     if p.mesh is not None:
         corners = p.mesh.points[np.unique(p.mesh.simplices)]
         return _wide(corners.min(axis=0), corners.max(axis=0))
-    found = extents(p.polyhedra.A, p.polyhedra.b, p.polyhedra.start)
+    found = p.polyhedra.extents()
     points = found.points[np.isfinite(found.points).all(axis=1)]
     if len(points) == 0:
         return np.tile([-1.0, 1.0], (p.dim, 1))

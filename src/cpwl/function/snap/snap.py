@@ -11,7 +11,6 @@ What is tried, in this order, until one is exactly consistent:
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +29,7 @@ from cpwl.function.snap.measure import lost_law
 from cpwl.function.snap.nearby import WAYS, Nearby, ways
 from cpwl.function.snap.on_pieces import snap_pieces
 from cpwl.function.snap.stretched import stretched, uneven
+from cpwl.geometry.polyhedra import fact
 
 __all__ = ["evened", "near", "snap"]
 
@@ -44,7 +44,7 @@ def snap(p: CPWL, tol: float = 1e-9, *, even: bool = False) -> Snapped:
     return _snapped(p, tol, even)
 
 
-@lru_cache(maxsize=4)  # compiling and proving ask for the same one, and it takes a while
+@fact
 def _snapped(p: CPWL, tol: float, even: bool) -> Snapped:
     """Proposes an exactly consistent function of which nothing is farther than `tol` from `p`.
 
@@ -106,7 +106,7 @@ def _back(p: CPWL, found: Snapped, powers: NDArray[np.int64]) -> Snapped:
     return replace(found, function=function, where=where, places=tuple(map(back, found.places)))
 
 
-@lru_cache(maxsize=4)
+@fact
 def evened(p: CPWL, tol: float, straight: float = 0.0) -> Snapped | None:
     """The table on even or straight points, if it is exactly consistent and none moves by more than `tol`, relative.
 

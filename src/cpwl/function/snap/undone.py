@@ -8,7 +8,6 @@ a function with few pieces has a law of its own on every simplex. Laws that agre
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from cpwl.function.doctor.first_error import first_error
 from cpwl.function.parts import Mesh, Parts
 from cpwl.function.snap.runs import in_runs, is_coarse
 from cpwl.function.snap.snap import evened, near
+from cpwl.geometry.polyhedra import fact
 
 __all__ = ["undone"]
 
@@ -27,7 +27,7 @@ _ULPS = 16
 _SHARE = 0.9  # of the laws: more are not worth a distance
 
 
-@lru_cache(maxsize=4)  # compiling and proving ask for the same one
+@fact
 def undone(p: CPWL) -> CPWL | None:
     """An exact function within rounding of a table, or of breakpoints, of floats; None if there is none to gain.
 

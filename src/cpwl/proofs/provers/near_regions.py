@@ -250,7 +250,7 @@ def _texts(x: Point) -> list[int | str]:
 
 def _boxes(meant: CPWL) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """A box around each piece, infinite where it is not known or not bounded; the largest coordinate of a corner."""
-    spanned = generators(meant.polyhedra, most=6000)
+    spanned = generators(meant.polyhedra)
     places, owner = spanned.places, np.repeat(np.arange(meant.num_pieces), np.diff(spanned.start))
     far = np.asarray(places[:, -1] == 0, dtype=bool)
     points = np.asarray(places[:, :-1] / np.where(far, 1, places[:, -1])[:, None], dtype=np.float64)

@@ -32,8 +32,6 @@ from cpwl.sources.mpqp.program import Program
 
 __all__ = ["convex_value", "value_on"]
 
-_MOST = 5000  # sets of rows to try for the corners of one piece
-
 
 def value_on(program: Program, region: CriticalRegion, number: int) -> Any:
     """The optimal value on a region, ``(H x + c)'u + d'x + e``, if it is affine there."""
@@ -77,7 +75,7 @@ def convex_value(program: Program, laws: Sequence[Any], domain: Polyhedron) -> C
 
 def _check_corners(program: Program, pieces: Polyhedra, laws: Sequence[Any]) -> None:
     """Refuse pieces at a corner of which the value is above the law: a region is missing there."""
-    found = generators(pieces, most=_MOST)
+    found = generators(pieces)
     if not found.known.all() or any(found.places[k, -1] == 0 for k in np.unique(found.member)):
         raise InputError("the value is read on bounded domains only: give bounds `A_t x <= b_t` on all parameters")
     known: dict[int, Fraction] = {}
