@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 from cpwl import Network
-from cpwl.cli.workers import executor_of
+from cpwl.cli.options import executor_of
 from cpwl.regions.tiles.count import COUNT
 from cpwl.regions.tiles.stream import stream
 

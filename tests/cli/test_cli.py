@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from cpwl import bounds as published
-from cpwl.cli import main, output, progress
+from cpwl.cli import main, options, output
 from cpwl.errors import ConstructionError, CpwlWarning, InternalError, LimitError, ProofError
 from cpwl.formats.json import load
 from cpwl.formats.onnx.read import from_onnx
@@ -428,7 +428,7 @@ def test_progress_bar_appears_after_a_while(monkeypatch, delay, shown):
     terminal = Terminal()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", terminal)
-    with progress.progress_bar(delay=delay) as show:
+    with options.progress_bar(delay=delay) as show:
         show(1, 4, "rows")
         show(3, 4, "columns")
     assert ("columns" in terminal.text) == shown
@@ -436,6 +436,6 @@ def test_progress_bar_appears_after_a_while(monkeypatch, delay, shown):
 
 def test_no_progress_bar_in_files(capsys):
     """Where stderr is no terminal nothing is drawn."""
-    with progress.progress_bar(delay=0.0) as show:
+    with options.progress_bar(delay=0.0) as show:
         show(1, 4, "rows")
     assert capsys.readouterr() == ("", "")

@@ -24,13 +24,13 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 # watches, an hour is over as soon as there is a file `late`: when the step is reached, however long that takes.
 DEAF = """
 import os, sys, tempfile, pathlib, time
-import cpwl.cli.source, cpwl.cli.supervise, cpwl.endings
+import cpwl.cli.options, cpwl.cli.limits, cpwl.endings
 late = pathlib.Path(os.environ["TMPDIR"], "late")
-cpwl.cli.supervise.monotonic = lambda: time.monotonic() + 3600 * late.exists()
+cpwl.cli.limits.monotonic = lambda: time.monotonic() + 3600 * late.exists()
 def load(path):
     pathlib.Path(tempfile.mkdtemp(), "left").write_text("")
     {step}
-cpwl.cli.source.load_any = load
+cpwl.cli.options.load_any = load
 from cpwl.cli import main
 sys.exit(main())
 """

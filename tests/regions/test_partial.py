@@ -9,8 +9,7 @@ import pytest
 
 from cpwl import CpwlWarning, InputError, Network, equal, extract, load, save
 from cpwl.cli import main
-from cpwl.cli.output import Code
-from cpwl.cli.signals import listening
+from cpwl.cli.output import Code, listening
 
 
 def grid(n):

@@ -15,22 +15,14 @@ from cpwl.cli.bench import bench
 from cpwl.cli.bounds import bounds
 from cpwl.cli.check import check
 from cpwl.cli.compile import compile
-from cpwl.cli.compress import compress
-from cpwl.cli.convert import convert
-from cpwl.cli.count import count
-from cpwl.cli.demo import demo
 from cpwl.cli.doctor import doctor
-from cpwl.cli.equal import equal
-from cpwl.cli.extract import extract
 from cpwl.cli.figures import figures
-from cpwl.cli.info import info
-from cpwl.cli.limits import limited
-from cpwl.cli.milp import milp
+from cpwl.cli.files import convert, info
+from cpwl.cli.limits import limited, own_process
+from cpwl.cli.networks import compress, count, equal, extract
 from cpwl.cli.output import run
-from cpwl.cli.plot import plot
-from cpwl.cli.report import report
-from cpwl.cli.supervise import own_process
-from cpwl.cli.vnnlib import vnnlib
+from cpwl.cli.pictures import demo, plot, report
+from cpwl.cli.targets import milp, vnnlib
 
 __all__ = ["run_command"]
 

@@ -11,12 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpwl.cli.box import box_domain
 from cpwl.cli.limits import BeyondLimit
+from cpwl.cli.options import AsJson, BoxBounds, Dask, Workers, box_domain, executor_of, load_any, progress_bar
 from cpwl.cli.output import Code, print_json
-from cpwl.cli.progress import progress_bar
-from cpwl.cli.source import load_any
-from cpwl.cli.workers import Dask, Workers, executor_of
 from cpwl.errors import InputError, LimitError
 
 if TYPE_CHECKING:
@@ -59,9 +56,7 @@ def ask(
     invariant: Annotated[bool, typer.Option("--invariant", help="Does the map keep the domain?")] = False,
     equilibria: Annotated[bool, typer.Option("--equilibria", help="Which points stay where they are?")] = False,
     output: Annotated[int | None, typer.Option(min=0, help="Which output, where there are several.")] = None,
-    box: Annotated[
-        tuple[str, str] | None, typer.Option(metavar="LO HI", help="Ask where all coordinates are in [LO, HI].")
-    ] = None,
+    box: BoxBounds = None,
     max_regions: Annotated[int, typer.Option(min=1, help="Networks: give up beyond so many linear regions.")] = 100_000,
     checkpoint: Annotated[
         Path | None,
@@ -73,7 +68,7 @@ def ask(
     ] = None,
     workers: Workers = 1,
     dask: Dask = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Ask a function or a network: every answer is exact and comes with a point that shows it.
 

@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from cpwl.cli.limits import BeyondLimit
+from cpwl.cli.options import progress_bar
 from cpwl.cli.output import Code, check_output
-from cpwl.cli.progress import progress_bar
 
 __all__ = ["bench"]
 

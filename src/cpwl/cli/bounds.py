@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from cpwl.cli.options import AsJson
 from cpwl.cli.output import plain_integer, print_json, print_table, readable_integer
 
 __all__ = ["bounds"]
@@ -26,7 +27,7 @@ def bounds(
     pieces: Annotated[int | None, typer.Option(min=1, metavar="Q", help="Convex pieces.")] = None,
     components: Annotated[int | None, typer.Option(min=1, metavar="K", help="Distinct linear components.")] = None,
     dim: Annotated[int | None, typer.Option(min=1, metavar="N", help="Inputs.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Sizes of networks that suffice for any function with so many pieces, components and inputs.
 

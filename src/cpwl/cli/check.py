@@ -12,9 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
+from cpwl.cli.options import AsJson, Dask, Workers, executor_of, load_network
 from cpwl.cli.output import Code, print_json
-from cpwl.cli.source import load_network
-from cpwl.cli.workers import Dask, Workers, executor_of
 
 __all__ = ["check"]
 
@@ -33,7 +32,7 @@ def check(
     ] = None,
     workers: Workers = 1,
     dask: Dask = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check a proof against the function and the weights, with the stand-alone checker."""
     from cpwl.formats.json import save

@@ -12,11 +12,18 @@ import typer
 
 from cpwl.cli.explain import explain_choice
 from cpwl.cli.formula import or_as_it_stands, read_formula_option
-from cpwl.cli.neurons import MaxNeurons, check_neurons
+from cpwl.cli.options import (
+    AsJson,
+    Dask,
+    Layout,
+    MaxNeurons,
+    Workers,
+    check_neurons,
+    executor_of,
+    load_function,
+    progress_bar,
+)
 from cpwl.cli.output import check_output, plain_integer, print_json, print_table, readable_integer
-from cpwl.cli.progress import progress_bar
-from cpwl.cli.source import Layout, load_function
-from cpwl.cli.workers import Dask, Workers, executor_of
 
 if TYPE_CHECKING:
     from cpwl.compiler import Compiled
@@ -139,7 +146,7 @@ def compile(
     explain: Annotated[
         bool, typer.Option("--explain", help="Print what every construction would cost, and why this one was taken.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compile a function into a ReLU network that is equal to it."""
     proof = output.with_suffix(".proof.json") if certify else None
@@ -275,7 +282,7 @@ def _write_proved(compiled: Compiled, output: Path, proof: Path, dtype: Dtype | 
     """Network and proof, together. The proof is of the network as it is in its file: the weights are read back."""
     import tempfile
 
-    from cpwl.cli.source import load_network
+    from cpwl.cli.options import load_network
     from cpwl.documents.write import network_document
     from cpwl.errors import InternalError
     from cpwl.files import write_together

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cpwl.cli.options import AsJson, Dask, Layout, Workers, executor_of, load_function
 from cpwl.cli.output import Code, print_json, print_table
-from cpwl.cli.source import Layout, load_function
-from cpwl.cli.workers import Dask, Workers, executor_of
 
 if TYPE_CHECKING:
     from cpwl.function import CPWL
@@ -23,7 +22,7 @@ def doctor(
     layout: Layout = None,
     workers: Workers = 1,
     dask: Dask = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List what is wrong with a function, and what is noteworthy, with a place, a size and what to do."""
     p = load_function(source, "the doctor examines functions", layout)

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
+from cpwl.cli.options import progress_bar
 from cpwl.cli.output import check_output, print_table
-from cpwl.cli.progress import progress_bar
 
 __all__ = ["figures"]
 

@@ -1,4 +1,4 @@
-"""``cpwl info``: what a file holds; without a file, the kinds of files there are."""
+"""Commands about files: ``cpwl convert`` and ``cpwl info``."""
 
 from __future__ import annotations
 
@@ -7,26 +7,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpwl.cli.output import print_json
+from cpwl.cli.options import AsJson, Layout, load_any
+from cpwl.cli.output import check_output, print_json
 
 if TYPE_CHECKING:
     from cpwl.function import CPWL
     from cpwl.network import Network
 
-__all__ = ["info"]
+__all__ = ["convert", "info"]
+
+# ``cpwl info``: what a file holds; without a file, the kinds of files there are.
 
 
 def info(
     source: Annotated[
         Path | None, typer.Argument(metavar="[FILE]", readable=False, help="A function or a network.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what a file holds; without a file, list the kinds of files that are read and written."""
     if source is None:
         said = _kinds()
     else:
-        from cpwl.cli.source import load_any
+        from cpwl.cli.options import load_any
         from cpwl.endings import recognized
 
         held, door = load_any(source), recognized(source)
@@ -76,3 +79,22 @@ def _plain(value: Any) -> str:
     if isinstance(value, dict):
         return "".join(f"\n  {name}: {what}" for name, what in value.items())
     return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+
+
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="IN", readable=False, help="A function or a network.")],
+    output: Annotated[Path, typer.Argument(metavar="OUT", readable=False, help="Where it goes; its ending says how.")],
+    layout: Layout = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write what a file holds as a file of another kind; `cpwl info` lists the kinds."""
+    from cpwl.endings import write, writer_of
+
+    door = writer_of(output)
+    check_output(output, source, hint="'OUT'")
+    held = load_any(source, layout)
+    write(held, output)
+    if as_json:
+        print_json({"input": str(source), "output": str(output), "kind": door.what, "holds": repr(held)})
+    else:
+        print(f"{output}: {held!r}, as {door.what}")

@@ -1,0 +1,398 @@
+"""Commands about networks: ``cpwl extract``, ``count``, ``equal`` and ``compress``."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import asdict
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cpwl.cli.limits import BeyondLimit
+from cpwl.cli.options import (
+    AsJson,
+    BoxBounds,
+    Dask,
+    MaxNeurons,
+    Workers,
+    box_domain,
+    check_neurons,
+    executor_of,
+    load_any,
+    load_network,
+    progress_bar,
+)
+from cpwl.cli.output import Code, check_output, print_json
+
+if TYPE_CHECKING:
+    from cpwl.compressor import Compressed
+    from cpwl.equality import Verdict
+    from cpwl.function import CPWL
+    from cpwl.network import Sizes
+
+__all__ = ["compress", "count", "equal", "extract"]
+
+# ``cpwl equal``: are two networks or functions equal? A proof, or a point where they differ.
+
+
+def equal(
+    first: Annotated[Path, typer.Argument(metavar="A", readable=False, help="A network or function: .onnx or .json.")],
+    second: Annotated[Path, typer.Argument(metavar="B", readable=False, help="Another one.")],
+    box: BoxBounds = None,
+    max_regions: Annotated[int | None, typer.Option(min=1, help="Give up beyond so many linear regions.")] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", readable=False, help="Two networks: keep the search there, and go on from there."
+        ),
+    ] = None,
+    workers: Workers = 1,
+    dask: Dask = None,
+    as_json: AsJson = False,
+) -> None:
+    """Prove that two networks or functions are equal, or print a point where they differ.
+
+    Exit code 0: equal, 1: different, 2: undecided within --max-regions, --timeout and --max-memory.
+    """
+    from cpwl.equality import Verdict
+    from cpwl.equality import equal as compare
+
+    a, b = load_any(first), load_any(second)
+    domain = box_domain(box, a.dim if hasattr(a, "dim") else a.inputs)
+    with progress_bar() as progress, executor_of(workers, dask) as executor:
+        try:
+            verdict = compare(
+                a,
+                b,
+                domain=domain,
+                max_regions=max_regions,
+                checkpoint=checkpoint,
+                executor=executor,
+                progress=progress,
+            )
+        except BeyondLimit as reason:
+            verdict = Verdict(None, None, (None, None), None, 0, str(reason))
+    files = (first, second) if verdict.equal is False else ()
+    replayed = {str(path): values for path in files if (values := replay(path, verdict.witness)) is not None}
+    if as_json:
+        print_json({"first": str(first), "second": str(second), **summary(verdict), "onnxruntime": replayed})
+    else:
+        print(verdict.statement)
+        for path, values in replayed.items():
+            print(f"onnxruntime on {path}, there: {', '.join(repr(value) for value in values)}")
+    raise typer.Exit(Code.DONE if verdict.equal else Code.UNDECIDED if verdict.equal is None else Code.REFUTED)
+
+
+def summary(verdict: Verdict) -> dict[str, Any]:
+    """A verdict for machines: numbers as floats, and exactly as strings "p/q"."""
+    gap = verdict.gap
+    values = [None if v is None else [float(x) for x in v] for v in verdict.values]
+    return {
+        "equal": verdict.equal,
+        "witness": None if verdict.witness is None else [float(x) for x in verdict.witness],
+        "witness_exact": None if verdict.witness is None else [str(x) for x in verdict.witness],
+        "values": None if verdict.witness is None else values,
+        "gap": None if gap is None or gap == math.inf else float(gap),
+        "gap_exact": None if gap is None else "infinity" if gap == math.inf else str(gap),
+        "regions": verdict.regions,
+        "reason": verdict.reason,
+    }
+
+
+def replay(path: Path, witness: Any) -> list[float] | None:
+    """What onnxruntime computes at the witness, for an ONNX file and where it is installed."""
+    if path.suffix.lower() != ".onnx":
+        return None
+    try:
+        import onnxruntime
+    except ImportError:
+        return None
+    import numpy as np
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    try:
+        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception:  # its errors have no common class; what it cannot run it cannot replay
+        return None
+    (value,) = session.get_inputs()
+    dtype = {"tensor(double)": np.float64, "tensor(float16)": np.float16}.get(value.type, np.float32)
+    point = np.array([float(x) for x in witness]).astype(dtype)
+    # Open dimensions: the first is the batch, another one is what is left.
+    shape = [
+        size if isinstance(size, int) and size > 0 else -1 if i or len(value.shape) == 1 else 1
+        for i, size in enumerate(value.shape)
+    ]
+    (result, *_) = session.run(None, {value.name: point.reshape(shape)})
+    return [float(x) for x in np.ravel(result)]
+
+
+# ``cpwl count``: how many linear regions a network has.
+
+
+def count(
+    source: Annotated[Path, typer.Argument(metavar="MODEL", readable=False, help="The network: .onnx or .json.")],
+    cells: Annotated[bool, typer.Option("--cells", help="Only activation cells, in bounded memory.")] = False,
+    box: BoxBounds = None,
+    max_regions: Annotated[
+        int | None, typer.Option(min=1, help="Stop after this many regions; the exit code is then 2.")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", readable=False, help="Note counts there, and go on from there (with --cells)."),
+    ] = None,
+    workers: Workers = 1,
+    dask: Dask = None,
+    as_json: AsJson = False,
+) -> None:
+    """Count the linear regions of a ReLU network: cells, convex pieces, connected pieces, laws."""
+    if checkpoint is not None and not cells:
+        raise typer.BadParameter("counts of cells are noted: add --cells.", param_hint="'--checkpoint'")
+    from cpwl.cli.options import box_domain, load_network
+    from cpwl.regions.count import count_regions
+
+    network = load_network(source)
+    began = perf_counter()
+    with progress_bar() as progress, executor_of(workers, dask) as executor:
+        found = count_regions(
+            network,
+            domain=box_domain(box, network.inputs),
+            only="cells" if cells else None,
+            max_regions=max_regions,
+            checkpoint=checkpoint,
+            executor=executor,
+            progress=progress,
+        )
+    seconds = perf_counter() - began
+    if as_json:
+        print_json({"input": str(source), **asdict(found), "seconds": round(seconds, 6)})
+    else:
+        names = {name: number for name, number in asdict(found).items() if name != "complete" and number is not None}
+        what = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in names.items())
+        print(f"{source}: {'' if found.complete else 'at least '}{what} in {seconds:.2f} s")
+    raise typer.Exit(Code.DONE if found.complete else Code.UNDECIDED)
+
+
+def extract(
+    source: Annotated[Path, typer.Argument(metavar="MODEL", readable=False, help="The network: .onnx or .json.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="OUT", readable=False, help="OUT.json, or a folder for parts.")
+    ],
+    max_regions: Annotated[
+        int | None, typer.Option(min=1, help="Stop after this many regions; the exit code is then 2.")
+    ] = None,
+    box: BoxBounds = None,
+    merge: Annotated[bool, typer.Option("--merge", help="Unite regions of one law where the union is convex.")] = False,
+    exact: Annotated[
+        bool | None, typer.Option("--exact/--float", help="Write rationals, or floats.  [default: as the weights are]")
+    ] = None,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="PART.json", readable=False, help="Go on from what an earlier run found.")
+    ] = None,
+    workers: Workers = 1,
+    dask: Dask = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find every linear region of a ReLU network, with its affine map."""
+    if not output.suffix:
+        _extract_parts(source, output, box, exact, (merge, max_regions, resume), workers, dask, as_json)
+        return
+    if output.suffix.lower() != ".json":
+        message = f"`{output}` must end in .json, or be a folder, without an ending, for parts."
+        raise typer.BadParameter(message, param_hint="'--output' / '-o'")
+    check_output(output, source)
+    from cpwl.cli.options import load_network
+    from cpwl.errors import CpwlWarning
+    from cpwl.formats.json import save
+    from cpwl.regions.extract import extract as extract_pieces
+
+    network = load_network(source)
+    known = None if resume is None else _load_pieces(resume)
+    began = perf_counter()
+    with progress_bar() as progress, executor_of(workers, dask) as executor:
+        p = extract_pieces(
+            network,
+            box=box,
+            merge=merge,
+            max_regions=max_regions,
+            exact=exact,
+            resume=known,
+            executor=executor,
+            progress=progress,
+        )
+    seconds = perf_counter() - began
+    held = 0 if p.complete else _pieces_in(output)
+    if held > p.num_pieces:
+        message = f"{output} holds {held:,} pieces, more than the {p.num_pieces:,} found here: it is left as it is"
+        warnings.warn(message, CpwlWarning, stacklevel=1)
+    else:
+        note = None if p.complete else f"not complete: {p.num_pieces} regions of {source.name} and no more"
+        save(p, output, note=note)
+    _print(p, source, output, seconds, as_json, saved=held <= p.num_pieces)
+    raise typer.Exit(Code.DONE if p.complete else Code.UNDECIDED)
+
+
+def _extract_parts(
+    source: Path,
+    folder: Path,
+    box: tuple[str, str] | None,
+    exact: bool | None,
+    not_for_parts: tuple[bool, int | None, Path | None],
+    workers: int,
+    dask: str | None,
+    as_json: bool,
+) -> None:
+    """Every part as a file of its own; a search that was ended goes on when the command is given again."""
+    for given, name in zip(not_for_parts, ("merge", "max-regions", "resume"), strict=True):
+        if given:
+            raise typer.BadParameter(f"a folder of parts has no --{name}.", param_hint=f"'--{name}'")
+    from cpwl.cli.options import box_domain, load_network
+    from cpwl.regions.tiles.parts import extract_parts
+
+    network = load_network(source)
+    began, parts, pieces, complete = perf_counter(), 0, 0, False
+    with progress_bar() as progress, executor_of(workers, dask) as executor:
+        found = extract_parts(
+            network,
+            domain=box_domain(box, network.inputs),
+            exact=exact,
+            checkpoint=folder,
+            executor=executor,
+            progress=progress,
+        )
+        try:
+            for part in found:
+                parts, pieces = parts + 1, pieces + part.num_pieces
+            complete = True
+        except KeyboardInterrupt:
+            pass
+    seconds = perf_counter() - began
+    if as_json:
+        numbers = {"parts": parts, "pieces": pieces, "complete": complete, "seconds": round(seconds, 6)}
+        print_json({"input": str(source), "output": str(folder), **numbers})
+    else:
+        what = "all of them" if complete else "not complete; the same command goes on from here"
+        print(f"{folder}: {pieces:,} pieces in {parts:,} parts in {seconds:.2f} s: {what}")
+    raise typer.Exit(Code.DONE if complete else Code.UNDECIDED)
+
+
+def _pieces_in(path: Path) -> int:
+    """How many pieces of a function a file holds; 0 if it is not there or holds something else."""
+    from cpwl.errors import CpwlError
+
+    try:
+        return _load_pieces(path).num_pieces if path.exists() else 0
+    except CpwlError:
+        return 0
+
+
+def _load_pieces(path: Path) -> CPWL:
+    from cpwl.errors import InputError
+    from cpwl.formats.json import load
+    from cpwl.function import CPWL
+
+    p = load(path)
+    if not isinstance(p, CPWL):
+        raise InputError(f"{path} holds a network, not the pieces that an earlier run found", path=str(path))
+    return p
+
+
+def _print(p: CPWL, source: Path, output: Path, seconds: float, as_json: bool, *, saved: bool) -> None:
+    if as_json:
+        print_json(
+            {
+                "input": str(source),
+                "output": str(output),
+                "dim": p.dim,
+                "outputs": p.outputs,
+                "pieces": p.num_pieces,
+                "components": p.num_components,
+                "exact": p.tol == 0,
+                "complete": bool(p.complete),
+                "saved": saved,
+                "seconds": round(seconds, 6),
+            }
+        )
+        return
+    if not saved:
+        return
+    what = "all pieces found, every facet matched" if p.complete else "not complete; --resume goes on from here"
+    print(f"{output}: {p.num_pieces:,} pieces, {p.num_components:,} laws in {seconds:.2f} s: {what}")
+
+
+# ``cpwl compress``: a smaller network that is proved equal.
+
+
+def compress(
+    source: Annotated[Path, typer.Argument(metavar="IN", readable=False, help="The network: .onnx or .json.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="OUT", readable=False, help="OUT.onnx, or OUT.json (exact).")
+    ],
+    box: BoxBounds = None,
+    max_regions: Annotated[
+        int, typer.Option(min=1, help="Take the network apart only if it has at most so many linear regions.")
+    ] = 2_000,
+    max_neurons: MaxNeurons = None,
+    workers: Workers = 1,
+    dask: Dask = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a smaller network that is proved equal to the one given, or that one if none is found."""
+    suffix = output.suffix.lower()
+    if suffix not in (".onnx", ".json"):
+        raise typer.BadParameter(f"`{output}` must end in .onnx or .json.", param_hint="'--output' / '-o'")
+    check_output(output, source)
+    from cpwl.compressor import compress as shrink
+    from cpwl.equality import equal
+
+    network = load_network(source)
+    domain = box_domain(box, network.inputs)
+    with progress_bar() as progress, executor_of(workers, dask) as executor:
+        found = shrink(network, domain=domain, max_regions=max_regions, executor=executor, progress=progress)
+        check_neurons(found.after.neurons, max_neurons)
+        _write(found, output)
+        # What was written is rounded to float64: the proof is about that file, too, or says how far it is off.
+        written = equal(network, load_network(output), domain=domain, executor=executor, progress=progress)
+    if as_json:
+        sizes = {"before": asdict(found.before), "after": asdict(found.after)}
+        proofs = {"proof": summary(found.verdict), "written": summary(written)}
+        print_json({"input": str(source), "output": str(output), "method": found.method, **sizes, **proofs})
+    else:
+        _print_compressed(found, written, source, output)
+
+
+def _write(found: Compressed, output: Path) -> None:
+    if output.suffix.lower() == ".json":
+        from cpwl.formats.json import save
+
+        save(found.network, output)
+    else:
+        from cpwl.formats.onnx.write import to_onnx
+
+        to_onnx(found.network, output)
+
+
+def _print_compressed(found: Compressed, written: Verdict, source: Path, output: Path) -> None:
+    print(f"{source}: {_counts(found.before)}")
+    if found.method == "unchanged":
+        print(f"{output}: the same network; no smaller one was found")
+        return
+    print(f"{output}: {_counts(found.after)} ({found.method})")
+    print(f"proved equal: {found.verdict.reason}")
+    if not written.equal:
+        print(f"as written, rounded to float64: {_rounding(written.gap)}")
+
+
+def _counts(sizes: Sizes) -> str:
+    return f"{sizes.neurons:,} neurons, {sizes.depth} layers, {sizes.nonzeros:,} nonzero weights"
+
+
+def _rounding(gap: Any) -> str:
+    if gap is None:
+        return "how far that is off was not computed"
+    if gap == math.inf:
+        return "differs without bound far out; --box gives the largest difference on a box"
+    return f"differs by at most {float(gap):.3g}"

@@ -1,0 +1,181 @@
+"""Commands that draw: ``cpwl plot``, ``report`` and ``demo``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cpwl.cli.options import BoxBounds, progress_bar
+from cpwl.cli.output import Code, check_output, print_table
+
+__all__ = ["demo", "plot", "report"]
+
+# ``cpwl demo``: the bundled examples compiled and proved before your eyes.
+
+
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="The directory for what is made.")
+    ] = Path("out/demo"),
+) -> None:
+    """Compile and prove the bundled examples, and compare the networks with the published bounds."""
+    from cpwl.show.demo import NOTES, REPORT, demo_table, failures, run_demo
+
+    with progress_bar(delay=0.0) as progress:
+        rows = run_demo(output, progress=progress)
+    places = {
+        "functions": "*.json",
+        "networks": "*.onnx (float64), *.network.json (exact)",
+        "proofs": "*.proof.json (of the ONNX files), *.exact.proof.json",
+        "pages": "*.html (each to be explored)",
+        "report": REPORT,
+    }
+    largest = max(rows, key=lambda row: row.sizes.neurons)
+    print_table(
+        demo_table(rows),
+        "",
+        "What Algorithm 1 gives where it is wrong:",
+        *(f"  {line}" for line in failures(rows)),
+        "",
+        *NOTES,
+        "",
+        *(f"{what + ':':<11}{output / name}" for what, name in places.items()),
+        "",
+        "Check a proof again, with nothing but Python:",
+        f"  cd {output}",
+        f"  {largest.recheck}",
+    )
+    refused = [row for row in rows if not row.verdict.accepted]
+    for row in refused:
+        print(f"error: {row.files.proof}: {row.verdict.text}", file=sys.stderr)
+    if refused:
+        raise typer.Exit(Code.REFUTED)
+
+
+# ``cpwl report``: everything about a function, a network, or two of them on one HTML page.
+
+
+def report(
+    source: Annotated[Path, typer.Argument(metavar="FILE", readable=False, help="A function or a network.")],
+    second: Annotated[
+        Path | None, typer.Argument(metavar="[SECOND]", readable=False, help="Another one to compare it with.")
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="HTML", readable=False, help="The page.")] = Path(
+        "report.html"
+    ),
+    box: BoxBounds = None,
+    title: Annotated[
+        str | None, typer.Option(help="What the page is called.  [default: the names of the files]")
+    ] = None,
+    proof: Annotated[bool, typer.Option(help="Look for proofs, which may take long.")] = True,
+) -> None:
+    """Draw a function, a network, or a pair: one HTML page that opens in any browser and needs no network access."""
+    from cpwl.cli.options import box_domain, load_any
+    from cpwl.show.explorer.examine import examine
+    from cpwl.show.explorer.page import page_of
+
+    check_output(output, source, second)
+    first = load_any(source)
+    other = None if second is None else load_any(second)
+    box_domain(box, first.inputs)  # says what is wrong with it
+    names = (source.name, "second" if second is None else second.name)
+    with progress_bar() as progress:
+        found = examine(first, other, names=names, box=box, prove=proof, progress=progress)
+        said = title or (names[0] if second is None else " and ".join(names))
+        page = page_of(found, said, box=box, recipe=_recipe(source, second, box, proof))
+    page.save(output)
+    print(f"{output}: {said}, {len(page.html.encode()):,} bytes")
+
+
+def _recipe(source: Path, second: Path | None, box: tuple[str, str] | None, proof: bool) -> list[dict[str, str]]:
+    """The command line, and what the files were, so that it can be seen whether they are still the same."""
+    import hashlib
+    import shlex
+    from importlib.metadata import version
+
+    given = [source] if second is None else [source, second]
+    words: list[Any] = ["cpwl", "report", *(path.name for path in given)]
+    words += [] if box is None else ["--box", *box]
+    words += [] if proof else ["--no-proof"]
+    sums = "\n".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}" for path in given)
+    steps = [
+        {"what": f"With cpwl {version('cpwl')}:", "code": shlex.join(map(str, words))},
+        {"what": "The files, as sha256sum prints them:", "code": sums},
+    ]
+    if second is None:
+        certified = f"cpwl compile {source.name} -o network.onnx --certify"
+        checked = f"cpwl check {source.name} network.onnx network.proof.json"
+        steps.append({"what": "The network and its proof, in files:", "code": f"{certified}\n{checked}"})
+    return steps
+
+
+_ENDINGS = (".svg", ".png", ".pdf")
+
+
+class Kind(StrEnum):
+    """How a function is drawn."""
+
+    auto = "auto"
+    map = "map"
+    surface = "surface"
+
+
+def plot(
+    source: Annotated[Path, typer.Argument(metavar="FILE", readable=False, help="A function or a network.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="OUT", readable=False, help="The picture: .svg, .png or .pdf.")
+    ],
+    kind: Annotated[Kind, typer.Option(help="How a function of two or more inputs is drawn.")] = Kind.auto,
+    box: BoxBounds = None,
+) -> None:
+    """Draw a function as a curve, a map of pieces or a surface, or a network with its neurons and weights."""
+    from cpwl.cli.options import box_domain, load_any
+    from cpwl.network import Network
+
+    if output.suffix.lower() not in _ENDINGS:
+        raise typer.BadParameter(f"`{output}` ends in none of {', '.join(_ENDINGS)}.", param_hint="'--output'")
+    check_output(output, source)
+    held = load_any(source)
+    if isinstance(held, Network):
+        if box is not None or kind is not Kind.auto:
+            raise typer.BadParameter(
+                f"{source} holds a network, which is drawn layer by layer; `cpwl extract` finds its pieces.",
+                param_hint="'--box'" if box is not None else "'--kind'",
+            )
+        _save(held.plot, output)
+    else:
+        box_domain(box, held.dim)  # says what is wrong with it
+        _save(lambda: held.plot(kind=kind.value, box=box), output)
+    print(output)
+
+
+def _save(draw: Callable[[], Any], output: Path) -> None:
+    """Draw without a screen, and write the file whole or not at all."""
+    from io import BytesIO
+
+    from cpwl.errors import LimitError
+    from cpwl.files import write_bytes
+
+    try:
+        import matplotlib
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "matplotlib":
+            raise
+        raise LimitError("matplotlib is not installed; run `pip install 'cpwl[plot]'`") from error
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    ending = output.suffix.lower()[1:]
+    # No time and no random names: the same function gives the same file.
+    with matplotlib.rc_context({"svg.hashsalt": "cpwl", "figure.max_open_warning": 0}):
+        figure = draw().figure
+        held = BytesIO()
+        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(ending)
+        figure.savefig(held, format=ending, bbox_inches="tight", dpi=160, metadata=metadata)
+        plt.close(figure)
+    write_bytes(output, held.getvalue())

@@ -1,0 +1,106 @@
+"""Commands that write programs for solvers: ``cpwl milp`` and ``cpwl vnnlib``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cpwl.cli.compile import Dtype
+from cpwl.cli.options import AsJson, MaxNeurons, box_domain, within_neurons
+from cpwl.cli.output import check_output, print_json
+
+__all__ = ["milp", "vnnlib"]
+
+# ``cpwl vnnlib``: verification queries about a network, with their answers.
+
+
+def vnnlib(
+    source: Annotated[Path, typer.Argument(metavar="IN", readable=False, help="A function or a network.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", readable=False, help="A new folder, or an empty one.")
+    ],
+    box: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="LO HI", help="Every input is between these two; a network needs it."),
+    ] = None,
+    against: Annotated[
+        Path | None, typer.Option(metavar="OTHER", readable=False, help="Ask whether the two differ, instead.")
+    ] = None,
+    dtype: Annotated[Dtype, typer.Option(help="The type of the ONNX file.")] = Dtype.float32,
+    margin: Annotated[float, typer.Option(help="How near to the extreme value a query is, relative.")] = 1e-3,
+    timeout: Annotated[int, typer.Option(min=1, help="Seconds for each instance, for instances.csv.")] = 60,
+    max_regions: Annotated[int, typer.Option(min=1, help="Give up beyond so many regions.")] = 100_000,
+    max_neurons: MaxNeurons = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a benchmark whose answers are known: instances.csv, ONNX and VNN-LIB files, ground_truth.json."""
+    from cpwl.cli.options import load_any
+    from cpwl.targets.vnnlib import check_new_folder, to_vnnlib
+
+    check_new_folder(output)
+    box_domain(box, 1)  # numbers, the first below the second
+    made = to_vnnlib(
+        within_neurons(load_any(source), max_neurons),
+        output,
+        box=box,
+        against=None if against is None else within_neurons(load_any(against), max_neurons),
+        dtype=dtype.value,
+        margin=margin,
+        timeout=timeout,
+        max_regions=max_regions,
+    )
+    if as_json:
+        queries: list[dict[str, Any]] = [
+            {"name": q.name, "answer": q.answer, "value": str(q.value)} for q in made.queries
+        ]
+        print_json({"input": str(source), "output": str(output), "queries": queries})
+    else:
+        for query in made.queries:
+            print(f"{query.name}: {query.answer}: {query.about}")
+        print(f"{output}: {len(made.queries)} instances")
+
+
+def milp(
+    source: Annotated[Path, typer.Argument(metavar="IN", readable=False, help="A function or a network.")],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="OUT", readable=False, help="OUT.lp or OUT.mps; OUT.onnx with bounds for OMLT."
+        ),
+    ],
+    box: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="LO HI", help="Where every input is between these two; a network needs it."),
+    ] = None,
+    max_regions: Annotated[
+        int, typer.Option(min=1, help="Beyond so many regions, ranges of neurons are proved, not exact.")
+    ] = 5000,
+    max_neurons: MaxNeurons = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a mixed-integer program of a network, with the exact range of every neuron as its constants."""
+    endings = (".lp", ".mps", ".onnx")
+    if output.suffix.lower() not in endings:
+        raise typer.BadParameter(f"`{output}` must end in {', '.join(endings)}.", param_hint="'--output' / '-o'")
+    check_output(output, source)
+    if output.suffix.lower() == ".onnx":
+        for what in ("bounds", "neurons"):
+            check_output(Path(f"{output}.{what}.json"), source)
+    from cpwl.cli.options import load_any
+    from cpwl.targets.milp import to_milp, to_omlt
+
+    held = load_any(source)
+    domain = box_domain(box, held.inputs)
+    made = within_neurons(held, max_neurons)
+    if output.suffix.lower() == ".onnx":
+        bounds = to_omlt(made, output, domain=domain, max_regions=max_regions)
+    else:
+        bounds = to_milp(made, output, domain=domain, max_regions=max_regions).bounds
+    if as_json:
+        said = {"input": str(source), "output": str(output), "neurons": bounds.counts, "exact": bounds.exact}
+        print_json({**said, "outputs": [[str(low), str(high)] for low, high in bounds.layers[-1]]})
+    else:
+        counts = ", ".join(f"{count} always {name}" for name, count in bounds.counts.items() if name != "open")
+        print(f"{output}: {counts}, {bounds.counts['open']} with a binary; ranges of neurons are {bounds.how}")
