@@ -32,7 +32,7 @@ __all__ = ["BeyondLimit", "limited", "memory_in_use", "own_process", "parse_memo
 #
 # Python hears a signal between two of its own steps; a step may be minutes inside a library. The process that was
 # started therefore only watches: it forks before anything heavy is loaded, the child does the work, and a child that
-# does not hear that its time or its memory is used up is killed. What it has written is whole; it has no draft with a name.
+# does not hear that its time or its memory is used up is killed. What it has written is whole; drafts have no name.
 
 
 _LOOK = 0.05  # seconds between two looks at the time, and at the memory
