@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from cpwl import CPWL, Network, certify, compile
+from cpwl import CPWL, Network, certify, compile, from_onnx, to_onnx
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
 from cpwl.function.shallow import random_shallow
@@ -169,3 +169,20 @@ def test_enclosures_hold_what_networks_do(n, size):
             if seen:
                 with pytest.raises(Refused):
                     apart(law, *layers, [Fraction(2)] * n, seen - Fraction(1, 10**40))
+
+
+@pytest.mark.parametrize("construction", ["gates", "columns", "clamped", "strips", "lattice"])
+def test_the_exact_network_of_a_file_is_found(construction, tmp_path):
+    """Weights from a float32 file are proved without `rounded_from`: a construction makes the exact network again."""
+    to_onnx(compile(GRID, construction=construction).network, tmp_path / "net.onnx", dtype="float32")
+    assert certify(GRID, from_onnx(tmp_path / "net.onnx")).proved
+
+
+def test_other_rounded_networks_are_told_what_to_pass():
+    """A network of floats that no construction makes: the reason names `rounded_from`."""
+    exact = compile(GRID, construction="gates").network
+    near = rounded(exact, np.float32)
+    weight, bias = near.layers[0]
+    moved = Network([(weight, bias * (1 + 2.0**-20)), *near.layers[1:]])
+    assert "rounded_from=" in certify(GRID, moved).reason
+    assert certify(GRID, moved, rounded_from=exact).proved

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -9,8 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from cpwl.construct.analysis import Analysis
+from cpwl.construct.options import Options, default_error
+from cpwl.construct.table import TABLE
 from cpwl.doors import check_argument, check_call, check_number, within_float64
-from cpwl.errors import InputError, ProofError
+from cpwl.errors import InputError, LimitError, ProofError, SolverError
 from cpwl.exact.rounding import doubles_around
 from cpwl.executors import check_executor
 from cpwl.function import CPWL
@@ -18,7 +22,7 @@ from cpwl.function.answers import point_text
 from cpwl.function.jump import largest_jump
 from cpwl.function.sample import inner_points
 from cpwl.network import Network
-from cpwl.network.network import exact_layers
+from cpwl.network.network import exact_layers, rounded
 from cpwl.progress import Progress
 from cpwl.proofs.certificate import Certificate, upward
 from cpwl.proofs.float_error import float_error
@@ -30,6 +34,7 @@ from cpwl.proofs.rounding import Bound, evaluation_bound
 
 __all__ = ["Certificate", "certify"]
 
+_FEW = 20_000  # pieces of which constructions are tried only to see if they gave a network
 _ROUNDED = 1e-9  # of the largest coefficient: what rounded points of a table may cost
 
 
@@ -58,7 +63,8 @@ def certify(
         The network, with as many inputs and outputs.
     rounded_from : Network, optional
         The exact network that `network` is a rounding of. Rounding moves where hinges and gates bend: the proof is of
-        the exact network, and of how far the rounded one is off.
+        the exact network, and of how far the rounded one is off. By default, where it is needed, the network of a
+        construction that has these weights when they are rounded.
     max_error : float, optional
         A bound above this is refused. Default: a bound above 0 for an exact network of exact data, or else above 1e-4
         of the largest coefficient of the laws, counts as not proved.
@@ -109,7 +115,56 @@ def certify(
             return Certificate(True, bound, "", _evaluation(question, proposal), proposal.document, _unavoidable(p))
         _raise_difference(question, Fraction(wanted.error), [])
         failures.append(_TooLarge(bound, wanted))
+    if network.exact is None and rounded_from is None and not any(isinstance(one, _TooLarge) for one in failures):
+        exact = _exact_twin(question)
+        if exact is not None:
+            return certify(p, network, rounded_from=exact, max_error=max_error, executor=executor, progress=progress)
+        failures = [_Rounded(str(one), one.points) for one in failures[-1:]]
     return _no_certificate(question, wanted, failures)
+
+
+def _exact_twin(question: Question) -> Network | None:
+    """The network that a construction makes of the function, if rounding its weights gives this one exactly.
+
+    It is a hint, as all that provers find: the proof is of its weights.
+    """
+    network = question.network
+    types = network.evaluated_in or ("float64", "float32")
+    for p in (question.p, question.undone):
+        if p is None or p.num_pieces > _FEW:
+            continue
+        few = p.num_pieces * p.num_components <= 10 * _FEW  # a lattice compares them all
+        for precision in ("float64", "float32"):
+            analysis = Analysis(p, Options(precision=precision, max_error=default_error(precision), check=False))
+            for name in TABLE if precision == "float64" else ("lattice",):  # others do not depend on it
+                if name in ("lattice", "paper") and not few:
+                    continue
+                try:
+                    plan = TABLE[name].plan(analysis)
+                    exact = plan.build() if plan.sizes.neurons == network.sizes.neurons else None
+                except (InputError, LimitError, SolverError):
+                    continue
+                if exact is not None and any(_is_rounding(network, exact, dtype) for dtype in types):
+                    return exact
+    return None
+
+
+def _is_rounding(network: Network, exact: Network, dtype: str) -> bool:
+    try:
+        return _same(rounded(exact, dtype), network)
+    except LimitError:
+        return False
+
+
+class _Rounded(NoProof):
+    """No proof was found of a network of floats, which may be a rounding of one that has a proof."""
+
+    def __init__(self, message: str, points: Sequence[Any]) -> None:
+        super().__init__(
+            f"{message}. The weights are floats: if they were rounded from an exact network, pass that as "
+            "`rounded_from=`, such as compile(p).network; no construction makes this network of this function",
+            points,
+        )
 
 
 def _unavoidable(p: CPWL) -> Fraction | None:
