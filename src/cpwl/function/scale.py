@@ -19,6 +19,8 @@ from cpwl.geometry.polyhedra import Polyhedra
 __all__ = ["Scale", "scale_of"]
 
 _ROUNDING = 2.0**-44  # what rounding leaves of terms that cancel, with room
+_LAST = 2.0**-50  # four units in the last place
+_MOST = float(np.finfo(np.float64).max) / 4  # stands for values beyond the range of floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,8 +35,13 @@ class Scale:
     extents: Extents
 
     def slack(self, tol: float) -> NDArray[np.float64]:
-        """What values of each piece may be off by: `tol` of their size, and never less than rounding."""
-        return np.asarray(np.maximum(tol * self.values, _ROUNDING * self.terms))
+        """What values of each piece may be off by: `tol` of their size, and never less than rounding.
+
+        Rounding is that of the terms of a piece, and of the largest value of all: whoever computed the laws added
+        numbers of that size, and where a law is 0 what is left of them is all there is.
+        """
+        least = np.maximum(_ROUNDING * self.terms, _LAST * self.values[self.values < _MOST].max(initial=0.0))
+        return np.asarray(np.maximum(tol * self.values, least))
 
 
 def scale_of(polyhedra: Polyhedra, laws: Laws, tol: float) -> Scale:
@@ -62,8 +69,7 @@ def scale_of(polyhedra: Polyhedra, laws: Laws, tol: float) -> Scale:
         values = np.maximum(values, _largest(change, found.ray_owner, count) * length)
         steep = np.einsum("kmn,kn->km", np.abs(laws.gradient[found.ray_owner]), np.abs(found.rays))
         terms = np.maximum(terms, _largest(steep, found.ray_owner, count) * length)
-    most = np.finfo(np.float64).max / 4
-    return Scale(unit, length, np.nan_to_num(values, posinf=most), np.nan_to_num(terms, posinf=most), found)
+    return Scale(unit, length, np.nan_to_num(values, posinf=_MOST), np.nan_to_num(terms, posinf=_MOST), found)
 
 
 def _largest(sizes: NDArray[np.float64], owner: NDArray[np.int64], count: int) -> NDArray[np.float64]:
