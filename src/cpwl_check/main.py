@@ -104,13 +104,20 @@ def through(corners: list[list[float]], values: list[float]) -> list[float]:
 
 
 def covers(law: Law) -> bool | None:
-    """Whether the pieces cover the stated domain; None if none is stated, or that is not seen in some steps."""
+    """Whether the pieces cover the stated domain; None if none is stated, or that is not seen in some steps.
+
+    A domain without interior counts as not covered: whoever stated it meant another one.
+    """
     domain = law.domain
     if domain is None or any(piece.corners for piece in law.pieces):
         return None
     bodies = [[row for row, _ in piece.rows.values()] for piece in law.pieces]
-    rest = aside(lambda: outside(region(law.n, domain), bodies), steps=STEPS)
-    return None if rest is None else not any(part.is_solid() for part in rest)
+
+    def covered() -> bool:
+        whole = region(law.n, domain)
+        return whole.is_solid() and not any(part.is_solid() for part in outside(whole, bodies))
+
+    return aside(covered, steps=STEPS)
 
 
 def summary(law: Law, proof: Any, bound: Bound) -> dict[str, Any]:

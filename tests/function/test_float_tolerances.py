@@ -249,3 +249,43 @@ def test_overlapping_pieces_do_not_take_for_ever(monkeypatch):
     assert not report.healthy
     assert report.errors[0].kind == "overlap"
     assert len(solved) < 10 * 200
+
+
+def noisy(n, noise, box):
+    """max(0, x_0 - 1) in R^n on pieces that are also cut at x_0 = -1 and 0, with noise on every coefficient."""
+    rng, eye, cuts = np.random.default_rng(n), np.eye(n), [-1.0, 0.0, 1.0]
+    A, b, laws = [], [], []
+    for i in range(4):
+        rows = [-eye[0]] * (i > 0) + [eye[0]] * (i < 3) + [*eye, *-eye] * box
+        A.append(rows)
+        b.append([-cuts[k] for k in [i - 1] if i > 0] + [cuts[k] for k in [i] if i < 3] + [3.0] * (2 * n * box))
+        laws.append(noise * rng.standard_normal(n + 1) + (i == 3) * np.append(eye[0], -1.0))
+    return CPWL.from_pieces(A, b, [law[:-1] for law in laws], [law[-1] for law in laws])
+
+
+@pytest.mark.parametrize("noise", [1e-17, 1e-16])
+@pytest.mark.parametrize("n", range(1, 9))
+def test_noise_around_zero_is_no_discontinuity(n, noise):
+    """Laws that are 0 but for rounding of numbers of size 1 agree, in any number of inputs, and are one law."""
+    p = noisy(n, noise, box=1)
+    assert p.doctor().healthy
+    assert p.num_components == 2
+    snapped = p.snap()
+    assert snapped.function is not None
+    assert 0 < snapped.moved.value < 1e-14
+    assert "nothing was moved" not in str(snapped)
+    assert certify(p, compile(p).network).proved
+
+
+@pytest.mark.parametrize("n", [1, 2, 6])
+def test_noise_around_zero_of_unbounded_pieces(n):
+    """The same where pieces have no end."""
+    p = noisy(n, 1e-17, box=0)
+    assert p.doctor().healthy
+    assert p.snap().function.num_components == 2
+
+
+@pytest.mark.parametrize("n", [1, 2, 6])
+def test_small_jumps_are_still_seen(n):
+    """What is a thousand times as much as rounding is a discontinuity beside values of size 1, too."""
+    assert any(finding.kind == "jump" for finding in noisy(n, 1e-11, box=1).doctor().errors)

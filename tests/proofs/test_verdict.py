@@ -135,10 +135,16 @@ def test_nothing_left_is_refused(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("high", "covers", "said"), [(1, True, "they cover the domain"), (10, False, "they do not cover the domain")]
+    ("high", "covers", "said"),
+    [
+        (1, True, "they cover the domain"),
+        (10, False, "they do not cover the domain"),
+        (0, False, "they do not cover the domain"),
+        (-1, False, "they do not cover the domain"),
+    ],
 )
 def test_the_verdict_says_whether_the_pieces_cover_the_domain(capsys, tmp_path, high, covers, said):
-    """[0, 1]^2, cut in two, is all of [0, 1]^2 and a tenth of [0, 1] x [0, 10]."""
+    """[0, 1]^2, cut in two, is all of [0, 1]^2, a tenth of [0, 1] x [0, 10], and not a flat or empty domain."""
     square = [[1, 0], [-1, 0], [0, 1], [0, -1]]
     pieces = [([*square, a], [1, 0, 1, 0, 0], [1, 0], 0) for a in ([1, -1], [-1, 1])]
     code, found = verdict(capsys, tmp_path, hinge(*pieces, domain={"A": square, "b": [1, 0, high, 0]}))

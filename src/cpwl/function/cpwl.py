@@ -709,7 +709,7 @@ class Snapped:
         """What was done, in a few lines."""
         if self.function is None:
             return f"no exact function near the data: {self.reason}"
-        if self.moved.largest == 0:
+        if self.way == "exact":
             return "the data is exactly consistent: nothing was moved"
         place = "" if self.where is None else f", most at x = {_point(self.where)}"
         lines = [

@@ -71,7 +71,7 @@ def _rounded_weights(question: Question) -> bool:
 
 def _float_data(question: Question) -> bool:
     """Data that may be off by rounding, points of a table among it."""
-    return question.p.tol > 0 or question.undone is not None
+    return not question.is_exact
 
 
 def _inside(names: tuple[str, ...], question: Question) -> Iterator[Proposal]:
@@ -130,7 +130,7 @@ def proposals(question: Question, failures: list[NoProof], names: tuple[str, ...
             yield from kind.propose(question)
         except NoProof as reason:
             failures.append(reason)
-            if reason.settles and question.undone is None:
+            if reason.settles and not _float_data(question):  # a network of a function near the data is as good
                 return
         except (LimitError, Refused, Undecided) as reason:  # some provers ask parts of a checker
             failures.append(NoProof(str(reason)))

@@ -59,6 +59,11 @@ class Question:
         """For a table, or breakpoints, of floats, the function with their rounding undone; else None."""
         return undone(self.p)
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether nothing but the data itself will do: it has no tolerance, and no rounding that was undone."""
+        return self.p.tol == 0 and self.undone is None
+
     @cached_property
     def box(self) -> Box | None:
         """The smallest box around all pieces; None if they are unbounded."""

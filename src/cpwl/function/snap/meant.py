@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 
 from cpwl.function.cpwl import CPWL
 from cpwl.function.scale import scale_of
-from cpwl.function.snap.short import simple
+from cpwl.function.snap.short import meant
 from cpwl.function.snap.snap import snap
 
 __all__ = ["meant_components"]
-
-_MEANT = 1e-3  # of the tolerance: what is nearer to a simple number is meant to be it
 
 
 def meant_components(p: CPWL, output: int) -> NDArray[np.object_]:
@@ -34,10 +32,7 @@ def meant_components(p: CPWL, output: int) -> NDArray[np.object_]:
         rows = laws.integer()[:, 0]
         exact = [[Fraction(v, row[-1]) for v in row[:-1]] for row in rows]
     else:
-        near = laws.coefficients()[:, 0]
-        unit = np.append(np.full(p.dim, 1 / scale_of(p.polyhedra, p.laws, p.tol).unit), 1.0)
-        little = (_MEANT * p.tol * float(np.abs(near / unit).max()) * unit).tolist()
-        exact = [list(map(simple, row, little)) for row in near.tolist()]
+        return meant(laws.coefficients()[:, 0], scale_of(p.polyhedra, p.laws, p.tol).unit, p.tol)
     found = np.empty((len(exact), p.dim + 1), dtype=object)
     found[:] = exact
     return found

@@ -30,21 +30,30 @@ class Measured:
 
 
 def measure(
-    of: Measured, laws: Laws, known: NDArray[np.bool_], facet: float
+    of: Measured, laws: Laws, pieces: NDArray[np.int64], cells: NDArray[np.int64] | None, facet: float
 ) -> tuple[Moved, int, tuple[float, ...] | None]:
-    """The moves of the laws of the pieces that are `known` to have one of `laws` each; how many moved; where most."""
+    """How far ``laws[k]`` is from the law of ``pieces[k]`` on that piece, or on the simplex ``cells[k]`` of it.
+
+    Also of how many pieces the law moved, and where most.
+    """
     p, complex_ = of.p, of.complex
-    slopes, offsets = laws.gradient - p.laws.gradient, laws.offset - p.laws.offset
-    slopes, offsets = np.where(known[:, None, None], slopes, 0.0), np.where(known[:, None], offsets, 0.0)
-    points = complex_.vertices[of.corner]
-    change = np.abs(np.einsum("kmn,kn->km", slopes[of.owner], points) + offsets[of.owner])
+    slopes, offsets = laws.gradient - p.laws.gradient[pieces], laws.offset - p.laws.offset[pieces]
+    if cells is None:
+        number = np.full(len(complex_), -1, dtype=np.int64)
+        number[pieces] = np.arange(len(pieces))
+        own = number[of.owner] >= 0
+        which, corner = number[of.owner[own]], of.corner[own]
+    else:
+        which, corner = np.repeat(np.arange(len(cells)), cells.shape[1]), cells.ravel()
+    points = complex_.vertices[corner]
+    change = np.abs(np.einsum("kmn,kn->km", slopes[which], points) + offsets[which])
     relative = _ratio(change, of.scale).max(axis=1, initial=0.0)
     coefficient = max(
-        float(_ratio(np.abs(slopes).max(axis=(0, 2)), of.slope).max()),
-        float(_ratio(np.abs(offsets).max(axis=0), of.level).max()),
+        float(_ratio(np.abs(slopes).max(axis=(0, 2), initial=0.0), of.slope).max()),
+        float(_ratio(np.abs(offsets).max(axis=0, initial=0.0), of.level).max()),
     )
     value = float(relative.max(initial=0.0))
-    moved = int(((slopes != 0).any(axis=(1, 2)) | (offsets != 0).any(axis=1)).sum())
+    moved = len(np.unique(pieces[(slopes != 0).any(axis=(1, 2)) | (offsets != 0).any(axis=1)]))
     where = tuple(points[int(np.argmax(relative))].tolist()) if value > 0 else None
     return Moved(coefficient, value, facet / complex_.reach), moved, where
 

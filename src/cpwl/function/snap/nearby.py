@@ -207,10 +207,9 @@ def by_triangles(work: Work) -> Nearby:
         raise Unfit("all pieces are simplices")
     cells, pieces = pulled(work.complex)
     parts = _on_corners(work, cells, pieces)
-    counts = np.bincount(pieces, minlength=len(work.complex))
-    first = np.zeros(len(work.complex), dtype=np.int64)
-    first[pieces[::-1]] = np.arange(len(pieces))[::-1]
-    return _measured(work, parts, parts.laws.take(first), counts == 1, _from_rows(work), int((counts > 1).sum()))
+    facets, counts = _from_rows(work), np.bincount(pieces)
+    moved, count, where = measure(work.measured, parts.laws, pieces, cells, float(facets.max(initial=0.0)))
+    return Nearby(parts, moved, count, int((facets > 0).sum()), int((counts > 1).sum()), where)
 
 
 def by_outputs(work: Work) -> Nearby:
@@ -283,7 +282,8 @@ def ways(work: Work) -> list[str]:
 def _measured(
     work: Work, parts: Parts, laws: Laws, known: NDArray[np.bool_], facets: NDArray[np.float64], patches: int
 ) -> Nearby:
-    moved, count, where = measure(work.measured, laws, known, float(facets.max(initial=0.0)))
+    pieces = np.flatnonzero(known)
+    moved, count, where = measure(work.measured, laws.take(pieces), pieces, None, float(facets.max(initial=0.0)))
     return Nearby(parts, moved, count, int((facets > 0).sum()), patches, where)
 
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.exact.integers import primitive
 from cpwl.function.cpwl import CPWL, Moved, Snapped
 from cpwl.function.doctor.first_error import first_error
 from cpwl.function.evaluate import find_pieces
@@ -47,7 +48,7 @@ def snap_pieces(rough: CPWL) -> Snapped:
     for candidate in _candidates(frame, _reach(frame)):
         objection = candidate if isinstance(candidate, str) else _objection(frame, candidate)
         if isinstance(candidate, _Candidate) and objection is None:
-            return Snapped(candidate.function, candidate.moved, "", "pieces")
+            return Snapped(candidate.function, candidate.moved, "", "pieces", *_counts(frame, candidate.function))
         reason = objection or reason
     return Snapped(None, Moved(), reason)
 
@@ -59,6 +60,16 @@ class _Candidate:
     function: CPWL
     moved: Moved
     label: NDArray[np.int64] | None
+
+
+def _counts(frame: Frame, function: CPWL) -> tuple[int, int]:
+    """How many pieces of the data have a law, and how many facets a row, that the function does not have."""
+    laws = {tuple(law.ravel()) for law in function.laws.integer()}
+    rows = {tuple(row * sign) for row in function.polyhedra.integer() for sign in (1, -1)}
+    own = frame.p.laws.integer()[list(frame.facets)]
+    facets = [facet.row for each in frame.facets.values() for facet in each]
+    lost = [tuple(row) not in rows for row in primitive(frame.p.polyhedra.integer()[facets])]
+    return sum(tuple(law.ravel()) not in laws for law in own), sum(lost)
 
 
 def _candidates(frame: Frame, reach: float) -> Iterator[_Candidate | str]:

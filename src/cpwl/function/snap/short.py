@@ -8,9 +8,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FINE", "Numbers", "short", "simple"]
+__all__ = ["FINE", "Numbers", "meant", "short", "simple"]
 
 _LARGEST = 1000  # denominator of a simple number
+_MEANT = 1e-3  # of the tolerance: what is nearer to a simple number is meant to be it
 FINE = 2.0**-54
 """How far from a float, relative to the largest of its kind, does not matter."""
 
@@ -38,6 +39,21 @@ def simple(x: float, little: float) -> Fraction:
     exact = Fraction(x)
     near = exact.limit_denominator(_LARGEST)
     return near if abs(near - exact) <= little else exact
+
+
+def meant(laws: NDArray[np.float64], unit: float, tol: float) -> NDArray[np.object_]:
+    """Rows ``(gradient, offset)`` of laws in rationals: what is next to a simple number is that number.
+
+    `unit` is the size of the coordinates, and `tol` what the data may be off by, relative.
+
+    >>> meant(np.array([[1e-16, 3.1]]), 1.0, 1e-9)[0, 0]
+    Fraction(0, 1)
+    """
+    units = np.append(np.full(laws.shape[1] - 1, 1 / unit), 1.0)
+    little = (_MEANT * tol * float(np.abs(laws / units).max(initial=0.0)) * units).tolist()
+    found = np.empty(laws.shape, dtype=object)
+    found[:] = [list(map(simple, row, little)) for row in laws.tolist()]
+    return found
 
 
 class Numbers:
