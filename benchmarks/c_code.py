@@ -19,8 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import cpwl
-from cpwl.targets.c.tables import Table
-from cpwl.targets.c.text import _array
+from cpwl.io.c.text import Table, _array
 
 _RUN = """
 #define _POSIX_C_SOURCE 199309L

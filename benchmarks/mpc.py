@@ -33,7 +33,7 @@ from scipy.linalg import solve_discrete_are
 import cpwl
 from cpwl import CPWL, Compiled
 from cpwl.construct.analysis import Analysis
-from cpwl.targets.c.tables import Cost
+from cpwl.io.c.text import Cost
 
 HEAD = "".join(
     f"{name:>9}"

@@ -14,8 +14,8 @@ from cpwl.cli import main
 from cpwl.compressor import compress
 from cpwl.equality import equal
 from cpwl.errors import CpwlWarning, InputError
-from cpwl.formats.json import save
 from cpwl.geometry.polyhedra import Polyhedron
+from cpwl.io.json import save
 from cpwl.network import Network
 from cpwl.network.algorithms import extremum, identity, side_by_side
 from cpwl.regions.find import find_pieces

@@ -6,9 +6,9 @@ from scipy.io import savemat
 
 import cpwl
 from cpwl.cli import main
-from cpwl.endings import READERS, WRITERS, read, write
 from cpwl.errors import InputError
 from cpwl.function import CPWL
+from cpwl.io.endings import READERS, WRITERS, read, write
 from cpwl.network import Network
 
 LAW = CPWL.from_breakpoints([0], [0], left_slope="-1/3", right_slope=1)

@@ -22,20 +22,26 @@ if TYPE_CHECKING:
     from cpwl.compressor import Compressed, compress
     from cpwl.construct.options import ConstructionName, Minimize, Precision, Weights
     from cpwl.dynamics import closed_loop, decrease, equilibria, is_invariant, iterate
-    from cpwl.endings import read
     from cpwl.equality import Verdict, equal
-    from cpwl.formats.jax import to_jax
-    from cpwl.formats.json import load, save
-    from cpwl.formats.npz import to_npz
-    from cpwl.formats.onnx.read import from_onnx
-    from cpwl.formats.onnx.write import to_onnx
-    from cpwl.formats.safetensors import to_safetensors
-    from cpwl.formats.sklearn import from_sklearn
-    from cpwl.formats.tables import from_pieces_csv, to_csv, to_dataframe, to_mat
-    from cpwl.formats.torch.module import from_torch, to_torch
     from cpwl.function import CPWL
     from cpwl.function.answers import Report
     from cpwl.function.questions.sets import image
+    from cpwl.io.c.write import CCode, to_c
+    from cpwl.io.csv import from_csv, from_pieces_csv, to_csv, to_dataframe
+    from cpwl.io.endings import read
+    from cpwl.io.formula import Formula, parse
+    from cpwl.io.json import load, save
+    from cpwl.io.mat import from_mat, from_regions, to_mat
+    from cpwl.io.milp import Milp, NeuronBounds, tighten_omlt, to_milp, to_omlt
+    from cpwl.io.mpqp import from_active_sets, from_ppopt
+    from cpwl.io.onnx.read import from_onnx
+    from cpwl.io.onnx.write import to_onnx
+    from cpwl.io.scipy import from_interp, from_scipy
+    from cpwl.io.text import from_nnet, from_pwl
+    from cpwl.io.torch import from_torch, to_torch
+    from cpwl.io.tree import from_tree
+    from cpwl.io.vnnlib import Benchmark, to_vnnlib
+    from cpwl.io.weights import from_npz, from_safetensors, from_sklearn, from_weights, to_jax, to_npz, to_safetensors
     from cpwl.network import Network, Sizes
     from cpwl.passes.simplify import simplify
     from cpwl.proofs.certificate import Certificate
@@ -45,21 +51,6 @@ if TYPE_CHECKING:
     from cpwl.regions.inquiry import Inquiry, ask
     from cpwl.regions.tiles.parts import extract_parts
     from cpwl.show.explorer.page import report
-    from cpwl.sources.formula.formula import Formula, parse
-    from cpwl.sources.matlab.regions_file import from_mat
-    from cpwl.sources.mpqp.active_sets import from_active_sets
-    from cpwl.sources.ppopt import from_ppopt
-    from cpwl.sources.regions import from_regions
-    from cpwl.sources.tables.scipy import from_interp, from_scipy
-    from cpwl.sources.text.csv import from_csv
-    from cpwl.sources.text.nnet import from_nnet
-    from cpwl.sources.text.pwl import from_pwl
-    from cpwl.sources.tree import from_tree
-    from cpwl.sources.weights.files import from_npz, from_safetensors
-    from cpwl.sources.weights.named import from_weights
-    from cpwl.targets.c.write import CCode, to_c
-    from cpwl.targets.milp import Milp, NeuronBounds, tighten_omlt, to_milp, to_omlt
-    from cpwl.targets.vnnlib import Benchmark, to_vnnlib
 
     __version__: str
 
@@ -150,15 +141,15 @@ __all__ = [
 # Where each public name lives. A module is imported when a name of it is first asked for: solvers, sparse matrices and
 # file formats bring libraries of their own.
 _HOME = {
-    "from_pieces_csv": "cpwl.formats.tables",
-    "to_csv": "cpwl.formats.tables",
-    "to_dataframe": "cpwl.formats.tables",
-    "to_mat": "cpwl.formats.tables",
-    "to_jax": "cpwl.formats.jax",
-    "to_npz": "cpwl.formats.npz",
-    "to_safetensors": "cpwl.formats.safetensors",
+    "from_pieces_csv": "cpwl.io.csv",
+    "to_csv": "cpwl.io.csv",
+    "to_dataframe": "cpwl.io.csv",
+    "to_mat": "cpwl.io.mat",
+    "to_jax": "cpwl.io.weights",
+    "to_npz": "cpwl.io.weights",
+    "to_safetensors": "cpwl.io.weights",
     "Alternative": "cpwl.compiler",
-    "CCode": "cpwl.targets.c.write",
+    "CCode": "cpwl.io.c.write",
     "CPWL": "cpwl.function",
     "Certificate": "cpwl.proofs.certificate",
     "Compiled": "cpwl.compiler",
@@ -185,43 +176,43 @@ _HOME = {
     "count_regions": "cpwl.regions.count",
     "extract": "cpwl.regions.extract",
     "extract_parts": "cpwl.regions.tiles.parts",
-    "Formula": "cpwl.sources.formula.formula",
-    "parse": "cpwl.sources.formula.formula",
-    "from_active_sets": "cpwl.sources.mpqp.active_sets",
-    "from_csv": "cpwl.sources.text.csv",
-    "from_interp": "cpwl.sources.tables.scipy",
-    "from_mat": "cpwl.sources.matlab.regions_file",
-    "from_nnet": "cpwl.sources.text.nnet",
-    "from_npz": "cpwl.sources.weights.files",
-    "from_pwl": "cpwl.sources.text.pwl",
-    "from_regions": "cpwl.sources.regions",
-    "from_safetensors": "cpwl.sources.weights.files",
-    "from_scipy": "cpwl.sources.tables.scipy",
-    "from_tree": "cpwl.sources.tree",
-    "from_weights": "cpwl.sources.weights.named",
-    "from_ppopt": "cpwl.sources.ppopt",
-    "from_onnx": "cpwl.formats.onnx.read",
-    "from_sklearn": "cpwl.formats.sklearn",
-    "from_torch": "cpwl.formats.torch.module",
+    "Formula": "cpwl.io.formula",
+    "parse": "cpwl.io.formula",
+    "from_active_sets": "cpwl.io.mpqp",
+    "from_csv": "cpwl.io.csv",
+    "from_interp": "cpwl.io.scipy",
+    "from_mat": "cpwl.io.mat",
+    "from_nnet": "cpwl.io.text",
+    "from_npz": "cpwl.io.weights",
+    "from_pwl": "cpwl.io.text",
+    "from_regions": "cpwl.io.mat",
+    "from_safetensors": "cpwl.io.weights",
+    "from_scipy": "cpwl.io.scipy",
+    "from_tree": "cpwl.io.tree",
+    "from_weights": "cpwl.io.weights",
+    "from_ppopt": "cpwl.io.mpqp",
+    "from_onnx": "cpwl.io.onnx.read",
+    "from_sklearn": "cpwl.io.weights",
+    "from_torch": "cpwl.io.torch",
     "image": "cpwl.function.questions.sets",
-    "load": "cpwl.formats.json",
+    "load": "cpwl.io.json",
     "maximum": "cpwl.combine",
     "minimum": "cpwl.combine",
     "stack": "cpwl.combine",
-    "read": "cpwl.endings",
+    "read": "cpwl.io.endings",
     "report": "cpwl.show.explorer.page",
-    "save": "cpwl.formats.json",
+    "save": "cpwl.io.json",
     "simplify": "cpwl.passes.simplify",
-    "Milp": "cpwl.targets.milp",
-    "NeuronBounds": "cpwl.targets.milp",
-    "tighten_omlt": "cpwl.targets.milp",
-    "to_milp": "cpwl.targets.milp",
-    "to_omlt": "cpwl.targets.milp",
-    "Benchmark": "cpwl.targets.vnnlib",
-    "to_vnnlib": "cpwl.targets.vnnlib",
-    "to_c": "cpwl.targets.c.write",
-    "to_onnx": "cpwl.formats.onnx.write",
-    "to_torch": "cpwl.formats.torch.module",
+    "Milp": "cpwl.io.milp",
+    "NeuronBounds": "cpwl.io.milp",
+    "tighten_omlt": "cpwl.io.milp",
+    "to_milp": "cpwl.io.milp",
+    "to_omlt": "cpwl.io.milp",
+    "Benchmark": "cpwl.io.vnnlib",
+    "to_vnnlib": "cpwl.io.vnnlib",
+    "to_c": "cpwl.io.c.write",
+    "to_onnx": "cpwl.io.onnx.write",
+    "to_torch": "cpwl.io.torch",
 }
 
 

@@ -13,8 +13,8 @@ import pytest
 from cpwl import bounds as published
 from cpwl.cli import main, options, output
 from cpwl.errors import ConstructionError, CpwlWarning, InternalError, LimitError, ProofError
-from cpwl.formats.json import load
-from cpwl.formats.onnx.read import from_onnx
+from cpwl.io.json import load
+from cpwl.io.onnx.read import from_onnx
 from cpwl.network import Network
 from cpwl.show import run_times
 from support.json_examples import NETWORK, PIECES, TABLE, write

@@ -7,7 +7,7 @@ import pytest
 
 from cpwl import CPWL, compile, to_onnx
 from cpwl.cli import main
-from cpwl.formats.json import save
+from cpwl.io.json import save
 from support.functions import abs_sum
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from cpwl import compile, to_onnx
 from cpwl.cli import main
-from cpwl.formats.json import save
+from cpwl.io.json import save
 from cpwl.network.algorithms import extremum
 from support.functions import abs_sum
 from support.network_changes import shuffled, with_change

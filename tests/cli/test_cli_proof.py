@@ -8,8 +8,8 @@ import pytest
 
 from cpwl import compiler
 from cpwl.cli import main
-from cpwl.formats.json import load
-from cpwl.formats.onnx.read import from_onnx
+from cpwl.io.json import load
+from cpwl.io.onnx.read import from_onnx
 from cpwl.proofs.certify import Certificate
 from support.json_examples import write
 

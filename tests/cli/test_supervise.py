@@ -24,7 +24,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 # watches, an hour is over as soon as there is a file `late`: when the step is reached, however long that takes.
 DEAF = """
 import os, sys, tempfile, pathlib, time
-import cpwl.cli.options, cpwl.cli.limits, cpwl.endings
+import cpwl.cli.options, cpwl.cli.limits, cpwl.io.endings
 late = pathlib.Path(os.environ["TMPDIR"], "late")
 cpwl.cli.limits.monotonic = lambda: time.monotonic() + 3600 * late.exists()
 def load(path):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from cpwl import CPWL, ConstructionError, InputError, certify, compile
 from cpwl.exact.rational import fraction_array
-from cpwl.formats.json import load
 from cpwl.function.shallow import random_shallow
+from cpwl.io.json import load
 from cpwl.show.bench_functions import delaunay as table
 from cpwl.show.bench_functions import rational_delaunay
 from support.catalogue import function

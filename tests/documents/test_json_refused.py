@@ -7,7 +7,7 @@ import re
 import pytest
 
 from cpwl.errors import InputError, LimitError
-from cpwl.formats.json import load, save
+from cpwl.io.json import load, save
 from cpwl.network import Network
 from support.json_examples import EXAMPLES, NETWORK, PIECES, TABLE, write
 

@@ -6,8 +6,8 @@ from test_onnx_operators import OPERATORS, operators
 
 from cpwl.cli import main
 from cpwl.errors import InputError, LimitError
-from cpwl.formats.json import load
-from cpwl.formats.onnx.read import from_onnx
+from cpwl.io.json import load
+from cpwl.io.onnx.read import from_onnx
 from support.json_examples import EXAMPLES, NETWORK, PIECES, TABLE
 from support.mutations import damaged_bytes, damaged_json, damaged_model, damaged_numbers
 

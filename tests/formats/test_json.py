@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, reject
 
 from cpwl.errors import InputError, LimitError
-from cpwl.formats.json import load, save
 from cpwl.function import CPWL
+from cpwl.io.json import load, save
 from support.json_examples import EXAMPLES, PIECES, TABLE, write
 from support.strategies import networks, rational_arrays
 
@@ -185,7 +185,7 @@ def test_too_many_digits_is_a_limit(path):
 def test_same_bytes_in_a_new_process(path):
     """The bytes do not depend on the process or its hash seed."""
     write(path, PIECES)
-    program = "import sys; from cpwl.formats.json import load, save; save(load(sys.argv[1]), sys.argv[2])"
+    program = "import sys; from cpwl.io.json import load, save; save(load(sys.argv[1]), sys.argv[2])"
     results = []
     for seed in "1", "2":
         other = path.with_name(f"{seed}.json")
@@ -242,7 +242,7 @@ def test_schema_as_shipped_accepts_what_is_saved(path, kind):
 
 def test_importing_the_format_does_not_load_the_validator():
     """The schema is compiled when the first file is read."""
-    program = "import sys, cpwl.formats.json; sys.exit('fastjsonschema' in sys.modules)"
+    program = "import sys, cpwl.io.json; sys.exit('fastjsonschema' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", program], check=True, env=environment)
 

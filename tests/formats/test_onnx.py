@@ -12,8 +12,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import to_float
-from cpwl.formats.onnx.read import from_onnx
-from cpwl.formats.onnx.write import to_onnx
+from cpwl.io.onnx.read import from_onnx
+from cpwl.io.onnx.write import to_onnx
 from cpwl.network import Network
 from cpwl.network.algorithms import extremum, identity
 from support.onnx_models import make, node, run, saved

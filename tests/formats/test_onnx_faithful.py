@@ -6,8 +6,8 @@ from onnx import StringStringEntryProto, TensorProto, helper, numpy_helper
 
 from cpwl import CPWL, certify, compile
 from cpwl.errors import InputError, LimitError
-from cpwl.formats.onnx.read import from_onnx
-from cpwl.formats.onnx.write import to_onnx
+from cpwl.io.onnx.read import from_onnx
+from cpwl.io.onnx.write import to_onnx
 from support.onnx_models import make, node, run, saved
 
 LINE = CPWL.from_pieces([[[1], [-1]]], [[1, 1]], [[1]], [0])

@@ -6,7 +6,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from cpwl.errors import InputError
 from cpwl.exact.rational import to_float
-from cpwl.formats.onnx.read import from_onnx
+from cpwl.io.onnx.read import from_onnx
 from support.onnx_models import make, node, run, saved
 
 W, B = np.array([[1.0, -2.0], [3.0, 0.5]]), np.array([0.25, -1.0])

@@ -6,8 +6,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from cpwl.errors import CpwlError
 from cpwl.exact.rational import to_float
-from cpwl.formats.onnx.operators import HANDLERS
-from cpwl.formats.onnx.read import from_onnx
+from cpwl.io.onnx.operators import HANDLERS
+from cpwl.io.onnx.read import from_onnx
 from support.onnx_models import node, run, saved
 
 LARGE = [1e30, 3.4028234663852886e38, 1e39, 1e300, float("inf")]

@@ -12,7 +12,7 @@ from scipy.sparse import block_diag, random_array
 import cpwl
 from cpwl.cli import main
 from cpwl.errors import InputError, LimitError
-from cpwl.formats.onnx.split import split_size
+from cpwl.io.onnx.write import split_size
 from cpwl.network.network import rounded
 from support.functions import delaunay
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cpwl.errors import InputError
-from cpwl.formats.sklearn import from_sklearn
+from cpwl.io.weights import from_sklearn
 
 
 def fitted(sizes, seed=0, **attributes):

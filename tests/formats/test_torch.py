@@ -9,7 +9,7 @@ from hypothesis import given
 
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import to_float
-from cpwl.formats.torch.module import from_torch, to_torch
+from cpwl.io.torch import from_torch, to_torch
 from cpwl.network import Network
 from cpwl.network.algorithms import extremum, identity
 from support.strategies import networks, points

@@ -15,8 +15,8 @@ from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
 from cpwl.function.jump import largest_jump
 from cpwl.function.shallow import random_shallow
+from cpwl.io.mpqp import from_active_sets
 from cpwl.network.network import exact_layers
-from cpwl.sources.mpqp.active_sets import from_active_sets
 from cpwl_check.budget import Refused
 from cpwl_check.decide import check
 from cpwl_check.main import main

@@ -140,7 +140,7 @@ def test_unknown_tables_are_refused(tmp_path, capsys):
 
 def test_functions_in_files_are_measured(tmp_path, monkeypatch):
     """A folder of functions adds a row for each file."""
-    from cpwl.formats.json import save
+    from cpwl.io.json import save
 
     save(plain_delaunay(2, 6, 0), tmp_path / "law.json")
     monkeypatch.setattr(bench_sizes, "FAMILIES", ())

@@ -13,8 +13,8 @@ from test_text import NNET, PIECES
 from test_weights import NAMED, header
 
 from cpwl.cli import main
-from cpwl.endings import READERS, read
 from cpwl.errors import CpwlWarning, InputError, LimitError
+from cpwl.io.endings import READERS, read
 from support.mutations import damaged_bytes, damaged_json
 
 LAW = json.loads((Path(__file__).parent / "data" / "mi_N3.json").read_text())

@@ -16,7 +16,7 @@ from cpwl.construct.lattice import schedule
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.neighbours import bend_planes
 from cpwl.function.snap.meant import meant_components
-from cpwl.sources.mpqp.document import read_mpqp
+from cpwl.io.mpqp import read_mpqp
 from support.twins import twin
 
 DATA = Path(__file__).parent / "data"

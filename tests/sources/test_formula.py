@@ -10,8 +10,7 @@ import pytest
 import cpwl
 from cpwl.cli import main
 from cpwl.errors import InputError, LimitError
-from cpwl.sources.formula import pieces
-from cpwl.sources.formula.formula import Formula, parse
+from cpwl.io.formula import Formula, parse
 
 
 def python_value(text, names, point):
@@ -169,7 +168,7 @@ def test_other_mistakes():
 def test_too_many_pieces_have_a_network(monkeypatch):
     """A sum of very many hinges: the pieces are refused, and the network is there."""
     text = " + ".join(f"abs(x{i} - x{i + 1})" for i in range(20))
-    monkeypatch.setattr(pieces, "_MOST", 100)
+    monkeypatch.setattr("cpwl.io.formula._MOST", 100)
     with pytest.raises(LimitError, match="candidates for pieces"):
         parse(text)
     network = Formula.from_text(text).network()

@@ -15,8 +15,7 @@ import cpwl
 from cpwl.cli import main
 from cpwl.errors import CpwlWarning, InputError
 from cpwl.function.examine import examine
-from cpwl.sources.mpqp.active_sets import from_active_sets
-from cpwl.sources.mpqp.document import read_mpqp
+from cpwl.io.mpqp import from_active_sets, read_mpqp
 
 DATA = Path(__file__).parent / "data"
 BOX = {"A": [[1], [-1]], "b": [1, 1], "F": [[0], [0]], "A_t": [[1], [-1]], "b_t": [4, 4]}

@@ -8,7 +8,7 @@ import pytest
 
 import cpwl
 from cpwl.errors import InputError
-from cpwl.sources.ppopt import from_ppopt
+from cpwl.io.mpqp import from_ppopt
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

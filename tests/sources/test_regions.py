@@ -12,8 +12,7 @@ from scipy.sparse import csr_array
 import cpwl
 from cpwl.cli import main
 from cpwl.errors import InputError, LimitError
-from cpwl.sources.matlab.regions_file import from_mat
-from cpwl.sources.regions import LAYOUTS, from_regions
+from cpwl.io.mat import LAYOUTS, from_mat, from_regions
 from support.twins import NOISES, VARIANTS, twin
 
 ROWS = [[[1.0, 0], [0, 1], [0, -1]], [[-1.0, 0], [0, 1], [0, -1]]]

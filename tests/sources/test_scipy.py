@@ -18,8 +18,7 @@ from scipy.spatial import Delaunay
 
 import cpwl
 from cpwl.errors import CpwlWarning, InputError
-from cpwl.sources.tables.multilinear import deviation
-from cpwl.sources.tables.scipy import from_interp, from_scipy
+from cpwl.io.scipy import deviation, from_interp, from_scipy
 
 
 @pytest.mark.parametrize("n", [2, 3])

@@ -8,9 +8,8 @@ import pytest
 import cpwl
 from cpwl.cli import main
 from cpwl.errors import InputError
-from cpwl.sources.text.csv import from_csv
-from cpwl.sources.text.nnet import from_nnet
-from cpwl.sources.text.pwl import from_pwl
+from cpwl.io.csv import from_csv
+from cpwl.io.text import from_nnet, from_pwl
 
 
 def saved(tmp_path, name, text):

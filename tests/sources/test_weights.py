@@ -12,8 +12,7 @@ import pytest
 import cpwl
 from cpwl.cli import main
 from cpwl.errors import InputError, LimitError
-from cpwl.sources.weights.files import from_npz, from_safetensors
-from cpwl.sources.weights.named import from_named_weights, from_weights
+from cpwl.io.weights import from_named_weights, from_npz, from_safetensors, from_weights
 
 RNG = np.random.default_rng(0)
 WEIGHTS = [RNG.normal(size=(5, 3)), RNG.normal(size=5), RNG.normal(size=(2, 5)), RNG.normal(size=2)]

@@ -19,10 +19,10 @@ __all__ = ["Forks"]
 
 LOADED = (
     "cpwl.compiler",
-    "cpwl.endings",
+    "cpwl.io.endings",
     "cpwl.compressor",
-    "cpwl.formats.onnx.write",
-    "cpwl.formats.json",
+    "cpwl.io.onnx.write",
+    "cpwl.io.json",
     "cpwl.cli",
 )
 

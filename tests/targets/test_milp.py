@@ -14,9 +14,9 @@ import cpwl
 from cpwl.cli import main
 from cpwl.errors import InputError, SolverError
 from cpwl.geometry.polyhedra import box_polyhedron
+from cpwl.io.milp import neuron_bounds
 from cpwl.network.network import exact_layers
 from cpwl.passes.ranges import ranges
-from cpwl.targets.milp import neuron_bounds
 from support.functions import abs_sum, delaunay
 from support.twins import catalogue_twin
 

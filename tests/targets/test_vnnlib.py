@@ -14,7 +14,7 @@ import pytest
 import cpwl
 from cpwl.cli import main
 from cpwl.errors import InputError, LimitError
-from cpwl.targets.vnnlib import decimal
+from cpwl.io.vnnlib import decimal
 
 
 def small(seed: int = 0, sizes: tuple[int, ...] = (2, 5, 4, 2)) -> cpwl.Network:

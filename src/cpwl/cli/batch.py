@@ -113,8 +113,8 @@ class _Job:
 
 
 def _jobs(folder: Path, output: Path) -> Iterator[_Job]:
-    from cpwl.endings import READERS
     from cpwl.errors import InputError
+    from cpwl.io.endings import READERS
 
     if not folder.is_dir():
         raise InputError(f"`{folder}` is not a folder", path=str(folder))

@@ -35,7 +35,7 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Check a proof against the function and the weights, with the stand-alone checker."""
-    from cpwl.formats.json import save
+    from cpwl.io.json import save
 
     with tempfile.TemporaryDirectory() as folder:
         weights = network

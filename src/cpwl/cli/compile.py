@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cpwl.compiler import Compiled
     from cpwl.construct.options import ConstructionName, Weights
     from cpwl.function import CPWL
-    from cpwl.targets.c.write import CCode
+    from cpwl.io.c.write import CCode
 
 __all__ = ["compile"]
 
@@ -228,15 +228,15 @@ def _check_c(output: Path, dtype: Dtype | None, kind: CType | None, form: CForm 
 def _write(compiled: Compiled, output: Path, dtype: Dtype | None, form: Any, outside: Any) -> CCode | None:
     kind: Any = (dtype or Dtype.float64).value
     if output.suffix.lower() == ".json":
-        from cpwl.formats.json import save
+        from cpwl.io.json import save
 
         save(compiled.network, output)
     elif output.suffix.lower() == ".h":
-        from cpwl.targets.c.write import to_c
+        from cpwl.io.c.write import to_c
 
         return to_c(compiled, output, dtype=kind, form=form, outside=outside)
     else:
-        from cpwl.formats.onnx.write import to_onnx
+        from cpwl.io.onnx.write import to_onnx
 
         to_onnx(compiled.network, output, dtype=kind, metadata=compiled.metadata)
     return None

@@ -30,7 +30,7 @@ def info(
         said = _kinds()
     else:
         from cpwl.cli.options import load_any
-        from cpwl.endings import recognized
+        from cpwl.io.endings import recognized
 
         held, door = load_any(source), recognized(source)
         said = {"input": str(source), **({} if door is None else {"file": door.what}), **summary(held)}
@@ -69,7 +69,7 @@ def summary(held: CPWL | Network) -> dict[str, Any]:
 
 
 def _kinds() -> dict[str, Any]:
-    from cpwl.endings import READERS, WRITERS
+    from cpwl.io.endings import READERS, WRITERS
 
     tables = {"read": READERS, "written": WRITERS}
     return {verb: {door.ending: door.what for door in doors} for verb, doors in tables.items()}
@@ -88,7 +88,7 @@ def convert(
     as_json: AsJson = False,
 ) -> None:
     """Write what a file holds as a file of another kind; `cpwl info` lists the kinds."""
-    from cpwl.endings import write, writer_of
+    from cpwl.io.endings import write, writer_of
 
     door = writer_of(output)
     check_output(output, source, hint="'OUT'")

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from cpwl.compiler import Compiled
     from cpwl.construct.options import Weights
     from cpwl.function import CPWL
-    from cpwl.sources.formula.formula import Formula
+    from cpwl.io.formula import Formula
 
 __all__ = ["or_as_it_stands", "read_formula_option"]
 
 
 def read_formula_option(source: Path | None, text: str | None, variables: str | None) -> Formula | None:
     """The formula of ``--formula``, or of a file IN.txt; None if the function is in another file."""
-    from cpwl.sources.formula.formula import Formula
+    from cpwl.io.formula import Formula
 
     if (source is None) == (text is None):
         raise typer.BadParameter("give either a file or --formula TEXT.", param_hint="'IN'")

@@ -206,7 +206,7 @@ def extract(
     check_output(output, source)
     from cpwl.cli.options import load_network
     from cpwl.errors import CpwlWarning
-    from cpwl.formats.json import save
+    from cpwl.io.json import save
     from cpwl.regions.extract import extract as extract_pieces
 
     network = load_network(source)
@@ -291,8 +291,8 @@ def _pieces_in(path: Path) -> int:
 
 def _load_pieces(path: Path) -> CPWL:
     from cpwl.errors import InputError
-    from cpwl.formats.json import load
     from cpwl.function import CPWL
+    from cpwl.io.json import load
 
     p = load(path)
     if not isinstance(p, CPWL):
@@ -366,11 +366,11 @@ def compress(
 
 def _write(found: Compressed, output: Path) -> None:
     if output.suffix.lower() == ".json":
-        from cpwl.formats.json import save
+        from cpwl.io.json import save
 
         save(found.network, output)
     else:
-        from cpwl.formats.onnx.write import to_onnx
+        from cpwl.io.onnx.write import to_onnx
 
         to_onnx(found.network, output)
 

@@ -206,8 +206,8 @@ Layout = Annotated[
 
 def load_any(path: Path, layout: str | None = None) -> CPWL | Network:
     """The function or the network in a file, read by the ending of its name, or its content; else as JSON."""
-    from cpwl.endings import read, recognized
-    from cpwl.formats.json import load
+    from cpwl.io.endings import read, recognized
+    from cpwl.io.json import load
 
     if recognized(path) is None and layout is None:
         return load(path)

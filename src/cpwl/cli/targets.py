@@ -37,7 +37,7 @@ def vnnlib(
 ) -> None:
     """Write a benchmark whose answers are known: instances.csv, ONNX and VNN-LIB files, ground_truth.json."""
     from cpwl.cli.options import load_any
-    from cpwl.targets.vnnlib import check_new_folder, to_vnnlib
+    from cpwl.io.vnnlib import check_new_folder, to_vnnlib
 
     check_new_folder(output)
     box_domain(box, 1)  # numbers, the first below the second
@@ -89,7 +89,7 @@ def milp(
         for what in ("bounds", "neurons"):
             check_output(Path(f"{output}.{what}.json"), source)
     from cpwl.cli.options import load_any
-    from cpwl.targets.milp import to_milp, to_omlt
+    from cpwl.io.milp import to_milp, to_omlt
 
     held = load_any(source)
     domain = box_domain(box, held.inputs)

@@ -208,7 +208,7 @@ def _families_of(cases: Path | None) -> list[Family]:
 
 
 def _load(path: Path, _seed: int) -> CPWL:
-    from cpwl.formats.json import load
+    from cpwl.io.json import load
 
     found = load(path)
     if not isinstance(found, CPWL):

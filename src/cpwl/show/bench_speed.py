@@ -197,7 +197,7 @@ def _evaluate(full: bool) -> list[Timed]:
     try:
         import torch
 
-        from cpwl.formats.torch.module import to_torch
+        from cpwl.io.torch import to_torch
     except ImportError:
         return [Timed("evaluating a network", None, note="PyTorch is not installed", goal="ratio 1")]
     rows, threads = [], torch.get_num_threads()

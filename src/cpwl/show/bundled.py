@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy.spatial import Delaunay
 
 from cpwl.errors import InternalError
-from cpwl.formats.json import load
 from cpwl.function import CPWL
 from cpwl.function.shallow import random_shallow
+from cpwl.io.json import load
 
 __all__ = ["Example", "bundled_examples", "five_pieces"]
 

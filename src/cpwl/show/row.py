@@ -18,10 +18,10 @@ from cpwl import bounds
 from cpwl.compiler import Compiled, compile
 from cpwl.errors import ConstructionError
 from cpwl.files import write_bytes
-from cpwl.formats.json import save
-from cpwl.formats.onnx.read import from_onnx
-from cpwl.formats.onnx.write import to_onnx
 from cpwl.function import CPWL
+from cpwl.io.json import save
+from cpwl.io.onnx.read import from_onnx
+from cpwl.io.onnx.write import to_onnx
 from cpwl.network import Sizes
 from cpwl.proofs.certificate import Certificate
 from cpwl.proofs.certify import certify

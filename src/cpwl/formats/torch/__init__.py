@@ -1,1 +1,0 @@
-"""PyTorch modules: networks out as `nn.Sequential`, and in again."""

@@ -1,0 +1,412 @@
+"""The header: constants and a few loops in C99, no heap, no mathematics library."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.errors import LimitError
+from cpwl.io.c.tree import Tree
+from cpwl.network.network import Network, rounded
+
+__all__ = ["Cost", "Guard", "NetworkTables", "Table", "TreeTables", "header", "network_tables", "tree_tables"]
+
+# The numbers of a network or a search tree in the type of the C code, and what they cost.
+#
+# A table is a constant array of the header. Weights are held as they are, or, where they repeat and that is smaller,
+# once
+# each in a pool with a short index for every use; a layer is held sparse, or dense where that is smaller. Neither
+# changes
+# what is computed.
+
+
+_UNSIGNED = ((2**8, "uint8_t"), (2**16, "uint16_t"), (2**32, "uint32_t"))
+_SIGNED = ((2**7, "int8_t"), (2**15, "int16_t"), (2**31, "int32_t"))
+_BYTES = {"uint8_t": 1, "uint16_t": 2, "uint32_t": 4, "int8_t": 1, "int16_t": 2, "int32_t": 4, "float": 4, "double": 8}
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What code costs: bytes of constants, multiply-adds and comparisons in the worst case, bytes of working memory."""
+
+    flash: int
+    multiply_adds: int
+    comparisons: int
+    stack: int
+
+    def __str__(self) -> str:
+        return f"{self.flash:,} bytes of constants, at most {self.multiply_adds:,} multiply-adds"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A constant array: the end of its name, its type in C, and its numbers, ``(k,)`` or ``(k, l)``."""
+
+    name: str
+    kind: str
+    values: NDArray[Any]
+
+    @property
+    def bytes(self) -> int:
+        return int(self.values.size) * _BYTES[self.kind]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LayerTables:
+    """One affine map: rows and columns, and the names of its tables; without `column` and `start` it is dense."""
+
+    rows: int
+    columns: int
+    products: int
+    weight: str
+    bias: str
+    column: str = ""
+    start: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NetworkTables:
+    """A network in one type: its layers as arrays, and as tables."""
+
+    network: Network
+    """The weights as the code has them."""
+    dtype: str
+    layers: tuple[LayerTables, ...]
+    tables: tuple[Table, ...]
+    pool: bool
+    """Whether weights are held by their number in a pool."""
+
+    @property
+    def cost(self) -> Cost:
+        hidden = [layer.rows for layer in self.layers[:-1]]
+        widest = max(hidden, default=0)
+        memory = (widest + (max(hidden[1:], default=0) if len(hidden) > 1 else 0)) * np.dtype(self.dtype).itemsize
+        return Cost(
+            sum(table.bytes for table in self.tables),
+            sum(layer.products for layer in self.layers),
+            sum(hidden),
+            memory,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeTables:
+    """A search tree in one type: rows ``(constant, slopes)`` of planes, and of the laws, output by output."""
+
+    tree: Tree
+    dtype: str
+    planes: NDArray[Any]
+    laws: NDArray[Any]
+    tables: tuple[Table, ...]
+
+    @property
+    def cost(self) -> Cost:
+        n, m = self.planes.shape[1] - 1, self.laws.shape[1]
+        flash = sum(table.bytes for table in self.tables)
+        return Cost(flash, self.tree.depth * n + m * n, self.tree.depth, 0)
+
+
+def c_type(dtype: str) -> str:
+    """The name of the type in C."""
+    return "float" if dtype == "float32" else "double"
+
+
+def network_tables(network: Network, dtype: str) -> NetworkTables:
+    """The tables of a network, every weight rounded to nearest.
+
+    >>> tables = network_tables(Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])]), "float64")
+    >>> tables.cost
+    Cost(flash=44, multiply_adds=4, comparisons=2, stack=16)
+    """
+    network = rounded(network, dtype)
+    layers = [(weight.copy(), bias) for weight, bias in network.layers]
+    dense = [_dense_is_smaller(weight, dtype) for weight, _ in layers]
+    values = [w.toarray().ravel() if full else w.data for (w, _), full in zip(layers, dense, strict=True)]
+    pool, code = np.unique(np.concatenate(values), return_inverse=True)
+    kind = c_type(dtype)
+    short = _smallest(len(pool), _UNSIGNED)
+    pooled = len(code) * _BYTES[short] + len(pool) * _BYTES[kind] < len(code) * _BYTES[kind]
+    tables = [Table("value", kind, pool.astype(dtype))] if pooled else []
+    ends = np.cumsum([0] + [len(v) for v in values])
+    column_kind = _smallest(max(w.shape[1] for w, _ in layers), _UNSIGNED)
+    start_kind = _smallest(max(w.nnz for w, _ in layers) + 1, _UNSIGNED)
+    found = []
+    for i, ((weight, bias), full) in enumerate(zip(layers, dense, strict=True)):
+        numbers = code[ends[i] : ends[i + 1]] if pooled else values[i].astype(dtype)
+        tables.append(Table(f"weight_{i + 1}", short if pooled else kind, numbers))
+        tables.append(Table(f"bias_{i + 1}", kind, bias.astype(dtype)))
+        sparse: dict[str, str] = {}
+        if not full:
+            tables.append(Table(f"column_{i + 1}", column_kind, weight.indices))
+            tables.append(Table(f"start_{i + 1}", start_kind, weight.indptr))
+            sparse = {"column": f"column_{i + 1}", "start": f"start_{i + 1}"}
+        rows, columns = weight.shape
+        found.append(LayerTables(rows, columns, len(numbers), f"weight_{i + 1}", f"bias_{i + 1}", **sparse))
+    tables = [table for table in tables if table.values.size]
+    return NetworkTables(network, dtype, tuple(found), tuple(tables), pooled)
+
+
+def _dense_is_smaller(weight: Any, dtype: str) -> bool:
+    """Whether zeros cost less than the places of the others; few products more count as little."""
+    rows, columns = weight.shape
+    item = np.dtype(dtype).itemsize
+    place = _BYTES[_smallest(columns, _UNSIGNED)]
+    start = _BYTES[_smallest(weight.nnz + 1, _UNSIGNED)]
+    sparse = weight.nnz * (item + place) + (rows + 1) * start
+    return bool(rows * columns * item <= sparse and rows * columns <= 1.25 * weight.nnz)
+
+
+def tree_tables(tree: Tree, dtype: str) -> TreeTables:
+    """The tables of a search tree, every number rounded to nearest; planes are scaled by powers of two first."""
+    kind = c_type(dtype)
+    planes = _typed([scaled_plane(row) for row in tree.planes], dtype, tree.planes.shape[1])
+    laws = np.array([[_typed([law_row(law)], dtype, 0)[0] for law in laws] for laws in tree.laws], dtype=dtype)
+    most = max(len(tree.plane), len(tree.laws)) + 1
+    tables = [Table("law", kind, laws.reshape(len(laws), -1))]
+    if len(tree.plane):
+        tables.append(Table("plane", kind, planes))
+        tables.append(Table("child", _smallest(most, _SIGNED), tree.children))
+    if len(tree.plane) > len(tree.planes):
+        tables.append(Table("plane_of", _smallest(len(tree.planes), _UNSIGNED), tree.plane))
+    return TreeTables(tree, dtype, planes, laws, tuple(tables))
+
+
+def scaled_plane(row: NDArray[np.object_]) -> list[Fraction]:
+    """``(-b, a)`` of the row ``(a, -b)``, divided by a power of two so that the largest slope is about 1."""
+    shift = max(abs(int(v)) for v in row[:-1]).bit_length() - 1
+    return [Fraction(int(v), 1 << shift) for v in (row[-1], *row[:-1])]
+
+
+def law_row(law: NDArray[np.object_]) -> list[Fraction]:
+    """``(offset, gradient)`` of the integer row ``(gradient, offset, 1) * denominator``."""
+    return [Fraction(int(v), int(law[-1])) for v in (law[-2], *law[:-2])]
+
+
+def _typed(rows: Sequence[Sequence[Fraction]], dtype: str, width: int) -> NDArray[Any]:
+    try:
+        with np.errstate(over="ignore"):
+            found = np.array([[float(v) for v in row] for row in rows], dtype=np.float64).astype(dtype)
+    except OverflowError:
+        raise LimitError(f"a number of the search tree is beyond {dtype}") from None
+    if not np.isfinite(found).all():
+        raise LimitError(f"a number of the search tree is beyond {dtype}")
+    return found if len(rows) else np.zeros((0, width), dtype=dtype)
+
+
+def _smallest(count: int, kinds: Sequence[tuple[int, str]]) -> str:
+    """The smallest type that counts so far."""
+    for most, name in kinds:
+        if count <= most:
+            return name
+    raise LimitError(f"{count:,} entries are more than a C header should have")
+
+
+_CONTRACTION = """\
+#include <float.h>
+#include <stdint.h>
+
+/* Sums are meant as they are written, each product and each sum rounded once. */
+#if !defined({NAME}_ANY_ARITHMETIC)
+#if defined(__FAST_MATH__) || !defined(FLT_EVAL_METHOD) || FLT_EVAL_METHOD < 0 || FLT_EVAL_METHOD == 2
+#error "this arithmetic rounds in another way: compile without -ffast-math, with -msse2 -mfpmath=sse on 32-bit x86"
+#endif
+#endif
+#if defined(__GNUC__) && !defined(__clang__)
+#define {NAME}_AS_WRITTEN
+#pragma GCC push_options
+#pragma GCC optimize("fp-contract=off")
+#else
+#define {NAME}_AS_WRITTEN _Pragma("STDC FP_CONTRACT OFF")
+#endif
+"""
+
+_SPARSE = """\
+static inline void {name}_sparse(const {weight} *weight, const {column} *column, const {start} *start,
+                                 const {real} *bias, uint32_t rows, const {real} *x, {real} *z)
+{{
+    {NAME}_AS_WRITTEN
+    for (uint32_t i = 0; i < rows; ++i) {{
+        {real} sum = bias[i];
+        for (uint32_t k = start[i]; k < start[i + 1]; ++k) {{
+            sum += {value} * x[column[k]];
+        }}
+        z[i] = sum;
+    }}
+}}
+"""
+_DENSE = """\
+static inline void {name}_dense(const {weight} *weight, uint32_t columns,
+                                const {real} *bias, uint32_t rows, const {real} *x, {real} *z)
+{{
+    {NAME}_AS_WRITTEN
+    for (uint32_t i = 0; i < rows; ++i, weight += columns) {{
+        {real} sum = bias[i];
+        for (uint32_t k = 0; k < columns; ++k) {{
+            sum += {value} * x[k];
+        }}
+        z[i] = sum;
+    }}
+}}
+"""
+_RELU = """\
+static inline void {name}_relu({real} *z, uint32_t rows)
+{{
+    for (uint32_t i = 0; i < rows; ++i) {{
+        z[i] = z[i] < 0 ? 0 : z[i];
+    }}
+}}
+"""
+_SUM = """\
+static inline {real} {name}_sum(const {real} *row, const {real} *x)
+{{
+    {NAME}_AS_WRITTEN
+    {real} sum = row[0];
+    for (uint32_t i = 0; i < {NAME}_INPUTS; ++i) {{
+        sum += row[i + 1] * x[i];
+    }}
+    return sum;
+}}
+"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Guard:
+    """What is done with a point outside: its mode, and the box or the rows ``(constant, slopes)`` of the domain."""
+
+    outside: str
+    low: NDArray[Any] | None = None
+    high: NDArray[Any] | None = None
+    rows: NDArray[Any] | None = None
+
+    def tables(self, real: str) -> list[Table]:
+        """The constants of the domain."""
+        if self.outside == "free":
+            return []
+        if self.rows is not None:
+            return [Table("domain", real, self.rows)]
+        assert self.low is not None
+        assert self.high is not None
+        return [Table("low", real, self.low), Table("high", real, self.high)]
+
+
+def header(name: str, body: NetworkTables | TreeTables, guard: Guard, notes: Sequence[str]) -> str:
+    """The text of the header, with `notes` at its top."""
+    real = c_type(body.dtype)
+    upper = name.upper()
+    words = {"name": name, "NAME": upper, "real": real}
+    tables = [*guard.tables(real), *body.tables]
+    if isinstance(body, NetworkTables):
+        inputs, outputs = body.network.inputs, body.network.outputs
+        helpers, statements = _network(body, words)
+    else:
+        inputs, outputs = body.planes.shape[1] - 1, body.laws.shape[1]
+        helpers, statements = _tree(body, words)
+    if guard.outside == "error" and guard.rows is not None and _SUM not in helpers:
+        helpers = [_SUM, *helpers]
+    before = _before(guard, words, inputs)
+    signature = f"static inline int {name}(const {real} x[{upper}_INPUTS], {real} y[{upper}_OUTPUTS])"
+    lines = [*before, *statements, "return 0;"]
+    parts = [
+        _comment(notes),
+        f"#ifndef {upper}_H\n#define {upper}_H\n",
+        _CONTRACTION.format(**words),
+        f"#define {upper}_INPUTS {inputs}u\n#define {upper}_OUTPUTS {outputs}u\n",
+        "\n".join(_array(name, table) for table in tables),
+        *(helper.format(**words) for helper in helpers),
+        signature + "\n{\n" + "\n".join(f"    {line}" for line in lines) + "\n}\n",
+        f"#if defined(__GNUC__) && !defined(__clang__)\n#pragma GCC pop_options\n#endif\n"
+        f"#undef {upper}_AS_WRITTEN\n\n#endif\n",
+    ]
+    return "\n".join(parts)
+
+
+def _comment(notes: Iterable[str]) -> str:
+    lines = [line for note in notes for line in textwrap.wrap(note.replace("*/", "* /"), 116)]
+    return "/*\n" + "".join(f" * {line}\n" for line in lines) + " */"
+
+
+def _before(guard: Guard, words: dict[str, str], inputs: int) -> list[str]:
+    """What happens to a point first: it is taken as it is, moved into the box, or refused."""
+    name, real, upper = words["name"], words["real"], words["NAME"]
+    loop = f"for (uint32_t i = 0; i < {upper}_INPUTS; ++i) {{"
+    if guard.outside == "clip":
+        clipped = f"p[i] = x[i] < {name}_low[i] ? {name}_low[i] : x[i] > {name}_high[i] ? {name}_high[i] : x[i];"
+        return [f"{real} p[{inputs}];", loop, f"    {clipped}", "}"]
+    if guard.outside == "free":
+        return [f"const {real} *p = x;"]
+    if guard.rows is None:
+        refuse = f"    if (!(x[i] >= {name}_low[i] && x[i] <= {name}_high[i])) {{"
+    else:
+        loop = f"for (uint32_t i = 0; i < {len(guard.rows)}u; ++i) {{"
+        refuse = f"    if (!({name}_sum({name}_domain[i], x) <= 0)) {{"
+    return [f"const {real} *p = x;", loop, refuse, "        return 1;", "    }", "}"]
+
+
+def _network(body: NetworkTables, words: dict[str, str]) -> tuple[list[str], list[str]]:
+    kinds = {table.name: table.kind for table in body.tables}
+    words["weight"] = next((kinds[layer.weight] for layer in body.layers if layer.weight in kinds), words["real"])
+    words["column"] = next((kinds[layer.column] for layer in body.layers if layer.column in kinds), "uint8_t")
+    words["start"] = next((kinds[layer.start] for layer in body.layers if layer.start in kinds), "uint8_t")
+    words["value"] = f"{words['name']}_value[weight[k]]" if body.pool else "weight[k]"
+    helpers = [_DENSE] if any(not layer.column for layer in body.layers) else []
+    helpers += [_SPARSE] if any(layer.column for layer in body.layers) else []
+    name, real = words["name"], words["real"]
+    hidden = [layer.rows for layer in body.layers[:-1]]
+    lines = []
+    if hidden:
+        helpers.append(_RELU)
+        sizes = [max(hidden[k::2], default=0) for k in (0, 1)]
+        lines.append(f"{real} " + ", ".join(f"{b}[{size}]" for b, size in zip("ab", sizes, strict=True) if size) + ";")
+    before = "p"
+    for i, layer in enumerate(body.layers):
+        after = "y" if i == len(hidden) else "ab"[i % 2]
+        ends = f"{name}_{layer.bias}, {layer.rows}u, {before}, {after});"
+        if layer.column:
+            # A map without products has no tables of them: any pointer will do.
+            weight, column = (f"{name}_{t}" if t in kinds else "0" for t in (layer.weight, layer.column))
+            lines.append(f"{name}_sparse({weight}, {column}, {name}_{layer.start}, {ends}")
+        else:
+            lines.append(f"{name}_dense({name}_{layer.weight}, {layer.columns}u, {ends}")
+        if after != "y":
+            lines.append(f"{name}_relu({after}, {layer.rows}u);")
+        before = after
+    return helpers, lines
+
+
+def _tree(body: TreeTables, words: dict[str, str]) -> tuple[list[str], list[str]]:
+    name, upper = words["name"], words["NAME"]
+    lines = [f"int32_t node = {0 if len(body.tree.plane) else -1};"]
+    if len(body.tree.plane):
+        numbered = any(table.name == "plane_of" for table in body.tables)
+        row = f"{name}_plane[{name}_plane_of[node]]" if numbered else f"{name}_plane[node]"
+        lines += ["while (node >= 0) {", f"    node = {name}_child[node][{name}_sum({row}, p) > 0];", "}"]
+    law = f"{name}_law[-1 - node]"
+    lines += [
+        f"for (uint32_t i = 0; i < {upper}_OUTPUTS; ++i) {{",
+        f"    y[i] = {name}_sum({law} + i * ({upper}_INPUTS + 1u), p);",
+        "}",
+    ]
+    return [_SUM], lines
+
+
+def _array(name: str, table: Table) -> str:
+    """``static const double law_low[2] = {..};``, the numbers as hexadecimal floats or integers."""
+    shape = "".join(f"[{size}]" for size in table.values.shape)
+    end = "f" if table.kind == "float" else ""
+    if table.values.ndim == 1:
+        entries, each = [_number(v, end) for v in table.values], 4 if end or table.kind == "double" else 16
+    else:
+        entries, each = ["{" + ", ".join(_number(v, end) for v in row) + "}" for row in table.values], 1
+    lines = [", ".join(entries[i : i + each]) for i in range(0, len(entries), each)]
+    inside = ",\n".join(f"  {line}" for line in lines)
+    return f"static const {table.kind} {name}_{table.name}{shape} = {{\n{inside}\n}};"
+
+
+def _number(value: Any, end: str) -> str:
+    return f"{float(value).hex()}{end}" if isinstance(value, np.floating) else str(int(value))

@@ -1,0 +1,399 @@
+"""`to_c`: a function or a network as one C header, as a network or as a search tree, whichever costs less."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cpwl.compiler import Compiled, compile
+from cpwl.construct.options import Outside
+from cpwl.doors import check_argument, check_choice, check_path, within_float64
+from cpwl.errors import InputError, LimitError
+from cpwl.exact.rounding import doubles_around
+from cpwl.files import write_text
+from cpwl.function.box import box_around
+from cpwl.function.cpwl import CPWL
+from cpwl.function.domain import Box, box_to_clip, domain_box, domain_rows
+from cpwl.function.evaluate import as_points
+from cpwl.function.examine import examine
+from cpwl.geometry.box import bounding_box
+from cpwl.geometry.polyhedra import box_polyhedron
+from cpwl.io.c.bound import network_values, row_sums, sum_error, tree_error, tree_values
+from cpwl.io.c.text import Cost, Guard, NetworkTables, TreeTables, header, network_tables, scaled_plane, tree_tables
+from cpwl.io.c.tree import search_tree
+from cpwl.io.weights import Dtype
+from cpwl.network.algorithms import unclipped
+from cpwl.network.network import Network
+from cpwl.proofs.float_error import float_error
+from cpwl.regions.extract import extract
+
+__all__ = ["CCode", "Form", "box_ends", "rounded_box", "to_c"]
+
+# What C code does with points outside the domain: nothing, clip them to the box, or refuse them.
+#
+# Ends of a box are rounded inwards: a number of the type is in the box iff it is between the rounded ends. A row of the
+# domain is moved out by what rounding can do to its sum, so that no point of the domain is refused.
+
+
+def guard_of(outside: Outside, domain: CPWL | Box | None, dtype: str) -> Guard:
+    """What the code does with points outside; `InputError` where the domain does not allow it."""
+    if outside == "free":
+        return Guard(outside)
+    if domain is None:
+        raise InputError(f'`outside="{outside}"` needs a domain: a network has none of its own; give it as `box`')
+    if outside == "clip" and isinstance(domain, CPWL):
+        return Guard(outside, *rounded_box(box_to_clip(domain), dtype))
+    ends = domain_box(domain) if isinstance(domain, CPWL) else domain
+    if ends is not None:
+        return Guard(outside, *rounded_box(ends, dtype))
+    assert isinstance(domain, CPWL)
+    around = box_around(domain)
+    if around is None:
+        raise InputError('`outside="error"` needs a bounded domain, and the domain of this function is not bounded')
+    reach = [max(abs(low), abs(high)) for low, high in around]
+    return Guard(outside, rows=np.array([_row(row, reach, dtype) for row in domain_rows(domain)], dtype=dtype))
+
+
+def box_ends(box: tuple[Any, Any], dim: int) -> Box:
+    """The ends of the box that a caller gives, exactly."""
+    ends = bounding_box(box_polyhedron(box, dim)) or []
+    return [Fraction(low or 0) for low, _ in ends], [Fraction(high or 0) for _, high in ends]
+
+
+def rounded_box(ends: Box, dtype: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The ends as numbers of the type, rounded inwards.
+
+    >>> low, high = rounded_box(([Fraction(1, 3)], [Fraction(2, 3)]), "float64")
+    >>> low[0] >= Fraction(1, 3), high[0] <= Fraction(2, 3)
+    (True, True)
+    """
+    low = np.array([_towards(v, dtype, 1) for v in ends[0]], dtype=dtype)
+    high = np.array([_towards(v, dtype, -1) for v in ends[1]], dtype=dtype)
+    if not (low <= high).all():
+        raise InputError(f"the domain has no number of type {dtype} in it")
+    return low, high
+
+
+def inside_box(guard: Guard, x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The points as the code goes on with them, and which of them it refuses."""
+    refused: NDArray[np.bool_] = np.zeros(len(x), dtype=bool)
+    if guard.outside == "clip" and guard.low is not None and guard.high is not None:
+        x = np.where(x < guard.low, guard.low, np.where(x > guard.high, guard.high, x))
+    elif guard.rows is not None:
+        for row in guard.rows:
+            refused |= ~(row_sums(np.broadcast_to(row, (len(x), len(row))), x) <= 0)
+    elif guard.outside == "error" and guard.low is not None and guard.high is not None:
+        refused |= ~((x >= guard.low) & (x <= guard.high)).all(axis=1)
+    return x, refused
+
+
+def _towards(value: Fraction, dtype: str, sense: int) -> Any:
+    """The nearest number of the type that is not below (sense 1) or not above (-1) the value."""
+    kind = np.dtype(dtype).type
+    near = kind(float(value))
+    if not np.isfinite(near):
+        raise InputError(f"the domain reaches beyond {dtype}")
+    while (Fraction(float(near)) - value) * sense < 0:
+        near = np.nextafter(near, kind(sense * np.inf))
+    return near
+
+
+def _row(row: NDArray[np.object_], reach: list[Fraction], dtype: str) -> list[float]:
+    """``(constant, slopes)`` of the row ``(a, b)``, moved out by what rounding does to its sum on the domain."""
+    exact = scaled_plane(np.array([*row[:-1], -row[-1]], dtype=object))
+    used = [float(np.dtype(dtype).type(float(v))) for v in exact]
+    slack = 2 * float(sum_error(exact, used, reach, dtype))
+    return [float(_towards(Fraction(used[0] - slack), dtype, -1)), *used[1:]]
+
+
+# Names in C.
+
+
+_TAKEN = """auto break case char const continue default do double else enum extern float for goto if inline int long
+register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main"""
+
+
+def c_name(path: str | os.PathLike[str]) -> str:
+    """The name of a function in C, after a file.
+
+    >>> c_name("my law-2.h"), c_name("2d.h"), c_name("double.h")
+    ('my_law_2', 'law_2d', 'law_double')
+    """
+    stem = re.sub(r"[^A-Za-z0-9_]", "_", Path(os.fsdecode(path)).stem)
+    return stem if _is_name(stem) else f"law_{stem}".rstrip("_")
+
+
+def checked_name(name: Any) -> str:
+    """The name, if it is one."""
+    if not isinstance(name, str) or not _is_name(name):
+        raise InputError(f"`name` must be a name in C, letters, digits and underscores, not {str(name)[:50]!r}")
+    return name
+
+
+def _is_name(name: str) -> bool:
+    return bool(re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name)) and name not in _TAKEN.split()
+
+
+Form: TypeAlias = Literal["auto", "network", "tree"]
+
+_REGIONS = 1000  # regions of a network that "auto" looks for
+_NEURONS, _INPUTS = 300, 4  # beyond, it does not look
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CCode:
+    """C code for a function: what it is, what it costs, and what it computes.
+
+    Attributes
+    ----------
+    name : str
+        The function: ``int name(const double x[], double y[])``.
+    form : {"network", "tree"}
+        How it is evaluated.
+    dtype : {"float64", "float32"}
+        The type: double or float.
+    outside : {"free", "clip", "error"}
+        What is done with points outside the domain.
+    costs : dict
+        The cost of each form that was looked at.
+    reason : str
+        Why this form was taken.
+    error_bound : float or None
+        How far a computed value can be from the exact one, for points of the domain of that type; None where the domain
+        is not known to be bounded, or nothing was proved.
+    text : str
+        The header.
+    """
+
+    name: str
+    form: str
+    dtype: str
+    outside: str
+    costs: dict[str, Cost]
+    reason: str
+    error_bound: float | None
+    text: str = field(repr=False)
+    body: NetworkTables | TreeTables = field(repr=False)
+    guard: Guard = field(repr=False)
+
+    def __call__(self, x: ArrayLike) -> NDArray[Any]:
+        """What the code computes, bit for bit, ``(N, n) -> (N, m)``; NaN where it refuses a point."""
+        inputs = self.body.network.inputs if isinstance(self.body, NetworkTables) else self.body.planes.shape[1] - 1
+        points, single = as_points(x, inputs)
+        points = points.astype(self.dtype)
+        points, refused = inside_box(self.guard, points)
+        values = network_values if isinstance(self.body, NetworkTables) else tree_values
+        found = values(self.body, points)  # type: ignore[arg-type]
+        found[refused] = np.nan
+        return found[0] if single else found
+
+    def __str__(self) -> str:
+        lines = [f"{form}: {cost}" for form, cost in self.costs.items()]
+        return "\n".join([*lines, f"taken: {self.form} ({self.reason})"])
+
+
+@within_float64()
+def to_c(
+    source: CPWL | Network | Compiled,
+    path: str | os.PathLike[str],
+    *,
+    dtype: Dtype = "float64",
+    form: Form = "auto",
+    outside: Outside | None = None,
+    box: tuple[Any, Any] | None = None,
+    name: str | None = None,
+) -> CCode:
+    """Write a function or a network as one self-contained C99 header.
+
+    The header has constants and one function ``int name(const double x[n], double y[m])`` that returns 0. It needs
+    no heap and no library. As a *network* it runs sparse loops over the layers; as a *tree* it finds the piece by
+    binary search and evaluates its law. See docs/howto/c.md.
+
+    Parameters
+    ----------
+    source : CPWL, Network or Compiled
+        What to write. A function is compiled first, for few nonzero weights.
+    path : path-like
+        The header; what is there is replaced when the new file is complete.
+    dtype : {"float64", "float32"}
+        double, or float.
+    form : {"auto", "network", "tree"}
+        "auto" compares bytes of constants times multiply-adds in the worst case, and takes the smaller product.
+    outside : {"free", "clip", "error"}
+        What is done with points outside the domain: nothing; the value at the nearest point of the domain, which must
+        be a box; or the code returns 1 and writes nothing. By default as it was compiled, or "free".
+    box : pair, optional
+        The domain ``(low, high)`` of a network, which has none of its own.
+    name : str, optional
+        The name of the function in C; by default that of the file.
+
+    Returns
+    -------
+    CCode
+        The form that was taken, the cost of each, and a bound on the rounding. Call it for what the code computes.
+
+    Raises
+    ------
+    InputError
+        If an option is unknown, the file cannot be written, or the domain is no box where one is needed.
+    LimitError
+        If a weight is beyond the type, or there are too many pieces for the tree that was asked for.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> p = CPWL.from_breakpoints([0, 1, 2], [0, 1, 0], left_slope=0, right_slope=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(to_c(p, folder + "/law.h"))
+    network: 69 bytes of constants, at most 5 multiply-adds
+    tree: 102 bytes of constants, at most 3 multiply-adds
+    taken: tree (the smaller product of bytes and multiply-adds)
+    """
+    check_argument(source, (CPWL, Network, Compiled), "to_c")
+    check_path(path, "to_c")
+    check_choice(dtype, ("float32", "float64"), "dtype")
+    check_choice(form, ("auto", "network", "tree"), "form")
+    if outside is None:
+        outside = cast("Outside", source.outside) if isinstance(source, Compiled) else "free"
+    check_choice(outside, ("free", "clip", "error"), "outside")
+    called = c_name(path) if name is None else checked_name(name)
+    forms = _Forms(source, dtype, form, box)
+    guard = guard_of(outside, forms.domain, dtype)
+    found = forms.found()
+    costs = {form: body.cost for form, body in found.items()}
+    taken = min(found, key=lambda form: costs[form].flash * costs[form].multiply_adds)
+    body, reason = found[taken], forms.reason if len(found) == 1 else _RULE
+    bound = forms.bound(body)
+    notes = _notes(called, taken, body, guard, costs, bound)
+    text = header(called, body, guard, notes)
+    write_text(path, text)
+    return CCode(called, taken, dtype, outside, costs, reason, bound, text, body, guard)
+
+
+_RULE = "the smaller product of bytes and multiply-adds"
+
+
+class _Forms:
+    """The function and the network of what was given, made when they are needed."""
+
+    def __init__(self, source: CPWL | Network | Compiled, dtype: Dtype, form: Form, box: Any) -> None:
+        self.dtype, self.form, self.box, self.reason = dtype, form, box, "asked for"
+        self.compiled = source if isinstance(source, Compiled) else None
+        self.function = (
+            source.function if isinstance(source, Compiled) else source if isinstance(source, CPWL) else None
+        )
+        self.given = source.network if isinstance(source, Compiled) else source if isinstance(source, Network) else None
+        if self.compiled is not None and self.compiled.outside == "clip" and self.given is not None:
+            # The code clips by itself; the network behind is what is left to compute.
+            found = unclipped(self.given)
+            self.given, self.compiled = self.given if found is None else found.inner, None
+        if self.function is not None and box is not None:
+            raise InputError("`box` is the domain of a network; a function has one of its own")
+        self.ends = None if box is None or self.given is None else box_ends(box, self.given.inputs)
+
+    @property
+    def domain(self) -> CPWL | Box | None:
+        """What is known of the domain: a function that has one, a box, or nothing."""
+        return self.ends if self.function is None else self.function
+
+    def found(self) -> dict[str, NetworkTables | TreeTables]:
+        makers: dict[str, Callable[[], NetworkTables | TreeTables]] = {"network": self._network, "tree": self._tree}
+        if self.form != "auto":
+            return {self.form: makers[self.form]()}
+        found: dict[str, NetworkTables | TreeTables] = {"network": self._network()}
+        try:
+            found["tree"] = self._tree()
+        except LimitError as error:
+            self.reason = f"no search tree: {str(error).splitlines()[0]}"
+        return found
+
+    def _network(self) -> NetworkTables:
+        if self.given is None:
+            assert self.function is not None
+            self.compiled = compile(self.function, precision=self.dtype, minimize="nonzeros")
+            self.given = self.compiled.network
+        return network_tables(self.given, self.dtype)
+
+    def _tree(self) -> TreeTables:
+        return tree_tables(search_tree(self._exact_function()), self.dtype)
+
+    def _exact_function(self) -> CPWL:
+        p = self.function
+        if p is None:
+            assert self.given is not None
+            return self._extracted(self.given)
+        if self.compiled is None:
+            examine(p, notes=False).check()
+        if p.tol == 0:
+            return p
+        snapped = p.snap(p.tol)
+        if snapped.function is None:
+            raise LimitError(f"no exact function is near enough to the data: {snapped.reason}")
+        return snapped.function
+
+    def _extracted(self, network: Network) -> CPWL:
+        auto = self.form == "auto"
+        if auto and (network.sizes.neurons > _NEURONS or network.inputs > _INPUTS):
+            raise LimitError("the regions of a network of this size were not looked for")
+        most = _REGIONS if auto else None
+        p = extract(network, box=self.box, exact=True, max_regions=most)
+        if not p.complete:
+            raise LimitError(f"the network has more than {p.num_pieces:,} regions")
+        return p
+
+    def bound(self, body: NetworkTables | TreeTables) -> float | None:
+        """What rounding does at most, for points of the domain of that type."""
+        if isinstance(body, TreeTables):
+            return tree_error(body)
+        certificate = None if self.compiled is None else self.compiled.certificate
+        if certificate is not None and certificate.evaluation_bound is not None:
+            return certificate.evaluation_bound.get(self.dtype)
+        around = box_around(self.function) if self.function is not None else None
+        if around is None and self.ends is None:
+            return None
+        ends = list(zip(*around, strict=True)) if around is not None else self.ends or ([], [])
+        low, high = doubles_around(ends[0], ends[1])
+        assert self.given is not None
+        bound = float_error(self.given, low, high, self.dtype)
+        return bound if np.isfinite(bound) else None
+
+
+def _notes(
+    name: str,
+    form: str,
+    body: NetworkTables | TreeTables,
+    guard: Guard,
+    costs: dict[str, Cost],
+    bound: float | None,
+) -> list[str]:
+    """What the top of the header says."""
+    if isinstance(body, NetworkTables):
+        what = f"A ReLU network: {body.network.sizes.neurons} neurons in {body.network.sizes.depth - 1} hidden layers."
+    else:
+        tree = body.tree
+        what = f"A binary search tree: {len(tree.plane)} nodes, depth {tree.depth}, {len(tree.laws)} laws."
+    others = [f"As a {other}: {cost}." for other, cost in costs.items() if other != form]
+    outside = {
+        "free": "Points outside the domain: the value means nothing there. It returns 0.",
+        "clip": "Points outside the domain: the value at the nearest point of the box. It returns 0.",
+        "error": "Points outside the domain: it returns 1 and does not write y. Otherwise it returns 0.",
+    }[guard.outside]
+    rounding = [] if bound is None else [f"On the domain rounding changes a value by at most {bound:.3g} (proved)."]
+    return [
+        f"{name}: written by cpwl.",
+        what,
+        f"Cost: {costs[form]}, {costs[form].comparisons} comparisons, {costs[form].stack} bytes of working memory.",
+        *others,
+        outside,
+        "Each sum starts with the constant and adds the products in the order of the columns, all rounded to nearest.",
+        *rounding,
+        "x and y must not overlap.",
+    ]

@@ -1,0 +1,392 @@
+"""CSV files: tables of points or matrices, in; the pieces of a function, in and out; pandas frames, out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.documents.write import function_document
+from cpwl.doors import check_argument, check_choice, check_count, check_path, within_float64
+from cpwl.errors import InputError, LimitError
+from cpwl.exact.rational import fraction
+from cpwl.files import read_bytes, write_text
+from cpwl.function.cpwl import CPWL
+from cpwl.io.text import lines_of, number, reading
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["Layout", "from_csv", "from_pieces_csv", "to_csv", "to_dataframe"]
+
+Layout: TypeAlias = Literal["auto", "points", "matrix"]
+_Lines: TypeAlias = Iterator[tuple[int, list[str]]]
+
+_GRID = 2 * 10**8  # work, for the simplices of a grid
+_SCATTERED = 10**8  # and of a triangulation, which is to be found first
+_PER_POINT = {2: 2, 3: 7, 4: 32, 5: 187, 6: 1300}
+
+
+@within_float64()
+def from_csv(path: str | os.PathLike[str], *, outputs: int = 1, layout: Layout = "auto") -> CPWL:
+    """The function through the points of a CSV file: a point a line, or a matrix with its axes at the edges.
+
+    One input: breakpoints, straight between them. Several: where the points are a full grid, its cells are cut into
+    simplices (Kuhn); otherwise they are triangulated (Delaunay). There is nothing beyond the points. Numbers are
+    read as decimals, 0.1 is one tenth, or as "p/q"; a first line that is no numbers has the names of the columns.
+    Columns are separated by commas, semicolons, tabs or spaces, and ``#`` starts a remark.
+    A file of pieces, as `to_csv` writes it, is read as that.
+
+    Parameters
+    ----------
+    path
+        The file.
+    outputs
+        How many columns, the last ones, are values; the others are coordinates.
+    layout
+        "points": a line for each point. "matrix": a table of two inputs, the first along the first column and the
+        second along the first row; the corner is an empty cell, a name or any number. "auto" reads a file as a matrix
+        where its first line is an empty cell or a name and then numbers, and as points otherwise; numbers alone that
+        can be read as both are refused.
+
+    Returns
+    -------
+    CPWL
+        The function, exact.
+    """
+    check_path(path, "from_csv")
+    check_count(outputs, "outputs")
+    check_choice(layout, ("auto", "points", "matrix"), "layout")
+    with reading(path):
+        given = lines_of(os.fspath(path))
+        if given and is_pieces_csv(given[0]):
+            return from_pieces_csv(path)
+        if layout == "matrix" or (layout == "auto" and _is_matrix(_words(given))):
+            if outputs != 1:
+                raise InputError(f"a matrix has one value a cell, not {outputs}; a table of points may have more")
+            return _of_matrix(_words(given))
+        table, lines = _table(_words(given))
+        if layout == "auto" and outputs == 1:
+            _check_points(table)
+        dim = table.shape[1] - outputs
+        if dim < 1:
+            message = f"with {outputs} columns of values there are no coordinates left of {table.shape[1]}"
+            raise InputError(f"{message}; a table has at least two columns" if outputs == 1 else message)
+        points, values = table[:, :dim], table[:, dim:]
+        _check_distinct(points, lines)
+        return _function(points, values)
+
+
+def _words(lines: list[str]) -> _Lines:
+    """The cells of each line that has any, with its number; remarks left out."""
+    separator: str | None = ""
+    width = 0
+    for place, line in enumerate(lines, start=1):
+        text = line.partition("#")[0]
+        if not text.strip():
+            continue
+        if separator == "":
+            separator = next((sign for sign in ";,\t" if sign in text), None)
+        # A tab at the beginning is an empty cell where tabs separate.
+        words = [word.strip() for word in (text.strip() if separator is None else text.strip(" \r")).split(separator)]
+        while separator is not None and words[-1] == "" and len(words) > max(width, 1):
+            words.pop()  # separators at the end of the line
+        width = width or len(words)
+        yield place, words
+
+
+def _is_matrix(lines: _Lines) -> bool:
+    """Whether the first line is an empty cell or a name, and then the numbers of an axis."""
+    first = next(lines, (0, [""]))[1]
+    return len(first) > 2 and not _is_number(first[0]) and all(map(_is_number, first[1:]))
+
+
+def _check_points(table: NDArray[np.object_]) -> None:
+    """Refuse numbers alone that are a matrix as well as points: both edges are in order behind their first cell."""
+    rows, columns = table.shape
+    if rows < 3 or columns < 3 or not (_in_order(table[0, 1:]) and _in_order(table[1:, 0])):
+        return
+    either = f"{rows} points of {columns - 1} inputs, or a matrix of {rows - 1} x {columns - 1} values"
+    raise InputError(
+        f"these numbers are {either} with its axes in the first column and row: say which, "
+        'layout="points" or layout="matrix"; on the command line, `cpwl convert --layout matrix`'
+    )
+
+
+def _in_order(axis: NDArray[np.object_]) -> bool:
+    up = axis[1:] > axis[:-1]
+    return bool(up.all()) or bool((axis[1:] < axis[:-1]).all())
+
+
+def _of_matrix(lines: _Lines) -> CPWL:
+    """A table of two inputs: the first along the first column, the second along the first row."""
+    line, first = next(lines, (0, []))
+    across = [number(word, line, i) for i, word in enumerate(first[1:], start=2)]
+    rows = []
+    for line, words in lines:
+        if len(words) != len(first):
+            raise InputError(f"line {line} has {len(words)} cells, and the first has {len(first)}", line=line)
+        rows.append([number(word, line, i) for i, word in enumerate(words, start=1)])
+    if len(rows) < 2 or len(across) < 2:
+        raise InputError("a matrix has a line with one axis and then at least two lines, with two values or more each")
+    table = np.array(rows, dtype=object)
+    for axis, what in ((table[:, 0], "column"), (np.array(across, dtype=object), "row")):
+        if not _in_order(axis):
+            at = int(np.flatnonzero((np.diff(axis) > 0) != (axis[1] > axis[0]))[0]) if axis[1] != axis[0] else 0
+            pair = f"{float(axis[at]):g} is followed by {float(axis[at + 1]):g}"
+            raise InputError(f"the axis in the first {what} must increase or decrease: {pair}")
+    _check_simplices(2 * (len(rows) - 1) * (len(across) - 1), table.size, 2, _GRID)
+    return CPWL.from_grid([table[:, 0], across], table[:, 1:])
+
+
+def _table(lines: _Lines) -> tuple[NDArray[np.object_], list[int]]:
+    """All numbers, and the line of each row; a first line that begins with no number has the names of the columns."""
+    rows: list[list[Fraction]] = []
+    places: list[int] = []
+    for first, (place, words) in enumerate(lines):
+        if first == 0 and words[0] and not _is_number(words[0]):
+            continue
+        rows.append([number(word, place, i) for i, word in enumerate(words, start=1)])
+        places.append(place)
+        if len(rows[-1]) != len(rows[0]):
+            raise InputError(f"line {place} has {len(words)} numbers, and the first has {len(rows[0])}", line=place)
+    if not rows:
+        raise InputError("there are no numbers in this file")
+    return np.array(rows, dtype=object).reshape(len(rows), -1), places
+
+
+def _is_number(word: str) -> bool:
+    try:
+        number(word, 0)
+    except InputError:
+        return False
+    return True
+
+
+def _check_distinct(points: NDArray[np.object_], lines: list[int]) -> None:
+    seen: dict[tuple[Any, ...], int] = {}
+    for point, line in zip(map(tuple, points), lines, strict=True):
+        if point in seen:
+            place = ", ".join(f"{float(v):.6g}" for v in point)
+            raise InputError(f"lines {seen[point]} and {line} have the same point ({place})", line=line)
+        seen[point] = line
+
+
+def _function(points: NDArray[np.object_], values: NDArray[np.object_]) -> CPWL:
+    count, dim = points.shape
+    if dim == 1:
+        order = np.argsort(points[:, 0])
+        if count < 2:
+            raise InputError("a table of one input needs at least two points")
+        pairs = np.column_stack([np.arange(count - 1), np.arange(1, count)])
+        return CPWL.from_simplices(points[order], pairs, values[order])
+    if count <= dim:  # a grid has more, too
+        raise _too_few(dim)
+    axes = [np.unique(points[:, k]) for k in range(dim)]
+    shape = [len(axis) for axis in axes]
+    if int(np.prod(shape, dtype=object)) == count and min(shape) > 1:
+        _check_simplices(math.prod(size - 1 for size in shape) * math.factorial(dim), count, dim, _GRID)
+        order = np.lexsort([np.searchsorted(axes[k], points[:, k]) for k in reversed(range(dim))])
+        return CPWL.from_grid(axes, values[order].reshape(*shape, -1))
+    return _scattered(points, values)
+
+
+def _too_few(dim: int) -> InputError:
+    return InputError(f"the points cannot be triangulated: {dim + 1} of them must span all {dim} inputs")
+
+
+def _check_simplices(simplices: int, count: int, dim: int, most: int) -> None:
+    """Refuse a small table of more simplices than can be looked at: in many dimensions a point is in thousands."""
+    if simplices * (dim + 1) ** 3 > max(most, 30_000 * count):
+        about = f"about {simplices:,}" if simplices < 10**9 else f"{float(min(simplices, 10**300)):.0e}"
+        raise LimitError(f"{count:,} points of {dim} inputs have {about} simplices, which is too many", points=count)
+
+
+def _expected(count: int, dim: int) -> int:
+    """How many simplices a Delaunay triangulation of random points may have.
+
+    At most as many as a cyclic polytope has facets (McMullen); up to six inputs also about so many for each point as
+    a Poisson process has.
+    """
+    half = (dim + 1) // 2
+    at_most = 2 * math.comb(max(count - (dim + 2) // 2, half), half)
+    return min(at_most, _PER_POINT[dim] * count) if dim in _PER_POINT else at_most
+
+
+def _scattered(points: NDArray[np.object_], values: NDArray[np.object_]) -> CPWL:
+    """Floats say which simplices there are; their corners are the exact points."""
+    from scipy.spatial import Delaunay, QhullError
+
+    view = points.astype(np.float64)
+    count, dim = points.shape
+    _check_simplices(_expected(count, dim), count, dim, _SCATTERED)
+    try:
+        found = Delaunay(view)
+    except (QhullError, ValueError):
+        raise _too_few(dim) from None
+    return CPWL.from_simplices(points, found.simplices, values)
+
+
+# The pieces of a function as a table: CSV, a MATLAB file, a pandas DataFrame.
+#
+# In CSV each line is a row of a piece, ``a . x <= b``, or the law of an output on it, ``g . x + o``::
+#
+#     piece,what,output,x0,x1,constant
+#     0,row,,1,0,1/3
+#     0,law,0,2,-1,5
+#
+# Numbers are exact: integers, "p/q", or doubles in the shortest decimals that give them back.
+
+
+_FIRST = ["piece", "what", "output"]
+
+
+def to_csv(p: CPWL, path: str | os.PathLike[str]) -> None:
+    """Write the pieces as CSV: a line for each row ``a . x <= constant`` and each law ``g . x + constant``.
+
+    Parameters
+    ----------
+    p : CPWL
+        The function. Its numbers are written exactly; an asserted domain and a tolerance are not in the file.
+    path : path-like
+        The file; what is there is replaced when the new file is complete.
+    """
+    check_argument(p, CPWL, "to_csv")
+    check_path(path, "to_csv")
+    made = io.StringIO()
+    out = csv.writer(made, lineterminator="\n")
+    out.writerow([*_FIRST, *(f"x{k}" for k in range(p.dim)), "constant"])
+    for i, piece in enumerate(_pieces(p)):
+        for row, right in zip(piece["A"], piece["b"], strict=True):
+            out.writerow([i, "row", "", *map(_word, row), _word(right)])
+        for j, (slopes, offset) in enumerate(zip(piece["gradient"], piece["offset"], strict=True)):
+            out.writerow([i, "law", j, *map(_word, slopes), _word(offset)])
+    write_text(path, made.getvalue())
+
+
+def from_pieces_csv(path: str | os.PathLike[str], *, tol: float | None = None) -> CPWL:
+    """The function in a CSV file of pieces, as `to_csv` writes it.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    tol : float, optional
+        As in `CPWL.from_pieces`: without it, data with a decimal point or an exponent is float data.
+    """
+    check_path(path, "from_pieces_csv")
+    name, data = os.fsdecode(path), read_bytes(path)
+    try:
+        lines = list(csv.reader(io.StringIO(data.decode("utf-8-sig"))))
+        return _function_of_pieces(lines, tol)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{name} is not a CSV file of pieces: {error}", path=name) from None
+    except InputError as error:
+        raise InputError(f"{name}: {error}", path=name) from None
+
+
+def is_pieces_csv(first_line: str) -> bool:
+    """Whether a CSV file with this first line holds pieces.
+
+    >>> is_pieces_csv("piece,what,output,x0,constant"), is_pieces_csv("x,y,value")
+    (True, False)
+    """
+    return [word.strip() for word in first_line.split(",")][:3] == _FIRST
+
+
+def _function_of_pieces(lines: list[list[str]], tol: float | None) -> CPWL:
+    if not lines or not is_pieces_csv(",".join(lines[0])) or len(lines[0]) < 5:
+        raise InputError("the first line must be `piece,what,output,x0,..,constant`")
+    width = len(lines[0])
+    pieces: dict[int, tuple[list[Any], dict[int, Any]]] = {}
+    for place, line in enumerate(lines[1:], start=2):
+        if not line:
+            continue
+        try:
+            if len(line) != width or line[1] not in ("row", "law"):
+                raise ValueError
+            rows, laws = pieces.setdefault(_count(line[0]), ([], {}))
+            numbers = [_number(word) for word in line[3:]]
+            if line[1] == "row":
+                rows.append(numbers)
+            elif laws.setdefault(_count(line[2]), numbers) is not numbers:
+                raise InputError(f"line {place} gives output {line[2]} of piece {line[0]} another law")
+        except (ValueError, InputError) as error:
+            said = str(error) or f"`{','.join(line)[:60]}` is neither a row nor a law of {width - 4} inputs"
+            raise InputError(f"line {place}: {said}", line=place) from None
+    return _of_pieces(pieces, tol)
+
+
+def _of_pieces(pieces: dict[int, tuple[list[Any], dict[int, Any]]], tol: float | None) -> CPWL:
+    if not pieces:
+        raise InputError("there is no piece in it")
+    outputs = {tuple(sorted(laws)) for _, laws in pieces.values()}
+    if len(outputs) > 1 or next(iter(outputs)) != tuple(range(len(next(iter(outputs))))) or () in outputs:
+        raise InputError("every piece must have one law for each output, counted from 0")
+    dim = len(next(iter(next(iter(pieces.values()))[1].values()))) - 1
+    ordered = [pieces[i] for i in sorted(pieces)]
+    return CPWL.from_pieces(
+        [[row[:-1] for row in rows] if rows else np.zeros((0, dim)) for rows, _ in ordered],
+        [[row[-1] for row in rows] for rows, _ in ordered],
+        [[laws[j][:-1] for j in sorted(laws)] for _, laws in ordered],
+        [[laws[j][-1] for j in sorted(laws)] for _, laws in ordered],
+        tol=tol,
+    )
+
+
+def _number(word: str) -> Any:
+    """An integer or "p/q" exactly; with a point or an exponent, a double."""
+    exact = fraction(word.strip())
+    return float(word) if any(c in word for c in ".eE") else exact
+
+
+def _count(word: str) -> int:
+    if not (word.strip().isascii() and word.strip().isdigit()):
+        raise ValueError
+    return int(word)
+
+
+def _word(value: Any) -> str:
+    return repr(float(value)) if isinstance(value, float) else str(value)
+
+
+def _pieces(p: CPWL) -> list[dict[str, Any]]:
+    """Rows and laws of each piece, with every number exact."""
+    pieces: list[dict[str, Any]] = function_document(replace(p, mesh=None))["pieces"]
+    return pieces
+
+
+def to_dataframe(p: CPWL) -> pandas.DataFrame:
+    """The pieces as a pandas DataFrame, one line a piece: ``A``, ``b``, ``gradient`` and ``offset`` hold arrays.
+
+    Exact data is arrays of `Fraction`. ``CPWL.from_pieces(*(list(frame[name]) for name in frame))`` is the way back.
+
+    Parameters
+    ----------
+    p : CPWL
+        The function.
+    """
+    check_argument(p, CPWL, "to_dataframe")
+    try:
+        import pandas
+    except ImportError:
+        raise LimitError("`to_dataframe` needs pandas: pip install pandas") from None
+    convert = np.vectorize(fraction, otypes=[object]) if p.tol == 0 else np.asarray
+    columns: dict[str, list[Any]] = {name: [] for name in ("A", "b", "gradient", "offset")}
+    for piece in _pieces(p):
+        for name, column in columns.items():
+            array = np.array(piece[name], dtype=object if p.tol == 0 else np.float64)
+            column.append(
+                convert(array.reshape(-1, p.dim) if name in ("A", "gradient") else array) if array.size else array
+            )
+    frame = pandas.DataFrame({name: pandas.Series(column, dtype=object) for name, column in columns.items()})
+    frame.index.name = "piece"
+    return frame

@@ -1,0 +1,100 @@
+"""Functions and networks as JSON files, exactly: what is saved is what is loaded, to the last bit.
+
+A number is a JSON number, exactly the double or integer that it parses to, or a string "p/q". The format is
+written down in ``schema.json`` in `cpwl.documents`, and whatever is read is validated against it first.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from cpwl.documents.read import function_from_pieces, function_from_table, network_from_layers
+from cpwl.documents.schema import read_document
+from cpwl.documents.write import document_text, function_document, network_document
+from cpwl.doors import check_argument, check_path
+from cpwl.errors import InputError, LimitError
+from cpwl.files import read_bytes, write_text
+from cpwl.function.cpwl import CPWL
+from cpwl.io.mpqp import read_mpqp
+from cpwl.network.network import Network
+
+__all__ = ["load", "read_json_file", "save"]
+
+_READERS: dict[str, Callable[[dict[str, Any]], CPWL | Network]] = {
+    "pieces": function_from_pieces,
+    "table": function_from_table,
+    "network": network_from_layers,
+}
+
+
+def save(p_or_network: CPWL | Network, path: str | os.PathLike[str], *, note: str | None = None) -> None:
+    """Write a function or a network to the JSON file `path`; `note` is a remark for people.
+
+    A function with a triangulated table behind it is saved as that table, any other as its pieces, in order.
+    The same value gives the same bytes. The file appears whole or not at all.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> p = CPWL.from_pieces([[[1]], [[-1]]], [[0], [0]], [["-1/3"], [2]], [0, 0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(p, folder + "/law.json")
+    ...     print(Path(folder, "law.json").read_text())
+    {
+    "format": "cpwl",
+    "version": 1,
+    "dim": 1,
+    "outputs": 1,
+    "tol": 0,
+    "domain": null,
+    "pieces": [
+    {"A": [[1]], "b": [0], "gradient": [["-1/3"]], "offset": [0]},
+    {"A": [[-1]], "b": [0], "gradient": [[2]], "offset": [0]}
+    ]
+    }
+    <BLANKLINE>
+    """
+    if note is not None and not isinstance(note, str):
+        raise InputError(f"`note` must be a string, not {type(note).__name__}")
+    check_argument(p_or_network, (CPWL, Network), "save")
+    check_path(path, "save")
+    try:
+        document = (
+            network_document(p_or_network) if isinstance(p_or_network, Network) else function_document(p_or_network)
+        )
+        text = document_text(document, note)
+    except ValueError as error:  # Python writes no integers of more than 4300 digits.
+        raise LimitError(f"cannot save this: {error}") from None
+    write_text(path, text)
+
+
+def load(path: str | os.PathLike[str]) -> CPWL | Network:
+    """The function or the network in the JSON file `path`, validated against ``schema.json``.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(CPWL.from_simplices([[0], [1]], [[0, 1]], ["1/3", 2]), folder + "/law.json")
+    ...     load(folder + "/law.json")
+    CPWL(R^1 -> R^1, 1 pieces, 1 components, exact)
+    """
+    check_path(path, "load")
+    kind, data = read_document(path)
+    name = os.fspath(path)
+    try:
+        return _READERS[kind](data)
+    except (InputError, LimitError) as error:
+        details = {**error.details, "path": name}
+        raise type(error)(f"{name}: {error}", **details) from error
+
+
+# JSON files of whatever kind we read, told apart by what is in them.
+
+
+def read_json_file(path: str | os.PathLike[str]) -> CPWL | Network:
+    """The function or network in a JSON file: our own format, or a program with active sets."""
+    check_path(path, "read")
+    raw = read_bytes(path)
+    foreign = b'"format"' not in raw and b'"proc"' in raw and b'"act"' in raw
+    del raw
+    return read_mpqp(path) if foreign else load(path)

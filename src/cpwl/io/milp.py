@@ -1,0 +1,595 @@
+"""`to_milp`: a network as a mixed-integer linear program for HiGHS.
+
+A neuron ``h = max(0, z)`` with ``low <= z <= high`` and ``low < 0 < high`` has a binary `a` (on or off) and the rows
+``h >= z``, ``h <= z - low (1 - a)``, ``h <= high a`` (Fischetti and Jo 2018). One that is always on is ``h = z``, one
+that is always off ``h = 0``; neither has a binary. The constants are the ranges of `z` on the domain: exact ones make
+the relaxation as tight as this formulation allows.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.compiler import Compiled, compile
+from cpwl.doors import check_argument, check_limit, check_path, within_float64
+from cpwl.errors import InputError, SolverError
+from cpwl.exact.rational import text
+from cpwl.files import read_bytes, write_bytes, write_together
+from cpwl.function.cpwl import CPWL
+from cpwl.function.domain import domain_rows
+from cpwl.geometry.box import Range, bounding_box
+from cpwl.geometry.generators import generators
+from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
+from cpwl.io.c.tree import cell_of
+from cpwl.io.onnx.write import onnx_bytes
+from cpwl.network.network import ExactLayer, Network, exact_layers
+from cpwl.passes.ranges import ranges
+from cpwl.regions.extract import extract
+
+__all__ = [
+    "Extreme",
+    "Milp",
+    "NeuronBounds",
+    "double_bound",
+    "extremes",
+    "network_and_domain",
+    "neuron_bounds",
+    "tighten_omlt",
+    "to_milp",
+    "to_omlt",
+]
+
+# The least and the largest value that each neuron reads on a bounded domain, exactly, and where.
+#
+# Every neuron is affine on each linear region of the network, and the regions are bounded: its extreme values are
+# attained at their corners. Floats with a running error bound say at which corners they can be; there the network is
+# evaluated in rationals.
+
+
+Floats: TypeAlias = NDArray[np.float64]
+_UNIT = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """The range of what a neuron reads, or of an output, and points where its ends are attained."""
+
+    low: Fraction
+    high: Fraction
+    lowest: tuple[Fraction, ...]
+    highest: tuple[Fraction, ...]
+
+
+def extremes(network: Network, domain: Polyhedron, max_regions: int | None = None) -> list[list[Extreme]] | None:
+    """For each layer, the last one included, the exact range of each neuron; None beyond that many regions.
+
+    >>> from cpwl.geometry.polyhedra import box_polyhedron
+    >>> network = Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])])
+    >>> [(e.low, e.high) for e in extremes(network, box_polyhedron((-1, 2), 1))[1]]
+    [(Fraction(0, 1), Fraction(2, 1))]
+    """
+    p = extract(network, domain=domain, exact=True, max_regions=max_regions)
+    if not p.complete:
+        return None
+    places = corner_points(p)
+    points = np.array([[Fraction(v, x[-1]) for v in x[:-1]] for x in places.tolist()], dtype=object)
+    candidates = _candidates(network, points)
+    chosen = np.unique(np.concatenate([np.flatnonzero(mask) for mask in candidates]))
+    values = _exact_values(exact_layers(network), points[chosen])
+    return [[_extreme(row, points[chosen]) for row in layer] for layer in values]
+
+
+def corner_points(p: CPWL) -> NDArray[np.object_]:
+    """The corners of all pieces, integer rows ``(x, 1) * w``; `InputError` if a piece is not bounded."""
+    found = generators(p.polyhedra)
+    places = {tuple(row) for row in found.places[np.unique(found.member)].tolist()}
+    for i in np.flatnonzero(~found.known):
+        rows = p.polyhedra[int(i)].integer()
+        cell = cell_of([(*row[:-1], -row[-1]) for row in rows.tolist()], p.dim)
+        places |= {place for place, _ in cell.rays} | {(*line[:-1], 0) for line in cell.lines}
+    if any(place[-1] == 0 for place in places):
+        raise InputError("the domain is not bounded: give a bounded one, such as `box=(-1, 1)`")
+    return np.array(sorted(places), dtype=object).reshape(-1, p.dim + 1)
+
+
+def _candidates(network: Network, points: NDArray[np.object_]) -> list[NDArray[np.bool_]]:
+    """For each layer the points at which some neuron of it may be least or largest."""
+    h = points.astype(np.float64).T
+    error = _UNIT * np.abs(h)
+    masks = []
+    for i, (weight, bias) in enumerate(network.layers):
+        if i:
+            h = np.maximum(h, 0.0)
+        size = abs(weight) @ (np.abs(h) + error) + np.abs(bias)[:, None]
+        terms = np.diff(weight.indptr)[:, None] + 3  # products, sums, and weights that are rounded themselves
+        error = abs(weight) @ error + 2 * terms * _UNIT * size
+        h = weight @ h + bias[:, None]
+        high = h + error >= (h - error).max(axis=1, keepdims=True)
+        low = h - error <= (h + error).min(axis=1, keepdims=True)
+        masks.append(np.asarray((high | low).any(axis=0)))
+    return masks
+
+
+def _exact_values(layers: tuple[ExactLayer, ...], points: NDArray[np.object_]) -> list[NDArray[np.object_]]:
+    h: Any = points.T
+    values = []
+    for i, (weight, bias) in enumerate(layers):
+        if i:
+            h = np.where(h > 0, h, 0)
+        h = weight @ h + bias[:, None]
+        values.append(h)
+    return values
+
+
+def _extreme(row: NDArray[np.object_], points: NDArray[np.object_]) -> Extreme:
+    least, most = int(np.argmin(row)), int(np.argmax(row))
+    low, high = tuple(map(Fraction, points[least])), tuple(map(Fraction, points[most]))
+    return Extreme(Fraction(row[least]), Fraction(row[most]), low, high)
+
+
+# How far each neuron reads, up and down, on a bounded domain: exactly where the regions are few, else proved.
+
+
+_INPUTS, _NEURONS = 6, 400  # beyond, regions are not looked for
+
+
+@dataclass(frozen=True, slots=True)
+class NeuronBounds:
+    """Ranges of what the neurons read, hidden layers first and the outputs last.
+
+    Attributes
+    ----------
+    layers : tuple
+        For each layer the pairs ``(low, high)``.
+    exact : bool
+        Whether every range is attained: no smaller constant would do. Otherwise they are proved to hold, no more.
+    """
+
+    layers: tuple[tuple[tuple[Fraction, Fraction], ...], ...]
+    exact: bool
+
+    @property
+    def how(self) -> str:
+        """Where they come from."""
+        return "exact, from the regions" if self.exact else "proved, from intervals and linear programs"
+
+    def state(self, layer: int, neuron: int) -> Literal["on", "off", "open"]:
+        """Whether a hidden neuron is always on (it reads nothing below 0), always off, or neither."""
+        low, high = self.layers[layer][neuron]
+        return "off" if high <= 0 else "on" if low >= 0 else "open"
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many hidden neurons are in each state."""
+        states = [self.state(i, k) for i, layer in enumerate(self.layers[:-1]) for k in range(len(layer))]
+        return {name: states.count(name) for name in ("on", "off", "open")}
+
+
+def neuron_bounds(network: Network, domain: Polyhedron, max_regions: int | None = 5000) -> NeuronBounds:
+    """The ranges of all neurons on a bounded domain.
+
+    >>> from cpwl.geometry.polyhedra import box_polyhedron
+    >>> network = Network([([[1], [1], [1]], [2, 0, -2]), ([[1, 1, 1]], [0])])
+    >>> found = neuron_bounds(network, box_polyhedron((-1, 1), 1))
+    >>> found.counts, found.exact, found.layers[1]
+    ({'on': 1, 'off': 1, 'open': 1}, True, ((Fraction(1, 1), Fraction(4, 1)),))
+    """
+    few = network.inputs <= _INPUTS and network.sizes.neurons <= _NEURONS
+    found = extremes(network, domain, max_regions) if few else None
+    if found is not None:
+        return NeuronBounds(tuple(tuple((e.low, e.high) for e in layer) for layer in found), True)
+    layers = list(exact_layers(network))
+    hidden = ranges(layers, domain)
+    relu: list[Range] = [(max(low or Fraction(0), Fraction(0)), high) for low, high in hidden[-1]] if hidden else []
+    last = _outputs(network, relu) if hidden else ranges([*layers, layers[-1]], domain)[0]
+    return NeuronBounds(tuple(tuple(map(_bounded, layer)) for layer in [*hidden, last]), False)
+
+
+def double_bound(value: Fraction, sense: int) -> float:
+    """The nearest double that is not below (`sense` 1) or not above (-1) the number, which may be the number itself.
+
+    >>> double_bound(Fraction(1), 1), double_bound(Fraction(1, 3), 1) > Fraction(1, 3)
+    (1.0, True)
+    """
+    near = float(value)
+    return near if (Fraction(near) - value) * sense >= 0 else math.nextafter(near, sense * math.inf)
+
+
+def _outputs(network: Network, before: list[Range]) -> list[Range]:
+    """The outputs by intervals of what the last hidden layer gives."""
+    weight, bias = exact_layers(network)[-1]
+    rows: list[list[Fraction]] = [[Fraction(b), Fraction(b)] for b in bias]
+    for i, j, w in zip(weight.rows.tolist(), weight.indices.tolist(), weight.data, strict=True):
+        low, high = map(Fraction, _bounded(before[j]))
+        high = max(high, Fraction(0))
+        rows[i][0] += min(w * low, w * high)
+        rows[i][1] += max(w * low, w * high)
+    return [(low, high) for low, high in rows]
+
+
+def _bounded(ends: Range) -> tuple[Fraction, Fraction]:
+    low, high = ends
+    if low is None or high is None:
+        raise InputError("the domain is not bounded: give a bounded one, such as `box=(-1, 1)`")
+    return low, high
+
+
+_ENDINGS = (".lp", ".mps")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Milp:
+    """A network as rows and columns, with a solver.
+
+    Attributes
+    ----------
+    highs : highspy.Highs
+        The model; add to it what you like. Columns are named ``x0``, ``h1_0`` (layer, neuron), ``a1_0``, ``y0``.
+    columns : dict
+        The number of each column by its name.
+    bounds : NeuronBounds
+        The range of each neuron, and which are always on or off.
+    network : Network
+        The network.
+    units : dict
+        Columns of neurons with values that are very large or small count in units, powers of two: those of other
+        columns are 1.
+    """
+
+    highs: Any = field(repr=False)
+    columns: dict[str, int] = field(repr=False)
+    bounds: NeuronBounds
+    network: Network = field(repr=False)
+    units: dict[str, float] = field(default_factory=dict, repr=False)
+
+    @property
+    def inputs(self) -> int:
+        """The number of columns ``x``."""
+        return self.network.inputs
+
+    @property
+    def outputs(self) -> int:
+        """The number of columns ``y``."""
+        return self.network.outputs
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count} {name}" for name, count in self.bounds.counts.items())
+        return f"Milp({self.highs.getNumCol()} columns, {self.highs.getNumRow()} rows; neurons: {counts})"
+
+    def optimum(self, objective: Sequence[float], *, largest: bool = False) -> tuple[float, NDArray[np.float64]]:
+        """The least, or the largest, value of ``objective . y`` on the domain, and a point `x` where it is attained.
+
+        The network is evaluated there: an answer of HiGHS that is off by more than 1e-4, relative, is refused.
+        """
+        if len(objective) != self.outputs:
+            raise InputError(f"`objective` must have one number for each of the {self.outputs} outputs")
+        every = np.arange(self.highs.getNumCol(), dtype=np.int32)
+        cost = np.zeros(len(every))
+        cost[[self.columns[f"y{k}"] for k in range(self.outputs)]] = np.asarray(objective, dtype=np.float64)
+        self.highs.changeColsCost(len(every), every, cost)
+        sense = highspy.ObjSense.kMaximize if largest else highspy.ObjSense.kMinimize
+        self.highs.changeObjectiveSense(sense)
+        self.highs.run()
+        if self.highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            raise SolverError(f"HiGHS ended with {self.highs.modelStatusToString(self.highs.getModelStatus())}")
+        values = np.array(self.highs.getSolution().col_value)
+        point = values[[self.columns[f"x{k}"] for k in range(self.inputs)]]
+        value = float(self.highs.getInfo().objective_function_value)
+        ranges = zip(objective, self.bounds.layers[-1], strict=True)
+        size = sum(abs(c) * float(max(abs(low), abs(high), high - low)) for c, (low, high) in ranges)
+        there = float(self.network(point) @ np.asarray(objective, dtype=np.float64))
+        if abs(value - there) > 1e-4 * size:
+            raise SolverError(f"HiGHS says {value:.9g} at a point where the network gives {there:.9g}")
+        return value, point
+
+
+@within_float64()
+def to_milp(
+    source: CPWL | Network | Compiled,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    domain: Domain = None,
+    box: tuple[Any, Any] | None = None,
+    max_regions: int | None = 5000,
+) -> Milp:
+    """A network, or the network of a function, as a mixed-integer linear program.
+
+    Parameters
+    ----------
+    source : CPWL, Network or Compiled
+        A function is compiled first.
+    path : path-like, optional
+        Also write the model there: ``.lp`` or ``.mps``, which all solvers read.
+    domain, box
+        Where: ``(A, b)`` for ``A x <= b``, or ``(low, high)``; it must be bounded. That of the function by default.
+    max_regions : int, optional
+        Beyond so many linear regions the ranges of neurons are proved by intervals and linear programs instead.
+
+    Returns
+    -------
+    Milp
+        With the HiGHS model, ready for an objective and further rows.
+
+    Raises
+    ------
+    InputError
+        If the domain is not bounded, or the file cannot be written.
+
+    Examples
+    --------
+    >>> p = CPWL.from_maxmin([[1, 0], [-1, 2], [0, 0]], [[0, 1], [2]])
+    >>> value, x = to_milp(p, box=(-3, 3)).optimum([1], largest=True)
+    >>> round(value, 6), x.round(6).tolist()
+    (1.0, [1.0])
+    """
+    check_argument(source, (CPWL, Network, Compiled), "to_milp")
+    check_limit(max_regions)
+    if path is not None:
+        check_path(path, "to_milp")
+        if Path(os.fsdecode(path)).suffix.lower() not in _ENDINGS:
+            raise InputError(f"`{os.fsdecode(path)}` must end in .lp or .mps")
+    network, body = network_and_domain(source, domain, box)
+    bounds = neuron_bounds(network, body, max_regions)
+    made = _Model(network, body, bounds).milp()
+    if path is not None:
+        write_bytes(path, _written(made.highs, Path(os.fsdecode(path)).suffix.lower()))
+    return made
+
+
+def network_and_domain(
+    source: CPWL | Network | Compiled, domain: Domain, box: tuple[Any, Any] | None
+) -> tuple[Network, Polyhedron]:
+    """The network of what was given, and its bounded domain."""
+    function = source if isinstance(source, CPWL) else source.function if isinstance(source, Compiled) else None
+    network = source if isinstance(source, Network) else source.network if isinstance(source, Compiled) else None
+    dim = source.inputs if isinstance(source, (CPWL, Network)) else source.network.inputs
+    body = as_domain(domain, dim, box=box)
+    if body is None and function is not None:
+        rows = domain_rows(function) if function.domain is None else function.domain.integer()
+        body = Polyhedron.from_rows(rows[:, :-1], rows[:, -1], dim=dim)
+    ends = None if body is None else bounding_box(body)
+    if body is None or (ends is not None and any(low is None or high is None for low, high in ends)):
+        raise InputError("the domain is not bounded: give a bounded one, such as `box=(-1, 1)`")
+    if ends is None:
+        raise InputError("the domain is empty: no point satisfies all of its rows")
+    return network if network is not None else compile(source).network, body  # type: ignore[arg-type]
+
+
+class _Model:
+    """Columns and rows as they are added."""
+
+    def __init__(self, network: Network, body: Polyhedron, bounds: NeuronBounds) -> None:
+        self.network, self.body, self.bounds = network, body, bounds
+        self.names: list[str] = []
+        self.low: list[float] = []
+        self.high: list[float] = []
+        self.binary: list[bool] = []
+        self.rows: list[tuple[str, dict[int, float], float, float]] = []
+        self.units: dict[str, float] = {}
+
+    def milp(self) -> Milp:
+        """The model, passed to HiGHS."""
+        before = self._inputs()
+        last = len(self.network.layers) - 1
+        for i, (weight, bias) in enumerate(self.network.layers):
+            after = []
+            for k in range(len(bias)):
+                own = slice(weight.indptr[k], weight.indptr[k + 1])
+                pairs = zip(weight.indices[own], weight.data[own], strict=True)
+                terms = {before[j]: float(w) * self.units.get(self.names[before[j]], 1.0) for j, w in pairs}
+                make = self._output if i == last else self._neuron
+                after.append(make(i, k, terms, float(bias[k])))
+            before = after
+        columns = {name: number for number, name in enumerate(self.names)}
+        return Milp(self._highs(), columns, self.bounds, self.network, self.units)
+
+    def _inputs(self) -> list[int]:
+        ends = bounding_box(self.body) or []
+        found = [
+            self._column(f"x{k}", double_bound(low or Fraction(0), -1), double_bound(high or Fraction(0), 1))
+            for k, (low, high) in enumerate(ends)
+        ]
+        for r, (a, b) in enumerate(zip(self.body.A, self.body.b, strict=True)):
+            if np.count_nonzero(a) > 1:
+                size = float(np.abs(a).max())  # integer rows may be very long
+                terms = {k: float(v) / size for k, v in enumerate(a) if v}
+                self._row(f"domain{r}", terms, -highspy.kHighsInf, float(b) / size)
+        return found
+
+    def _neuron(self, layer: int, k: int, terms: dict[int, float], bias: float) -> int:
+        name = f"{layer + 1}_{k}"
+        low, high = self._ends(layer, k)
+        state = self.bounds.state(layer, k)
+        if state == "off":
+            return self._column(f"h{name}", 0.0, 0.0)
+        unit = _unit(max(abs(low), abs(high)))
+        if unit != 1:  # the neuron in another unit, which rounds nothing
+            self.units[f"h{name}"] = unit
+            low, high, bias = low / unit, high / unit, bias / unit
+            terms = {j: w / unit for j, w in terms.items()}
+        h = self._column(f"h{name}", max(low, 0.0), high)
+        if state == "on":
+            self._row(f"on{name}", {**_negative(terms), h: 1.0}, bias, bias)
+            return h
+        a = self._column(f"a{name}", 0.0, 1.0, binary=True)
+        self._row(f"above{name}", {**_negative(terms), h: 1.0}, bias, highspy.kHighsInf)
+        self._row(f"below{name}", {**_negative(terms), h: 1.0, a: -low}, -highspy.kHighsInf, bias - low)
+        self._row(f"zero{name}", {h: 1.0, a: -high}, -highspy.kHighsInf, 0.0)
+        return h
+
+    def _output(self, layer: int, k: int, terms: dict[int, float], bias: float) -> int:
+        y = self._column(f"y{k}", *self._ends(layer, k))
+        self._row(f"output{k}", {**_negative(terms), y: 1.0}, bias, bias)
+        return y
+
+    def _ends(self, layer: int, k: int) -> tuple[float, float]:
+        low, high = self.bounds.layers[layer][k]
+        return double_bound(low, -1), double_bound(high, 1)
+
+    def _column(self, name: str, low: float, high: float, *, binary: bool = False) -> int:
+        self.names.append(name)
+        self.low.append(float(low))
+        self.high.append(float(high))
+        self.binary.append(binary)
+        return len(self.names) - 1
+
+    def _row(self, name: str, terms: dict[int, float], low: float, high: float) -> None:
+        self.rows.append((name, terms, low, high))
+
+    def _highs(self) -> Any:
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = len(self.names), len(self.rows)
+        lp.col_cost_ = np.zeros(len(self.names))
+        lp.col_lower_, lp.col_upper_ = np.array(self.low), np.array(self.high)
+        lp.row_lower_ = np.array([row[2] for row in self.rows])
+        lp.row_upper_ = np.array([row[3] for row in self.rows])
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        lp.a_matrix_.start_ = np.cumsum([0] + [len(row[1]) for row in self.rows])
+        lp.a_matrix_.index_ = np.array([j for row in self.rows for j in row[1]], dtype=np.int32)
+        lp.a_matrix_.value_ = np.array([v for row in self.rows for v in row[1].values()])
+        kinds = highspy.HighsVarType
+        lp.integrality_ = [kinds.kInteger if binary else kinds.kContinuous for binary in self.binary]
+        lp.col_names_, lp.row_names_ = self.names, [row[0] for row in self.rows]
+        highs = highspy.Highs()
+        highs.setOptionValue("output_flag", False)
+        highs.setOptionValue("small_matrix_value", 1e-12)  # what is smaller is taken for 0: the least that there is
+        if highs.passModel(lp) == highspy.HighsStatus.kError:
+            raise SolverError("HiGHS refused the model: its numbers are too large for it")
+        return highs
+
+
+def _unit(size: float) -> float:
+    """A power of two near the size, where that is far from 1: solvers have absolute tolerances, and refuse 1e15."""
+    return 1.0 if 1e-4 < size < 1e4 else 2.0 ** (math.frexp(size)[1] - 1)
+
+
+def _negative(terms: dict[int, float]) -> dict[int, float]:
+    return {j: -w for j, w in terms.items()}
+
+
+def _written(highs: Any, ending: str) -> bytes:
+    """The model as HiGHS writes it, by way of a file of its own."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        draft = Path(folder, f"model{ending}")
+        if highs.writeModel(str(draft)) == highspy.HighsStatus.kError:
+            raise SolverError("HiGHS could not write the model")
+        data = draft.read_bytes()
+    # HiGHS does not say when the disk is full: both kinds of files have a last line.
+    if data.split()[-1:] != [b"ENDATA" if ending == ".mps" else b"end"]:
+        raise InputError(f"cannot write the model to a temporary file in `{tempfile.gettempdir()}`: it is cut off")
+    return data
+
+
+# Files for OMLT: the network, bounds of its inputs, and bounds of its neurons.
+#
+# OMLT (1.2) reads ``law.onnx`` and, beside it, ``law.onnx.bounds.json``. It finds bounds of neurons by intervals.
+# ``law.onnx.neurons.json`` has ours, and `tighten_omlt` puts them into a big-M formulation in the place of those.
+
+
+@within_float64()
+def to_omlt(
+    source: CPWL | Network | Compiled,
+    path: str | os.PathLike[str],
+    *,
+    domain: Domain = None,
+    box: tuple[Any, Any] | None = None,
+    max_regions: int | None = 5000,
+) -> NeuronBounds:
+    """Write ``law.onnx``, ``law.onnx.bounds.json`` and ``law.onnx.neurons.json``; `path` is the first of them.
+
+    `omlt.io.load_onnx_neural_network_with_bounds(path)` reads the first two; then
+    ``cpwl.tighten_omlt(block, path)`` makes the big-M constants of the formulation in the block the smallest.
+
+    Parameters
+    ----------
+    source, domain, box, max_regions
+        As in `to_milp`.
+    path : path-like
+        The ONNX file.
+
+    Returns
+    -------
+    NeuronBounds
+        What the last file says.
+    """
+    check_argument(source, (CPWL, Network, Compiled), "to_omlt")
+    check_path(path, "to_omlt")
+    check_limit(max_regions)
+    name = os.fsdecode(path)
+    if not name.lower().endswith(".onnx"):
+        raise InputError(f"`{name}` must end in .onnx")
+    network, body = network_and_domain(source, domain, box)
+    bounds = neuron_bounds(network, body, max_regions)
+    ends = bounding_box(body) or []
+    # OMLT writes the key of input i of a [1, n] array as the pair (0, i).
+    inputs = [
+        {"key": [0, k], "lower_bound": a, "upper_bound": b}
+        for k, (a, b) in enumerate(_doubles(low or Fraction(0), high or Fraction(0)) for low, high in ends)
+    ]
+    beside = {"bounds": inputs, "neurons": _document(bounds)}
+    write_together(
+        [
+            (path, onnx_bytes(network)),
+            *((f"{name}.{what}.json", f"{json.dumps(said)}\n".encode()) for what, said in beside.items()),
+        ]
+    )
+    return bounds
+
+
+def _document(bounds: NeuronBounds) -> dict[str, Any]:
+    layers = [[{"low": text(low), "high": text(high)} for low, high in layer] for layer in bounds.layers]
+    for i, layer in enumerate(layers[:-1]):
+        for k, neuron in enumerate(layer):
+            neuron["state"] = bounds.state(i, k)
+    return {"format": "cpwl-neurons", "version": 1, "exact": bounds.exact, "layers": layers}
+
+
+def tighten_omlt(block: Any, path: str | os.PathLike[str]) -> int:
+    """Put the bounds of ``path.neurons.json`` into an OMLT block built with `ReluBigMFormulation`.
+
+    Returns how many neurons it fixed, because they are always on or always off.
+    """
+    check_path(path, "tighten_omlt")
+    name = f"{os.fsdecode(path)}.neurons.json"
+    data = read_bytes(name)
+    try:
+        layers = json.loads(data)["layers"]
+        ends = [
+            [(double_bound(Fraction(n["low"]), -1), double_bound(Fraction(n["high"]), 1)) for n in layer]
+            for layer in layers
+        ]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{name} is not what `to_omlt` writes: {error}", path=name) from None
+    dense = [block.layer[number] for number in block.layers if hasattr(block.layer[number], "zhat")]
+    if [len(part.zhat) for part in dense] != [len(layer) for layer in ends]:
+        raise InputError(f"{name} is of another network than this block")
+    fixed = 0
+    for part, layer in zip(dense, ends, strict=True):
+        for index, (low, high) in zip(part.zhat, layer, strict=True):
+            part.zhat[index].setlb(low)
+            part.zhat[index].setub(high)
+            if hasattr(part, "q_relu"):
+                part._big_m_lb_relu[index], part._big_m_ub_relu[index] = min(low, 0.0), max(high, 0.0)
+                part.z[index].setlb(max(low, 0.0))
+                part.z[index].setub(max(high, 0.0))
+                if low >= 0 or high <= 0:
+                    part.q_relu[index].fix(1 if high > 0 else 0)
+                    fixed += 1
+    return fixed
+
+
+def _doubles(low: Fraction, high: Fraction) -> tuple[float, float]:
+    return double_bound(low, -1), double_bound(high, 1)

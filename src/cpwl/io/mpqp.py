@@ -1,0 +1,332 @@
+"""Control laws of multiparametric programs: from active sets, JSON documents and PPOPT, all in rationals."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from cpwl.documents.schema import read_json
+from cpwl.doors import check_count, check_list, check_path, within_float64
+from cpwl.errors import CpwlWarning, InputError, LimitError
+from cpwl.exact.flint import from_flint, to_flint
+from cpwl.function.cpwl import CPWL
+from cpwl.function.known import Known
+from cpwl.function.make.maxmin import polyhedra_from_integers
+from cpwl.function.parts import Laws, Parts
+from cpwl.geometry.generators import generators
+from cpwl.geometry.irredundant import irredundant
+from cpwl.geometry.linear_program import LinearProgram
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
+from cpwl.geometry.probe import Probe
+from cpwl.io.critical_regions import CriticalRegion, Program, allowed, critical_region, half_space, integer_law
+
+__all__ = ["distinct_regions", "from_active_sets", "from_ppopt", "law_of_regions", "read_mpqp"]
+
+# The optimal value of a linear program as a function of its parameters.
+#
+# If only the right-hand sides depend on the parameters, the value is convex: by duality each law ``-m'(b + F x)`` with
+# multipliers ``m >= 0`` is at most the value everywhere, and equal to it on its region. So the value is the largest
+# law,
+# whatever regions the solver has found for it, however they overlap, and although optimisers may jump. That no law is
+# missing is proved at the corners of the pieces: there a linear program has the value of the largest law, and what is
+# convex and not larger at the corners is not larger between them.
+
+
+def value_on(program: Program, region: CriticalRegion, number: int) -> Any:
+    """The optimal value on a region, ``(H x + c)'u + d'x + e``, if it is affine there."""
+    if not program.is_linear or program.slope.nrows() == 0:
+        raise InputError(
+            '`outputs="value"` is for linear programs: the value of a quadratic one is not piecewise linear'
+        )
+    n = program.inputs
+    product = program.H.transpose() * region.law  # row k: what multiplies x_k
+    if any(product[k, j] + product[j, k] for k in range(n) for j in range(k + 1)):
+        message = "both the objective and the constraints depend on the parameters"
+        raise InputError(f"the value is not affine on region {number}: {message}", piece=number)
+    value = program.c.transpose() * region.law + program.slope
+    for k in range(n):
+        value[0, k] += product[k, n]
+    return value
+
+
+def convex_value(program: Program, laws: Sequence[Any], domain: Polyhedron) -> CPWL:
+    """The largest of these laws on the domain, if that is the value of the program; refused if a law is missing."""
+    distinct = {tuple(law.entries()): law for law in laws}
+    keys = list(distinct)
+    bounds = [tuple(int(v) for v in row) for row in domain.integer()]
+    rows, which = [], []
+    for key in keys:
+        above = [half_space([a - b for a, b in zip(key, other, strict=True)]) for other in keys if other != key]
+        if all(any(row[:-1]) or row[-1] >= 0 for row in above):
+            rows.append([*bounds, *(row for row in above if any(row[:-1]))])
+            which.append(key)
+    stack = polyhedra_from_integers(rows, program.inputs)
+    probe = Probe(0.0)
+    inner = [probe.interior(body) for body in stack]
+    solid = np.array([i for i, point in enumerate(inner) if point is not None], dtype=np.int64)
+    points = np.array([inner[i] for i in solid], dtype=object)
+    pieces = irredundant(stack.take(solid), points)
+    chosen = [distinct[which[i]] for i in solid]
+    _check_corners(program, pieces, chosen)
+    exact = np.array([[integer_law(law, 0)] for law in chosen], dtype=object)
+    return CPWL.from_parts(Parts(pieces, Laws.from_integer(exact), domain, 0.0, None, Known(points)))
+
+
+def _check_corners(program: Program, pieces: Polyhedra, laws: Sequence[Any]) -> None:
+    """Refuse pieces at a corner of which the value is above the law: a region is missing there."""
+    found = generators(pieces)
+    if not found.known.all() or any(found.places[k, -1] == 0 for k in np.unique(found.member)):
+        raise InputError("the value is read on bounded domains only: give bounds `A_t x <= b_t` on all parameters")
+    known: dict[int, Fraction] = {}
+    for i, law in enumerate(laws):
+        row = [from_flint(v) for v in law.entries()]
+        for k in found.member[found.start[i] : found.start[i + 1]].tolist():
+            place = found.places[k]
+            x = [Fraction(int(v), int(place[-1])) for v in place[:-1]]
+            if k not in known:
+                known[k] = _value_at(program, x)
+            here = sum((a * b for a, b in zip(row, x, strict=False)), row[-1])
+            if here != known[k]:
+                at = ", ".join(f"{float(v):.6g}" for v in x)
+                message = f"the value is {float(known[k]):.6g} at x = ({at}), and the regions say {float(here):.6g}"
+                raise InputError(f"a region is missing: {message}", point=np.array(x, dtype=object), piece=i)
+
+
+def _value_at(program: Program, x: Sequence[Fraction]) -> Fraction:
+    """The optimal value for one parameter, in rationals."""
+    point = [to_flint(v) for v in x]
+    rows: list[tuple[int, ...]] = []
+    for i in range(program.A.nrows()):
+        right = sum((program.F[i, j] * point[j] for j in range(program.inputs)), program.b[i, 0])
+        left = [-program.A[i, j] for j in range(program.moves)]
+        rows.append(half_space([*left, right]))
+        if i < program.equalities:
+            rows.append(half_space([*(-v for v in left), -right]))
+    body = polyhedra_from_integers([rows], program.moves)[0]
+    objective = [-from_flint(program.c[j, 0]) for j in range(program.moves)]
+    best = LinearProgram(body.A, body.b).maximize_exactly(body.integer(), objective)
+    if best.status != "optimal" or best.value is None:
+        raise InputError(f"the program has no optimum at x = ({', '.join(f'{float(v):.6g}' for v in x)})")
+    constant = sum((from_flint(program.slope[0, j]) * x[j] for j in range(program.inputs)), Fraction(0))
+    return constant + from_flint(program.slope[0, program.inputs]) - best.value
+
+
+# The function of a multiparametric program: the regions of its active sets, with the optimisers or the value.
+
+
+def distinct_regions(program: Program, active_sets: Sequence[Sequence[int]]) -> list[CriticalRegion | None]:
+    """The critical region of each active set; None where it is empty, or that of an earlier one."""
+    seen: set[Any] = set()
+    regions: list[CriticalRegion | None] = []
+    for active in active_sets:  # each has a system of equations of its own
+        region = critical_region(program, [int(i) for i in active])
+        key = None if region is None else (region.tight, tuple(region.law.entries()))
+        regions.append(None if region is None or key in seen else region)
+        seen.add(key)
+    return regions
+
+
+def law_of_regions(program: Program, regions: Sequence[CriticalRegion | None], outputs: Any) -> CPWL:
+    """The function with these regions: decision variables `outputs`, all if None, or the optimal value ("value").
+
+    The domain is what the constraints allow, as far as the facets of the regions tell: a region that is missing at its
+    boundary is a gap, too.
+    """
+    there = [region for region in regions if region is not None]
+    if not there:
+        raise InputError("no active set has a region: there is no function")
+    laws = [value_on(program, region, i) if outputs == "value" else region.law for i, region in enumerate(there)]
+    chosen = [0] if outputs == "value" else _chosen(outputs, program.moves)
+    dim = program.inputs
+    polyhedra = polyhedra_from_integers([[half_space(row) for row in region.rows] for region in there], dim)
+    probe = Probe(0.0)
+    inner = [probe.interior(body) for body in polyhedra]
+    solid = np.array([i for i, point in enumerate(inner) if point is not None], dtype=np.int64)
+    if len(solid) < len(regions):
+        dropped = len(regions) - len(solid)
+        message = f"{dropped} of {len(regions)} active sets have no region of their own, and were dropped"
+        warnings.warn(message, CpwlWarning, stacklevel=4)
+    if len(solid) == 0:
+        raise InputError("no active set has a region with an interior: there is no function")
+    points = np.array([inner[i] for i in solid], dtype=object)
+    polyhedra = irredundant(polyhedra.take(solid), points)
+    domain = allowed(program, polyhedra)
+    if outputs == "value" and not any(program.H.entries()):
+        return convex_value(program, [laws[i] for i in solid], domain)
+    exact = np.array([[integer_law(laws[i], j) for j in chosen] for i in solid], dtype=object)
+    return CPWL.from_parts(Parts(polyhedra, Laws.from_integer(exact), domain, 0.0, None, Known(points)))
+
+
+def _chosen(outputs: Any, moves: int) -> list[int]:
+    """The numbers of the decision variables that were asked for."""
+    if outputs is None:
+        return list(range(moves))
+    given = list(range(moves))[outputs] if isinstance(outputs, slice) else outputs
+    numbers: list[Any] = [given] if np.ndim(given) == 0 else list(given)
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or not 0 <= number < moves:
+            known = f'numbers from 0 to {moves - 1}, a slice, or "value"'
+            raise InputError(f"`outputs` must be {known}, not {outputs!r:.50}")
+    if not numbers:
+        raise InputError("`outputs` is empty: name at least one decision variable")
+    return [int(number) for number in numbers]
+
+
+@within_float64()
+def from_active_sets(
+    program: Mapping[str, Any], active_sets: Sequence[Sequence[int]], *, outputs: Any = None, equalities: int = 0
+) -> CPWL:
+    """The optimiser of ``min 1/2 u'Qu + (H x + c)'u`` over ``A u <= b + F x`` as a function of ``x``, exactly.
+
+    Regions and laws are computed in rationals from the active sets, so the function is consistent by construction and
+    what is proved about it is equality. Floats are the rationals that they are; write "0.1" or a `Fraction` for others.
+
+    Parameters
+    ----------
+    program
+        The matrices `Q` (absent: a linear program), `H`, `c`, `A`, `F`, `b`, and `A_t`, `b_t` with
+        ``A_t x <= b_t``; for values of linear programs also `c_t` and `c_c`, which add ``c_t'x + c_c``.
+    active_sets
+        For each region the numbers of the rows of `A` that hold as equations.
+    outputs
+        Which decision variables: a number, a list, a slice, or all if None. "value": the optimal value of a linear
+        program, which is continuous where its optimisers may jump.
+    equalities
+        How many rows, the first ones, are equations.
+
+    Returns
+    -------
+    CPWL
+        The function, not examined yet: regions that are missing are gaps for `doctor`.
+
+    Raises
+    ------
+    InputError
+        Where matrices do not fit, or an active set does not determine the optimiser.
+
+    >>> box = {"A": [[1], [-1]], "b": [1, 1], "F": [[0], [0]], "A_t": [[1], [-1]], "b_t": [4, 4]}
+    >>> p = from_active_sets({"Q": [[1]], "H": [[-1]], "c": [0], **box}, [[], [0], [1]])
+    >>> p([[-3.0], [0.5], [2.0]]).ravel()
+    array([-1. ,  0.5,  1. ])
+    """
+    if not isinstance(program, Mapping):
+        raise InputError(f"`program` must map names to matrices, not be a {type(program).__name__}")
+    check_list(active_sets, "active_sets")
+    check_count(equalities, "equalities", least=0)
+    for active in active_sets:
+        check_list(active, "active_sets")
+        for row in active:
+            check_count(row, "active_sets", least=0)
+    made = Program.from_matrices(dict(program), equalities)
+    return law_of_regions(made, distinct_regions(made, active_sets), outputs)
+
+
+# Control laws in JSON, as programs around PPOPT save them: the matrices of the program, and active sets.
+
+
+_MATRICES = ("Q", "H", "c", "A", "F", "b", "A_t", "b_t")
+
+
+def read_mpqp(path: str | os.PathLike[str]) -> CPWL:
+    """The control law in a JSON file ``{"proc": matrices, "pieces": [{"act": rows}, ..], "m": outputs}``.
+
+    `proc` has the matrices of the program as `from_active_sets` takes them, and active sets refer to its rows. Of the
+    decision variables the first `m` are taken, all if it is not there. Decimal numbers are read as decimals: 0.1 is one
+    tenth. What else is in the file is not looked at.
+    """
+    check_path(path, "read_mpqp")
+    name = os.fspath(path)
+    data = read_json(name, decimal=str)
+    try:
+        program, active, outputs = _parts(data)
+        return from_active_sets(program, active, outputs=outputs)
+    except (InputError, LimitError) as error:
+        raise type(error)(f"{name}: {error}", **{**error.details, "path": name}) from error
+
+
+def _parts(data: Any) -> tuple[dict[str, Any], list[list[int]], Any]:
+    if not isinstance(data, dict) or not isinstance(data.get("proc"), dict) or not isinstance(data.get("pieces"), list):
+        raise InputError('a control law has "proc", the matrices of its program, and "pieces", with an active set each')
+    for number, piece in enumerate(data["pieces"]):
+        if not isinstance(piece, dict) or not isinstance(piece.get("act"), list):
+            raise InputError(f'pieces[{number}] has no list "act" of active rows', piece=number)
+    wrong = [name for name in _MATRICES if name in data["proc"] and not _is_numbers(data["proc"][name])]
+    if wrong:
+        raise InputError(f'"{wrong[0]}" of the program must be a list of numbers, or of rows of them', name=wrong[0])
+    first = data.get("m")
+    if first is not None and (not isinstance(first, int) or isinstance(first, bool) or first < 1):
+        raise InputError('"m", the number of outputs, must be a whole number of at least 1')
+    outputs = None if first is None else slice(0, first)
+    return data["proc"], [piece["act"] for piece in data["pieces"]], outputs
+
+
+def _is_numbers(value: Any) -> bool:
+    rows = value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
+    return all(isinstance(row, list) and all(type(v) in (int, str) for v in row) for row in rows)
+
+
+# PPOPT's solutions, by their active sets; PPOPT itself is not needed.
+
+
+_PPOPT_MATRICES = ("Q", "H", "c", "A", "F", "b", "A_t", "b_t", "c_t", "c_c", "Q_t")
+_NEAR = 1e-3  # a law that is farther off than this, relative, belongs to another program
+
+
+@within_float64()
+def from_ppopt(solution: Any, *, outputs: Any = None) -> CPWL:
+    """The control law of a PPOPT `Solution`, exactly: not its floats, but what its active sets say.
+
+    Regions and laws are recomputed in rationals from the active sets and the matrices of ``solution.program``. The
+    function is exactly consistent, so that it compiles as small as can be and the certificate is of equality. Regions
+    that PPOPT has lost are gaps for `doctor`, with a witness; regions that overlap are refused there, too. (PPOPT marks
+    every solution as overlapping; that is not looked at. Several active sets for one region are united.)
+
+    Parameters
+    ----------
+    solution : ppopt.solution.Solution
+        What `solve_mpqp` has returned.
+    outputs
+        Which decision variables: a number, a list, a slice (``slice(0, m)`` is the first move of `m` inputs), or all if
+        None. "value": the optimal value of a linear program; its optimisers may jump where they are not unique, and
+        then `doctor` and `compile` refuse them, but its value never does.
+
+    Returns
+    -------
+    CPWL
+        The function, meant exactly; its domain is the set of parameters that the constraints allow.
+
+    Raises
+    ------
+    InputError
+        For mixed-integer programs, whose optimisers jump, and where active sets do not fit the matrices.
+    """
+    program, regions = getattr(solution, "program", None), getattr(solution, "critical_regions", None)
+    if program is None or regions is None:
+        kind = type(solution).__name__
+        raise InputError(f"`from_ppopt` takes a PPOPT Solution, with `program` and `critical_regions`, not a {kind}")
+    if any(getattr(region, "y_fixation", None) is not None for region in regions):
+        raise InputError("this is the solution of a mixed-integer program: its optimiser jumps, and is not continuous")
+    if len(regions) == 0:
+        raise InputError("this solution has no critical regions: PPOPT has found none")
+    matrices = {name: getattr(program, name, None) for name in _PPOPT_MATRICES}
+    made = Program.from_matrices(matrices, len(getattr(program, "equality_indices", None) or ()))
+    found = distinct_regions(made, [region.active_set for region in regions])
+    _check_laws(regions, found)
+    return law_of_regions(made, found, outputs)
+
+
+def _check_laws(regions: Sequence[Any], found: Sequence[CriticalRegion | None]) -> None:
+    """Refuse active sets whose laws are not those that the solver has found: they belong to another program."""
+    for number, (region, exact) in enumerate(zip(regions, found, strict=True)):
+        if exact is None:
+            continue
+        law = np.array([[float(v.p) / float(v.q) if v else 0.0 for v in row] for row in exact.law.tolist()])
+        given = np.column_stack([np.asarray(region.A, dtype=np.float64), np.ravel(region.b)])
+        if given.shape != law.shape or np.abs(given - law).max() > _NEAR * (1 + np.abs(law).max()):
+            message = "the matrices of its program give another law, so they are not those that were solved"
+            raise InputError(f"critical region {number} has an active set with which {message}", piece=number)

@@ -1,0 +1,480 @@
+"""The ONNX operators that keep a tensor piecewise linear, one handler each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from onnx import TensorProto
+from scipy.sparse import csr_array
+
+from cpwl.exact.rational import fraction_array
+from cpwl.exact.sparse import RationalMatrix
+from cpwl.io.onnx.node import FLOATS, Node, NodeError, Value, reals, reference
+from cpwl.io.windows import Windows, average, convolution
+from cpwl.network.program import Tensor
+
+__all__ = ["HANDLERS", "Handler"]
+
+# The ONNX operators on images and channels: convolution, pooling, normalization.
+
+
+def batch_normalization(node: Node) -> Value:
+    """Batch normalization with the stored mean and variance: an affine map a channel."""
+    if node.attributes.get("training_mode", 0) or len([name for name in node.proto.output if name]) > 1:
+        raise NodeError("normalises by the batch at hand (training mode), which is not piecewise linear")
+    if not node.attributes.get("spatial", 1) or (node.opset < 7 and not node.attributes.get("is_test", 0)):
+        raise NodeError("normalises otherwise than by stored numbers a channel")
+    scale, offset, mean, variance = (node.constant(i, "parameter") for i in (1, 2, 3, 4))
+    x = node.tensor()
+    if len(x.shape) < 2 or any(v.shape != (x.shape[1],) for v in (scale, offset, mean, variance)):
+        raise NodeError(f"needs a number for each channel of an input of shape {x.shape}")
+    # The root is irrational: it is taken, and rounded, in float64; all else is exact.
+    spread = variance + float(node.attributes.get("epsilon", np.float32(1e-5)))
+    if not (spread > 0).all() or not np.isfinite(spread).all():
+        raise NodeError("has a variance that is not positive")
+    root = np.sqrt(spread)
+    factor = fraction_array(scale) / fraction_array(root)
+    along = (1, -1) + (1,) * (len(x.shape) - 2)
+    shift = fraction_array(offset) - factor * fraction_array(mean)
+    return x.times(factor.reshape(along)).plus(np.asarray(shift).reshape(along))
+
+
+def _windows(node: Node, kernel: list[int]) -> tuple[Tensor, Windows]:
+    """The input, one image with channels, and the windows of the kernel on it."""
+    x = node.tensor()
+    n, get = len(kernel), node.attributes.get
+    if len(x.shape) != n + 2 or x.shape[0] != 1:
+        raise NodeError(f"needs an input of shape (1, channels, {n} sizes), not {x.shape}")
+    strides, dilations = get("strides", [1] * n), get("dilations", [1] * n)
+    pads = list(get("pads", [0] * 2 * n))
+    before, after = pads[:n], pads[n:]
+    auto = get("auto_pad", b"NOTSET").decode(errors="replace") or "NOTSET"
+    if auto not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
+        raise NodeError(f"has auto_pad = {auto[:50]!r}, which means nothing")
+    if len(pads) != 2 * n:
+        raise NodeError(f"has {len(pads)} pads for {n} sizes")
+    if auto.startswith("SAME") and len(strides) == len(dilations) == n and min(strides) > 0:
+        need = [
+            max(0, (-(-size // s) - 1) * s + d * (k - 1) + 1 - size)
+            for size, s, d, k in zip(x.shape[2:], strides, dilations, kernel, strict=True)
+        ]
+        before = [(v + (auto == "SAME_LOWER")) // 2 for v in need]
+        after = [v - b for v, b in zip(need, before, strict=True)]
+    elif auto == "VALID":
+        before, after = [0] * n, [0] * n
+    try:
+        ceil = bool(get("ceil_mode", 0))
+        windows = Windows.slide(
+            x.shape[2:], kernel, strides=strides, dilations=dilations, before=before, after=after, ceil=ceil
+        )
+    except ValueError as error:
+        raise NodeError(str(error)) from None
+    return x, windows
+
+
+def conv(node: Node) -> Value:
+    """A convolution with a constant kernel."""
+    weight = node.constant(1, "kernel")
+    if list(node.attributes.get("kernel_shape", weight.shape[2:])) != list(weight.shape[2:]) or weight.ndim < 3:
+        raise NodeError(f"has a kernel of shape {weight.shape}, which is not what `kernel_shape` says")
+    x, windows = _windows(node, list(weight.shape[2:]))
+    groups = node.attributes.get("group", 1)
+    if groups < 1 or x.shape[1] != weight.shape[1] * groups or weight.shape[0] % groups:
+        raise NodeError(f"has a kernel of shape {weight.shape} in {groups} groups for an input of shape {x.shape}")
+    result = x.linear(convolution(windows, weight, groups), (1, weight.shape[0], *windows.shape))
+    if node.operand(2) is None:
+        return result
+    bias = node.constant(2, "bias")
+    if bias.shape != weight.shape[:1]:
+        raise NodeError(f"has a bias of shape {bias.shape} for {weight.shape[0]} channels")
+    return result.plus(bias.reshape(1, -1, *(1 for _ in windows.shape)))
+
+
+def _pooled(node: Node) -> tuple[Tensor, Windows]:
+    """The input and the windows of a pooling."""
+    get = node.attributes.get
+    if get("auto_pad", b"").startswith(b"SAME") and any(d != 1 for d in get("dilations", [])):
+        raise NodeError("pads to the same size and dilates, which programs do differently; write `pads`")
+    return _windows(node, node.attributes["kernel_shape"])
+
+
+def average_pool(node: Node) -> Value:
+    """Means over windows."""
+    x, windows = _pooled(node)
+    padding = bool(node.attributes.get("count_include_pad", 0))
+    if padding and node.attributes.get("ceil_mode", 0):
+        raise NodeError("counts padding in windows that stick out (ceil_mode), which programs do differently")
+    matrix = average(windows, x.shape[1], count_padding=padding)
+    return x.linear(matrix, (*x.shape[:2], *windows.shape))
+
+
+def max_pool(node: Node) -> Value:
+    """Maxima over windows, in pairs."""
+    if len([name for name in node.proto.output if name]) > 1:
+        raise NodeError("gives the places of its maxima, too, which is not piecewise linear")
+    x, windows = _pooled(node)
+    index = windows.filled()
+    numbers = np.arange(x.shape[1])[:, None] * windows.places
+    parts = [x.take(numbers + index[:, k]) for k in range(index.shape[1])]
+    best = node.tape.largest(parts)
+    return best.take(best.numbers.reshape(*x.shape[:2], *windows.shape))
+
+
+def _broadcast(node: Node) -> tuple[int, ...]:
+    shapes = [value.shape for value in node.operands if value is not None]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise NodeError(f"combines shapes {', '.join(map(str, shapes))}, which do not fit") from None
+
+
+def _sum(a: Value, b: Value) -> Value:
+    if isinstance(a, Tensor):
+        return a.plus(b if isinstance(b, Tensor) else reals(b))
+    return b.plus(reals(a)) if isinstance(b, Tensor) else _exact_sum(a, b)
+
+
+def _exact_sum(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(fraction_array(reals(a)) + fraction_array(reals(b)))
+
+
+def _negative(a: Value) -> Value:
+    return -a if isinstance(a, Tensor) else -reals(a)
+
+
+def _operands(node: Node) -> list[Value]:
+    _broadcast(node)
+    return [value for value in node.operands if value is not None]
+
+
+def _add(node: Node) -> Value:
+    return reduce(_sum, _operands(node))
+
+
+def _sub(node: Node) -> Value:
+    a, b = _operands(node)
+    return _sum(a, _negative(b))
+
+
+def _mean(node: Node) -> Value:
+    total = _add(node)
+    assert isinstance(total, Tensor)
+    return total.times(np.array(Fraction(1, len(node.operands)), dtype=object))
+
+
+def _mul(node: Node) -> Value:
+    a, b = _operands(node)
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        raise NodeError("multiplies two tensors that depend on the input, which is not piecewise linear")
+    tensor, constant = (a, b) if isinstance(a, Tensor) else (b, a)
+    assert isinstance(tensor, Tensor)
+    assert not isinstance(constant, Tensor)
+    return tensor.times(reals(constant))
+
+
+def _div(node: Node) -> Value:
+    a, b = _operands(node)
+    if isinstance(b, Tensor):
+        raise NodeError("divides by a tensor that depends on the input, which is not piecewise linear")
+    assert isinstance(a, Tensor)
+    divisor = fraction_array(reals(b))
+    if (divisor == 0).any():
+        raise NodeError("divides by 0")
+    return a.times(np.asarray(1 / divisor, dtype=object).reshape(divisor.shape))
+
+
+def _neg(node: Node) -> Value:
+    return -node.tensor()
+
+
+def _matmul(node: Node) -> Value:
+    return _product(node.operand(0), node.operand(1))
+
+
+def _product(a: Value | None, b: Value | None) -> Tensor:
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        raise NodeError("multiplies two tensors that depend on the input, which is not piecewise linear")
+    if a is None or b is None or not (len(a.shape) and len(b.shape)):
+        raise NodeError("must multiply two tensors of at least one dimension")
+    try:
+        if isinstance(a, Tensor):
+            assert not isinstance(b, Tensor)
+            return a.matmul(reals(b))
+        assert isinstance(b, Tensor)
+        if len(b.shape) == 1:
+            return b.matmul(reals(a).swapaxes(-1, -2) if a.ndim > 1 else reals(a))
+        if a.ndim == 1:
+            return b.transposed.matmul(reals(a))
+        return b.transposed.matmul(reals(a).swapaxes(-1, -2)).transposed
+    except ValueError:
+        raise NodeError(f"multiplies shapes {a.shape} and {b.shape}, which do not fit") from None
+
+
+def _gemm(node: Node) -> Value:
+    a, b = (node.operand(i) for i in (0, 1))
+    for value in (a, b):
+        if value is None or len(value.shape) != 2:
+            shape = None if value is None else value.shape
+            raise NodeError(f"must multiply matrices, not a tensor of shape {shape}; flatten it first")
+    a = _transposed(a) if node.attributes.get("transA", 0) else a
+    b = _transposed(b) if node.attributes.get("transB", 0) else b
+    product = _product(a, b)
+    alpha, beta = _float(node, "alpha", 1.0), _float(node, "beta", 1.0)
+    if alpha != 1:
+        product = product.times(np.array(Fraction(alpha), dtype=object))
+    offset = node.operand(2)
+    if offset is None:
+        return product
+    try:
+        fits = np.broadcast_shapes(product.shape, offset.shape) == product.shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise NodeError(f"adds a constant of shape {offset.shape} to a product of shape {product.shape}")
+    if beta != 1:
+        factor = np.array(Fraction(beta), dtype=object)
+        offset = (
+            offset.times(factor) if isinstance(offset, Tensor) else np.asarray(fraction_array(reals(offset)) * factor)
+        )
+    return product.plus(offset if isinstance(offset, Tensor) else reals(offset))
+
+
+def _transposed(value: Value | None) -> Value:
+    assert value is not None
+    return value.transposed if isinstance(value, Tensor) else value.T
+
+
+def _relu(node: Node) -> Value:
+    return node.tape.relu(node.tensor())
+
+
+def _abs(node: Node) -> Value:
+    return node.tape.absolute(node.tensor())
+
+
+def _leaky_relu(node: Node) -> Value:
+    return node.tape.leaky(node.tensor(), np.array(_float(node, "alpha", 0.01)))
+
+
+def _float(node: Node, name: str, otherwise: float) -> float:
+    """An attribute, which is a float32 whatever the type of the tensors, its default included."""
+    value = float(node.attributes.get(name, np.float32(otherwise)))
+    if not math.isfinite(value):
+        raise NodeError(f"has {name} = {value}; it must be finite")
+    return value
+
+
+def _prelu(node: Node) -> Value:
+    slope, x = node.constant(1, "slope"), node.tensor()
+    if _broadcast(node) != x.shape or (node.opset < 7 and slope.size > 1 and len(x.shape) > 2):
+        raise NodeError(f"has slopes of shape {slope.shape}, which do not fit an input of shape {x.shape}")
+    return node.tape.leaky(x, slope)
+
+
+def _clip(node: Node) -> Value:
+    low, high = _bound(node, 1, "min"), _bound(node, 2, "max")
+    # The numbers of a type end somewhere: a bound that none of them is beyond is none.
+    end = node.kind.largest
+    low = None if low is not None and low <= -end else low
+    high = None if high is not None and high >= end else high
+    if low is not None and high is not None and low > high:
+        raise NodeError(f"has min = {low} above max = {high}")
+    for bound in (low, high):
+        if bound is not None and not math.isfinite(bound):
+            raise NodeError(f"clips at {bound}")
+    return node.tape.clip(node.tensor(), low, high)
+
+
+def _bound(node: Node, i: int, name: str) -> float | None:
+    """A bound of Clip: an operand since opset 11, an attribute before, whose default is the end of float32."""
+    if node.operand(i) is not None:
+        return node.number(i, name)
+    if node.opset >= 11:
+        return None
+    end = FLOATS[TensorProto.FLOAT].largest
+    return float(node.attributes.get(name, -end if name == "min" else end))
+
+
+def _hard_sigmoid(node: Node) -> Value:
+    alpha, beta = _float(node, "alpha", 0.2), _float(node, "beta", 0.5)
+    return node.tape.clip(node.tensor().times(np.array(alpha)).plus(np.array(beta)), 0.0, 1.0)
+
+
+def _extremum(node: Node, smallest: bool) -> Value:
+    shape = _broadcast(node)
+    tensors = [v.spread(shape) for v in node.operands if isinstance(v, Tensor)]
+    constants = [reals(v) for v in node.operands if v is not None and not isinstance(v, Tensor)]
+    if smallest:
+        tensors, constants = [-t for t in tensors], [-c for c in constants]
+    best = node.tape.largest(tensors)
+    if constants:
+        best = node.tape.maximum(best, np.broadcast_to(reduce(np.maximum, constants), shape))
+    return -best if smallest else best
+
+
+def _max(node: Node) -> Value:
+    return _extremum(node, smallest=False)
+
+
+def _min(node: Node) -> Value:
+    return _extremum(node, smallest=True)
+
+
+def _global_average(node: Node) -> Value:
+    x = node.tensor()
+    return _reduced(x, tuple(range(2, len(x.shape))), keep=True, mean=True)
+
+
+def _reduce(node: Node, mean: bool) -> Value:
+    x = node.tensor()
+    axes = node.attributes.get("axes")
+    if node.operand(1) is not None:
+        axes = [int(v) for v in node.constant(1, "list of axes").ravel()]
+    if not axes and node.attributes.get("noop_with_empty_axes", 0):
+        return x
+    axes = axes or range(len(x.shape))
+    if not all(-len(x.shape) <= a < len(x.shape) for a in axes):
+        raise NodeError(f"has axes {list(axes)} for an input of shape {x.shape}")
+    return _reduced(x, tuple(a % len(x.shape) for a in axes), bool(node.attributes.get("keepdims", 1)), mean)
+
+
+def _reduced(x: Tensor, axes: tuple[int, ...], keep: bool, mean: bool) -> Tensor:
+    """Sums or means over axes."""
+    shape = tuple(1 if i in axes else size for i, size in enumerate(x.shape))
+    out = np.broadcast_to(np.arange(math.prod(shape)).reshape(shape), x.shape).ravel()
+    if not len(x.forms):
+        raise NodeError("reads a tensor without entries")
+    count = len(x.forms) // math.prod(shape)
+    size = (math.prod(shape), len(x.forms))
+    columns = np.arange(len(x.forms))
+    matrix: Any = csr_array((np.ones(len(columns)), (out, columns)), shape=size)
+    if mean and count > 1:
+        matrix = RationalMatrix.from_triples(out, columns, np.full(len(columns), Fraction(1, count)), size)
+    return x.linear(matrix, shape if keep else tuple(s for i, s in enumerate(x.shape) if i not in axes))
+
+
+def _reduce_mean(node: Node) -> Value:
+    return _reduce(node, mean=True)
+
+
+def _reduce_sum(node: Node) -> Value:
+    return _reduce(node, mean=False)
+
+
+def _dropout(node: Node) -> Value:
+    training = node.operand(2)
+    if len([name for name in node.proto.output if name]) > 1:
+        raise NodeError("gives its mask, too")
+    if training is not None and (isinstance(training, Tensor) or np.asarray(training).any()):
+        raise NodeError("is random in training mode")
+    if node.opset < 7 and not node.attributes.get("is_test", 0):
+        raise NodeError("is random in training mode (is_test = 0)")
+    return node.tensor()
+
+
+def _identity(node: Node) -> Value:
+    return node.tensor()
+
+
+def _cast(node: Node) -> Value:
+    target = FLOATS.get(node.attributes["to"])
+    if target is None:
+        raise NodeError("casts to a type that is not floating point, which is not continuous")
+    if not target.holds(node.kind):
+        message = f"rounds {node.kind.name} to {target.name}, which is not continuous"
+        raise NodeError(f"{message}; leave the cast out, or convert the whole model to one type")
+    return node.tensor()
+
+
+def _move(node: Node) -> list[Value]:
+    """Entries are moved about: what ONNX does with their numbers it does with them."""
+    # Concat moves all its operands, any other such operator its first one; the rest says how.
+    moved = len(node.operands) if node.proto.op_type == "Concat" else 1
+    if any(isinstance(value, Tensor) for value in node.operands[moved:]):
+        raise NodeError("takes a shape or an index that depends on the input")
+    parts = [value for value in node.operands[:moved] if value is not None]
+    if len(parts) == 1 and isinstance(parts[0], Tensor):
+        joint, numbers = parts[0], [parts[0].numbers]
+    else:
+        joint, numbers = node.tape.joined([p if isinstance(p, Tensor) else reals(p) for p in parts])
+    rest = [value if not isinstance(value, Tensor) else None for value in node.operands[moved:]]
+    return [joint.take(index) for index in reference(node.proto, [*numbers, *rest], node.opset)]
+
+
+def _pad(node: Node) -> Value:
+    x = node.tensor()
+    value = _float(node, "value", 0.0) if node.operand(2) is None else node.number(2, "value")
+    if not math.isfinite(value):
+        raise NodeError(f"pads with {value}")
+    proto = type(node.proto)()
+    proto.CopyFrom(node.proto)
+    for attribute in proto.attribute:
+        if attribute.name == "value":
+            attribute.f = 0.0
+    rest = [node.all_constant(i) for i in range(1, len(node.operands))]
+    if len(rest) > 1 and rest[1] is not None:
+        rest[1] = np.zeros_like(rest[1], dtype=np.int64)
+    # Entries are numbered from 1 on, so that 0 is what was padded.
+    (index,) = reference(proto, [x.numbers + 1, *rest], node.opset)
+    joint, (numbers, constant) = node.tape.joined([x, np.array([value])])
+    return joint.take(np.where(index == 0, constant[0], numbers.ravel()[np.maximum(index, 1) - 1]))
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """How an operator is read, and the attributes that are: a node with any other is refused."""
+
+    read: Callable[[Node], Value | list[Value]]
+    attributes: frozenset[str] = frozenset()
+
+
+def _handler(read: Callable[[Node], Value | list[Value]], attributes: str = "") -> Handler:
+    return Handler(read, frozenset(attributes.split()))
+
+
+_WINDOWS = "auto_pad dilations kernel_shape pads strides"
+_MOVING = ("Concat", "Expand", "Flatten", "Gather", "Reshape", "Slice", "Split", "Squeeze", "Tile", "Transpose")
+_HOW = "allowzero axes axis ends num_outputs perm shape split starts"
+
+# `broadcast` only permits what is always permitted here, `consumed_inputs` is about memory, `momentum`, `ratio` and
+# `seed` about training, `saturate` about types that we do not read, `storage_order` about places of maxima.
+HANDLERS: dict[str, Handler] = {
+    "Abs": _handler(_abs, "consumed_inputs"),
+    "Add": _handler(_add, "broadcast consumed_inputs"),
+    "AveragePool": _handler(average_pool, f"{_WINDOWS} ceil_mode count_include_pad"),
+    "BatchNormalization": _handler(
+        batch_normalization, "consumed_inputs epsilon is_test momentum spatial training_mode"
+    ),
+    "Cast": _handler(_cast, "saturate to"),
+    "Clip": _handler(_clip, "consumed_inputs max min"),
+    "Conv": _handler(conv, f"{_WINDOWS} group"),
+    "Div": _handler(_div, "broadcast consumed_inputs"),
+    "Dropout": _handler(_dropout, "consumed_inputs is_test ratio seed"),
+    "Gemm": _handler(_gemm, "alpha beta broadcast transA transB"),
+    "GlobalAveragePool": _handler(_global_average),
+    "HardSigmoid": _handler(_hard_sigmoid, "alpha beta consumed_inputs"),
+    "Identity": _handler(_identity),
+    "LeakyRelu": _handler(_leaky_relu, "alpha consumed_inputs"),
+    "MatMul": _handler(_matmul),
+    "Max": _handler(_max, "consumed_inputs"),
+    "MaxPool": _handler(max_pool, f"{_WINDOWS} ceil_mode storage_order"),
+    "Mean": _handler(_mean, "consumed_inputs"),
+    "Min": _handler(_min, "consumed_inputs"),
+    "Mul": _handler(_mul, "broadcast consumed_inputs"),
+    "Neg": _handler(_neg, "consumed_inputs"),
+    "PRelu": _handler(_prelu, "consumed_inputs"),
+    "Pad": _handler(_pad, "mode paddings pads value"),
+    "ReduceMean": _handler(_reduce_mean, "axes keepdims noop_with_empty_axes"),
+    "ReduceSum": _handler(_reduce_sum, "axes keepdims noop_with_empty_axes"),
+    "Relu": _handler(_relu, "consumed_inputs"),
+    "Sub": _handler(_sub, "broadcast consumed_inputs"),
+    "Sum": _handler(_add, "consumed_inputs"),
+    **dict.fromkeys((*_MOVING, "Unsqueeze"), _handler(_move, _HOW)),
+}

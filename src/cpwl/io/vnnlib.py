@@ -1,0 +1,342 @@
+"""`to_vnnlib`: a folder of verification queries about a network, with the truth about each."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from cpwl.compiler import Compiled, compile
+from cpwl.doors import check_argument, check_choice, check_limit, check_number, check_path, within_float64
+from cpwl.errors import InputError, LimitError
+from cpwl.exact.rational import text
+from cpwl.exact.sparse import RationalMatrix
+from cpwl.files import write_text
+from cpwl.function.cpwl import CPWL
+from cpwl.function.domain import Box, domain_box
+from cpwl.geometry.polyhedra import Polyhedron, box_polyhedron
+from cpwl.io.c.write import box_ends, rounded_box
+from cpwl.io.milp import Extreme, extremes
+from cpwl.io.onnx.write import to_onnx
+from cpwl.io.weights import Dtype
+from cpwl.network.algorithms import end_to_end, side_by_side
+from cpwl.network.network import Network, rounded
+
+__all__ = ["Benchmark", "decimal", "to_vnnlib"]
+
+# Queries about the outputs of a network on a box, with their answers.
+#
+# A VNN-LIB file describes counterexamples: inputs in the box whose outputs satisfy the assertion. It is *sat* if there
+# is
+# one, so that the property fails, and *unsat* if there is none, so that it holds. If `v` is the largest value of an
+# output, then ``Y >= c`` is unsat for every ``c > v`` and sat, at the point where `v` is attained, for every ``c < v``;
+# for the least value the other way round.
+
+
+Answer: TypeAlias = Literal["sat", "unsat"]
+Point: TypeAlias = tuple[Fraction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question with its answer.
+
+    Attributes
+    ----------
+    name : str
+        What its file is called.
+    about : str
+        The question, in words.
+    assertion : str
+        What a counterexample must satisfy, in VNN-LIB.
+    answer : {"sat", "unsat"}
+        Whether there is one.
+    value : Fraction
+        The exact extreme value that decides.
+    threshold : Fraction
+        What it is compared with.
+    witness : tuple of Fraction, or None
+        A counterexample.
+    """
+
+    name: str
+    about: str
+    assertion: str
+    answer: Answer
+    value: Fraction
+    threshold: Fraction
+    witness: Point | None
+
+
+def queries_of_ranges(outputs: Sequence[Extreme], margin: Fraction) -> Iterator[Query]:
+    """Four for each output: just beyond its largest and its least value, and just short of them."""
+    for k, found in enumerate(outputs):
+        step = margin * (max(found.high - found.low, abs(found.high), abs(found.low)) or 1)
+        for end, value, point, sign in (("max", found.high, found.highest, 1), ("min", found.low, found.lowest, -1)):
+            word, relation = ("largest", ">=") if sign > 0 else ("least", "<=")
+            for answer, away in (("unsat", sign), ("sat", -sign)):
+                threshold = _short(value, step, away)
+                yield Query(
+                    f"y{k}_{end}_{answer}",
+                    f"the {word} value of Y_{k} on the box is {value}: is Y_{k} {relation} {float(threshold):.9g}?",
+                    f"(assert ({relation} Y_{k} {decimal(threshold)}))",
+                    answer,  # type: ignore[arg-type]
+                    value,
+                    threshold,
+                    point if answer == "sat" else None,
+                )
+
+
+def queries_of_equivalence(outputs: Sequence[Extreme], margin: Fraction) -> Iterator[Query]:
+    """Do two networks differ somewhere by so much? The outputs are those of their difference."""
+    found = max(outputs, key=lambda e: max(e.high, -e.low))
+    gap = max(found.high, -found.low)
+    point = found.highest if found.high == gap else found.lowest
+    cases: list[tuple[Answer, Fraction]] = [("unsat", _short(gap, margin * (gap or 1), 1))]
+    if gap > 0:
+        cases.append(("sat", _short(gap, margin * gap, -1)))
+    for answer, threshold in cases:
+        either = [
+            f"(and (>= Y_{k} {decimal(threshold)})) (and (<= Y_{k} {decimal(-threshold)}))" for k in range(len(outputs))
+        ]
+        yield Query(
+            f"equal_{answer}",
+            f"the two networks differ by at most {gap} on the box: is it {float(threshold):.9g} or more somewhere?",
+            f"(assert (or {' '.join(either)}))",
+            answer,
+            gap,
+            threshold,
+            point if answer == "sat" else None,
+        )
+
+
+def decimal(value: Fraction) -> str:
+    """The number in decimals, all of them; the denominator must have no other factors than 2 and 5.
+
+    >>> decimal(Fraction(-3, 8)), decimal(Fraction(5)), decimal(Fraction(1, 40))
+    ('-0.375', '5.0', '0.025')
+    """
+    digits = 0
+    while (value * 10**digits).denominator != 1:
+        digits += 1
+        if digits > 1100:
+            raise ValueError(f"{value} has no finite decimals")
+    whole, rest = divmod(abs(value.numerator) * 10**digits // value.denominator, 10 ** max(digits, 1))
+    if digits == 0:
+        whole, rest = abs(value.numerator), 0
+    return f"{'-' if value < 0 else ''}{whole}.{rest:0{max(digits, 1)}d}"
+
+
+def _short(value: Fraction, step: Fraction, away: int) -> Fraction:
+    """A number with few decimals, between half a step and a step above (`away` 1) or below (-1) the value."""
+    digits = max(0, 2 - math.floor(math.log10(float(step)))) if step < 1 else 0
+    scale = 10**digits
+    near = value + away * step * Fraction(3, 4)
+    found = Fraction(round(near * scale), scale)
+    assert (found - value) * away > 0
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Benchmark:
+    """What is in the folder: the queries, and the network and box that they are about."""
+
+    folder: Path
+    queries: tuple[Query, ...]
+    network: Network
+    low: tuple[Fraction, ...]
+    high: tuple[Fraction, ...]
+
+    def __repr__(self) -> str:
+        answers = [query.answer for query in self.queries]
+        return f"Benchmark({self.folder}: {answers.count('sat')} sat, {answers.count('unsat')} unsat)"
+
+
+@within_float64()
+def to_vnnlib(
+    source: CPWL | Network | Compiled,
+    folder: str | os.PathLike[str],
+    *,
+    box: tuple[Any, Any] | None = None,
+    against: CPWL | Network | Compiled | None = None,
+    dtype: Dtype = "float32",
+    margin: float = 1e-3,
+    timeout: int = 60,
+    max_regions: int | None = 100_000,
+) -> Benchmark:
+    """Write a verification benchmark with ground truth: ``instances.csv``, ONNX and VNN-LIB files.
+
+    The exact range of every output on the box is found from all regions of the network as the ONNX file has it, its
+    weights rounded to the type. Queries ask whether an output gets just beyond its range (unsat), and just not so far
+    (sat, with a counterexample in ``ground_truth.json``). With `against`, they ask instead whether two networks differ
+    by so much; then the file has the network of the difference. See docs/howto/vnnlib.md.
+
+    Parameters
+    ----------
+    source, against : CPWL, Network or Compiled
+        Functions are compiled first.
+    folder : path-like
+        A new folder, or an empty one.
+    box : pair, optional
+        ``(low, high)``; the domain of the function by default, if that is a box. Ends are rounded inwards to the type.
+    dtype : {"float32", "float64"}
+        The type of the ONNX file.
+    margin : float
+        How near to the extreme value a query is, relative to the size of the outputs.
+    timeout : int
+        Seconds for each instance, as ``instances.csv`` says them.
+    max_regions : int, optional
+        Give up beyond so many regions.
+
+    Returns
+    -------
+    Benchmark
+        The queries with their answers.
+
+    Raises
+    ------
+    InputError
+        If there is no box, or the folder is not empty.
+    LimitError
+        If the network has too many regions for the truth to be found.
+    """
+    for value in (source,) if against is None else (source, against):
+        check_argument(value, (CPWL, Network, Compiled), "to_vnnlib")
+    check_path(folder, "to_vnnlib")
+    check_choice(dtype, ("float32", "float64"), "dtype")
+    check_number(margin, "margin", above=0.0)
+    check_limit(timeout, "timeout")
+    check_limit(max_regions)
+    target = Path(os.fsdecode(folder))
+    check_new_folder(target)
+    network = rounded(_network(source) if against is None else _apart(_network(source), _network(against)), dtype)
+    low, high = _box(source, box, dtype)
+    found = extremes(network, _polyhedron(low, high), max_regions)
+    if found is None:
+        raise LimitError(f"the network has more than {max_regions:,} regions on the box: the truth was not found")
+    make = queries_of_ranges if against is None else queries_of_equivalence
+    queries = tuple(make(found[-1], Fraction(margin)))
+    _check_witnesses(network, queries)
+    made = Benchmark(target, queries, network, low, high)
+    _write(made, dtype, timeout)
+    return made
+
+
+def check_new_folder(folder: Path) -> None:
+    """Refuse what is there and not an empty folder."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        what = "is a file" if not folder.is_dir() else "is not empty"
+        raise InputError(f"`{folder}` {what}: name a new folder", path=str(folder))
+    if not folder.absolute().parent.is_dir():
+        raise InputError(f"cannot write `{folder}`: there is no directory `{folder.absolute().parent}`")
+
+
+def _network(source: CPWL | Network | Compiled) -> Network:
+    if isinstance(source, Network):
+        return source
+    return source.network if isinstance(source, Compiled) else compile(source).network
+
+
+def _apart(a: Network, b: Network) -> Network:
+    """The network of the difference, with the neurons of both."""
+    if (a.inputs, a.outputs) != (b.inputs, b.outputs):
+        message = f"the networks map R^{a.inputs} to R^{a.outputs} and R^{b.inputs} to R^{b.outputs}"
+        raise InputError(f"{message}: they cannot be compared")
+    m = a.outputs
+    rows, columns = [*range(m)] * 2, [*range(2 * m)]
+    minus = RationalMatrix.from_triples(rows, columns, [Fraction(1)] * m + [Fraction(-1)] * m, (m, 2 * m))
+    return end_to_end(side_by_side([a, b]), Network([(minus, [0] * m)]))
+
+
+def _box(source: CPWL | Network | Compiled, box: Any, dtype: str) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+    """The box with ends of the type, as exact numbers."""
+    function = source if isinstance(source, CPWL) else source.function if isinstance(source, Compiled) else None
+    ends: Box | None
+    if box is not None:
+        ends = box_ends(box, source.network.inputs if isinstance(source, Compiled) else source.inputs)
+    else:
+        ends = None if function is None else domain_box(function)
+    if ends is None:
+        raise InputError("a query needs a bounded box of inputs: give it as `box`")
+    low, high = rounded_box(ends, dtype)
+    if not (low < high).all():
+        raise InputError(f"the box has an input with at most one number of type {dtype} in it")
+    return tuple(Fraction(float(v)) for v in low), tuple(Fraction(float(v)) for v in high)
+
+
+def _polyhedron(low: tuple[Fraction, ...], high: tuple[Fraction, ...]) -> Polyhedron:
+    return box_polyhedron((list(low), list(high)), len(low))
+
+
+def _check_witnesses(network: Network, queries: tuple[Query, ...]) -> None:
+    """Every counterexample is one, also when its coordinates are rounded to doubles."""
+    for query in queries:
+        if query.witness is None:
+            continue
+        near = np.array([[Fraction(float(v)) for v in query.witness]], dtype=object)
+        value = max(map(abs, network(near)[0])) if query.name.startswith("equal") else None
+        k = 0 if value is not None else int(query.name[1 : query.name.index("_")])
+        reached = network(near)[0][k] if value is None else value
+        fails = reached > query.threshold if "min" in query.name else reached < query.threshold
+        if fails:
+            raise InputError(f"the counterexample of {query.name} is lost when it is rounded: take a larger `margin`")
+
+
+def _write(made: Benchmark, dtype: Dtype, timeout: int) -> None:
+    """All files into a folder beside, which takes its place when complete."""
+    draft = made.folder.absolute().with_name(f".{made.folder.name[:64]}.{secrets.token_hex(8)}.tmp")
+    try:
+        for part in ("onnx", "vnnlib"):
+            (draft / part).mkdir(parents=True)
+        to_onnx(made.network, draft / "onnx" / "network.onnx", dtype=dtype)
+        for query in made.queries:
+            write_text(draft / "vnnlib" / f"{query.name}.vnnlib", _text(made, query))
+        rows = io.StringIO()
+        csv.writer(rows, lineterminator="\n").writerows(
+            ["onnx/network.onnx", f"vnnlib/{query.name}.vnnlib", timeout] for query in made.queries
+        )
+        write_text(draft / "instances.csv", rows.getvalue())
+        write_text(draft / "ground_truth.json", json.dumps(_truth(made), indent=1) + "\n")
+        os.replace(draft, made.folder.absolute())
+    except OSError as error:
+        raise InputError(f"cannot write `{made.folder}`: {error.strerror or error}", path=str(made.folder)) from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _text(made: Benchmark, query: Query) -> str:
+    """The query in VNN-LIB."""
+    n, m = len(made.low), made.network.outputs
+    lines = [f"; {query.about}", f"; answer: {query.answer}"]
+    lines += [f"(declare-const X_{i} Real)" for i in range(n)] + [f"(declare-const Y_{k} Real)" for k in range(m)]
+    for i, (low, high) in enumerate(zip(made.low, made.high, strict=True)):
+        lines += [f"(assert (>= X_{i} {decimal(low)}))", f"(assert (<= X_{i} {decimal(high)}))"]
+    return "\n".join([*lines, query.assertion]) + "\n"
+
+
+def _truth(made: Benchmark) -> list[dict[str, Any]]:
+    """What is known of each query: numbers exactly, as integers or "p/q"."""
+    found = []
+    for query in made.queries:
+        entry: dict[str, Any] = {"vnnlib": f"vnnlib/{query.name}.vnnlib", "answer": query.answer, "about": query.about}
+        entry |= {"value": text(query.value), "threshold": text(query.threshold)}
+        if query.witness is not None:
+            point = np.array([query.witness], dtype=object)
+            entry["witness"] = {
+                "X": [text(v) for v in query.witness],
+                "Y": [text(Fraction(v)) for v in made.network(point)[0]],
+                "X_float": [float(v) for v in query.witness],
+            }
+        found.append(entry)
+    return found

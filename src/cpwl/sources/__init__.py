@@ -1,1 +1,0 @@
-"""What people hold, as functions and networks: control laws, formulas, tables, exports of other programs."""

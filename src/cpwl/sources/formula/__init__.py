@@ -1,1 +1,0 @@
-"""Formulas: text to expressions, expressions to functions and to networks."""

@@ -1,1 +1,0 @@
-"""Multiparametric programs: regions and laws recomputed in rationals from matrices and active sets."""

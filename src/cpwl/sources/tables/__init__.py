@@ -1,1 +1,0 @@
-"""Tables and interpolants: SciPy's, NumPy's, and those in text files."""

@@ -1,1 +1,0 @@
-"""Text files of other programs; decimal numbers are read as decimals."""

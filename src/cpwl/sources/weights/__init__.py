@@ -1,1 +1,0 @@
-"""Networks given by their weights alone: lists, .npz and .safetensors files."""
