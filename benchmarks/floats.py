@@ -25,7 +25,7 @@ from scipy.spatial import Delaunay
 import cpwl
 from cpwl import CPWL
 from cpwl.function.jump import largest_jump
-from cpwl.function.order.order import order_components
+from cpwl.function.order import order_components
 from cpwl.function.shallow import random_shallow
 from cpwl.show.bench_functions import noisy
 from cpwl.show.run_times import run_time

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 import cpwl
 from cpwl.exact.rational import fraction_array
-from cpwl.function.algebra.pieces import pieces_of
+from cpwl.function.algebra.arithmetic import pieces_of
 
 A, B = np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([[0.0], [1.0]])
 ROWS = [[1, 0], [1, 1], [1, 2], [1, 3], [1, 4]]

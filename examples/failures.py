@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial import Delaunay
 
 import cpwl
-from cpwl.function.order.order import order_components
+from cpwl.function.order import order_components
 
 
 def interpolant(n: int, points: int, seed: int) -> cpwl.CPWL:

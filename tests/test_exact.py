@@ -16,7 +16,7 @@ from hypothesis import given, settings
 import cpwl
 from cpwl import CPWL, ConstructionError, Network
 from cpwl.compiler import CONSTRUCTIONS
-from cpwl.function.make.simplices import kuhn_simplices
+from cpwl.function.make import kuhn_simplices
 from support.strategies import functions
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)

@@ -6,7 +6,7 @@ from threading import Event, Thread
 import pytest
 
 from cpwl import LimitError, limits
-from cpwl.function.order.order import order_components
+from cpwl.function.order import order_components
 from support.constructions import algorithm_1
 from support.functions import delaunay
 

@@ -25,11 +25,10 @@ from cpwl.exact.integers import primitive
 from cpwl.exact.rational import fraction, fraction_array
 from cpwl.exact.simplex import maximize
 from cpwl.function import CPWL
-from cpwl.function.algebra.arithmetic import plus_affine
-from cpwl.function.algebra.border import border_rows, need_convex
-from cpwl.function.algebra.pieces import exactly, pieces_of
+from cpwl.function.algebra.arithmetic import exactly, pieces_of, plus_affine
+from cpwl.function.algebra.extremes import border_rows, need_convex
 from cpwl.function.answers import Solutions, number_text, point_text
-from cpwl.function.questions.asked import Asked, asked
+from cpwl.function.questions.extent import Asked, asked
 from cpwl.function.questions.sets import image_of
 from cpwl.geometry.bodies import stacked
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain

@@ -15,7 +15,7 @@ from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.table import table_of
 from cpwl.proofs.no_proof import NotRecognised
-from cpwl.search.exact_cover import exact_cover
+from cpwl.search import exact_cover
 from cpwl_check.budget import Refused
 from cpwl_check.decide import check
 from support.catalogue import function, names

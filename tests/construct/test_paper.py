@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cpwl import CPWL, ConstructionError, InputError, bounds, compile
 from cpwl.exact.rational import fraction_array
-from cpwl.function.order.order import order_components
+from cpwl.function.order import order_components
 from cpwl.function.shallow import random_shallow
 from cpwl.geometry import corners, generators
 from support.functions import abs_sum, delaunay, five_pieces, three_piece_cut

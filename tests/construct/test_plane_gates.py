@@ -15,7 +15,7 @@ from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.planar import find_bends, power_of_two
 from cpwl.function.shallow import from_hidden_layer
 from cpwl.network.network import evaluate_exact, exact_layers
-from cpwl.search.cover import cover
+from cpwl.search import cover
 from support.constructions import plane_gates
 from support.functions import five_pieces, three_piece_cut
 from support.planar import delaunay_on_box, delaunay_on_hull, differences, grid, with_hanging_nodes

@@ -17,7 +17,7 @@ from cpwl.construct.univariate.slots import slots_of
 from cpwl.exact.integers import common_denominator
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.profile import profile_of
-from cpwl.function.make.segments import dyadic, float_segments
+from cpwl.function.make import dyadic, float_segments
 from support.constructions import univariate
 from support.line_functions import from_jumps, random_function, small_function
 from support.proofs import prove_line

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from cpwl import compile, to_onnx
 from cpwl.equality import Verdict, equal, regions
-from cpwl.equality.difference import difference, law_of_pattern
+from cpwl.equality.regions import difference, law_of_pattern
 from cpwl.exact.integers import integer_rows
 from cpwl.exact.rational import fraction_array
 from cpwl.exact.simplex import maximize

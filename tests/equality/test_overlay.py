@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cpwl import CPWL, InputError, Network, compile, equal, extract
-from cpwl.equality.overlay import overlay
+from cpwl.equality.decide import overlay
 from cpwl.geometry.box_pairs import box_pairs
 from cpwl.geometry.probe import Probe
 from cpwl.regions.cells import cells

@@ -10,7 +10,7 @@ import pytest
 
 import cpwl.function.examine as examination
 from cpwl import CPWL, Network
-from cpwl.function.bends.neighbours import neighbours
+from cpwl.function.bends.table import neighbours
 from cpwl.function.doctor.first_error import first_error
 from cpwl.function.known import Known
 from cpwl.function.lineality import divided

@@ -5,9 +5,7 @@ import pytest
 
 from cpwl import CPWL
 from cpwl.exact.integers import integer_rows
-from cpwl.function.order.on_cones import order_on_cones
-from cpwl.function.order.on_pieces import PieceOrder
-from cpwl.function.order.order import order_components, value_tolerance
+from cpwl.function.order import PieceOrder, order_components, order_on_cones, value_tolerance
 from cpwl.function.shallow import random_shallow
 from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Polyhedra

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from cpwl import CPWL, InputError
-from cpwl.function.picture.polygons import polygons
-from cpwl.function.picture.window import window_of
+from cpwl.function.picture import polygons, window_of
 from support.functions import abs_sum, delaunay, five_pieces
 
 plt = pytest.importorskip("matplotlib.pyplot", reason="matplotlib is not installed")

@@ -7,7 +7,7 @@ import pytest
 
 from cpwl import CPWL, InputError, load
 from cpwl.function.doctor.first_error import first_error
-from cpwl.function.flags.consistency import consistency
+from cpwl.function.flags import consistency
 from cpwl.function.shallow import random_shallow
 from support.catalogue import function
 from support.functions import abs_sum, boxes, delaunay, five_pieces, three_piece_cut

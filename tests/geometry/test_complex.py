@@ -11,7 +11,7 @@ from scipy.spatial import Delaunay
 
 from cpwl import CPWL
 from cpwl.errors import ConstructionError, LimitError
-from cpwl.function.make.simplices import kuhn_simplices
+from cpwl.function.make import kuhn_simplices
 from cpwl.function.shallow import from_hidden_layer
 from cpwl.geometry.complex import from_simplices
 from cpwl.geometry.face_to_face import complex_of

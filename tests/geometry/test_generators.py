@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cpwl import CPWL
 from cpwl.exact.integers import common_denominator
 from cpwl.function.lineality import essential_coordinates, on_coordinates
-from cpwl.function.order.at_generators import order_at_generators, rank_laws
+from cpwl.function.order import order_at_generators, rank_laws
 from cpwl.function.shallow import from_hidden_layer, random_shallow
 from cpwl.geometry.corners import corners
 from cpwl.geometry.generators import generators
@@ -87,7 +87,7 @@ def test_blocks_change_nothing(p, monkeypatch):
     """The order of components does not depend on how many pieces are compared at a time."""
     laws, spanned = p.components(0).integer()[:, 0], generators(p.polyhedra)
     whole = order_at_generators(laws, p.component[:, 0], spanned)
-    monkeypatch.setattr("cpwl.function.order.at_generators._BLOCK", 1)
+    monkeypatch.setattr("cpwl.function.order._BLOCK", 1)
     monkeypatch.setattr("cpwl.geometry.generators._BLOCK", 1)
     parts = order_at_generators(laws, p.component[:, 0], generators(p.polyhedra))
     for one, two in zip(whole, parts, strict=True):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cpwl.function.make.maxmin import polyhedra_from_integers
+from cpwl.function.make import polyhedra_from_integers
 from cpwl.geometry.facets import trim
 from cpwl.geometry.irredundant import irredundant
 from cpwl.geometry.probe import Probe

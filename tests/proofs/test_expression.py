@@ -16,9 +16,8 @@ from cpwl.construct.lattice.separate import Affine, Extremum, Sum, arrange, dept
 from cpwl.construct.lattice.sides import Held, find_sides, parts_of
 from cpwl.exact.rational import fraction_array
 from cpwl.exact.span import Span
-from cpwl.function.box import box_around
-from cpwl.function.order.on_pieces import PieceOrder
-from cpwl.function.order.order import order_components
+from cpwl.function.domain import box_around
+from cpwl.function.order import PieceOrder, order_components
 from cpwl.geometry.probe import Probe
 from support.functions import delaunay
 

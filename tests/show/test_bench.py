@@ -7,7 +7,7 @@ import pytest
 from cpwl import CPWL, InputError, bounds, compile
 from cpwl.cli import main
 from cpwl.compiler import CONSTRUCTIONS
-from cpwl.function.order.order import order_components
+from cpwl.function.order import order_components
 from cpwl.show import bench, bench_functions, bench_regions, bench_sizes, bench_speed, bench_work
 from cpwl.show.bench_sizes import Family, measure_family, size_table
 from cpwl.show.bench_speed import Timed, speed_table

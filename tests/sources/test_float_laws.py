@@ -14,7 +14,7 @@ import pytest
 import cpwl
 from cpwl.construct.lattice import schedule
 from cpwl.exact.rational import fraction_array
-from cpwl.function.bends.neighbours import bend_planes
+from cpwl.function.bends.table import bend_planes
 from cpwl.function.snap.meant import meant_components
 from cpwl.io.mpqp import read_mpqp
 from support.twins import twin

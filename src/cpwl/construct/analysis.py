@@ -14,14 +14,13 @@ from functools import cached_property
 from cpwl.construct.options import DEFAULT, Options
 from cpwl.errors import ConstructionError
 from cpwl.function import CPWL
-from cpwl.function.bends.neighbours import Neighbours, bend_planes, neighbours
 from cpwl.function.bends.planar import PlanarBends, find_bends, with_edges_only
 from cpwl.function.bends.profile import Profile, profile_of
-from cpwl.function.bends.table import Table, table_of
-from cpwl.function.box import box_around
+from cpwl.function.bends.table import Neighbours, Table, bend_planes, neighbours, table_of
+from cpwl.function.domain import box_around
 from cpwl.function.jump import largest_jump
 from cpwl.function.lineality import Divided, divided
-from cpwl.function.order.order import Order, order_components
+from cpwl.function.order import Order, order_components
 from cpwl.function.sample import Sample, sample
 from cpwl.function.snap.undone import undone
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cpwl.construct.analysis import Analysis
 from cpwl.exact.integers import primitive, sign
 from cpwl.function import CPWL
-from cpwl.function.bends.neighbours import Neighbours
+from cpwl.function.bends.table import Neighbours
 
 __all__ = ["LowerBound", "lower_bounds"]
 

@@ -16,7 +16,7 @@ from cpwl.construct.blocks.max_of_mins import max_of_mins, outputs_together, row
 from cpwl.construct.plan import Plan
 from cpwl.errors import ConstructionError
 from cpwl.function.answers import point_text
-from cpwl.function.order.rows import Excess, find_excess
+from cpwl.function.order import Excess, find_excess
 from cpwl.network import Network
 
 __all__ = ["plan"]

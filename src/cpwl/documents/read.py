@@ -15,8 +15,7 @@ from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import as_reals, fraction_array, has_floats
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.function.cpwl import CPWL
-from cpwl.function.make.pieces import parts_of_pieces
-from cpwl.function.make.simplices import parts_of_simplices
+from cpwl.function.make import parts_of_pieces, parts_of_simplices
 from cpwl.network.network import Network
 
 __all__ = ["function_from_pieces", "function_from_table", "network_from_layers"]

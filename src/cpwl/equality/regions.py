@@ -13,17 +13,21 @@ import numpy as np
 from flint import fmpz_mat
 from numpy.typing import NDArray
 
-from cpwl.equality.difference import law_of_pattern
 from cpwl.equality.verdict import Apart, farther
 from cpwl.errors import InputError
 from cpwl.exact.integers import integer_rows, primitive
 from cpwl.exact.rational import fraction_array, to_float
+from cpwl.exact.sparse import RationalMatrix
+from cpwl.function import CPWL
+from cpwl.function.sample import inner_points
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 from cpwl.geometry.ranges import ranges
 from cpwl.limits import check_memory
 from cpwl.network import Network
-from cpwl.network.network import exact_layers
+from cpwl.network.algorithms import side_by_side
+from cpwl.network.network import assemble, exact_layers, float_layer
+from cpwl.passes.simplify import drop_unused, merge_proportional, rebuilt
 from cpwl.progress import Progress
 from cpwl.regions.cells import Cells, cells_of
 from cpwl.regions.pieces import Pieces, pieces_of_walk
@@ -33,7 +37,158 @@ from cpwl.regions.tiles.stream import Errand, stream
 from cpwl.regions.tiles.tile import Tile
 from cpwl.regions.walk.walk import walk
 
-__all__ = ["Compared", "cells_on", "compare_on_regions", "farthest_on_cells", "largest_on"]
+__all__ = [
+    "Compared",
+    "cells_on",
+    "compare_on_regions",
+    "difference",
+    "farthest_on_cells",
+    "find_difference",
+    "largest_on",
+    "law_of_pattern",
+    "values_at",
+]
+
+# The difference of two networks as one network, exactly, with what they have in common shared.
+
+
+def difference(a: Network, b: Network) -> Network:
+    """The network ``x -> a(x) - b(x)`` without any rounding.
+
+    Neurons with proportional inputs, ``relu(c z) = c relu(z)`` for ``c > 0``, are one neuron, constant ones become
+    offsets, and what nobody reads is left out: of two networks that share their neurons little is left.
+
+    >>> hat = Network([([[1.0], [2.0]], [0.0, -2.0]), ([[1.0, -1.0]], [0.0])])
+    >>> same = Network([([[1.0], [1.0]], [-1.0, 0.0]), ([[-2.0, 1.0]], [0.0])])
+    >>> difference(hat, same)
+    Network(1 -> 1)
+    """
+    layers = list(exact_layers(side_by_side([a, b])))
+    m = a.outputs
+    weight, bias = layers[-1]
+    rows = np.where(weight.rows < m, weight.rows, weight.rows - m)
+    values = np.where(weight.rows < m, weight.data, -weight.data)
+    last = RationalMatrix.from_triples(rows, weight.indices, values, (m, weight.shape[1]))
+    layers[-1] = last, bias[:m] - bias[m:]
+    work = assemble([float_layer(layer) for layer in layers], layers)
+    before = None
+    while work is not before:  # what goes may make others equal, or constant
+        before, work = work, merge_proportional(drop_unused(work))
+    return rebuilt(assemble(work.layers), exact_layers(work))  # of floats, where they hold it
+
+
+def law_of_pattern(network: Network, active: NDArray[np.bool_]) -> NDArray[np.object_]:
+    """The affine map ``(gradient, offset)`` of the network, as rationals, where exactly these hidden neurons are on."""
+    layers = exact_layers(network)
+    h = np.concatenate([layers[0][0].toarray(), layers[0][1][:, None]], axis=1)
+    start = 0
+    for weight, bias in layers[1:]:
+        on = active[start : start + len(h)]
+        start += len(h)
+        h = weight @ (h * on[:, None].astype(np.int64).astype(object))
+        h[:, -1] += bias
+    return fraction_array(h)
+
+
+# A point where two functions differ, if random points show one: a search, never a proof of equality.
+
+
+_FLOAT = 4096  # points to look at in floats
+_EXACT = 24  # of them, how many in rationals: where floats differ most, and others, since floats see nothing of 1e-30
+_WORK = 2 * 10**5  # products of rationals that this may cost
+
+Point = NDArray[np.object_]
+Operand = Network | CPWL
+
+
+def find_difference(a: Operand, b: Operand, domain: Polyhedron | None, inside: Point | None) -> Apart | None:
+    """A difference seen at a point of the domain where both are defined; None if none was seen.
+
+    `inside` is a point strictly inside the domain, needed where there is a domain.
+    """
+    x = _points(a, b, domain, inside)
+    with np.errstate(all="ignore"):
+        gap = np.abs(np.asarray(a(x)) - np.asarray(b(x))).max(axis=1)
+    gap = np.where(np.isfinite(gap), gap, -1.0)
+    order = np.concatenate([np.argsort(-gap, kind="stable")[: _EXACT // 2], np.flatnonzero(gap >= 0)[: _EXACT // 2]])
+    # Deep networks of rationals are slow to evaluate: then fewer points do.
+    count = max(4, min(_EXACT, _WORK // (1 + sum(f.sizes.nonzeros for f in (a, b) if isinstance(f, Network)))))
+    chosen = order[np.linspace(0, len(order) - 1, count, dtype=np.int64)]
+    # Mostly the first point, where floats differ most, decides.
+    for some in (chosen[:1], chosen[1:]):
+        found = _difference(a, b, fraction_array(x[some]), domain)
+        if found is not None:
+            return found
+    return None
+
+
+def values_at(f: Operand, point: Point) -> Point | None:
+    """The exact values of a network or function at a rational point; None where it is not defined."""
+    values = np.asarray(f(point[None]))[0]
+    return None if values[0] is None else values
+
+
+def _difference(a: Operand, b: Operand, points: Point, domain: Polyhedron | None) -> Apart | None:
+    """The largest difference at some points of the domain, exactly."""
+    if domain is not None:
+        rows = domain.integer()
+        inside = (points[:, None, :] * rows[None, :, :-1]).sum(axis=2) <= rows[None, :, -1]
+        points = points[inside.astype(bool).all(axis=1)]
+    if not len(points):
+        return None
+    best: Apart | None = None
+    for point, one, two in zip(points, np.asarray(a(points)), np.asarray(b(points)), strict=True):
+        if one[0] is not None and two[0] is not None and (one != two).any():
+            best = farther(best, Apart(point, np.abs(one - two).max(), (one, two)))
+    return best
+
+
+def _points(a: Operand, b: Operand, domain: Polyhedron | None, inside: Point | None) -> NDArray[np.float64]:
+    """Random points of the domain in floats; those of a function are in its pieces."""
+    rng = np.random.default_rng(0)
+    for f in (a, b):
+        if isinstance(f, CPWL):
+            return _in_pieces(f, rng)
+    assert isinstance(a, Network)
+    n = a.inputs
+    if domain is None:
+        # Bends may be at any distance: directions at random, at lengths from 0.01 to 10,000.
+        return np.asarray(rng.normal(size=(_FLOAT, n)) * 10 ** rng.uniform(-2, 4, size=(_FLOAT, 1)))
+    assert inside is not None
+    return _on_chords(domain, np.asarray(inside, dtype=np.float64), rng)
+
+
+def _on_chords(
+    body: Polyhedron, inside: NDArray[np.float64], rng: np.random.Generator, count: int = _FLOAT
+) -> NDArray[np.float64]:
+    """Random points on random chords through random points, starting with one inside."""
+    at = np.repeat(inside[None], count, axis=0)
+    for _ in range(3):
+        toward = rng.normal(size=at.shape)
+        speed, room = toward @ body.A.T, body.b - at @ body.A.T
+        with np.errstate(all="ignore"):
+            far = np.where(speed > 0, room / speed, 1e4).min(axis=1, initial=1e4)
+            near = np.where(speed < 0, room / speed, -1e4).max(axis=1, initial=-1e4)
+        share = rng.uniform(0.0, 1.0, size=count)
+        at = at + (near + share * (far - near))[:, None] * toward
+        at = np.where(np.isfinite(at).all(axis=1, keepdims=True), at, inside)
+    return at
+
+
+def _in_pieces(p: CPWL, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Points of some pieces, a few each."""
+    chosen = np.arange(0, p.num_pieces, -(-p.num_pieces // 400))
+    each = -(-_FLOAT // len(chosen))
+    if p.mesh is not None:
+        corners = p.mesh.points[p.mesh.simplices[chosen]]
+        share = rng.dirichlet(np.ones(p.dim + 1), size=(len(chosen), each))
+        return np.asarray(np.einsum("pkc,pcn->pkn", share, corners)).reshape(-1, p.dim)
+    found = [
+        _on_chords(p.polyhedra[i], np.asarray(inside, dtype=np.float64), rng, each)
+        for i, inside in inner_points(p, chosen.tolist()).items()
+    ]
+    return np.concatenate(found) if found else np.zeros((1, p.dim))
+
 
 _FEW = 500  # cells to walk through for a number that need not be known
 _LOW = 7  # up to this many directions all corners of all cells are held; beyond, linear programs find the largest

@@ -4,25 +4,26 @@
 """
 
 from cpwl.function import evaluate, examine
-from cpwl.function.algebra import arithmetic, composition, domains, extremes
+from cpwl.function.algebra import arithmetic, composition, extremes
 from cpwl.function.answers import Report
 from cpwl.function.cpwl import CPWL, attach
-from cpwl.function.merge.merge import merge as merge_pieces
-from cpwl.function.picture import plot, svg
-from cpwl.function.questions import convexity, extent, gap, sets, slopes
+from cpwl.function.merge import merge as merge_pieces
+from cpwl.function.picture import picture as svg_picture
+from cpwl.function.picture import plot, plot_findings
+from cpwl.function.questions import extent, sets, slopes
 from cpwl.function.snap.snap import snap as snap_data
 
 __all__ = ["CPWL"]
 
-attach(Report, plot=plot.plot_findings)
+attach(Report, plot=plot_findings)
 attach(
     CPWL,
     __call__=evaluate.evaluate,
     doctor=examine.doctor,
     merge=merge_pieces,
     snap=snap_data,
-    plot=plot.plot,
-    _repr_svg_=svg.picture,
+    plot=plot,
+    _repr_svg_=svg_picture,
 )
 attach(
     CPWL,
@@ -39,8 +40,8 @@ attach(
     __abs__=extremes.absolute,
     clip=extremes.clip,
     relu=extremes.positive_part,
-    restrict=domains.restrict,
-    extend=domains.extend,
+    restrict=extremes.restrict,
+    extend=extremes.extend,
     compose=composition.compose,
 )
 attach(
@@ -53,9 +54,9 @@ attach(
     lipschitz=slopes.lipschitz,
     is_monotone=slopes.is_monotone,
     depends_on=slopes.depends_on,
-    is_convex=convexity.is_convex,
-    is_concave=convexity.is_concave,
+    is_convex=slopes.is_convex,
+    is_concave=slopes.is_concave,
     solve=sets.solve,
     level_set=sets.level_set,
-    distance=gap.distance,
+    distance=extent.distance,
 )

@@ -17,11 +17,14 @@ from cpwl.errors import InputError
 from cpwl.function.answers import Answer, Distance, Extremum, Jump, LevelSet, Lipschitz, Range, Report, Solutions
 from cpwl.function.components import label_components
 from cpwl.function.known import Known
-from cpwl.function.make.breakpoints import parts_of_breakpoints
-from cpwl.function.make.maxmin import parts_of_maxmin
-from cpwl.function.make.oracle import parts_of_oracle
-from cpwl.function.make.pieces import parts_of_pieces
-from cpwl.function.make.simplices import parts_of_grid, parts_of_simplices
+from cpwl.function.make import (
+    parts_of_breakpoints,
+    parts_of_grid,
+    parts_of_maxmin,
+    parts_of_oracle,
+    parts_of_pieces,
+    parts_of_simplices,
+)
 from cpwl.function.parts import Laws, Mesh, Parts
 from cpwl.geometry.polyhedra import Facts, Polyhedra, Polyhedron
 

@@ -12,15 +12,53 @@ from numpy.typing import NDArray
 
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import text
-from cpwl.function.box import box_around
 from cpwl.function.cpwl import CPWL
 from cpwl.function.snap.snap import snap
 from cpwl.geometry.box import bounding_box
 from cpwl.geometry.corners import Corners
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.generators import generators, plane_rows
+from cpwl.geometry.polyhedra import fact
+from cpwl.geometry.probe import Probe
 
-__all__ = ["Box", "box_to_clip", "domain_box", "domain_rows", "domain_text"]
+__all__ = ["Box", "box_around", "box_to_clip", "domain_box", "domain_rows", "domain_text"]
+
+# The smallest box around all pieces of a function, exactly.
+
+
+@fact
+def box_around(p: CPWL) -> list[tuple[Fraction, Fraction]] | None:
+    """Lower and upper end of each coordinate over all pieces; None if one has none, or if all pieces are empty.
+
+    >>> box_around(CPWL.from_simplices([[0, 0], ["1/3", 0], [0, 2]], [[0, 1, 2]], [1, 2, 3]))
+    [(Fraction(0, 1), Fraction(1, 3)), (Fraction(0, 1), Fraction(2, 1))]
+    """
+    if p.mesh is not None:
+        return _ends(p.mesh.corners[np.unique(p.mesh.simplices)])
+    found = generators(p.polyhedra)
+    places = found.places[np.unique(found.member)]
+    if (places[:, -1] == 0).any():
+        return None
+    ends, probe = _ends(places), Probe(0.0)
+    for i in np.flatnonzero(~found.known).tolist():  # these contain a line, are empty, or have many rows
+        own = bounding_box(p.polyhedra[i], probe)
+        for k, (low, high) in enumerate(own or ()):
+            if low is None or high is None:
+                return None
+            if len(ends) == p.dim:
+                ends[k] = min(ends[k][0], low), max(ends[k][1], high)
+            else:
+                ends.append((low, high))
+    return ends or None
+
+
+def _ends(places: NDArray[np.object_]) -> list[tuple[Fraction, Fraction]]:
+    """The box around corners ``(x, 1) * w``; empty if there are none."""
+    if not len(places):
+        return []
+    columns = [[Fraction(x[k], x[-1]) for x in places] for k in range(places.shape[1] - 1)]
+    return [(min(column), max(column)) for column in columns]
+
 
 Box: TypeAlias = tuple[list[Fraction], list[Fraction]]
 _MOST = 12  # dimensions in which the corners of a box are looked at

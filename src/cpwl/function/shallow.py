@@ -17,7 +17,7 @@ from cpwl.errors import InputError
 from cpwl.exact.integers import integer_rows, quotient
 from cpwl.exact.rational import as_reals, fraction_array
 from cpwl.function.cpwl import CPWL
-from cpwl.function.make.maxmin import polyhedra_from_integers
+from cpwl.function.make import polyhedra_from_integers
 from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.facets import trim
 from cpwl.geometry.polyhedra import Polyhedron

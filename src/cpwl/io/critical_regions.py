@@ -24,7 +24,7 @@ from cpwl.errors import InputError, LimitError
 from cpwl.exact.flint import to_flint
 from cpwl.exact.integers import primitive
 from cpwl.exact.rational import fraction_array, unmasked
-from cpwl.function.make.maxmin import polyhedra_from_integers
+from cpwl.function.make import polyhedra_from_integers
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.linear_program import LinearProgram
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron

@@ -18,7 +18,7 @@ from cpwl.exact.sparse import RationalMatrix
 from cpwl.files import read_bytes
 from cpwl.function.cpwl import CPWL
 from cpwl.function.known import Known
-from cpwl.function.make.maxmin import polyhedra_from_integers
+from cpwl.function.make import polyhedra_from_integers
 from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.irredundant import irredundant
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain

@@ -16,7 +16,7 @@ from cpwl.errors import CpwlWarning, InputError, LimitError
 from cpwl.exact.flint import from_flint, to_flint
 from cpwl.function.cpwl import CPWL
 from cpwl.function.known import Known
-from cpwl.function.make.maxmin import polyhedra_from_integers
+from cpwl.function.make import polyhedra_from_integers
 from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.generators import generators
 from cpwl.geometry.irredundant import irredundant

@@ -21,11 +21,9 @@ from cpwl.doors import check_argument, check_call, check_count, check_limit, che
 from cpwl.errors import InputError, LimitError
 from cpwl.executors import check_executor
 from cpwl.function.answers import Answer, Extremum, Face, Lipschitz, Range, Solutions
-from cpwl.function.questions.asked import Asked
-from cpwl.function.questions.convexity import bends
-from cpwl.function.questions.extent import extreme
+from cpwl.function.questions.extent import Asked, extreme
 from cpwl.function.questions.sets import image_of, solutions
-from cpwl.function.questions.slopes import dependence, monotone, steepest
+from cpwl.function.questions.slopes import bends, dependence, monotone, steepest
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.geometry.volume import integral_of
 from cpwl.network.network import Network

@@ -17,7 +17,7 @@ import numpy as np
 from cpwl.errors import LimitError
 from cpwl.exact.integers import primitive
 from cpwl.executors import More, unfold
-from cpwl.function.questions.asked import Asked
+from cpwl.function.questions.extent import Asked
 from cpwl.geometry.bodies import Bodies, solid, stacked
 from cpwl.geometry.box import bounding_box
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron

@@ -20,8 +20,7 @@ from cpwl.construct.options import ConstructionName
 from cpwl.errors import ConstructionError, InputError, LimitError
 from cpwl.function import CPWL
 from cpwl.function.lineality import divided
-from cpwl.function.order.order import Order, order_components
-from cpwl.function.order.rows import find_excess
+from cpwl.function.order import Order, find_excess, order_components
 from cpwl.function.shallow import random_shallow
 from cpwl.progress import Progress
 from cpwl.show.bench import BenchTable

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cpwl.function.doctor.on_pieces import PieceDoctor
-from cpwl.function.flags.consistency import consistency
+from cpwl.function.flags import consistency
 from support.catalogue import function, names
 from support.rational_pieces import points_in_pieces
 from support.twins import NOISES, catalogue_twin

@@ -8,7 +8,7 @@ from scipy.interpolate import LinearNDInterpolator
 from scipy.spatial import Delaunay
 
 import cpwl
-from cpwl.function.make.simplices import kuhn_simplices
+from cpwl.function.make import kuhn_simplices
 from cpwl.function.snap.affine_lattice import on_affine_lattice
 from cpwl.function.snap.straight import aligned, flats_of
 from support.twins import twin

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cpwl.exact.flint import from_flint, to_flint
 from cpwl.exact.integers import sign
-from cpwl.function.bends.edges import cross
+from cpwl.function.bends.planar import cross
 
 __all__ = ["Rational", "colours", "crossings", "rounded_up", "shared_columns"]
 

@@ -27,8 +27,8 @@ from cpwl.exact.integers import primitive, ratio_view, sign
 from cpwl.exact.rational import to_float
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.function import CPWL
-from cpwl.function.bends.neighbours import Neighbours
 from cpwl.function.bends.profile import Profile
+from cpwl.function.bends.table import Neighbours
 from cpwl.geometry.corners import Corners
 from cpwl.geometry.generators import generators
 from cpwl.geometry.probe import Probe

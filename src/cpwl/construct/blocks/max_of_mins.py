@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import eye_array
 
-from cpwl.function.order.order import Order
+from cpwl.function.order import Order
 from cpwl.function.parts import Laws
 from cpwl.limits import check_memory
 from cpwl.network import Network

@@ -28,7 +28,7 @@ from cpwl.exact.flint import to_flint
 from cpwl.exact.rational import to_float
 from cpwl.network import Network
 from cpwl.network.noise import noise
-from cpwl.search.exact_cover import exact_cover
+from cpwl.search import exact_cover
 
 __all__ = ["Clamped", "clamped"]
 

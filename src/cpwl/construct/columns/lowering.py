@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.sparse import RationalMatrix
-from cpwl.function.kuhn import KuhnGrid, is_even
+from cpwl.function.mesh import KuhnGrid, is_even
 from cpwl.network.network import Network
 
 __all__ = ["best_axis", "column_layers", "contenders", "hinge_list", "lower"]
@@ -187,7 +187,7 @@ def _base(values: NDArray[np.object_]) -> Fraction:
 def lower(grid: KuhnGrid) -> Network:
     """The network of a grid.
 
-    >>> from cpwl.function.kuhn import kuhn_grid
+    >>> from cpwl.function.mesh import kuhn_grid
     >>> from cpwl.function import CPWL
     >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[1, 0, 2], [0, 3, 0], [1, 0, 1]])
     >>> lower(kuhn_grid(p.mesh))

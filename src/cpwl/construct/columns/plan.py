@@ -17,7 +17,7 @@ from cpwl.construct.analysis import Analysis
 from cpwl.construct.columns.lowering import lower
 from cpwl.construct.plan import Plan
 from cpwl.errors import ConstructionError
-from cpwl.function.kuhn import kuhn_grid
+from cpwl.function.mesh import kuhn_grid
 
 __all__ = ["plan"]
 

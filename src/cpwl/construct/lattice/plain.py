@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.max_of_mins import max_of_mins
 from cpwl.construct.lattice.sides import Region, repair
-from cpwl.function.order.on_pieces import PieceOrder
-from cpwl.function.order.order import Order, value_tolerance
-from cpwl.function.order.rows import RowTest
+from cpwl.function.order import Order, PieceOrder, RowTest, value_tolerance
 from cpwl.network import Network
 
 __all__ = ["PlainLattice", "plain_lattice"]

@@ -23,9 +23,7 @@ from cpwl.exact.integers import primitive, sign, unit_view
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.function.answers import point_text
-from cpwl.function.order.on_pieces import PieceOrder
-from cpwl.function.order.order import Order, value_tolerance
-from cpwl.function.order.rows import Excess, RowTest
+from cpwl.function.order import Excess, Order, PieceOrder, RowTest, value_tolerance
 from cpwl.geometry.corners import Corners
 from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Polyhedron
@@ -294,7 +292,7 @@ class Sides:
 def find_sides(p: CPWL, output: int, order: Order, progress: Progress | None = None) -> Sides:
     """The two tables for one output, with pieces cut where they have to be.
 
-    >>> from cpwl.function.order.order import order_components
+    >>> from cpwl.function.order import order_components
     >>> p = CPWL.from_breakpoints([0, 1], [0, 1], left_slope=0, right_slope=0)
     >>> sides = find_sides(p, 0, order_components(p, 0))
     >>> sides.above.astype(int).tolist(), sides.below.astype(int).tolist()

@@ -19,8 +19,8 @@ from cpwl.errors import InputError
 from cpwl.exact.flint import to_flint
 from cpwl.exact.integers import primitive, sign, unit_view
 from cpwl.exact.rational import fraction_array
-from cpwl.function.algebra.border import border_rows, need_convex
-from cpwl.function.algebra.pieces import exactly, function_of, pieces_of
+from cpwl.function.algebra.arithmetic import exactly, function_of, pieces_of
+from cpwl.function.algebra.extremes import border_rows, need_convex
 from cpwl.function.answers import point_text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.parts import Laws, Parts

@@ -1,4 +1,4 @@
-"""Maxima and minima of functions, output by output: each common piece is cut where two laws are equal."""
+"""Maxima and minima, and a function on less of the space or on all of it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,113 @@ from numpy.typing import NDArray
 from cpwl.doors import within_float64
 from cpwl.errors import InputError
 from cpwl.exact.rational import fraction, is_number
-from cpwl.function.algebra.border import inside_border
-from cpwl.function.algebra.pieces import common_domain, exactly, function_of, pieces_of
+from cpwl.function.algebra.arithmetic import common_domain, exactly, function_of, pieces_of
 from cpwl.function.cpwl import CPWL
-from cpwl.function.flags.consistency import consistency
-from cpwl.geometry.bodies import Bodies, joined_bodies
-from cpwl.geometry.overlay import overlay, split
+from cpwl.function.doctor.first_error import first_error
+from cpwl.function.flags import consistency
+from cpwl.function.parts import Laws, Parts
+from cpwl.geometry.bodies import Bodies, joined_bodies, stacked
+from cpwl.geometry.facets import hyperplanes
+from cpwl.geometry.overlay import cut_by, overlay, repeated, split
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, as_domain
+from cpwl.geometry.probe import Probe
+from cpwl.geometry.ranges import ranges
+from cpwl.geometry.sides import sides
 
-__all__ = ["absolute", "clip", "greatest", "least", "positive_part"]
+__all__ = ["absolute", "border_rows", "clip", "extend", "greatest", "least", "need_convex", "positive_part", "restrict"]
+
+# The rows that bound the domain of a function, read off its pieces.
+#
+# A hyperplane with facets inside a convex domain has pieces on both sides; one that bounds it has them on one side.
+
+
+def is_border(bodies: Bodies) -> NDArray[np.bool_]:
+    """For each row whether its hyperplane has pieces on one side only."""
+    planes = hyperplanes(bodies.polyhedra, 0.0)
+    count = int(planes.number.max(initial=-1)) + 1
+    both = np.zeros((2, count), dtype=bool)
+    both[(planes.side + 1) // 2, planes.number] = True
+    return np.asarray(~(both[0] & both[1])[planes.number])
+
+
+def border_rows(bodies: Bodies) -> NDArray[np.object_]:
+    """The rows ``(a, b)`` of the domain, each once."""
+    rows = bodies.rows[is_border(bodies)]
+    distinct = list(dict.fromkeys(map(tuple, rows.tolist())))
+    return np.array(distinct, dtype=object).reshape(len(distinct), bodies.rows.shape[1])
+
+
+def inside_border(bodies: Bodies, others: Bodies) -> NDArray[np.bool_]:
+    """Which bodies are inside the convex set that the others cover."""
+    rows = border_rows(others)
+    result = np.ones(len(bodies), dtype=bool)
+    if not len(rows):
+        return result
+    used, where = np.unique(bodies.spans.member, return_inverse=True)
+    places = bodies.places[used]
+    outside = np.zeros(len(places), dtype=bool)
+    for k in range(len(rows)):  # a domain has few rows
+        outside |= sides(rows[k : k + 1], places, np.zeros(len(places), dtype=np.int64), np.arange(len(places))) > 0
+    _, owner = ranges(bodies.spans.start[:-1], np.diff(bodies.spans.start))
+    result[owner[outside[where.ravel()]]] = False
+    probe, walls = Probe(0.0), _one(rows)
+    for i in np.flatnonzero(~bodies.known).tolist():
+        result[i] = probe.bounds(bodies.polyhedra[i], walls[0])
+    return result
+
+
+def need_convex(p: CPWL, name: str, instead: str) -> None:
+    """Refuse a function with a hole or a corner cut out of its domain, which no row of the border would show.
+
+    Decided by flags, for two to five inputs; on a line every end of an interval is a row of the border.
+    """
+    sound = consistency(p)
+    if sound.consistent is False:
+        raise InputError(
+            f"{name} is not continuous on a convex domain: {sound.reason}.\n  `p.doctor()` says more; {instead}."
+        )
+
+
+def _one(rows: NDArray[np.object_]) -> Polyhedra:
+    return stacked(rows, np.array([0, len(rows)]))
+
+
+@within_float64()
+def restrict(p: CPWL, domain: Any = None, *, box: Any = None) -> CPWL:
+    """The function on a part of its domain: ``(A, b)`` for ``A x <= b``, or ``box=(low, high)``."""
+    body = as_domain(domain, p.dim, box=box)
+    if body is None:
+        return p
+    whole = exactly(p)
+    number, bodies = pieces_of(whole)
+    kept, cells = cut_by(bodies, np.arange(len(bodies)), repeated(body, len(bodies)))
+    if not len(cells):
+        raise InputError("the function is not defined at any inner point of this domain")
+    return function_of(cells, whole.laws.integer()[number[kept]], common_domain(whole.domain, body))
+
+
+@within_float64()
+def extend(p: CPWL) -> CPWL:
+    """The function on all of R^n: every piece at the border of the domain goes on with its law."""
+    whole = exactly(p)
+    number, bodies = pieces_of(whole)
+    inner = np.flatnonzero(~is_border(bodies))
+    start = np.searchsorted(bodies.polyhedra.owner[inner], np.arange(len(bodies) + 1)).astype(np.int64)
+    rows = bodies.rows[inner]
+    everywhere = Polyhedron(np.zeros((0, p.dim)), np.zeros(0))
+    laws = Laws.from_integer(whole.laws.integer()[number])
+    made = CPWL.from_parts(Parts(stacked(rows, start), laws, everywhere, 0.0))
+    error = first_error(made)
+    if error is not None:
+        raise InputError(
+            f"the pieces at the border do not go on to a function on all of R^{p.dim}: {error.message}",
+            point=error.point,
+        )
+    return made
+
+
+# Maxima and minima of functions, output by output: each common piece is cut where two laws are equal.
+
 
 Integers = NDArray[np.object_]
 

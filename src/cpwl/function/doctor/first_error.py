@@ -13,7 +13,7 @@ from cpwl.function.doctor.on_line import is_sound_on_line
 from cpwl.function.doctor.on_mesh import examine_mesh
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.doctor.twins import is_sound_by_twins
-from cpwl.function.flags.consistency import is_sound_by_flags
+from cpwl.function.flags import is_sound_by_flags
 from cpwl.function.lineality import Divided, divided
 from cpwl.geometry.polyhedra import fact
 

@@ -8,7 +8,7 @@ from cpwl.function.answers import Finding, point_text
 from cpwl.function.components import label_maps
 from cpwl.function.doctor.notes import note, note_on_slivers, some
 from cpwl.function.doctor.on_pieces import PieceDoctor
-from cpwl.function.merge.merge import plan_merge
+from cpwl.function.merge import plan_merge
 from cpwl.geometry.facets import redundant_rows
 
 __all__ = ["piece_notes"]

@@ -7,22 +7,56 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import fmpz_mat
 from numpy.typing import NDArray
 
 from cpwl.doors import within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import primitive, sign
 from cpwl.exact.rational import fraction, fraction_array, fractions_for
+from cpwl.exact.simplex import maximize
 from cpwl.function.answers import Answer, Face, LevelSet, Solutions, point_text
 from cpwl.function.cpwl import CPWL
-from cpwl.function.questions.asked import Asked, asked, one_output
-from cpwl.function.questions.hull import extreme_places, rank
+from cpwl.function.questions.extent import Asked, asked, one_output
 from cpwl.geometry.overlay import split
 from cpwl.geometry.polyhedra import as_domain
 from cpwl.geometry.ranges import ranges
 from cpwl.geometry.volume import is_bounded
 
 __all__ = ["Image", "image", "image_of", "level_set", "solutions", "solve"]
+
+# Which of a few places span the others, exactly.
+
+
+def rank(places: NDArray[np.object_]) -> int:
+    """The rank of integer rows."""
+    return int(fmpz_mat(*places.shape, places.ravel().tolist()).rank()) if len(places) else 0
+
+
+def extreme_places(places: NDArray[np.object_]) -> NDArray[np.object_]:
+    """Places, corners ``(x, 1) w`` and rays ``(r, 0)``, that are no nonnegative combination of the others.
+
+    >>> extreme_places(np.array([[0, 1], [1, 1], [3, 2], [2, 1]], dtype=object)).tolist()
+    [[0, 1], [2, 1]]
+    """
+    if len(places) <= 2 or rank(places) == len(places):
+        return places
+    kept = list(range(len(places)))
+    for k in range(len(places)):
+        others = [i for i in kept if i != k]
+        if _is_combination(places[k], places[others]):
+            kept = others
+    return places[kept]
+
+
+def _is_combination(place: NDArray[np.object_], others: NDArray[np.object_]) -> bool:
+    """Whether no hyperplane through the origin parts the place from the others (Farkas)."""
+    if not len(others):
+        return False
+    zero = np.zeros((len(others), 1), dtype=object)
+    rows = np.column_stack([others, zero])
+    return maximize(rows, [int(v) for v in place]).status == "optimal"
+
 
 Point = NDArray[np.object_]
 

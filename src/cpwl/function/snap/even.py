@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cpwl.errors import CpwlWarning
 from cpwl.function.cpwl import CPWL
-from cpwl.function.make.simplices import parts_of_simplices
+from cpwl.function.make import parts_of_simplices
 from cpwl.function.parts import Mesh, Parts
 from cpwl.function.snap.straight import aligned
 

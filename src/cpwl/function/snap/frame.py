@@ -13,7 +13,7 @@ from cpwl.exact.rational import fraction_array
 from cpwl.function.components import label_maps
 from cpwl.function.cpwl import CPWL
 from cpwl.function.evaluate import find_pieces
-from cpwl.function.merge.contacts import Contacts, Key
+from cpwl.function.merge import Contacts, Key
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.scale import scale_of
 from cpwl.function.snap.recut import integer_polyhedra, recut

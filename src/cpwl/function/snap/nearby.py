@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.function.cpwl import CPWL, Moved
-from cpwl.function.flags.consistency import consistency
+from cpwl.function.flags import consistency
 from cpwl.function.jump import largest_jump
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.apart import refined

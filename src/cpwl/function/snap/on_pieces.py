@@ -24,7 +24,7 @@ from cpwl.exact.integers import primitive
 from cpwl.function.cpwl import CPWL, Moved, Snapped
 from cpwl.function.doctor.first_error import first_error
 from cpwl.function.evaluate import find_pieces
-from cpwl.function.merge.merge import merge
+from cpwl.function.merge import merge
 from cpwl.function.parts import Laws
 from cpwl.function.snap.frame import Frame
 from cpwl.function.snap.welded import from_corners

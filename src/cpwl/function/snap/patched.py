@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.function.make.simplices import parts_of_simplices
+from cpwl.function.make import parts_of_simplices
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.bodies import Differences
 from cpwl.function.snap.cells import Cells, cell_polyhedra, exact_cells

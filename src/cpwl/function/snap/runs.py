@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from cpwl.exact.rational import is_exact_float
 from cpwl.function.cpwl import CPWL
-from cpwl.function.make.breakpoints import parts_of_breakpoints
-from cpwl.function.make.simplices import parts_of_simplices
+from cpwl.function.make import parts_of_breakpoints, parts_of_simplices
 from cpwl.function.parts import Parts
 
 __all__ = ["ends_of_runs", "in_runs"]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import CpwlWarning
-from cpwl.function.make.simplices import parts_of_simplices
+from cpwl.function.make import parts_of_simplices
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.complex import FloatComplex, Unfit
 

@@ -19,7 +19,7 @@ from cpwl.doors import check_number, within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.function.cpwl import CPWL, Moved, Snapped
 from cpwl.function.doctor.first_error import first_error
-from cpwl.function.flags.consistency import consistency
+from cpwl.function.flags import consistency
 from cpwl.function.jump import largest_jump
 from cpwl.function.parts import Parts
 from cpwl.function.snap.complex import Unfit

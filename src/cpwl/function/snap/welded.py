@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from cpwl.function.cpwl import CPWL
-from cpwl.function.make.simplices import parts_of_simplices
+from cpwl.function.make import parts_of_simplices
 from cpwl.function.snap.frame import Frame
 
 __all__ = ["from_corners"]

@@ -19,9 +19,8 @@ from cpwl.doors import check_argument, check_choice, check_path, within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rounding import doubles_around
 from cpwl.files import write_text
-from cpwl.function.box import box_around
 from cpwl.function.cpwl import CPWL
-from cpwl.function.domain import Box, box_to_clip, domain_box, domain_rows
+from cpwl.function.domain import Box, box_around, box_to_clip, domain_box, domain_rows
 from cpwl.function.evaluate import as_points
 from cpwl.function.examine import examine
 from cpwl.geometry.box import bounding_box

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from cpwl.errors import ConstructionError
 from cpwl.exact.rational import text
-from cpwl.function.kuhn import is_even, kuhn_grid
+from cpwl.function.mesh import is_even, kuhn_grid
 from cpwl.network.network import exact_layers
 from cpwl.proofs.document import proof_head
 from cpwl.proofs.no_proof import NoProof

@@ -13,7 +13,7 @@ from cpwl.exact.integers import integer_rows, primitive
 from cpwl.exact.rational import text
 from cpwl.function import CPWL
 from cpwl.function.lineality import divided
-from cpwl.function.order.order import order_components, value_tolerance
+from cpwl.function.order import order_components, value_tolerance
 from cpwl.progress import Progress
 from cpwl.proofs.document import proof_head
 from cpwl.proofs.entries import Entry, Prover, counted_rows

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import cpwl.function.picture as of_function
 from cpwl.function import CPWL
-from cpwl.function.picture import window as of_function
 from cpwl.network import Network
 
 __all__ = ["window_of"]

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from cpwl.construct.blocks.common import crossings
 from cpwl.exact.integers import primitive, ratio_view, sign
 from cpwl.exact.rational import to_float
-from cpwl.function.bends.edges import cross
-from cpwl.function.bends.planar import PlanarBends, away_from, power_of_two, signed
-from cpwl.search.cover import cover
+from cpwl.function.bends.planar import PlanarBends, away_from, cross, power_of_two, signed
+from cpwl.search import cover
 
 __all__ = [
     "GateLines",

@@ -42,8 +42,7 @@ from cpwl.errors import ConstructionError
 from cpwl.exact.integers import ratio_view, sign
 from cpwl.exact.rational import to_float
 from cpwl.exact.sparse import RationalMatrix
-from cpwl.function.bends.orient import orientations
-from cpwl.function.bends.planar import PlanarBends, signed
+from cpwl.function.bends.planar import PlanarBends, orientations, signed
 from cpwl.network import Network
 
 __all__ = ["PlaneGates", "plane_gates"]

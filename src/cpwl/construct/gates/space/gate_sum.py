@@ -18,7 +18,7 @@ from cpwl.construct.blocks.common import Rational
 from cpwl.construct.gates.space.terms import ZERO, Gate, Plane, Planes, Terms, dot
 from cpwl.errors import ConstructionError, InternalError
 from cpwl.geometry.complex import Complex, Flat
-from cpwl.search.family_cover import family_cover
+from cpwl.search import family_cover
 
 __all__ = ["GateSum", "LocalFunctions", "reference_point", "settle", "share_gates", "share_jointly"]
 

@@ -35,7 +35,7 @@ from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.flint import to_flint
 from cpwl.exact.integers import primitive
 from cpwl.function import CPWL
-from cpwl.function.bends.neighbours import Neighbours
+from cpwl.function.bends.table import Neighbours
 from cpwl.function.parts import Laws, Mesh, Parts
 from cpwl.geometry.complex import Complex, from_simplices
 from cpwl.geometry.corners import Corners
@@ -170,7 +170,7 @@ def peel(p: CPWL, met: Neighbours) -> Peeled | None:
 
     >>> A = [[[1, 0], [0, 1]], [[-1, 0], [0, 1]], [[1, 0], [0, -1]], [[-1, 0], [0, -1]]]
     >>> p = CPWL.from_pieces(A, [[0, 0]] * 4, [[0, 0], [1, 0], [0, 2], [1, 2]], [0] * 4)
-    >>> from cpwl.function.bends.neighbours import neighbours
+    >>> from cpwl.function.bends.table import neighbours
     >>> peeled = peel(p, neighbours(p))
     >>> peeled.rest.num_pieces, {l: int(jump) for l, (jump,) in sorted(peeled.hinges.items())}
     (1, {(0, 1, 0): 2, (1, 0, 0): 1})

@@ -1,1 +1,0 @@
-"""Exact consistency of pieces by cancellation of flags."""

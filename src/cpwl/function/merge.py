@@ -1,0 +1,588 @@
+"""Fewer pieces for the same function: pieces of one law whose union is convex become one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from cpwl.doors import within_float64
+from cpwl.function.components import label_maps
+from cpwl.function.cpwl import CPWL
+from cpwl.function.lineality import divided
+from cpwl.function.mesh import shared_facets
+from cpwl.function.parts import Mesh, Parts
+from cpwl.geometry.facet_cover import FacetCover
+from cpwl.geometry.facets import Facet, Hyperplanes, facets_of, hyperplanes, redundant_rows, rows_of
+from cpwl.geometry.generators import generators
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
+from cpwl.geometry.probe import Probe
+from cpwl.geometry.spans import Spans
+
+__all__ = ["Contacts", "Key", "merge", "plan_merge"]
+
+# Which pieces of one law touch across a facet, and do they cover it?
+
+
+Key = tuple[int, int]
+"""A hyperplane and the side of it that a row allows."""
+
+
+class Contacts:
+    """Contacts between pieces with one label: each facet's neighbours, and whether they cover all of it.
+
+    `facets` has those of every piece that counts. For exact data the stack must carry its integers. `twins` has for
+    rows the piece with the same facet on the other side, as `twins_in_mesh` or the maker of the function knows it: they
+    touch without a question. Everything else is asked of linear programs, though only where hyperplane and label are
+    the same; not even that if `all_known`.
+    """
+
+    def __init__(
+        self,
+        polyhedra: Polyhedra,
+        planes: Hyperplanes,
+        label: NDArray[np.int64],
+        facets: dict[int, list[Facet]],
+        probe: Probe,
+        twins: dict[int, int] | None = None,
+        *,
+        all_known: bool = False,
+    ) -> None:
+        self.all_known = all_known
+        self.cover = FacetCover(polyhedra, planes, probe)
+        self.probe = probe
+        self.facets: dict[int, dict[Key, Facet]] = {
+            i: {(int(planes.number[f.row]), int(planes.side[f.row])): f for f in own} for i, own in facets.items()
+        }
+        self.neighbours: dict[tuple[int, Key], set[int]] = defaultdict(set)
+        self.edges: list[list[tuple[int, int]]] = []
+        """Pairs of pieces that touch, in one list for each hyperplane and label."""
+        self._whole: dict[tuple[int, Key], bool] = {}
+        place: dict[tuple[int, int], dict[int, list[int]]] = defaultdict(lambda: {1: [], -1: []})
+        for i, own in self.facets.items():
+            for h, s in own:
+                place[h, int(label[i])][s].append(i)
+        for (h, _), sides in sorted(place.items()):
+            if sides[1] and sides[-1]:
+                self._meet(h, sides[1], sides[-1], twins or {})
+                self.edges.append([(i, j) for i in sides[1] for j in sorted(self.neighbours.get((i, (h, 1)), ()))])
+
+    def regions(self) -> list[list[int]]:
+        """The pieces in connected sets of two and more."""
+        pairs = np.array([edge for edges in self.edges for edge in edges], dtype=np.int64).reshape(-1, 2)
+        pieces, place = np.unique(pairs, return_inverse=True)
+        one, two = place.reshape(-1, 2).T
+        graph = coo_array((np.ones(len(one)), (one, two)), shape=(len(pieces), len(pieces)))
+        region = connected_components(graph, directed=False)[1]
+        order = np.argsort(region, kind="stable")
+        ends = np.flatnonzero(np.diff(region[order])) + 1
+        return [part.tolist() for part in np.split(pieces[order], ends) if len(part)]
+
+    def is_covered(self, i: int, key: Key) -> bool:
+        """Whether the neighbours of a facet cover all of it."""
+        if (i, key) not in self._whole:
+            near = sorted(self.neighbours.get((i, key), ()))
+            self._whole[i, key] = bool(near) and self.cover.uncovered(self.facets[i][key], near) is None
+        return self._whole[i, key]
+
+    def _meet(self, h: int, one: list[int], two: list[int], twins: dict[int, int]) -> None:
+        """Finds the contacts between pieces on the two sides of one hyperplane."""
+        left, there = [], set(two)
+        for i in one:
+            j = twins.get(self.facets[i][h, 1].row)
+            if j is not None and j in there:
+                self._touch(h, i, j)
+                self._whole[i, (h, 1)] = self._whole[j, (h, -1)] = True
+            else:
+                left.append(i)
+        right = [j for j in two if (j, (h, -1)) not in self._whole]
+        if left and right and not self.all_known:
+            sure = self._holding(h, left, right, 1) | self._holding(h, right, left, -1).T
+            for a, i in enumerate(left):
+                for b, j in enumerate(right):
+                    if sure[a, b] or (not self._apart(i, j, h) and self._share(h, i, j)):
+                        self._touch(h, i, j)
+
+    def _touch(self, h: int, i: int, j: int) -> None:
+        self.neighbours[i, (h, 1)].add(j)
+        self.neighbours[j, (h, -1)].add(i)
+
+    def _apart(self, i: int, j: int, h: int) -> bool:
+        """Whether another hyperplane has the two on its two sides, too: then they share no facet."""
+        return any((g, -s) in self.facets[j] for g, s in self.facets[i] if g != h)
+
+    def _share(self, h: int, i: int, j: int) -> bool:
+        contact = self.cover.body(self.facets[i][h, 1], [j])
+        return self.probe.interior(contact, on=[0]) is not None
+
+    def _holding(self, h: int, ask: list[int], hold: list[int], side: int) -> NDArray[np.bool_]:
+        """``[i, j]``: whether the point of facet `ask[i]` is, by a margin, inside `hold[j]`: then they touch."""
+        points = np.array([np.asarray(self.facets[i][h, side].point, dtype=np.float64) for i in ask])
+        rows = [[f.row for key, f in self.facets[j].items() if key[0] != h] for j in hold]
+        stack, lengths = np.array([r for own in rows for r in own], dtype=np.int64), [len(own) for own in rows]
+        A, b = self.cover.polyhedra.A[stack], self.cover.polyhedra.b[stack]
+        margin = max(1e-6, 100 * self.probe.tol)
+        bad = b - points @ A.T <= margin * (np.abs(points) @ np.abs(A).T + np.abs(b))
+        owner = np.repeat(np.arange(len(hold)), lengths)
+        outside = np.zeros((len(ask), len(hold)), dtype=np.int64)
+        np.add.at(outside.T, owner, bad.T)
+        return np.asarray(outside == 0)
+
+
+def facets_of_simplex(mesh: Mesh, i: int) -> list[Facet]:
+    """All rows of a simplex are facets, row `k` the one without corner `k`."""
+    size = mesh.simplices.shape[1]
+    points = mesh.points[mesh.simplices[i]]
+    middle = (points.sum(axis=0) - points) / (size - 1)
+    return [Facet(i, i * size + k, middle[k]) for k in range(size)]
+
+
+def facets_by_rays(polyhedra: Polyhedra, i: int, inner: NDArray[Any]) -> list[Facet]:
+    """All rows as facets, where each is known to be one; the points are of the polyhedron, where a ray along the normal
+    from the point inside leaves it, and need not be on that facet.
+    """
+    rows = slice(int(polyhedra.start[i]), int(polyhedra.start[i + 1]))
+    A, b, x = polyhedra.A[rows], polyhedra.b[rows], np.asarray(inner, dtype=np.float64)
+    speed, room = A @ A.T, np.maximum(b - A @ x, 0.0)
+    with np.errstate(all="ignore"):
+        length = np.where(speed > 0, room[:, None] / speed, np.inf).min(axis=0, initial=np.inf)
+    points = x + np.where(np.isfinite(length), length, 0.0)[:, None] * A
+    return [Facet(i, r, point) for r, point in zip(range(rows.start, rows.stop), points, strict=True)]
+
+
+def twins_in_mesh(mesh: Mesh) -> dict[int, int]:
+    """For each row of a mesh's simplices the simplex with the same facet, if there is exactly one."""
+    size = mesh.simplices.shape[1]
+    one, two = shared_facets(mesh.simplices).pairs()
+    pairs: Iterable[tuple[int, int]] = zip(one.tolist(), two.tolist(), strict=True)
+    return {row: other // size for a, b in pairs for row, other in ((a, b), (b, a))}
+
+
+# Which pieces of one law have a convex union?
+#
+# Pieces with interiors that do not overlap have a convex union iff each of their facets bounds all of them or is
+# covered
+# by others of them; the union is then bounded by the facets of the first kind. (For two pieces this is the test of
+# Bemporad, Fukuda and Torrisi, "Convexity recognition of the union of polyhedra", 2001. In general: leave the union
+# across a facet that is not wholly covered, towards a member beyond it.) So whatever convex union holds two pieces also
+# holds everything on the other side of each facet that does not bound both: what must be added, again and again, is
+# known, and the least convex union of two neighbours is found, or there is none. If there is none, there never will be.
+#
+# Which merges are made matters where the region of a law is not convex. Two orders are tried: large unions first; and
+# before that hyperplanes undone whole, while there is one across which all neighbours of one law merge, because pieces
+# that were cut by hyperplanes come back in this way.
+
+
+_MOST = 256  # bodies in a least union; finding it takes the square of that
+_MANY = 4096  # neighbours up to which more than two bodies are merged at once
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Pieces that become one, and the rows (of the stack of all pieces) that bound it."""
+
+    members: tuple[int, ...]
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """A piece, or pieces that were merged."""
+
+    members: tuple[int, ...]
+    facets: dict[Key, Facet]
+    loose: frozenset[int]
+    """Float data: rows that cut something off, but in no facet large enough to be seen."""
+    corners: NDArray[np.int64] | None
+    """The places that span it, where they are known."""
+
+    def rows(self) -> list[int]:
+        return sorted({f.row for f in self.facets.values()} | self.loose)
+
+
+class Merger:
+    """The bodies so far, by numbers of their own, and for each piece the body that it is in."""
+
+    def __init__(
+        self,
+        polyhedra: Polyhedra,
+        planes: Hyperplanes,
+        contacts: Contacts,
+        bodies: dict[int, Body],
+        probe: Probe,
+        spans: Spans | None,
+    ) -> None:
+        self.polyhedra, self.planes, self.contacts = polyhedra, planes, contacts
+        self.bodies, self.probe, self.spans = bodies, probe, spans
+        self.body_of = {i: i for i in bodies}
+        self.next = len(polyhedra)
+        self._points = {i: self._points_of(body) for i, body in bodies.items()}
+        self._known: dict[tuple[int, int], bool] = {}  # whether a row bounds a body
+        self._refused: set[tuple[int, int]] = set()
+
+    def run(self) -> list[Group]:
+        """Merges what can be merged: whole regions, then in two orders of which the better one is kept."""
+        for region in self.contacts.regions():
+            self._join(self._union(region, len(region)))
+        before, place = self.bodies, self.body_of
+        outcomes = []
+        for whole in (True, False):
+            self.bodies, self.body_of = dict(before), dict(place)
+            undone = False
+            while whole and self._undo_hyperplanes():
+                undone = True
+            self._merge_the_rest()
+            outcomes.append(self.bodies)
+            if whole and not undone:  # the other order is the same
+                break
+        merged = [body for body in min(outcomes, key=len).values() if len(body.members) > 1]
+        return sorted((Group(body.members, tuple(body.rows())) for body in merged), key=lambda g: g.members)
+
+    def _undo_hyperplanes(self) -> bool:
+        """Merges pairs across hyperplanes across which all neighbours of one law merge."""
+        changed = False
+        for edges in self.contacts.edges:
+            pairs = self._pairs(edges)
+            if not pairs or not self._refused.isdisjoint(pairs):
+                continue
+            unions = []
+            for pair in pairs:
+                union = self._union(pair, 2)
+                if union is None:
+                    self._refused.add(pair)
+                    break
+                unions.append(union)
+            else:
+                changed = True
+                for union in unions:
+                    self._join(union)
+        return changed
+
+    def _merge_the_rest(self) -> None:
+        """Merges least convex unions of neighbours, large ones first. What has none now will never have one."""
+        edges = [edge for edges in self.contacts.edges for edge in edges]
+        most = _MOST if len(edges) <= _MANY else 2
+        unions = {pair: self._union(pair, most) for pair in self._pairs(edges)}
+        sizes = {pair: len(union[0]) for pair, union in unions.items() if union is not None}
+        first = {a: self.bodies[a].members[0] for pair in sizes for a in pair}
+        for a, b in sorted(sizes, key=lambda pair: (-sizes[pair], pair)):
+            for pair in self._pairs([(first[a], first[b])]):
+                self._join(self._union(pair, most))
+
+    def _pairs(self, edges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """The bodies that the pieces are in, where they are two."""
+        pairs = {(self.body_of[i], self.body_of[j]) for i, j in edges}
+        return sorted((a, b) for a, b in pairs if a != b)
+
+    # --- the least convex union -------------------------------------------------------------------------------
+
+    def _union(self, start: Sequence[int], most: int) -> tuple[list[int], set[Key]] | None:
+        """The least convex union of bodies with those given in it, and the sides that do not bound it.
+
+        None if there is none, or it takes more than `most` bodies.
+        """
+        members, inner, seen = list(start), set[Key](), 0
+        bounding: dict[Key, int] = {}  # a row for each side that bounds all members seen so far
+        while True:
+            rows, fresh = self._rows(members[seen:], inner, bounding), members[seen:]
+            refuted = self._refuted(bounding, fresh) | self._refuted(rows, members)
+            if self._beyond(members, refuted, sure=False) is None:
+                return None
+            inner |= refuted
+            inner |= self._failing({k: r for k, r in bounding.items() if k not in inner}, fresh)
+            inner |= self._failing({k: r for k, r in rows.items() if k not in inner}, members)
+            bounding = {k: r for k, r in (bounding | rows).items() if k not in inner}
+            beyond = self._beyond(members, inner, sure=True)
+            if beyond is None or not self._loose_rows_hold(members):
+                return None
+            seen = len(members)
+            members += sorted(beyond - set(members))
+            if len(members) == seen:
+                return members, inner
+            if len(members) > most:
+                return None
+
+    def _rows(self, members: list[int], *known: Container[Key]) -> dict[Key, int]:
+        """The first row for each side of a hyperplane that members lie on and that is not known yet."""
+        rows: dict[Key, int] = {}
+        for i in members:
+            for key, facet in self.bodies[i].facets.items():
+                if key not in rows:
+                    if not any(key in keys for keys in known):
+                        rows[key] = facet.row
+                elif facet.row < rows[key]:
+                    rows[key] = facet.row
+        return rows
+
+    def _beyond(self, members: list[int], inner: set[Key], *, sure: bool) -> set[int] | None:
+        """All bodies across facets on the given sides; None where something else is there, too.
+
+        Without `sure` only facets that have no neighbour at all are found out.
+        """
+        found = set[int]()
+        for i in members:
+            for key in inner.intersection(self.bodies[i].facets):
+                for piece in self.bodies[i].members:
+                    if key not in self.contacts.facets[piece]:
+                        continue
+                    near = self.contacts.neighbours.get((piece, key))
+                    if near is None or (sure and not self.contacts.is_covered(piece, key)):
+                        return None
+                    found.update(self.body_of[j] for j in near)
+        return found
+
+    def _refuted(self, rows: dict[Key, int], members: list[int]) -> set[Key]:
+        """The sides that a known point, or a facet on the other side, shows not to bound all members."""
+        found = {(h, s) for h, s in rows if any((h, -s) in self.bodies[i].facets for i in members)}
+        left = [key for key in rows if key not in found]
+        if not left or all(self.bodies[i].corners is not None for i in members):  # corners decide all of it below
+            return found
+        points = np.concatenate([self._points[i] for i in members])
+        reach = np.abs(points[:, :-1]).max(axis=1, keepdims=True, initial=0.0)
+        which = [rows[key] for key in left]
+        A, b = self.polyhedra.A[which], self.polyhedra.b[which]
+        margin = max(1e-9, 2 * self.probe.tol)
+        for first in range(0, len(left), 64):
+            a, c = A[first : first + 64], b[first : first + 64]
+            far = np.abs(a).sum(axis=1) * (points[:, -1:] + reach) + np.abs(c) * points[:, -1:]
+            wrong = (points[:, :-1] @ a.T - c * points[:, -1:] > margin * far).any(axis=0)
+            found |= {left[first + int(k)] for k in np.flatnonzero(wrong)}
+        return found
+
+    def _failing(self, rows: dict[Key, int], members: list[int]) -> set[Key]:
+        """The sides of rows that do not hold on members: exactly, or within the tolerance of float data."""
+        if not rows:
+            return set()
+        spanned = [i for i in members if self.bodies[i].corners is not None]
+        failing = self._cut_off(rows, spanned) if spanned else set()
+        others = [i for i in members if self.bodies[i].corners is None]
+        for key, row in rows.items():
+            asked = (i for i in others if key not in self.bodies[i].facets)
+            if key not in failing and not all(self._bounds(row, i) for i in asked):
+                failing.add(key)
+        return failing
+
+    def _cut_off(self, rows: dict[Key, int], members: list[int]) -> set[Key]:
+        """The rows that do not hold at some corner or along some ray; integers decide where floats cannot tell."""
+        assert self.spans is not None
+        keys, which = list(rows), list(rows.values())
+        corners, owner = self._places(members)
+        a, c, places = self.polyhedra.A[which], self.polyhedra.b[which], self.spans.view[corners]
+        value = places[:, :-1] @ a.T - places[:, -1:] * c
+        if self.probe.tol:
+            size = self.probe.unit * places[:, -1:] + np.abs(places[:, :-1]).max(axis=1, keepdims=True)
+            beyond = value > self.probe.tol * np.abs(a).sum(axis=1) * size
+        else:
+            beyond = value > -1e-9 * (np.abs(a).sum(axis=1) + np.abs(c))
+        # A facet of a member bounds it.
+        own = np.array([[key in self.bodies[i].facets for key in keys] for i in members])
+        beyond &= ~own[owner]
+        if not self.probe.tol and beyond.any():
+            assert self.spans.exact is not None
+            assert self.polyhedra.exact is not None
+            place, row = np.nonzero(beyond)
+            at, exact = self.spans.exact[corners[place]], self.polyhedra.exact[np.array(which)[row]]
+            wrong = (at[:, :-1] * exact[:, :-1]).sum(axis=1) > at[:, -1] * exact[:, -1]
+            beyond[place, row] = wrong.astype(bool)
+        return {keys[k] for k in np.flatnonzero(beyond.any(axis=0))}
+
+    def _places(self, members: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The places that span members, and the member of each."""
+        every = [c for i in members if (c := self.bodies[i].corners) is not None]
+        return np.concatenate(every), np.repeat(np.arange(len(every)), [len(c) for c in every])
+
+    def _bounds(self, row: int, i: int) -> bool:
+        if (row, i) not in self._known:
+            whole = rows_of(self.polyhedra, self.bodies[i].rows())
+            self._known[row, i] = self.probe.bounds(whole, rows_of(self.polyhedra, [row]))
+        return self._known[row, i]
+
+    def _loose_rows_hold(self, members: list[int]) -> bool:
+        loose = {row for i in members for row in self.bodies[i].loose}
+        return all(self._bounds(row, i) for row in loose for i in members)
+
+    # --- bodies -----------------------------------------------------------------------------------------------
+
+    def _join(self, union: tuple[list[int], set[Key]] | None) -> None:
+        """Replaces bodies by their convex union, if there is one."""
+        if union is None:
+            return
+        bodies = [self.bodies.pop(i) for i in union[0]]
+        facets: dict[Key, Facet] = {}
+        for body in bodies:
+            for key, facet in body.facets.items():
+                if key not in union[1] and (key not in facets or facet.row < facets[key].row):
+                    facets[key] = facet
+        members = tuple(sorted(i for body in bodies for i in body.members))
+        loose = frozenset(row for body in bodies for row in body.loose)
+        joined = Body(members, facets, loose, self._corners_of(bodies, facets))
+        self.bodies[self.next] = joined
+        self._points[self.next] = self._points_of(joined)
+        self.body_of.update(dict.fromkeys(members, self.next))
+        self.next += 1
+
+    def _points_of(self, body: Body) -> NDArray[np.float64]:
+        """Points of a body, and rays, that refute most rows quickly: in homogeneous coordinates."""
+        if body.corners is not None:
+            assert self.spans is not None
+            return np.asarray(self.spans.view[body.corners])
+        points = np.array([np.asarray(f.point, dtype=np.float64) for f in body.facets.values()])
+        points = points.reshape(-1, self.polyhedra.dim)
+        return np.column_stack([points, np.ones(len(points))])
+
+    def _corners_of(self, bodies: list[Body], facets: dict[Key, Facet]) -> NDArray[np.int64] | None:
+        """What spans a union; places on fewer rows than there are dimensions are inside a face."""
+        every = [body.corners for body in bodies if body.corners is not None]
+        if len(every) < len(bodies):
+            return None
+        assert self.spans is not None
+        corners = np.unique(np.concatenate(every))
+        rows = [f.row for f in facets.values()]
+        A, b, x = self.polyhedra.A[rows], self.polyhedra.b[rows], self.spans.view[corners]
+        tight = np.abs(x[:, :-1] @ A.T - x[:, -1:] * b) <= 1e-9 * (np.abs(A).sum(axis=1) + np.abs(b))
+        return np.asarray(corners[tight.sum(axis=1) + (x[:, -1] == 0) >= self.spans.rank])
+
+
+@within_float64()
+def merge(p: CPWL, spans: Spans | None = None) -> CPWL:
+    """The same function in fewer pieces, or `p` itself if no pieces can be merged.
+
+    Exactly for exact data. For float data a row bounds a piece within `tol`, relative, and the law of the first
+    piece stands for those of its component. Neighbours that are known are not looked for, and then corners and rays,
+    `spans` if they are known too, decide without linear programs.
+
+    >>> from cpwl import CPWL
+    >>> p = CPWL.from_pieces([[[1]], [[-1], [1]], [[-1]]], [[0], [0, 2], [-2]], [[0], [1], [1]], [0, 0, 0])
+    >>> merge(p).num_pieces
+    2
+    """
+    if p.known is None or p.known.inner is None or p.known.neighbours is None:
+        spans = None  # corners far away say nothing about what floats cannot see
+    small = p if spans is not None else divided(p).function
+    polyhedra = small.polyhedra.exactly() if p.tol == 0 else small.polyhedra
+    planes, probe, label = hyperplanes(polyhedra, p.tol), Probe(p.tol, polyhedra.unit(p.tol)), label_maps(p.component)
+    known = _known_contacts(small)
+    near = _with_neighbours(polyhedra.owner, planes.number, planes.side, label)
+    if known is not None:
+        near = _one_row_a_plane(polyhedra, planes, near)
+        near = [i for i in near if not p.tol or _is_thick(polyhedra[i], known[0][i], p.tol)]
+        spans = _spans_of(polyhedra, near) if spans is None else spans
+    facets: dict[int, list[Facet]] = {}
+    # A loop over pieces: each takes linear programs of its own, unless it is a simplex.
+    for i in near:
+        if p.mesh is not None:
+            facets[i] = facets_of_simplex(p.mesh, i)
+        elif known is not None:
+            facets[i] = facets_by_rays(polyhedra, i, known[0][i])
+        elif probe.interior(polyhedra[i]) is not None:
+            facets[i] = facets_of(polyhedra, planes, i, probe)
+    groups = plan_merge(polyhedra, planes, label, facets, probe, p.mesh, None if known is None else known[1], spans)
+    return _merged(p, groups) if groups else p
+
+
+def plan_merge(
+    polyhedra: Polyhedra,
+    planes: Hyperplanes,
+    label: NDArray[np.int64],
+    facets: dict[int, list[Facet]],
+    probe: Probe,
+    mesh: Mesh | None = None,
+    twins: dict[int, int] | None = None,
+    spans: Spans | None = None,
+) -> list[Group]:
+    """The groups of two and more pieces that become one, by their first members.
+
+    `label` is equal where the law is; `facets` has those of every piece that may be merged. For exact data the stack
+    must carry its integers. `twins`, if given, has the piece beyond each facet that is not of the boundary; then all
+    rows are facets. `spans` has corners and rays, where they are known.
+    """
+    every = np.array([(f.piece, f.row) for own in facets.values() for f in own], dtype=np.int64).reshape(-1, 2)
+    owner, row = every.T
+    near = _with_neighbours(owner, planes.number[row], planes.side[row], label)
+    all_known = twins is not None
+    if twins is None:
+        twins = {} if mesh is None else twins_in_mesh(mesh)
+    own = {i: facets[i] for i in near}
+    contacts = Contacts(polyhedra, planes, label, own, probe, twins, all_known=all_known)
+    if mesh is not None:
+        spans = Spans.of_simplices(mesh.points, mesh.corners, mesh.simplices)
+    bodies = {}
+    for i in near:
+        loose = frozenset[int]()
+        if probe.tol and not all_known:
+            redundant = {r for r, _ in redundant_rows(polyhedra, planes, facets[i], probe)}
+            rows = range(int(polyhedra.start[i]), int(polyhedra.start[i + 1]))
+            loose = frozenset(rows) - redundant - {f.row for f in facets[i]}
+        corners = None if spans is None or spans.start[i] == spans.start[i + 1] else spans.of_piece(i)
+        bodies[i] = Body((i,), contacts.facets[i], loose, corners)
+    return Merger(polyhedra, planes, contacts, bodies, probe, spans).run()
+
+
+def _one_row_a_plane(polyhedra: Polyhedra, planes: Hyperplanes, which: list[int]) -> list[int]:
+    """The pieces whose rows are all on different hyperplanes: float data may have facets too close to be told apart."""
+    keys, count = np.unique(np.stack([polyhedra.owner, planes.number]), axis=1, return_counts=True)
+    return [int(i) for i in np.setdiff1d(which, keys[0, count > 1])]
+
+
+def _is_thick(body: Polyhedron, inner: NDArray[Any], tol: float) -> bool:
+    """Whether a ball around the point that is large enough to be seen in float data is inside."""
+    x = np.asarray(inner, dtype=np.float64)
+    slack = (body.b - body.A @ x) / np.abs(body.A).sum(axis=1)
+    return bool((slack > 2 * tol * (1 + np.abs(x).max(initial=0.0))).all())
+
+
+def _spans_of(polyhedra: Polyhedra, which: list[int]) -> Spans:
+    """Corners and rays of some pieces, where they are cheap."""
+    found = Spans.of(generators(polyhedra.take(np.array(which, dtype=np.int64))))
+    lengths = np.zeros(len(polyhedra), dtype=np.int64)
+    lengths[which] = np.diff(found.start)
+    return replace(found, start=np.concatenate([[0], np.cumsum(lengths)]))
+
+
+def _known_contacts(p: CPWL) -> tuple[NDArray[Any], dict[int, int]] | None:
+    """A point inside each piece, and the piece beyond each row, if the maker of the function knows both."""
+    known = p.known
+    if known is None or known.inner is None or known.neighbours is None:
+        return None
+    one, two, row = known.neighbours.T
+    twins = dict(zip(row.tolist(), two.tolist(), strict=True))
+    planes = hyperplanes(p.polyhedra, p.tol)
+    # Each pair may be there in one sense only: the row of the other piece is the one on the same hyperplane.
+    rows: dict[tuple[int, int], int] = {}
+    for r, key in enumerate(zip(p.polyhedra.owner.tolist(), planes.number.tolist(), strict=True)):
+        rows.setdefault(key, r)
+    back = ((rows.get((j, int(planes.number[r]))), i) for i, j, r in zip(one.tolist(), two.tolist(), row, strict=True))
+    return known.inner, twins | {r: i for r, i in back if r is not None and r not in twins}
+
+
+def _with_neighbours(
+    owner: NDArray[np.int64], number: NDArray[np.int64], side: NDArray[np.int64], label: NDArray[np.int64]
+) -> list[int]:
+    """The pieces with a row on a hyperplane that has a row of the same label on its other side."""
+    place = number * (label.max(initial=0) + 1) + label[owner]
+    both = np.intersect1d(place[side > 0], place[side < 0])
+    return [int(i) for i in np.unique(owner[np.isin(place, both)])]
+
+
+def _merged(p: CPWL, groups: list[Group]) -> CPWL:
+    """The function with each group as one piece, in the place of its first member."""
+    start = p.polyhedra.start
+    rows = {i: np.arange(start[i], start[i + 1]) for i in range(p.num_pieces)}
+    for group in groups:
+        rows[group.members[0]] = np.array(group.rows, dtype=np.int64)
+        for i in group.members[1:]:
+            del rows[i]
+    chosen = np.concatenate(list(rows.values())).astype(np.int64)
+    first = np.cumsum([0, *(len(r) for r in rows.values())], dtype=np.int64)
+    exact = None if p.polyhedra.exact is None else p.polyhedra.exact[chosen]
+    polyhedra = Polyhedra(p.polyhedra.A[chosen], p.polyhedra.b[chosen], first, exact)
+    laws = p.laws.take(np.array(list(rows), dtype=np.int64))
+    known = None if p.known is None else replace(p.known.take(np.array(list(rows))), complete=p.known.complete)
+    merged = CPWL.from_parts(Parts(polyhedra, laws, p.domain, p.tol, known=known))
+    return replace(merged, complete=p.complete)

@@ -1,0 +1,584 @@
+"""Which components stay above, and which below, the function on each piece.
+
+``above[i, m]`` says ``f_m >= p`` on piece `i` (the paper's set `A_i`), ``below[i, m]`` says ``f_m <= p`` there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.errors import ConstructionError, InternalError
+from cpwl.exact.integers import common_denominator, integer_rows, ratio_view, sign, unit_view
+from cpwl.exact.rational import fraction_array
+from cpwl.executors import spread
+from cpwl.function.cpwl import CPWL
+from cpwl.function.parts import Mesh
+from cpwl.function.scale import scale_of
+from cpwl.geometry.corners import corners
+from cpwl.geometry.generators import Generators, generators
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
+from cpwl.geometry.probe import Probe
+from cpwl.limits import check_memory
+from cpwl.progress import Progress
+
+__all__ = [
+    "Excess",
+    "Order",
+    "PieceOrder",
+    "RowTest",
+    "find_excess",
+    "order_at_generators",
+    "order_components",
+    "order_on_cones",
+    "rank_laws",
+    "value_tolerance",
+]
+
+_BLOCK = 1 << 23  # numbers in one temporary array: 64 MB of doubles
+
+# The order of components at corners and along rays: one matrix product for all of them, then ranks.
+#
+# A function that is affine is at least 0 on a polyhedron without lines iff it is so at the corners and along the rays.
+# So
+# at each place the components are put in order once, and every question ``f_m >= f_c on piece i`` compares ranks.
+
+
+_EPS, _TINY = np.finfo(np.float64).eps, np.finfo(np.float64).tiny
+
+
+def order_at_generators(
+    laws: NDArray[np.object_], component: NDArray[np.int64], spanned: Generators
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """``above[i, m]``: ``f_m >= f_c`` on piece `i` with component `c`, and ``below``; for pieces that are known.
+
+    `laws` are integer rows ``(g, o, 1) * denominator``, one a component.
+    """
+    pieces = np.flatnonzero(spanned.known)
+    above = np.zeros((len(component), len(laws)), dtype=bool)
+    below = np.zeros_like(above)
+    ranks = rank_laws(laws, spanned.places)
+    lengths = np.diff(spanned.start)
+    # Blocks of pieces with so many places in all that the table of comparisons stays small.
+    limit = max(1, _BLOCK // len(laws))
+    cuts = np.flatnonzero(np.diff(spanned.start[pieces] // limit)) + 1
+    for some in np.split(pieces, cuts):
+        if not len(some):
+            continue
+        member = spanned.member[spanned.start[some[0]] : spanned.start[some[-1] + 1]]
+        own = ranks[member, np.repeat(component[some], lengths[some])][:, None]
+        first = spanned.start[some] - spanned.start[some[0]]
+        at = ranks[member]
+        above[some] = np.logical_and.reduceat(at >= own, first, axis=0)
+        below[some] = np.logical_and.reduceat(at <= own, first, axis=0)
+    return above, below
+
+
+def rank_laws(laws: NDArray[np.object_], places: NDArray[np.object_]) -> NDArray[np.int32]:
+    """``[g, m]``: the place of component `m` in the order of the values at place `g`; equal values, equal ranks.
+
+    Floats decide where their values are further apart than a bound on their rounding; within a chain of closer ones
+    integers do.
+
+    >>> rank_laws(np.array([[1, 0, 1], [0, 2, 1], [1, 1, 2]], dtype=object), np.array([[2, 1], [1, 0]], dtype=object))
+    array([[1, 1, 0],
+           [2, 0, 1]], dtype=int32)
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        value, bound = _values(laws, places)
+    order = np.argsort(value, axis=1, kind="stable")
+    close = np.zeros((len(places), len(laws) + 1), dtype=bool)
+    with np.errstate(invalid="ignore"):
+        gap = np.diff(np.take_along_axis(value, order, axis=1), axis=1)
+    close[:, 1:-1] = ~(gap > 2 * bound[:, None])  # so that an overflow is no answer
+    ranks = np.cumsum(~close[:, :-1], axis=1, dtype=np.int32) - 1
+    place, position = np.nonzero(close[:, :-1] | close[:, 1:])
+    if len(place):
+        ranks = _refine(laws, places, order, ranks, place, position)
+    result = np.empty_like(ranks)
+    np.put_along_axis(result, order, ranks, axis=1)
+    return result
+
+
+def _values(laws: NDArray[np.object_], places: NDArray[np.object_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Float values ``[g, m]`` up to a positive factor for each place, and a bound on their errors at each place."""
+    law, at = ratio_view(laws[:, :-1], laws[:, -1:]), unit_view(places)
+    size = np.abs(at) @ np.abs(law).max(axis=0, initial=0.0)
+    # Each input is rounded once and a sum of n + 1 products n + 1 times: twice that is safe.
+    count = laws.shape[1] + 3
+    return at @ law.T, 2 * count * (_EPS * size + _TINY * (1 + np.abs(law).max(initial=0.0)))
+
+
+def _refine(
+    laws: NDArray[np.object_],
+    places: NDArray[np.object_],
+    order: NDArray[np.int64],
+    chain: NDArray[np.int32],
+    place: NDArray[np.int64],
+    position: NDArray[np.int64],
+) -> NDArray[np.int32]:
+    """Ranks in which each chain of values that floats cannot tell apart is put in order exactly."""
+    law = order[place, position]
+    exact = _exact_values(laws, places, place, law)
+    keys = (place * chain.shape[1] + chain[place, position]).tolist()
+    by_value = sorted(range(len(keys)), key=list(zip(keys, exact, strict=True)).__getitem__)
+    # Positions come chain by chain, so that what was sorted is written back in place.
+    order[place, position] = law[by_value]
+    sorted_keys, sorted_values = np.array(keys)[by_value], exact[by_value]
+    larger = (np.diff(sorted_keys) == 0) & np.asarray(sorted_values[1:] != sorted_values[:-1], dtype=bool)
+    step = np.concatenate([np.zeros((len(places), 1), dtype=bool), np.diff(chain, axis=1) > 0], axis=1)
+    step[place[1:], position[1:]] |= larger
+    return np.cumsum(step, axis=1, dtype=np.int32)
+
+
+def _exact_values(
+    laws: NDArray[np.object_], places: NDArray[np.object_], place: NDArray[np.int64], law: NDArray[np.int64]
+) -> NDArray[Any]:
+    """The values of laws at places: integers if one denominator serves all laws, else rationals."""
+    whole = common_denominator(laws)
+    if whole is not None:
+        return np.asarray((whole[0][law] * places[place]).sum(axis=1))
+    top = (laws[law, :-1] * places[place]).sum(axis=1)
+    return np.array([Fraction(t, d) for t, d in zip(top, laws[law, -1], strict=True)], dtype=object)
+
+
+# Signs of ``f_m - p`` at the corners of a triangulated table: floats first, integers where floats cannot say.
+
+
+def mesh_signs(p: CPWL, output: int, some: slice = slice(None)) -> NDArray[np.int8]:
+    """``sign(f_m(v) - p(v))`` for each, or some, components `m` and corners `v`, exactly."""
+    mesh = p.mesh
+    assert mesh is not None
+    every = p.components(output)
+    laws = every.take(np.arange(len(every.offset))[some])
+    gradient, offset = laws.gradient[:, 0], laws.offset[:, 0]
+    difference = gradient @ mesh.points.T + offset[:, None] - mesh.values[:, output]
+    size = np.abs(gradient) @ np.abs(mesh.points).T + np.abs(offset)[:, None] + np.abs(mesh.values[:, output])
+    # Each input is rounded once and a sum of n + 2 terms is rounded n + 1 times: twice that is safe.
+    unsure = np.abs(difference) <= 2 * (p.dim + 4) * np.finfo(np.float64).eps * size
+    signs = np.sign(difference).astype(np.int8)
+    component, corner = np.nonzero(unsure)
+    signs[component, corner] = _exact_signs(laws.integer()[component, 0], mesh, corner, output)
+    return signs
+
+
+def _exact_signs(rows: NDArray[np.object_], mesh: Mesh, corner: NDArray[np.int64], output: int) -> NDArray[np.int64]:
+    """Law ``(g, o) / d`` at ``(x, w) / w`` against the value ``t / u``: the sign of ``u (g, o).(x, w) - t d w``."""
+    values = np.column_stack([mesh.values[:, output], np.ones(len(mesh.values))])
+    exact = None if mesh.exact_values is None else mesh.exact_values[:, output]
+    exact = None if exact is None else np.column_stack([exact, fraction_array(np.ones(len(exact)))])
+    top, bottom = integer_rows(values, exact)[corner].T
+    at = mesh.corners[corner]
+    law = (rows[:, :-1] * at).sum(axis=1)
+    return sign(bottom * law - top * rows[:, -1] * at[:, -1])
+
+
+# The order of components on bounded float pieces: their values at the corners, within the tolerance.
+#
+# Every float is a rational, so the corners of float pieces are known exactly (`generators`); components are compared
+# there in floats, and may be off by what values may be off by. Pieces with a ray are left to linear programs, and so
+# are
+# those with a corner far beyond all others: noise makes parallel rows meet there, and how far is an accident.
+
+
+_FAR = 16  # units, as far as `Probe` looks
+
+Relation = NDArray[np.bool_]
+
+
+def order_within(
+    polyhedra: Polyhedra, laws: NDArray[np.float64], component: NDArray[np.int64], unit: float, slack: float
+) -> tuple[Relation, Relation, Relation]:
+    """``above[i, m]``: ``f_m >= f_c`` on piece `i` with component `c`, ``below``, and which pieces are decided."""
+    spanned = generators(polyhedra)
+    corners, bounded = _corners(spanned, unit)
+    above = np.zeros((len(component), len(laws)), dtype=bool)
+    below = np.zeros_like(above)
+    sizes = np.diff(spanned.start)
+    for c in np.unique(component[bounded]).tolist():
+        difference = (laws - laws[c]).T
+        own = np.flatnonzero((component == c) & bounded)
+        step = max(1, _BLOCK // (len(laws) * int(sizes[own].max())))
+        for first in range(0, len(own), step):
+            some = own[first : first + step]
+            member = np.concatenate([spanned.member[spanned.start[i] : spanned.start[i + 1]] for i in some])
+            begins = np.concatenate([[0], np.cumsum(sizes[some])[:-1]])
+            values = corners[member] @ difference
+            above[some] = np.minimum.reduceat(values, begins, axis=0) >= -slack
+            below[some] = np.maximum.reduceat(values, begins, axis=0) <= slack
+    return above, below, bounded
+
+
+def corners_within(body: Polyhedron, unit: float) -> NDArray[np.float64] | None:
+    """The corners ``(x, 1)`` of one polyhedron, if it is bounded and none of them is far away; else None.
+
+    >>> body = Polyhedron.from_rows([[1.0, 1.0], [-1.0, 0.0], [0.0, -1.0]], [0.5, 0.0, 0.0])
+    >>> sorted(corners_within(body, 1.0).tolist())
+    [[0.0, 0.0, 1.0], [0.0, 0.5, 1.0], [0.5, 0.0, 1.0]]
+    """
+    alone = Polyhedra(body.A, body.b, np.array([0, len(body.b)]))
+    spanned = generators(alone)
+    corners, bounded = _corners(spanned, unit)
+    return corners[spanned.member] if bounded[0] else None
+
+
+def _corners(spanned: Generators, unit: float) -> tuple[NDArray[np.float64], Relation]:
+    """The corners ``(x, 1)`` in floats, and which polyhedra have nothing but corners, none of them far away."""
+    weight = spanned.places[:, -1]
+    limit = int(_FAR * unit) + 1
+    near = np.asarray((weight > 0) & (np.abs(spanned.places[:, :-1]).max(axis=1, initial=0) <= limit * weight))
+    corners = np.zeros(spanned.places.shape)
+    corners[near] = ratio_view(spanned.places[near], spanned.places[near, -1:])
+    owner = np.repeat(np.arange(len(spanned.start) - 1), np.diff(spanned.start))
+    bounded = spanned.known
+    bounded[owner[~near[spanned.member]]] = False
+    return corners, bounded
+
+
+# The order of components on general pieces: refuted by known points, proved by rows, else one LP each.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PieceOrder:
+    """Decides ``f_m >= f_c`` and ``f_m <= f_c`` on pieces; holds arrays only, so that it can be sent away.
+
+    `laws` has one row a component: integers ``(g, o, 1) * denominator`` for exact data, else floats ``(g, o)``.
+    """
+
+    polyhedra: Polyhedra
+    laws: NDArray[Any]
+    component: NDArray[np.int64]
+    tol: float
+    slack: float
+    unit: float
+    """The size of the coordinates of float data."""
+
+    @classmethod
+    def of(cls, p: CPWL, output: int, slack: float) -> PieceOrder:
+        """The decisions to be made for one output of `p`."""
+        laws = p.components(output)
+        table = laws.integer()[:, 0] if p.tol == 0 else laws.coefficients()[:, 0]
+        unit = scale_of(p.polyhedra, p.laws, p.tol).unit if p.tol else 1.0
+        return cls(p.polyhedra, table, p.component[:, output], p.tol, slack, unit)
+
+    def __call__(self, pieces: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_], int]:
+        """Both relations for the given pieces, and how many linear programs that took."""
+        probe = Probe(self.tol)
+        answers = [self._decide(probe, int(i)) for i in pieces]
+        above = np.array([a for a, _ in answers])
+        below = np.array([b for _, b in answers])
+        return above, below, probe.solves
+
+    def _decide(self, probe: Probe, i: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        body = self.polyhedra[i]
+        difference = self.differences(self.component[i])
+        if self.tol == 0:
+            known = corners(body.integer())
+            if known is not None:
+                signs = known.signs(difference)
+                return np.asarray((signs >= 0).all(axis=1)), np.asarray((signs <= 0).all(axis=1))
+        rows = body.integer() if self.tol == 0 else np.column_stack([body.A, body.b])
+        above = _proved_by_row(rows, difference, self.slack)
+        below = _proved_by_row(rows, -difference, self.slack)
+        places = self._first_places(probe, body)
+        for m in range(len(difference)):
+            for relation, side in ((above, difference), (below, -difference)):
+                if not relation[m]:
+                    relation[m] = self._holds(probe, body, side[m], places)
+        return above, below
+
+    def _first_places(self, probe: Probe, body: Polyhedron) -> list[NDArray[Any]]:
+        inside = probe.interior(body)
+        return [] if inside is None else [np.append(inside, 1)]
+
+    def above_on(self, probe: Probe, body: Polyhedron, own: int, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """``f_m >= f_own`` on a part of a piece, where what held on the piece still holds."""
+        above = known.copy()
+        difference = self.differences(own)
+        if self.tol == 0:
+            extreme = corners(body.integer())
+            if extreme is not None:
+                return np.asarray((extreme.signs(difference) >= 0).all(axis=1))
+        elif (near := corners_within(body, self.unit)) is not None:
+            return np.asarray(known | (near @ difference.T >= -self.slack).all(axis=0))
+        places = self._first_places(probe, body)
+        for m in np.flatnonzero(~known):
+            above[m] = self._holds(probe, body, difference[m], places)
+        return above
+
+    def differences(self, c: int) -> NDArray[Any]:
+        """``f_m - f_c`` for every `m`, as rows ``(g, o)``, for exact data each up to a positive factor."""
+        if self.tol:
+            return np.asarray(self.laws - self.laws[c])
+        own = self.laws[c]
+        return np.asarray(self.laws[:, :-1] * own[-1] - own[:-1] * self.laws[:, -1:])
+
+    def _holds(self, probe: Probe, body: Polyhedron, law: NDArray[Any], places: list[NDArray[Any]]) -> bool:
+        """Whether ``law >= 0`` on the piece; `places` are points ``(x, 1)`` and rays ``(r, 0)`` seen in it."""
+        if any((law * place).sum() < -self.slack for place in places):
+            return False
+        value, where = probe.maximum(body, -law[:-1])
+        if value == -np.inf:
+            return True  # nothing there
+        unbounded = value == np.inf
+        place = np.append(where, 0 if unbounded else 1)
+        if (self.tol == 0 or not unbounded) and not any((place == other).all() for other in places):
+            places.append(place)
+        return bool(not unbounded and value <= law[-1] + self.slack)
+
+
+def _proved_by_row(rows: NDArray[Any], laws: NDArray[Any], slack: float) -> NDArray[np.bool_]:
+    """Which laws are ``lambda (b - a.x) + t`` with ``lambda, t >= 0`` for one row ``a.x <= b``.
+
+    Such a law is parallel to the row: with the row's largest slope `a_k`, ``lambda = -g_k / a_k``, and the law
+    is proved if ``g + lambda a = 0`` and ``o - lambda b >= 0``. Constants need no row.
+    """
+    slopes, constant = laws[:, :-1], laws[:, -1]
+    proved = np.asarray(~(slopes != 0).any(axis=1) & (constant >= -slack))
+    exact = laws.dtype == object
+    scale = 1e-12 * np.abs(slopes).max(axis=1, initial=0) if not exact else 0
+    for row in rows:
+        k = int(np.argmax(np.abs(row[:-1])))
+        a = row[k]
+        toward = slopes[:, k] * (-1 if a > 0 else 1) >= 0  # lambda >= 0
+        # Multiplied through by |a_k|, so that integers stay integers.
+        weight = -slopes[:, k] if a > 0 else slopes[:, k]
+        rest = slopes * abs(a) + weight[:, None] * row[:-1]
+        parallel = ~(rest != 0).any(axis=1) if exact else np.abs(rest).max(axis=1) <= scale * abs(a)
+        proved |= np.asarray(toward & parallel & (constant * abs(a) - weight * row[-1] >= -slack * abs(a)))
+    return proved
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Order:
+    """The two relations between pieces and components of one output, and the LPs that were needed."""
+
+    above: NDArray[np.bool_]
+    below: NDArray[np.bool_]
+    solves: int
+
+
+def value_tolerance(p: CPWL) -> float:
+    """What counts as equal values for float data: `tol` of the largest values, and not less than rounding (`Scale`).
+
+    All outputs count together, so that one that is 0 up to rounding is 0. For exact data it is the integer 0, which
+    rounds nothing that it is added to.
+    """
+    if p.tol == 0:
+        return 0
+    return float(scale_of(p.polyhedra, p.laws, p.tol).slack(p.tol).max(initial=0.0))
+
+
+def order_components(
+    p: CPWL, output: int, *, executor: Executor | None = None, progress: Progress | None = None
+) -> Order:
+    """Decides both relations for every piece and component of one output (step 5 of Algorithm 1).
+
+    The corners of a simplex decide everything on it, so a triangulated table needs no linear program; nor do exact
+    pieces with few rows, which are decided at their corners and rays, and float pieces that are bounded or have
+    independent rows. Other pieces are decided one at a time; an `executor` shares them out, and the result does not
+    depend on it.
+    """
+    count = int(p.component[:, output].max()) + 1
+    check_memory(
+        2.0 * p.num_pieces * count,
+        f"comparing {count:,} components on {p.num_pieces:,} pieces",
+        'Use construction="gates", which compares neighbours only.',
+    )
+    if p.mesh is not None:
+        return _order_on_mesh(p, p.mesh, output, count, progress)
+    work = PieceOrder.of(p, output, value_tolerance(p))
+    if p.tol:
+        above, below, known = order_on_cones(p.polyhedra, work.laws, work.component, p.tol, work.slack)
+        if not known.all():
+            *corners, bounded = order_within(p.polyhedra, work.laws, work.component, work.unit, work.slack)
+            new = bounded & ~known
+            above[new], below[new] = corners[0][new], corners[1][new]
+            known = known | bounded
+    else:
+        spanned = generators(p.polyhedra)
+        above, below = order_at_generators(work.laws, work.component, spanned)
+        known = spanned.known
+    left = np.flatnonzero(~known)
+    done, solves = p.num_pieces - len(left), 0
+    blocks = np.array_split(left, min(len(left), 64)) if len(left) else []
+    answers = spread(PieceOrder.__call__, work, blocks, executor)
+    for block, (over, under, count) in zip(blocks, answers, strict=True):
+        above[block], below[block] = over, under
+        done, solves = done + len(block), solves + count
+        if progress is not None:
+            progress(done, p.num_pieces, "ordering components")
+    return Order(above, below, solves)
+
+
+def _order_on_mesh(p: CPWL, mesh: Mesh, output: int, count: int, progress: Progress | None) -> Order:
+    """The order at the corners of simplices, some components at a time."""
+    above = np.ones((p.num_pieces, count), dtype=bool)
+    below = np.ones_like(above)
+    step = max(1, _BLOCK // len(mesh.points))
+    for first in range(0, count, step):
+        some = slice(first, first + step)
+        signs = mesh_signs(p, output, some)
+        for corner in mesh.simplices.T:
+            above[:, some] &= signs.T[corner] >= 0
+            below[:, some] &= signs.T[corner] <= 0
+        if progress is not None:
+            progress(min(first + step, count), count, "ordering components")
+    return Order(above, below, 0)
+
+
+# Are the rows of a max-min form valid? The test of the *below* condition, row by row and piece by piece.
+#
+# A row `B` stands for ``min_{m in B} f_m``. It is valid if that never exceeds `p`. On piece `j` one member that stays
+# below `p` proves it; otherwise a linear program looks for the largest excess.
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """Row number `row` is larger than the function by `amount` at `point`, which lies in piece `piece`.
+
+    `amount` is infinite where the excess grows without bound; then it is at least 1 at `point`.
+    """
+
+    row: int
+    piece: int
+    point: NDArray[Any]
+    amount: float
+
+
+class RowTest:
+    """The *below* test for rows of one output of a function, one row at a time."""
+
+    def __init__(self, p: CPWL, output: int, order: Order) -> None:
+        self.p, self.order = p, order
+        self.component = p.component[:, output]
+        laws = p.components(output)
+        self.laws = laws.integer()[:, 0] if p.tol == 0 else laws.coefficients()[:, 0]
+        self.slack = value_tolerance(p)
+        self.probe = Probe(p.tol)
+
+    def find_excess(self, row: NDArray[np.int64], number: int = 0) -> Excess | None:
+        """A point where the row exceeds the function, or None if it is valid."""
+        for j in np.flatnonzero(~self.order.below[:, row].any(axis=1)):
+            point, value = self._largest(row, int(j))
+            if value > self.slack:
+                return Excess(number, int(j), point, float(value))
+        return None
+
+    def value(self, m: int, at: NDArray[Any]) -> Any:
+        """The value of component `m` at ``(x, 1)``."""
+        law = self.laws[m]
+        return (law * at).sum() if self.p.tol else Fraction((law[:-1] * at).sum()) / law[-1]
+
+    def _largest(self, row: NDArray[np.int64], j: int) -> tuple[NDArray[Any], Any]:
+        """The largest excess of the row on piece `j` and where; at a place with at least 1 if it has no bound."""
+        program = self.program(row, j)
+        value, where = self.probe.maximum(program, [0] * self.p.dim + [1])
+        if value == np.inf:
+            seen = self.probe.interior(_at_least_one(program))
+            if seen is None and self.p.tol:
+                message = f"whether a row stays below the function on piece {j} cannot be told from noise, far out"
+                raise ConstructionError(message, row=row, piece=j)
+            if seen is None:
+                raise InternalError("an unbounded excess is nowhere 1", row=row, piece=j)
+            return seen[:-1], value
+        return where[:-1], value
+
+    def program(self, row: NDArray[np.int64], j: int) -> Polyhedron:
+        """The points ``(x, v)`` with ``v <= f_m - p`` for all `m` in the row and `x` in piece `j`."""
+        body = self.p.polyhedra[j]
+        own = self.laws[self.component[j]]
+        if self.p.tol:
+            law = self.laws[row] - own
+            above = np.column_stack([-law[:, :-1], np.ones(len(row)), law[:, -1]])
+            inside = np.column_stack([body.A, np.zeros(len(body.b)), body.b])
+            both = np.concatenate([above, inside])
+            return Polyhedron(both[:, :-1], both[:, -1])
+        f = self.laws[row]
+        d, e = f[:, -1:], own[-1]
+        law = f[:, :-1] * e - own[:-1] * d  # (f_m - p) times d_m e
+        above = np.column_stack([-law[:, :-1], d * e, law[:, -1:]])
+        rows = body.integer()
+        inside = np.column_stack([rows[:, :-1], rows[:, -1] * 0, rows[:, -1]])
+        both = np.concatenate([above, inside])
+        view = np.asarray(both / np.abs(both[:, :-1]).max(axis=1)[:, None], dtype=np.float64)
+        return Polyhedron(view[:, :-1], view[:, -1], both)
+
+
+def find_excess(
+    p: CPWL, output: int, order: Order, rows: Sequence[NDArray[np.int64]], progress: Progress | None = None
+) -> Excess | None:
+    """The first of many rows that exceeds the function somewhere, with a witness; None if all are valid."""
+    test = RowTest(p, output, order)
+    seen: set[bytes] = set()
+    for i, row in enumerate(rows):
+        if row.tobytes() not in seen:
+            seen.add(row.tobytes())
+            excess = test.find_excess(row, i)
+            if excess is not None:
+                return excess
+        if progress is not None:
+            progress(i + 1, len(rows), "checking rows")
+    return None
+
+
+def _at_least_one(program: Polyhedron) -> Polyhedron:
+    """The same with ``v >= 1``: a place where an unbounded excess is seen."""
+    row = np.zeros((1, program.dim + 1))
+    row[0, -2:] = -1
+    exact = None
+    if program.exact is not None:
+        exact = np.concatenate([program.exact, row.astype(np.int64).astype(object)])
+    return Polyhedron(np.concatenate([program.A, row[:, :-1]]), np.append(program.b, -1.0), exact)
+
+
+# The order of components on float pieces whose rows are independent: no more rows than inputs, and no linear program.
+#
+# On ``{a_r . x <= b_r}`` with independent rows the law ``g . x + o`` is bounded below iff ``g = - sum l_r a_r`` with
+# all
+# ``l_r >= 0``. There is one such `l` at most (the rows are independent), and then the least value is ``o - l . b``,
+# taken
+# where all rows with ``l_r > 0`` are equalities. Few hyperplanes in many dimensions have only such pieces.
+
+
+_DEPENDENT = 1e-6  # the smallest singular value of rows of length 1 that are independent
+_STEEP = 100  # times the tolerance: slopes that count as 0, against the largest slope
+
+
+def order_on_cones(
+    polyhedra: Polyhedra, laws: NDArray[np.float64], component: NDArray[np.int64], tol: float, slack: float
+) -> tuple[Relation, Relation, Relation]:
+    """``above[i, m]``: ``f_m >= f_c`` on piece `i` with component `c`, ``below``, and which pieces are decided."""
+    above = np.zeros((len(component), len(laws)), dtype=bool)
+    below, known = np.zeros_like(above), np.zeros(len(component), dtype=bool)
+    length, n = np.diff(polyhedra.start), polyhedra.dim
+    little = _STEEP * tol * float(np.abs(laws[:, :-1]).max(initial=0.0))
+    for count in np.unique(length[length <= n]).tolist():
+        every = np.flatnonzero(length == count)
+        step = max(1, _BLOCK // (len(laws) * (n + count + 1)))
+        for first in range(0, len(every), step):
+            some = every[first : first + step]
+            rows = polyhedra.start[some][:, None] + np.arange(count)
+            A, b = polyhedra.A[rows], polyhedra.b[rows]
+            size = np.linalg.norm(A, axis=2, keepdims=True)
+            size = np.where(size > 0, size, 1.0)
+            A, b = A / size, b / size[..., 0]
+            fits = np.linalg.svd(A, compute_uv=False).min(axis=1, initial=1.0) > _DEPENDENT
+            some, A, b = some[fits], A[fits], b[fits]
+            difference = laws[None] - laws[component[some]][:, None]
+            weight = -difference[..., :-1] @ np.linalg.pinv(A)
+            rest = np.abs(difference[..., :-1] + weight @ A).max(axis=2, initial=0.0) <= little
+            for relation, side, offset in (
+                (above, weight, difference[..., -1]),
+                (below, -weight, -difference[..., -1]),
+            ):
+                least = offset - np.einsum("pmk,pk->pm", np.maximum(side, 0.0), b)
+                relation[some] = rest & (side >= -little).all(axis=2) & (least >= -slack)
+            known[some] = True
+    return above, below, known

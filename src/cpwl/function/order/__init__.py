@@ -1,1 +1,0 @@
-"""Which components stay above, and which below, the function on each piece; which rows of a max-min form are valid."""

@@ -1,0 +1,389 @@
+"""A function drawn with matplotlib: a curve, a map of pieces, or a surface; and what the doctor found, on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cpwl.doors import check_choice, check_count
+from cpwl.errors import InputError, LimitError
+from cpwl.function.answers import Report
+from cpwl.function.cpwl import CPWL
+from cpwl.geometry.polyhedra import box_polyhedron
+
+__all__ = [
+    "COLOURS",
+    "Polygon",
+    "axes_for",
+    "box_rows",
+    "clip",
+    "colour",
+    "curve",
+    "map_of_pieces",
+    "picture",
+    "plot",
+    "plot_findings",
+    "polygons",
+    "window_of",
+]
+
+# The box in which a function is drawn: all of a bounded domain, otherwise where it bends and some room around.
+
+
+_ROOM = 0.3  # of the width, on each side, where the domain goes on
+_FEW = 50  # corners up to which none is far off for a picture
+
+
+def window_of(p: CPWL, box: tuple[Any, Any] | None = None) -> NDArray[np.float64]:
+    """Rows ``(low, high)``, one an input; `box`, where given, is taken as it is.
+
+    >>> from cpwl.function import CPWL
+    >>> window_of(CPWL.from_simplices([[0, 0], [4, 0], [0, 2]], [[0, 1, 2]], [1, 2, 3])).tolist()
+    [[0.0, 4.0], [0.0, 2.0]]
+    >>> window_of(CPWL.from_breakpoints([0, 4], [0, 1], left_slope=0)).tolist()
+    [[-1.0, 1.0]]
+    """
+    if box is not None:
+        return box_rows(box, p.dim)
+    if p.mesh is not None:
+        corners = p.mesh.points[np.unique(p.mesh.simplices)]
+        return _wide(corners.min(axis=0), corners.max(axis=0))
+    found = p.polyhedra.extents()
+    points = found.points[np.isfinite(found.points).all(axis=1)]
+    if len(points) == 0:
+        return np.tile([-1.0, 1.0], (p.dim, 1))
+    if len(found.rays) == 0:
+        return _wide(points.min(axis=0), points.max(axis=0))
+    if len(points) > _FEW:  # nearly parallel facets meet far away; nobody wants to see that
+        low, high = np.quantile(points, [0.02, 0.98], axis=0)
+    else:
+        low, high = points.min(axis=0), points.max(axis=0)
+    # Corners of float data are where rounding has put them; those of exact data may have units far apart.
+    noise = 1e3 * p.tol * float(np.abs(points).max())
+    low, high = np.where(_flat(low, high, noise), (low + high) / 2, [low, high])
+    span = float((high - low).max())
+    if not span:
+        return _wide(low, high)
+    # Where all corners have one coordinate in common, as much is seen of it as of the widest.
+    room = np.where(high > low, _ROOM * (high - low), (0.5 + _ROOM) * span)
+    return _wide(low - room, high + room)
+
+
+def box_rows(box: tuple[Any, Any], dim: int) -> NDArray[np.float64]:
+    """A box as rows ``(low, high)``."""
+    bound = box_polyhedron(box, dim).b
+    return np.stack([-bound[dim:], bound[:dim]], axis=1)
+
+
+def _flat(low: NDArray[np.float64], high: NDArray[np.float64], noise: float = 0.0) -> NDArray[np.bool_]:
+    """Coordinates in which all corners are the same, but for rounding."""
+    flat: NDArray[np.bool_] = high - low <= 1e-9 * np.maximum(np.abs(low), np.abs(high)) + noise
+    return flat
+
+
+def _wide(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The box, with some width in every direction."""
+    room = np.where(_flat(low, high), np.maximum(1.0, np.abs(low) * 0.5), 0.0)
+    box = np.stack([low - room, high + room], axis=1)
+    # Corners are floats: ends that are off a short decimal by rounding are that decimal.
+    return np.array([[float(f"{end:.12g}") for end in row] for row in box])
+
+
+# What is seen of the pieces in a rectangle: convex polygons, clipped and not sampled.
+
+
+Array: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Polygon:
+    """What is seen of a piece in a square: its corners ``(v, 2)`` in order, and its law ``a x + b y + c``."""
+
+    corners: Array
+    law: Array
+
+    @property
+    def values(self) -> Array:
+        """The function at the corners."""
+        return np.asarray(self.corners @ self.law[:2] + self.law[2])
+
+
+def clip(corners: Array, normal: Array, bound: float) -> Array:
+    """The part of a convex polygon where ``normal . x <= bound`` (Sutherland and Hodgman, one half-plane).
+
+    >>> clip(np.array([[0.0, 0], [1, 0], [1, 1], [0, 1]]), np.array([1.0, 0.0]), 0.5)
+    array([[0. , 0. ],
+           [0.5, 0. ],
+           [0.5, 1. ],
+           [0. , 1. ]])
+    """
+    excess = corners @ normal - bound
+    kept: list[Array] = []
+    for i in range(len(corners)):
+        j = (i + 1) % len(corners)
+        if excess[i] <= 0:
+            kept.append(corners[i])
+        if excess[i] * excess[j] < 0:
+            kept.append(corners[i] + (corners[j] - corners[i]) * excess[i] / (excess[i] - excess[j]))
+    return np.array(kept).reshape(-1, 2)
+
+
+def polygons(
+    p: CPWL, low: ArrayLike, high: ArrayLike, *, through: Array | None = None, output: int = 0
+) -> list[Polygon]:
+    """The pieces of one output between `low` and `high`, numbers for both coordinates or one for each.
+
+    With more than two inputs, on the plane of the first two that goes through a point (default: 0).
+
+    >>> from cpwl.function import CPWL
+    >>> absolute = CPWL.from_pieces([[[1, 0]], [[-1, 0]]], [[0], [0]], [[-1, 0], [1, 0]], [0, 0])
+    >>> [len(polygon.corners) for polygon in polygons(absolute, -1, 1)]
+    [4, 4]
+    """
+    (left, bottom), (right, top) = (np.broadcast_to(np.asarray(v, dtype=np.float64), 2) for v in (low, high))
+    frame = np.array([[left, bottom], [right, bottom], [right, top], [left, top]])
+    others = np.zeros(p.dim - 2) if through is None else through[2:]
+    found = []
+    # A loop over pieces: pictures are for people, who tell apart a few hundred at most.
+    for piece, slope, offset in zip(p.polyhedra, p.laws.gradient[:, output], p.laws.offset[:, output], strict=True):
+        corners = frame
+        for normal, bound in zip(piece.A[:, :2], piece.b - piece.A[:, 2:] @ others, strict=True):
+            corners = clip(corners, normal, float(bound))
+        if len(corners) > 2:
+            found.append(Polygon(corners, np.array([*slope[:2], offset + slope[2:] @ others])))
+    return found
+
+
+# Functions as SVG text: a curve through its breakpoints, or polygons coloured along the gradient of their law.
+#
+# Nothing is sampled.
+
+
+COLOURS = ("#440154", "#472c7a", "#3b518b", "#2c718e", "#21908d", "#27ad81", "#5cc863", "#aadc32", "#fde725")
+"""From low to high: viridis, even in lightness and safe for colour-blind readers."""
+_MOST = 2000  # pieces that are drawn; more of them would be a grey area and a large file
+
+
+def picture(p: CPWL) -> str | None:
+    """The function in its own window, for notebooks: a curve, or a map of pieces; None of too many pieces to be seen.
+
+    With more than two inputs, the plane of the first two through the middle of the window.
+    """
+    if p.num_pieces > _MOST:
+        return None
+    window = window_of(p)
+    if p.dim == 1:
+        return curve(p, *window[0])
+    low, high = window[:2].T
+    return map_of_pieces(p, low, high, name=f"map-{p.num_pieces}-{p.num_components}", through=window.mean(axis=1))
+
+
+def map_of_pieces(
+    p: CPWL,
+    low: ArrayLike,
+    high: ArrayLike,
+    *,
+    name: str,
+    size: int = 320,
+    mark: Array | None = None,
+    through: Array | None = None,
+) -> str:
+    """A function of two variables seen from above, as SVG, with a ring around the point `mark`.
+
+    With more inputs one sees the plane of the first two through `mark`, or `through`; `name` makes ids unique.
+    """
+    shapes = polygons(p, low, high, through=mark if through is None else through)
+    if not shapes:
+        return f'<svg viewBox="0 0 {size} {size}" width="{size}" height="{size}" role="img" aria-label="nothing"/>'
+    low, high = (np.broadcast_to(np.asarray(v, dtype=np.float64), 2) for v in (low, high))
+    values = np.concatenate([shape.values for shape in shapes])
+    bottom, top = float(values.min()), float(values.max())
+    scale = size / (high - low)
+    stops = "".join(f'<stop offset="{i / (len(COLOURS) - 1):g}" stop-color="{c}"/>' for i, c in enumerate(COLOURS))
+    defs = [f'<linearGradient id="{name}">{stops}</linearGradient>']
+    drawn = []
+    for i, shape in enumerate(shapes):
+        at = np.column_stack([shape.corners[:, 0] - low[0], high[1] - shape.corners[:, 1]]) * scale
+        middle, level = at.mean(axis=0), float(shape.values.mean())
+        slope = shape.law[:2] * [1, -1] / scale
+        steep = float(slope @ slope)
+        if steep * size * size <= (1e-6 * (top - bottom)) ** 2:
+            fill = colour((level - bottom) / (top - bottom) if top > bottom else 0.5)
+        else:
+            fill = f"url(#{name}-{i})"
+            start, end = (middle + slope * ((v - level) / steep) for v in (bottom, top))
+            ends = f'x1="{start[0]:.2f}" y1="{start[1]:.2f}" x2="{end[0]:.2f}" y2="{end[1]:.2f}"'
+            unit = 'gradientUnits="userSpaceOnUse"'
+            defs.append(f'<linearGradient id="{name}-{i}" href="#{name}" {unit} {ends}/>')
+        drawn.append(f'<polygon points="{_points(at)}" fill="{fill}"/>')
+    box = f'viewBox="0 0 {size} {size}" width="{size}" height="{size}"'
+    edge = 'stroke="#fff" stroke-opacity=".75" stroke-width="1" stroke-linejoin="round"'
+    return (
+        f'<svg {box} role="img" aria-label="pieces from above"><defs>{"".join(defs)}</defs>'
+        f"<g {edge}>{''.join(drawn)}</g>{_ring(mark, low, high, scale)}</svg>"
+    )
+
+
+def curve(p: CPWL, low: float, high: float, *, width: int = 320, height: int = 320) -> str:
+    """The graph of a function of one variable, with a dot at each breakpoint, as SVG."""
+    ends = p.polyhedra.b / p.polyhedra.A[:, 0]
+    bends = np.unique(ends[(ends > low) & (ends < high)])
+    x = np.concatenate([[low], bends, [high]])
+    y = p(x[:, None])[:, 0]
+    x, y = x[~np.isnan(y)], y[~np.isnan(y)]
+    bottom, top = float(y.min()), float(y.max())
+    room = (top - bottom) * 0.08 or 1.0
+    bottom, top = bottom - room, top + room
+    at = np.column_stack([(x - low) / (high - low) * width, (top - y) / (top - bottom) * height])
+    zero = top / (top - bottom) * height
+    # Styles of a page win over these attributes, which serve where there is none.
+    axis = f'<path class="axis" stroke="#999" d="M0 {zero:.1f}H{width}"/>' if 0 < zero < height else ""
+    dots = "".join(f'<circle cx="{u:.1f}" cy="{v:.1f}" r="2.6" fill="#0b61b8"/>' for u, v in at if 0 < u < width)
+    line = 'fill="none" stroke="#5f93c4" stroke-width="2"'
+    return (
+        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" class="curve" role="img" '
+        f'aria-label="graph">{axis}<polyline {line} points="{_points(at)}"/>{dots}</svg>'
+    )
+
+
+def colour(share: float) -> str:
+    """The colour at `share` of the way from low to high.
+
+    >>> colour(0.0), colour(1.0)
+    ('#440154', '#fde725')
+    """
+    place = min(max(share, 0.0), 1.0) * (len(COLOURS) - 1)
+    i = min(int(place), len(COLOURS) - 2)
+    first, second = (_rgb(COLOURS[i + k]) for k in (0, 1))
+    mixed = (round(a + (b - a) * (place - i)) for a, b in zip(first, second, strict=True))
+    return "#" + "".join(f"{c:02x}" for c in mixed)
+
+
+def _ring(mark: Array | None, low: Array, high: Array, scale: Array) -> str:
+    if mark is None:
+        return ""
+    x, y = (mark[0] - low[0]) * scale[0], (high[1] - mark[1]) * scale[1]
+    ring = f'<circle cx="{x:.2f}" cy="{y:.2f}" r="8" fill="none"'
+    # White below red: seen on every colour of the map.
+    return f'{ring} stroke="#fff" stroke-width="6"/>{ring} stroke="#e5352b" stroke-width="3"/>'
+
+
+def _rgb(text: str) -> Iterator[int]:
+    return (int(text[i : i + 2], 16) for i in (1, 3, 5))
+
+
+def _points(at: Array | Sequence[Array]) -> str:
+    return " ".join(f"{u:.2f},{v:.2f}" for u, v in at)
+
+
+_INK, _BEND = "#0b61b8", "#e8710a"
+
+
+def axes_for(ax: Any, *, solid: bool = False) -> Any:
+    """The axes to draw on: those that were given, or new ones, in three dimensions if asked for."""
+    try:
+        import matplotlib.pyplot as plt
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "matplotlib":
+            raise
+        raise LimitError("matplotlib is not installed; run `pip install 'cpwl[plot]'`") from error
+    if ax is None:
+        return plt.figure(figsize=(6, 5)).add_subplot(projection="3d" if solid else None)
+    if solid and getattr(ax, "name", "") != "3d":
+        raise InputError('a surface needs axes in three dimensions: `fig.add_subplot(projection="3d")`')
+    return ax
+
+
+def plot(p: CPWL, *, kind: str = "auto", ax: Any = None, output: int = 0, box: Any = None, at: Any = None) -> Any:
+    """Draw one output of `p`; see `CPWL.plot`."""
+    check_choice(kind, ("auto", "curve", "map", "surface"), "kind")
+    check_count(output, "output", least=0, most=p.outputs - 1)
+    if (kind == "curve" and p.dim > 1) or (kind in ("map", "surface") and p.dim == 1):
+        raise InputError(f'a function of {p.dim} inputs cannot be drawn as a {kind}; leave `kind` at "auto"')
+    window = window_of(p, box)
+    if p.dim == 1:
+        return _curve(p, axes_for(ax), output, window)
+    through = window.mean(axis=1) if at is None else _point(at, p.dim)
+    shapes = polygons(p, *window[:2].T, through=through, output=output)
+    drawn = axes_for(ax, solid=kind == "surface")
+    (_surface if kind == "surface" else _map)(drawn, shapes)
+    drawn.set(xlim=window[0], ylim=window[1], xlabel="x" if p.dim < 4 else "x1", ylabel="y" if p.dim < 4 else "x2")
+    if p.dim > 2:
+        others = ", ".join(f"{float(v):.4g}" for v in through[2:6]) + (", ..." if p.dim > 6 else "")
+        drawn.set_title(f"other inputs at {others}", fontsize="medium")
+    return drawn
+
+
+def _point(at: Any, dim: int) -> Array:
+    point = np.asarray(at, dtype=np.float64)
+    if point.shape != (dim,):
+        raise InputError(f"`at` must be a point of {dim} coordinates, not an array of shape {point.shape}")
+    return point
+
+
+def _curve(p: CPWL, ax: Any, output: int, window: Array) -> Any:
+    low, high = window[0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = p.polyhedra.b / p.polyhedra.A[:, 0]
+    bends = np.unique(ends[(ends > low) & (ends < high)])
+    x = np.concatenate([[low], bends, [high]])
+    y = p(x[:, None])[:, output]
+    ax.plot(x, y, color=_INK, lw=1.8)
+    inner = (x > low) & (x < high)
+    ax.plot(x[inner], y[inner], "o", color=_BEND, ms=4)
+    ax.set(xlim=(low, high), xlabel="x", ylabel="value")
+    return ax
+
+
+def _triangles(shapes: list[Polygon]) -> tuple[Array, Array, Array]:
+    """Corners, values there, and fans of triangles over the polygons."""
+    corners = np.concatenate([shape.corners for shape in shapes]) if shapes else np.zeros((0, 2))
+    values = np.concatenate([shape.values for shape in shapes]) if shapes else np.zeros(0)
+    fans, first = [np.zeros((0, 3), dtype=np.int64)], 0
+    for shape in shapes:
+        size = len(shape.corners)
+        k = np.arange(1, size - 1)
+        fans.append(first + np.column_stack([np.zeros_like(k), k, k + 1]))
+        first += size
+    return corners, values, np.concatenate(fans)
+
+
+def _map(ax: Any, shapes: list[Polygon]) -> None:
+    from matplotlib.collections import PolyCollection
+
+    corners, values, fans = _triangles(shapes)
+    if len(fans):
+        # A picture inside vector files: some viewers show seams between triangles.
+        drawn = ax.tripcolor(*corners.T, fans, values, shading="gouraud", cmap="viridis", rasterized=True)
+        ax.figure.colorbar(drawn, ax=ax, label="value")
+    edges = PolyCollection([shape.corners for shape in shapes], facecolors="none", edgecolors="white", linewidths=0.6)
+    ax.add_collection(edges)
+
+
+def _surface(ax: Any, shapes: list[Polygon]) -> None:
+    corners, values, fans = _triangles(shapes)
+    if len(fans):
+        ax.plot_trisurf(*corners.T, values, triangles=fans, cmap="viridis", edgecolor="white", linewidth=0.2)
+    ax.set_zlabel("value")
+
+
+def plot_findings(report: Report, *, ax: Any = None) -> Any:
+    """Rings at the witnesses, on the function where it is known: errors red, notes grey."""
+    p: CPWL | None = report.function
+    drawn = axes_for(ax) if p is None else plot(p, ax=ax)
+    dim = 2 if p is None else p.dim
+    for finding in report.findings:
+        if finding.point is None:
+            continue
+        x = [float(v) for v in finding.point]
+        height = float(np.nan_to_num(p(np.array([x]))[0, 0])) if p is not None and dim == 1 else 0.0
+        at = (x[0], height) if len(x) == 1 else (x[0], x[1])
+        colour = "#d50000" if finding.severity == "error" else "#555555"
+        drawn.plot(*at, "o", ms=13, mfc="none", mec="white", mew=4)
+        drawn.plot(*at, "o", ms=13, mfc="none", mec=colour, mew=2)
+        drawn.annotate(finding.kind, at, xytext=(9, 7), textcoords="offset points", color=colour, fontsize="small")
+    return drawn
