@@ -238,3 +238,25 @@ def test_a_checker_that_was_ended_has_decided_nothing():
     assert _answer(-9, "")[0] == 2
     assert "signal 9" in _answer(-9, "")[1]["reason"]
     assert _answer(1, "")[0] == 2
+
+
+def slabs(n, width):
+    """One piece of a box in R^n with law 0: all of it where x_1 is between 0 and `width`; a network that is 1."""
+    A = [[int(i == k) * s for i in range(n)] for k in range(n) for s in (1, -1)]
+    piece = {"A": A, "b": [width, 0, *[1] * (2 * n - 2)], "gradient": [0] * n, "offset": 1}
+    law = {"format": "cpwl", "version": 1, "dim": n, "outputs": 1, "pieces": [piece]}
+    layer = {"rows": 1, "columns": n, "bias": [1], "entries": []}
+    network = {"format": "cpwl-network", "version": 1, "inputs": n, "outputs": 1, "layers": [layer]}
+    proof = {"format": "cpwl-proof", "version": 1, "kind": "max-min", "inputs": n, "error_bound": 0, "box": None}
+    zero = {"lambda": {}, "t": 0}
+    claim = {"rows": [[0]], "below": [[zero | {"mu": {"0": 1}}]], "reach": [{"row": 0, "members": [zero]}]}
+    proof |= {"components": [[0] * n + [1]], "outputs": [claim], "wiring": [], "output": [1]}
+    return law, network, proof
+
+
+@pytest.mark.parametrize(("n", "width", "status"), [(3, 1, 0), (17, 1, 0), (3, 0, 1), (17, 0, 2)])
+def test_a_statement_about_nothing_is_not_proved(capsys, tmp_path, n, width, status):
+    """A piece that is flat is refused; in R^17, where a few steps do not show whether it is, nothing is decided."""
+    code, found = verdict(capsys, tmp_path, slabs(n, width))
+    assert code == status
+    assert "interior" in found["reason"] or status == 0
