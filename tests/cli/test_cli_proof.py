@@ -4,8 +4,10 @@ import json
 import os
 import re
 
+import numpy as np
 import pytest
 
+import cpwl
 from cpwl import compiler
 from cpwl.cli import main
 from cpwl.io.json import load
@@ -113,3 +115,36 @@ def test_the_bound_on_evaluation_is_that_of_the_file(law, tmp_path, capsys):
     """A float32 file has one for float32 alone."""
     assert compile(law, tmp_path / "net.onnx", "--dtype", "float32", "--json") == 0
     assert json.loads(capsys.readouterr().out)["evaluation_bound"].keys() == {"float32"}
+
+
+def test_a_model_that_rounding_spoils_is_proved_in_exact_arithmetic_only(tmp_path, capsys):
+    """(2^27 x + y) - 2^27 x is y; in float32 it is off by more than 1, as onnxruntime shows: a status of its own."""
+    p = cpwl.CPWL.from_pieces([[[1, 0], [0, 1], [-1, 0], [0, -1]]], [[2, 2, -1, -1]], [[0, 1]], [0])
+    spoiled = cpwl.Network([([[2**27, 1], [2**27, 0]], [0, 0]), ([[1, -1]], [0])])
+    certificate = cpwl.certify(p, spoiled, max_error=0)
+    law, network, exact, proof = (tmp_path / name for name in ("law.json", "net.onnx", "net.json", "proof.json"))
+    cpwl.save(p, law)
+    cpwl.save(spoiled, exact)
+    cpwl.to_onnx(spoiled, network, dtype="float32")
+    certificate.save(proof)
+    session = pytest.importorskip("onnxruntime").InferenceSession(network.read_bytes())
+    x = np.array([[1.3, 1.7]], dtype=np.float32)
+    assert abs(session.run(None, {session.get_inputs()[0].name: x})[0][0, 0] - 1.7) > 1
+    assert main(["check", str(law), str(exact), str(proof)]) == 0
+    assert capsys.readouterr().out.startswith("proved: ")
+    assert main(["check", str(law), str(network), str(proof)]) == 3
+    assert capsys.readouterr().out.startswith("proved in exact arithmetic only: evaluated in float32 it may be off by ")
+    from_file = cpwl.certify(p, from_onnx(network))
+    assert from_file.proved
+    assert "in exact arithmetic only: evaluated in float32" in from_file.statement
+
+
+def test_the_statement_says_that_pieces_leave_a_part_of_the_domain(tmp_path, capsys):
+    """In Python, and as `compile --no-check --certify` prints it."""
+    half = {**ABSOLUTE, "pieces": ABSOLUTE["pieces"][:1], "domain": {"A": [[1], [-1]], "b": [1, 1]}}
+    law = write(tmp_path / "half.json", half)
+    assert main(["compile", str(law), "-o", str(tmp_path / "net.json"), "--no-check", "--certify"]) == 0
+    assert "on every piece (1 in all; they do not cover the domain)" in capsys.readouterr().out
+    p = load(law)
+    said = cpwl.certify(p, load(tmp_path / "net.json")).statement
+    assert "they do not cover the domain" in said

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from cpwl import CPWL, Certificate, InputError, Network, ProofError, certify, compile
+from cpwl import CPWL, Certificate, InputError, Network, ProofError, certify, compile, extract
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
 from cpwl.network.algorithms import side_by_side
@@ -667,3 +667,15 @@ def test_a_table_of_rounded_points_excuses_no_other_error(off):
     with pytest.raises(ProofError, match="differ") as caught:
         certify(p, Network([*layers, (weight, bias + Fraction(off))]))
     assert (caught.value.details["network"] != caught.value.details["function"]).any()
+
+
+@pytest.mark.parametrize("shape", [(1, 4, 1), (2, 3, 1)])
+def test_rounding_of_an_extraction_is_not_called_a_difference(shape):
+    """The function of a float network, extracted in floats, is off by rounding; extracted exactly, it is proved."""
+    rng = np.random.default_rng(0)
+    network = Network([(rng.standard_normal((b, a)), rng.standard_normal(b)) for a, b in itertools.pairwise(shape)])
+    rough = certify(extract(network), network)
+    assert not rough.proved
+    assert "refutes nothing" in rough.reason
+    assert "exact=True" in rough.reason
+    assert certify(extract(network, exact=True), network).error_bound == 0

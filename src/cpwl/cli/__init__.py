@@ -1,8 +1,8 @@
 """The command line, thin: it parses, calls and prints. A file has the commands of one subject.
 
-Exit codes: 0 done or proven; 1 refuted; 2 undecided, or beyond our limits; 64 wrong usage; 65 bad input, or a
-file that cannot be read or written; 70 our bug; 129 hung up; 130 interrupted;
-141 nobody reads what is printed; 143 terminated.
+Exit codes: 0 done or proven; 1 refuted; 2 undecided, or beyond our limits; 3 proved in exact arithmetic, but
+not as the file is evaluated; 64 wrong usage; 65 bad input, or a file that cannot be read or written; 70 our bug;
+129 hung up; 130 interrupted; 141 nobody reads what is printed; 143 terminated.
 """
 
 from __future__ import annotations

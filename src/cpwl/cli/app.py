@@ -27,7 +27,8 @@ from cpwl.cli.targets import milp, vnnlib
 __all__ = ["run_command"]
 
 _EPILOG = (
-    "Exit codes: 0 done or proven, 1 refuted, 2 undecided or beyond our limits, 64 wrong usage, "
+    "Exit codes: 0 done or proven, 1 refuted, 2 undecided or beyond our limits, 3 proved in exact arithmetic "
+    "but not as the file is evaluated (check), 64 wrong usage, "
     "65 bad input, 70 our bug, 130 interrupted, 141 nobody reads the output, 143 terminated. "
     "CPWL_DEBUG=1 shows where an error came from."
 )

@@ -8,12 +8,15 @@ import sys
 import tempfile
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cpwl.cli.options import AsJson, Dask, Workers, executor_of, load_network
 from cpwl.cli.output import Code, print_json
+
+if TYPE_CHECKING:
+    from cpwl.network import Network
 
 __all__ = ["check"]
 
@@ -34,24 +37,44 @@ def check(
     dask: Dask = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a proof against the function and the weights, with the stand-alone checker."""
+    """Check a proof against the function and the weights, with the stand-alone checker.
+
+    Exit status 0: proved; 1: refused; 2: not decided; 3: proved in exact arithmetic, but rounding may make the model in
+    NET.onnx differ by more than is allowed when it is evaluated.
+    """
     from cpwl.io.json import save
 
+    floats = None
     with tempfile.TemporaryDirectory() as folder:
         weights = network
         if network.suffix.lower() != ".json":
             # The checker reads JSON only: the exact values of the exported weights go to a file of their own.
             weights = Path(folder) / "network.json"
-            save(load_network(network), weights)
+            floats = load_network(network)
+            save(floats, weights)
         with executor_of(workers, dask) as executor:
             files = [str(path) for path in (function, weights, proof)]
             code, found = _decided(files, max_error, executor, folder)
     verdict = f"{found.pop('verdict')}: {found.pop('reason')}"
+    if code == Code.DONE and floats is not None:
+        caution = _evaluated(function, floats, max_error)
+        found["caution"] = caution
+        if caution:
+            code, verdict = Code.EXACTLY, f"proved in exact arithmetic only: {caution}; {verdict}"
     if as_json:
         print_json({"proved": code == Code.DONE, "verdict": verdict, **found})
     else:
-        print(verdict, file=sys.stdout if code in (Code.DONE, Code.REFUTED) else sys.stderr)
+        print(verdict, file=sys.stdout if code in (Code.DONE, Code.REFUTED, Code.EXACTLY) else sys.stderr)
     raise typer.Exit(code)
+
+
+def _evaluated(function: Path, network: Network, max_error: float | None) -> str:
+    """What a proof in exact arithmetic does not show about a file of floats."""
+    from cpwl.io.json import load
+    from cpwl.proofs.certify import caution_of
+
+    p: Any = load(function)
+    return caution_of(p, network, max_error)
 
 
 def _decided(

@@ -94,6 +94,7 @@ class Code(IntEnum):
     DONE = 0
     REFUTED = 1
     UNDECIDED = 2
+    EXACTLY = 3
     USAGE = 64
     BAD_INPUT = 65
     BUG = 70

@@ -39,6 +39,11 @@ class Certificate:
     unavoidable : Fraction or None
         For float data: no function at all is nearer to it, because pieces overlap and differ by twice that. 0 if no
         such place is known, None for exact data.
+    caution : str
+        What the statement, which is about exact arithmetic, does not show: that the network stays near when it is
+        evaluated in floats. Empty where `evaluation_bound` is small.
+    pieces, coverage : int, str
+        How many pieces the statement is about, and whether they cover the stated domain.
     """
 
     proved: bool
@@ -47,6 +52,9 @@ class Certificate:
     evaluation_bound: dict[str, float] | None
     document: dict[str, Any] | None
     unavoidable: Fraction | None = None
+    caution: str = ""
+    pieces: int = 0
+    coverage: str = "no domain is stated"
 
     def __repr__(self) -> str:
         return f"Certificate({self.statement if self.proved else _short(self.reason)})"
@@ -62,13 +70,15 @@ class Certificate:
 
     @property
     def statement(self) -> str:
-        """What was proved, in one line."""
+        """What was proved, in one line: about which pieces if they are not all of the domain, and what is not shown."""
         if not self.proved:
             return self.reason
+        said = self._on_pieces()
         if self.document is not None and self.document.get("kind") == "clipped":
-            where = "on every piece, and outside the box at its nearest point"
-            return self._on_pieces().replace("on every piece", where)
-        return self._on_pieces()
+            said = said.replace("on every piece", "on every piece, and outside the box at its nearest point")
+        if self.coverage not in ("they cover the domain", "no domain is stated"):
+            said = said.replace("on every piece", f"on every piece ({self.pieces:,} in all; {self.coverage})")
+        return f"{said} only: {self.caution}" if self.caution else said
 
     def _on_pieces(self) -> str:
         if isinstance(self.error_bound, tuple):

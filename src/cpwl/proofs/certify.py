@@ -19,18 +19,21 @@ from cpwl.exact.rounding import doubles_around
 from cpwl.executors import check_executor
 from cpwl.function import CPWL
 from cpwl.function.answers import point_text
+from cpwl.function.box import box_around
 from cpwl.function.jump import largest_jump
 from cpwl.function.sample import inner_points
 from cpwl.network import Network
 from cpwl.network.network import exact_layers, rounded
 from cpwl.progress import Progress
 from cpwl.proofs.certificate import Certificate, upward
-from cpwl.proofs.float_error import float_error
+from cpwl.proofs.float_error import evaluation_caution, float_error
 from cpwl.proofs.kinds import decide, proposals
 from cpwl.proofs.no_proof import NoProof
 from cpwl.proofs.question import Proposal, Question
 from cpwl.proofs.refute import find_difference
 from cpwl.proofs.rounding import Bound, evaluation_bound
+from cpwl_check.main import covers
+from cpwl_check.pieces import read_function
 
 __all__ = ["Certificate", "certify"]
 
@@ -112,7 +115,10 @@ def certify(
                 break
             continue
         if wanted.allows(bound):
-            return Certificate(True, bound, "", _evaluation(question, proposal), proposal.document, _unavoidable(p))
+            evaluation = _evaluation(question, proposal)
+            caution = evaluation_caution(network, evaluation, max(wanted.error, 1e-4 * _size(question)))
+            about = (p.num_pieces, _coverage(question))
+            return Certificate(True, bound, "", evaluation, proposal.document, _unavoidable(p), caution, *about)
         _raise_difference(question, Fraction(wanted.error), [])
         failures.append(_TooLarge(bound, wanted))
     if network.exact is None and rounded_from is None and not any(isinstance(one, _TooLarge) for one in failures):
@@ -165,6 +171,20 @@ class _Rounded(NoProof):
             "`rounded_from=`, such as compile(p).network; no construction makes this network of this function",
             points,
         )
+
+
+def _coverage(question: Question) -> str:
+    """Whether the pieces cover the stated domain, in words, as the checker sees it."""
+    p = question.p
+    if p.domain is None:
+        return "no domain is stated"
+    known = p.known is not None and p.known.complete
+    covered = True if known else covers(read_function(question.function_document))
+    return {
+        True: "they cover the domain",
+        False: "they do not cover the domain",
+        None: "whether they cover the domain was not determined",
+    }[covered]
 
 
 def _unavoidable(p: CPWL) -> Fraction | None:
@@ -265,6 +285,22 @@ def _evaluation(question: Question, proposal: Proposal) -> dict[str, float] | No
     return {dtype: float_error(network, low, high, dtype) for dtype in network.evaluated_in} or None
 
 
+def caution_of(p: CPWL, network: Network, max_error: float | None = None) -> str:
+    """What a proof in exact arithmetic does not show about the network as it is evaluated; empty if that is little.
+
+    >>> p = CPWL.from_breakpoints([0, 1], [0, 1])
+    >>> caution_of(p, Network([([[1]], [0])]))
+    ''
+    >>> caution_of(p, Network([([[1e20], [1e20 - 2**14]], [0, 0]), ([[2.0**-14, -(2.0**-14)]], [0])]))
+    'evaluated in float64 it may be off by 6.8 more, which is more than 0.0001'
+    """
+    ends, on_box = box_around(p), None
+    if ends is not None:
+        low, high = doubles_around(*zip(*ends, strict=True))
+        on_box = {dtype: float_error(network, low, high, dtype) for dtype in network.evaluated_in}
+    return evaluation_caution(network, on_box, max(max_error or 0.0, 1e-4 * _size(Question(p, network))))
+
+
 def _no_certificate(question: Question, wanted: _Wanted, failures: list[NoProof]) -> Certificate:
     """A difference if one is found, else the reason of the kind that came nearest, which is the last one."""
     exactly = question.network.exact is not None and question.p.tol == 0
@@ -275,7 +311,13 @@ def _no_certificate(question: Question, wanted: _Wanted, failures: list[NoProof]
     large = next((failure for failure in failures if isinstance(failure, _TooLarge)), None)
     if large is not None and wanted.asked:  # otherwise a large bound refutes nothing
         raise ProofError(str(large), bound=large.bound)
-    reason = large or (failures[-1] if failures else "no kind of proof applies")
+    reason = str(large or (failures[-1] if failures else "no kind of proof applies"))
+    if question.p.tol > 0 and large is None:
+        reason = (
+            "the numbers of the function are floats, and no exact function near them was found that this network is "
+            "proved to compute. That refutes nothing: no difference beyond rounding was seen. A function that was "
+            f"extracted from a network is exact with extract(network, exact=True). ({reason})"
+        )
     return Certificate(False, None, f"not proved: {reason}", None, None, _unavoidable(question.p))
 
 

@@ -26,7 +26,7 @@ from scipy.sparse import csr_array
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 
-__all__ = ["float_error"]
+__all__ = ["evaluation_caution", "float_error", "float_growth"]
 
 Floats = NDArray[np.float64]
 _CELLS = 4096
@@ -53,6 +53,44 @@ def float_error(network: Network, low: Floats, high: Floats, dtype: str) -> floa
         for i in range(0, center.shape[1], step):
             worst = max(worst, _error(layers, center[:, i : i + step], radius, dtype))
     return worst * _SLACK if np.isfinite(worst) else float("inf")
+
+
+def float_growth(network: Network, dtype: str) -> tuple[float, float]:
+    """The same without a box: numbers ``(a, b)`` with ``a + b max |x_i|`` for all inputs at which nothing overflows.
+
+    >>> a, b = float_growth(Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])]), "float32")
+    >>> a < 1e-30 and b < 1e-6
+    True
+    """
+    kind = np.finfo(_FORMATS[dtype])
+    unit, tiny = float(kind.eps) / 2, float(kind.tiny)
+    size, error = np.tile([0.0, 1.0], (network.inputs, 1)), np.zeros((network.inputs, 2))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for layer in (_rounded(*one, dtype) for one in _both(network)):
+            every, one = abs(layer.weight), np.array([1.0, 0.0])
+            terms = every @ (size + error) + np.abs(layer.bias)[:, None] * one
+            k = (np.diff(layer.weight.indptr) + 1)[:, None]
+            own = layer.moved @ (size + error) + layer.moved_bias[:, None] * one
+            error = every @ error + own + k * unit / (1 - k * unit) * terms + tiny * k * one
+            size = terms
+    worst = error.max(axis=0) * _SLACK
+    return (float(worst[0]), float(worst[1])) if np.isfinite(worst).all() else (float("inf"), float("inf"))
+
+
+def evaluation_caution(network: Network, on_box: dict[str, float] | None, most: float) -> str:
+    """What to say if no type in which the network runs is shown to be within `most` of exact arithmetic; else "".
+
+    `on_box` has the bounds on the domain; without them, those that grow with the inputs are taken.
+    """
+    if not network.evaluated_in:
+        return "the operations of its file are not those of plain layers, and their rounding has no bound"
+    bounds = on_box or {dtype: sum(float_growth(network, dtype)) for dtype in network.evaluated_in}
+    dtype = min(bounds, key=lambda name: bounds[name])
+    if bounds[dtype] <= most:
+        return ""
+    if not np.isfinite(bounds[dtype]):
+        return f"evaluated in {dtype} it may overflow"
+    return f"evaluated in {dtype} it may be off by {bounds[dtype]:.2g} more, which is more than {most:.2g}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
