@@ -206,23 +206,9 @@ def test_a_certificate_is_written_whole_or_not_at_all(tmp_path):
 
 
 def test_a_large_bound_refutes_nothing_unless_it_was_limited():
-    """Two large weights that cancel: the bound for their rounding is large, and the values are right."""
-    A = [[[1.0], [-1.0]], [[-1.0], [1.0]]]
-    p = CPWL.from_pieces(A, [[0.0, 1.0], [0.0, 1.0]], [[0.0], [1.0]], [0.0, 0.0])
-    large = Network(
-        [
-            (
-                [
-                    [
-                        1,
-                    ],
-                    [1],
-                ],
-                [0, 0],
-            ),
-            ([[10**6 + 1, -(10**6)]], [0]),
-        ]
-    )
+    """Two large weights that cancel, on the whole line: the bound by sizes is large, and the values are right."""
+    p = CPWL.from_pieces([[[1.0]], [[-1.0]]], [[0.0], [0.0]], [[0.0], [1.0]], [0.0, 0.0])
+    large = Network([([[1], [1]], [0, 0]), ([[10**6 + 1, -(10**6)]], [0])])
     near = Network([([[1.0 + 1e-9], [1.0 + 1e-9]], [0.0, 0.0]), ([[1e6 + 1, -1e6]], [0.0])])
     proof = certify(p, near, rounded_from=large)
     assert not proof.proved
