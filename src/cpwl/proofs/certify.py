@@ -19,7 +19,7 @@ from cpwl.exact.rounding import doubles_around
 from cpwl.executors import check_executor
 from cpwl.function import CPWL
 from cpwl.function.answers import point_text
-from cpwl.function.box import box_around
+from cpwl.function.domain import box_around
 from cpwl.function.jump import largest_jump
 from cpwl.function.sample import inner_points
 from cpwl.network import Network
