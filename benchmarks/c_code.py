@@ -127,10 +127,10 @@ def main() -> None:
     print(" N regions laws neurons proof | network tree search  PPOPT  | network tree search  | network tree search")
     for horizon in range(2, 13 if "--full" in sys.argv else 6):
         solution = double_integrator(horizon)
-        p = cpwl.from_ppopt(solution, outputs=0)
+        p = cpwl.io.from_ppopt(solution, outputs=0)
         c = cpwl.compile(p, minimize="nonzeros", certificate=True)
         with tempfile.TemporaryDirectory() as folder:
-            codes = {form: cpwl.to_c(c, Path(folder, "law.h"), form=form) for form in ("network", "tree")}
+            codes = {form: cpwl.io.to_c(c, Path(folder, "law.h"), form=form) for form in ("network", "tree")}
         text, size, work = search_code(p)
         rng = np.random.default_rng(0)
         x = rng.uniform(-5, 5, (20000, 2))

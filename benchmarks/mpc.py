@@ -2,8 +2,8 @@
 
     python benchmarks/mpc.py [--from 2] [--to 12] [--cases FOLDER]
 
-Each law is recomputed in rationals from PPOPT's active sets (`cpwl.from_ppopt`, `cpwl.read`), compiled, and proved
-equal. `C bytes` and `C m-adds` are the constants and the multiply-adds, in the worst case, of the code that `cpwl.to_c`
+Each law is recomputed in rationals from PPOPT's active sets (`cpwl.io.from_ppopt`, `cpwl.read`), compiled, and proved
+equal. `C bytes` and `C m-adds` are the constants and the multiply-adds, in the worst case, of the code that `to_c`
 writes; `search B` and `m-adds` those of trying one region after the other. `solver s` is PPOPT's time, `ours s` ours,
 proof included, both of this process.
 
@@ -84,7 +84,7 @@ def double_integrator(horizon: int) -> Any:
 def cheapest(made: Compiled, many: bool) -> Cost:
     """What the C code of a law costs, in the form that `to_c` takes; as a network where there are many regions."""
     with tempfile.TemporaryDirectory() as folder:
-        code = cpwl.to_c(made, Path(folder, "law.h"), form="network" if many else "auto")
+        code = cpwl.io.to_c(made, Path(folder, "law.h"), form="network" if many else "auto")
     return code.costs[code.form]
 
 
@@ -114,7 +114,7 @@ def from_floats(path: Path) -> CPWL:
     """The regions and laws of a file as they are: this project's format, or `pieces` with A, b, F, g."""
     document = json.loads(path.read_text("utf-8"))
     if document.get("format") == "cpwl":
-        return cpwl.load(path)
+        return cpwl.io.load(path)
     pieces = document["pieces"]
     return CPWL.from_pieces(*([np.squeeze(np.array(piece[key])) for piece in pieces] for key in "AbFg"))
 
@@ -156,7 +156,7 @@ def main() -> None:
         with contextlib.redirect_stdout(io.StringIO()):  # it says which active set it begins with
             solution = solve_mpqp(double_integrator(horizon), mpqp_algorithm.geometric)
         solved = time.process_time()
-        law = cpwl.from_ppopt(solution, outputs=0)
+        law = cpwl.io.from_ppopt(solution, outputs=0)
         row(f"double integrator {horizon}", law, solved - began, solved)
     paths = sorted(options.cases.rglob("*.json")) if options.cases else []
     exact: dict[Path, int] = {}

@@ -85,13 +85,13 @@ def main() -> None:
     p = step("from_simplices", lambda: cpwl.CPWL.from_simplices(POINTS, Delaunay(np.array(POINTS)).simplices, VALUES))
     c = step("compile", lambda: cpwl.compile(p))
     with tempfile.TemporaryDirectory() as folder:
-        step("to_onnx", lambda: cpwl.to_onnx(c.network, f"{folder}/table.onnx"))
+        step("to_onnx", lambda: cpwl.io.to_onnx(c.network, f"{folder}/table.onnx"))
         step("certify", lambda: cpwl.certify(p, c.network))
         rng = np.random.default_rng(0)
         sizes = [(5, 2), (4, 5), (1, 4)]
         network = cpwl.Network([(rng.integers(-9, 10, s).astype(float), rng.integers(-9, 10, s[0])) for s in sizes])
-        cpwl.to_onnx(network, f"{folder}/network.onnx")
-        network = step("from_onnx", lambda: cpwl.from_onnx(f"{folder}/network.onnx"))
+        cpwl.io.to_onnx(network, f"{folder}/network.onnx")
+        network = step("from_onnx", lambda: cpwl.io.from_onnx(f"{folder}/network.onnx"))
     q = step("extract", lambda: cpwl.extract(network))
     step("compile of what was extracted", lambda: cpwl.compile(q))
 

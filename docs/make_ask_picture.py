@@ -30,10 +30,10 @@ STEPS = 12
 
 def paths() -> dict[str, NDArray[np.float64]]:
     """Trajectories ``(steps, starts, 2)``, by pieces, by the network and by simulation."""
-    raw = cpwl.load(str(files("cpwl.show").joinpath("examples", "mpc_double_integrator_27.json")))
+    raw = cpwl.read(str(files("cpwl.show").joinpath("examples", "mpc_double_integrator_27.json")))
     law = raw.snap(1e-9).function
-    loop = cpwl.closed_loop(A, B, law)
-    network = cpwl.closed_loop(A, B, cpwl.compile(law).network)
+    loop = cpwl.dynamics.closed_loop(A, B, law)
+    network = cpwl.dynamics.closed_loop(A, B, cpwl.compile(law).network)
     x, y, z = fraction_array(STARTS), fraction_array(STARTS).astype(float), fraction_array(STARTS).astype(float)
     found: dict[str, list[NDArray[np.float64]]] = {"pieces": [], "network": [], "simulation": []}
     for _ in range(STEPS + 1):
@@ -53,8 +53,8 @@ def corners(body: int, bodies: object) -> NDArray[np.float64]:
 
 def main() -> None:
     """Writes the picture beside this file."""
-    law = cpwl.load(str(files("cpwl.show").joinpath("examples", "mpc_double_integrator_27.json"))).snap(1e-9).function
-    six = cpwl.iterate(cpwl.closed_loop(A, B, law).restrict(SAFE), 6)
+    law = cpwl.read(str(files("cpwl.show").joinpath("examples", "mpc_double_integrator_27.json"))).snap(1e-9).function
+    six = cpwl.dynamics.iterate(cpwl.dynamics.closed_loop(A, B, law).restrict(SAFE), 6)
     found = paths()
     apart = max(float(np.abs(found["pieces"] - found[name]).max()) for name in ("network", "simulation"))
     print(f"largest difference of the three: {apart:.2g}")

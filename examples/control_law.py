@@ -8,13 +8,13 @@ import numpy as np
 import cpwl
 
 bundled = files("cpwl.show").joinpath("examples", "mpc_double_integrator_27.json")
-law = cpwl.load(sys.argv[1] if len(sys.argv) > 1 else str(bundled))
+law = cpwl.read(sys.argv[1] if len(sys.argv) > 1 else str(bundled))
 network = cpwl.compile(law).network
 print(f"{law.num_pieces} regions -> {network.sizes.neurons} neurons in {network.sizes.depth} layers: law.onnx")
-cpwl.to_onnx(network, "law.onnx")
+cpwl.io.to_onnx(network, "law.onnx")
 
 # The weights are read back: what is proved holds for the file, not for what was meant.
-certificate = cpwl.certify(law, cpwl.from_onnx("law.onnx"), rounded_from=network)
+certificate = cpwl.certify(law, cpwl.io.from_onnx("law.onnx"), rounded_from=network)
 certificate.save("law.proof.json")
 print("proved for the weights in law.onnx:", certificate.statement)
 if certificate.evaluation_bound is not None:

@@ -5,7 +5,7 @@ import highspy
 import cpwl
 
 tariff = cpwl.parse("max(min(x + 2*y - 1, 3), -x) - abs(y - 1)/2")
-milp = cpwl.to_milp(tariff, "tariff.mps", box=(-2, 4))
+milp = cpwl.io.to_milp(tariff, "tariff.mps", box=(-2, 4))
 print(milp)
 print("ranges of neurons are", milp.bounds.how)
 

@@ -41,7 +41,7 @@ assert all(cpwl.certify(p, network).error_bound == 0 for (p, _), network in zip(
 # %%
 for seed, ((_, top), network) in enumerate(zip(tables, networks, strict=True)):
     regions = cpwl.extract(network, box=(0, 8))
-    made = cpwl.to_vnnlib(network, f"queries_{seed}", box=(0, 8))
+    made = cpwl.io.to_vnnlib(network, f"queries_{seed}", box=(0, 8))
     answers = ", ".join(f"{query.name}: {query.answer}" for query in made.queries)
     print(f"seed {seed}: {network}, {regions.num_pieces} regions on the square, largest value {top}")
     print(f"  {answers}")

@@ -14,13 +14,13 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # a rough fit will do
     model = MLPRegressor(hidden_layer_sizes=(12, 8), max_iter=300, random_state=0).fit(x, y)
 
-network = cpwl.from_sklearn(model)
-bench = cpwl.to_vnnlib(network, "benchmark", box=(-1, 1))
+network = cpwl.io.from_sklearn(model)
+bench = cpwl.io.to_vnnlib(network, "benchmark", box=(-1, 1))
 for query in bench.queries:
     print(f"{query.name}: {query.answer}, the exact value is about {float(query.value):.9f}")
     if query.witness is not None:
         print("  attained at", [round(float(v), 6) for v in query.witness])
 
 pruned = cpwl.simplify(network, box=(-1, 1))
-same = cpwl.to_vnnlib(network, "equivalence", box=(-1, 1), against=pruned)
+same = cpwl.io.to_vnnlib(network, "equivalence", box=(-1, 1), against=pruned)
 print(f"{network} and {pruned}: {[query.answer for query in same.queries]}")

@@ -69,7 +69,7 @@ def active_at(x: np.ndarray) -> tuple[int, ...]:
 
 axis = np.linspace(-1, 1, 41)
 sets = sorted({active_at(np.array([a / 2, b])) for a in axis for b in axis})
-law = cpwl.from_active_sets(program, sets, outputs=0)
+law = cpwl.io.from_active_sets(program, sets, outputs=0)
 assert law.doctor().healthy, law.doctor()
 print(f"the law: {law}")
 
@@ -80,9 +80,9 @@ print(f"the law: {law}")
 compiled = cpwl.compile(law)
 print(f"{law.num_pieces} regions -> {compiled.sizes.neurons} neurons in {compiled.sizes.depth} layers")
 print("proved:", cpwl.certify(law, compiled.network).statement)
-cpwl.save(law, "pendulum.json")
-cpwl.to_onnx(compiled.network, "pendulum.onnx")
-certificate = cpwl.certify(law, cpwl.from_onnx("pendulum.onnx"), rounded_from=compiled.network)
+cpwl.write(law, "pendulum.json")
+cpwl.io.to_onnx(compiled.network, "pendulum.onnx")
+certificate = cpwl.certify(law, cpwl.io.from_onnx("pendulum.onnx"), rounded_from=compiled.network)
 print("proved for the weights in the file:", certificate.statement)
 certificate.save("pendulum.proof.json")
 
@@ -90,7 +90,7 @@ certificate.save("pendulum.proof.json")
 # ## C for the motor controller
 
 # %%
-code = cpwl.to_c(law, "pendulum.h", outside="clip")
+code = cpwl.io.to_c(law, "pendulum.h", outside="clip")
 print(f"pendulum.h: off by at most {float(code.error_bound):.1e} on the domain, proved")
 
 # %% [markdown]

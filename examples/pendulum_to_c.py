@@ -23,10 +23,10 @@ bounds, none = np.full((2 * steps, 1), 3.0), np.zeros((2 * steps, 2))
 program = MPQP_Program(torque, bounds, np.zeros((steps, 1)), H, (Q + Q.T) / 2, box, np.ones((4, 1)), none)
 solution = solve_mpqp(program, mpqp_algorithm.combinatorial)
 
-law = cpwl.from_ppopt(solution, outputs=0)  # the first torque, exactly as the active sets say
+law = cpwl.io.from_ppopt(solution, outputs=0)  # the first torque, exactly as the active sets say
 made = cpwl.compile(law, certificate=True)
 print(f"{law.num_pieces} regions -> {made.sizes.neurons} neurons; {made.certificate.statement}")
-code = cpwl.to_c(made, "pendulum.h", outside="clip")
+code = cpwl.io.to_c(made, "pendulum.h", outside="clip")
 print(code)
 print("each value is within", code.error_bound, "of the exact one")
 x = np.array([0.3, -0.2])

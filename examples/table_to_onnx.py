@@ -11,12 +11,12 @@ speeds, loads = range(7), range(5)
 rows = [f"{s / 10:.1f},{load / 4:.2f},{round(np.sin(s / 2) * load, 2)}" for s in speeds for load in loads]
 Path("torque.csv").write_text("speed,load,torque\n" + "\n".join(rows))
 
-table = cpwl.from_csv("torque.csv")  # 0.1 is one tenth, so that the grid is even
+table = cpwl.io.from_csv("torque.csv")  # 0.1 is one tenth, so that the grid is even
 made = cpwl.compile(table, precision="float32", certificate=True, weights="float32")
 print(f"{table.num_pieces} triangles -> {made.sizes.neurons} neurons ({made.construction})")
-cpwl.to_onnx(made.network, "torque.onnx", dtype="float32", batch="N")
+cpwl.io.to_onnx(made.network, "torque.onnx", dtype="float32", batch="N")
 
-written = cpwl.from_onnx("torque.onnx")
+written = cpwl.io.from_onnx("torque.onnx")
 certificate = cpwl.certify(table, written, rounded_from=made.network)
 print("proved for the weights in torque.onnx:", certificate.statement)
 print("running the file in float32 adds at most", certificate.evaluation_bound["float32"])

@@ -12,4 +12,4 @@ print(p, compiled.network, compiled.sizes, certificate.statement, sep="\n")
 print("function", p([["1/3", "1/2"]])[0, 0], " network", compiled.network([["1/3", "1/2"]])[0, 0])
 
 certificate.save("pyramid.proof.json")
-cpwl.to_onnx(compiled.network, "pyramid.onnx")
+cpwl.io.to_onnx(compiled.network, "pyramid.onnx")

@@ -40,9 +40,9 @@ for name, other in compiled.alternatives.items():
 # ## Export, prove the file, compare where it was sampled
 
 # %%
-cpwl.save(terrain, "terrain.json")
-cpwl.to_onnx(compiled.network, "terrain.onnx", dtype="float32")
-exported = cpwl.from_onnx("terrain.onnx")
+cpwl.write(terrain, "terrain.json")
+cpwl.io.to_onnx(compiled.network, "terrain.onnx", dtype="float32")
+exported = cpwl.io.from_onnx("terrain.onnx")
 certificate = cpwl.certify(terrain, exported, rounded_from=compiled.network)
 certificate.save("terrain.proof.json")
 print("proved for the weights in the file:", certificate.statement)

@@ -23,6 +23,7 @@ from cpwl import (
     extract,
 )
 from cpwl.compiler import CONSTRUCTIONS
+from cpwl.construct import options
 from cpwl.construct.options import PRECISIONS
 from cpwl.construct.table import TABLE
 from cpwl.exact.rational import fraction_array
@@ -223,9 +224,9 @@ def test_a_result_is_one_line():
 
 def test_options_are_known_to_editors():
     """The literals are what is accepted."""
-    assert get_args(cpwl.ConstructionName) == CONSTRUCTIONS == ("auto", *TABLE)
-    assert get_args(cpwl.Minimize) == MINIMIZE
-    assert set(get_args(cpwl.Precision)) == set(PRECISIONS) == set(get_args(cpwl.Weights))
+    assert get_args(options.ConstructionName) == CONSTRUCTIONS == ("auto", *TABLE)
+    assert get_args(options.Minimize) == MINIMIZE
+    assert set(get_args(options.Precision)) == set(PRECISIONS) == set(get_args(options.Weights))
 
 
 def test_a_network_is_not_a_function():

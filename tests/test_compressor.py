@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from cpwl import compressor, from_onnx, load, to_onnx
+from cpwl import compressor
 from cpwl.cli import main
 from cpwl.compressor import compress
 from cpwl.equality import equal
 from cpwl.errors import CpwlWarning, InputError
 from cpwl.geometry.polyhedra import Polyhedron
+from cpwl.io import from_onnx, load, to_onnx
 from cpwl.io.json import save
 from cpwl.network import Network
 from cpwl.network.algorithms import extremum, identity, side_by_side

@@ -27,8 +27,8 @@ class Fitted:
 def calls(folder):
     """Every public function, with arguments that are right."""
     law, onnx = str(folder / "law.json"), str(folder / "net.onnx")
-    cpwl.save(ABSOLUTE, law)
-    cpwl.to_onnx(NETWORK, onnx)
+    cpwl.io.save(ABSOLUTE, law)
+    cpwl.io.to_onnx(NETWORK, onnx)
     oracle = {"f": lambda x: abs(x[:, 0]), "A": PIECES["A"], "b": PIECES["b"], "centers": [[-2], [2]], "radii": [1, 1]}
     certificate = cpwl.certify(ABSOLUTE, NETWORK)
     return {
@@ -49,11 +49,11 @@ def calls(folder):
         "equal, box": (cpwl.equal, {"a": NETWORK, "b": ABSOLUTE, "box": BOX}),
         "compress, box": (cpwl.compress, {"network": NETWORK, "box": BOX}),
         "simplify": (cpwl.simplify, {"network": NETWORK, "domain": ([[1]], [1])}),
-        "from_onnx": (cpwl.from_onnx, {"path": onnx}),
-        "from_sklearn": (cpwl.from_sklearn, {"model": Fitted()}),
-        "load": (cpwl.load, {"path": law}),
-        "save": (cpwl.save, {"p_or_network": ABSOLUTE, "path": law, "note": "a note"}),
-        "to_onnx": (cpwl.to_onnx, {"network": NETWORK, "path": onnx, "dtype": "float32", "batch": "N"}),
+        "from_onnx": (cpwl.io.from_onnx, {"path": onnx}),
+        "from_sklearn": (cpwl.io.from_sklearn, {"model": Fitted()}),
+        "load": (cpwl.io.load, {"path": law}),
+        "save": (cpwl.io.save, {"p_or_network": ABSOLUTE, "path": law, "note": "a note"}),
+        "to_onnx": (cpwl.io.to_onnx, {"network": NETWORK, "path": onnx, "dtype": "float32", "batch": "N"}),
         "Certificate.save": (certificate.save, {"path": law}),
         "CPWL.from_pieces": (CPWL.from_pieces, {**PIECES, "domain": ([[1]], [5]), "tol": 1e-9}),
         "CPWL.from_simplices": (CPWL.from_simplices, TABLE),
@@ -118,11 +118,11 @@ def questions():
         "ask argmax": (asked.argmax, {"output": 0}),
         "ask solve": (asked.solve, {"value": 1}),
         "ask inside": (asked.inside, where),
-        "closed_loop": (cpwl.closed_loop, {**line, **where, "offset": [0]}),
-        "iterate": (cpwl.iterate, {"f": ABSOLUTE, "k": 2, "outside": "drop"}),
-        "equilibria": (cpwl.equilibria, {"f": ABSOLUTE, **where}),
-        "decrease": (cpwl.decrease, {"f": ABSOLUTE, "candidate": [[1]], "rate": 1, **where}),
-        "is_invariant": (cpwl.is_invariant, {"f": ABSOLUTE, **where}),
+        "closed_loop": (cpwl.dynamics.closed_loop, {**line, **where, "offset": [0]}),
+        "iterate": (cpwl.dynamics.iterate, {"f": ABSOLUTE, "k": 2, "outside": "drop"}),
+        "equilibria": (cpwl.dynamics.equilibria, {"f": ABSOLUTE, **where}),
+        "decrease": (cpwl.dynamics.decrease, {"f": ABSOLUTE, "candidate": [[1]], "rate": 1, **where}),
+        "is_invariant": (cpwl.dynamics.is_invariant, {"f": ABSOLUTE, **where}),
     }
 
 
@@ -212,11 +212,11 @@ def test_other_operands_are_refused(tmp_path):
 
 SENTENCES = {
     "a result for a network": (
-        lambda f: cpwl.to_onnx(COMPILED, f),
+        lambda f: cpwl.io.to_onnx(COMPILED, f),
         r"`to_onnx` takes a Network, not a Compiled: write `to_onnx\(x\.network\)`",
     ),
     "a function for a network": (
-        lambda f: cpwl.to_onnx(ABSOLUTE, f),
+        lambda f: cpwl.io.to_onnx(ABSOLUTE, f),
         r"`cpwl\.compile\(p\)\.network` is a network for a function",
     ),
     "a network for a function": (
@@ -225,8 +225,8 @@ SENTENCES = {
     ),
     "swapped": (lambda _: cpwl.certify(NETWORK, ABSOLUTE), r"certify"),
     "a result to be proved": (lambda _: cpwl.certify(ABSOLUTE, COMPILED), r"not a Compiled"),
-    "swapped names": (lambda f: cpwl.to_onnx(f, NETWORK), r"`to_onnx` takes a Network, not a PosixPath"),
-    "a file name": (lambda f: cpwl.compile(str(f)), r"`cpwl\.load` reads one from a file"),
+    "swapped names": (lambda f: cpwl.io.to_onnx(f, NETWORK), r"`to_onnx` takes a Network, not a PosixPath"),
+    "a file name": (lambda f: cpwl.compile(str(f)), r"`cpwl\.read` reads one from a file"),
     "no output 1": (lambda _: ABSOLUTE.components(1), r"`output` must be between 0 and 0, not 1"),
 }
 

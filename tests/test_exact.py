@@ -55,7 +55,7 @@ def by_csv(n, folder):
         lines.append(",".join([*point, f"{(7 * k * k) % 11 / 10}"]))
     path = folder / "table.csv"
     path.write_text("\n".join(lines))
-    return cpwl.from_csv(path)
+    return cpwl.io.from_csv(path)
 
 
 def by_program(n):
@@ -67,7 +67,7 @@ def by_program(n):
         [k for k, side in enumerate(sign) if side > 0] + [n + k for k, side in enumerate(sign) if side < 0]
         for sign in product((-1, 0, 1), repeat=n)
     ]
-    law = cpwl.from_active_sets({**program, "b_t": [3] * (2 * n)}, sides)
+    law = cpwl.io.from_active_sets({**program, "b_t": [3] * (2 * n)}, sides)
     return [[Fraction(1, 1 + k) for k in range(n)]] @ law
 
 
@@ -79,7 +79,7 @@ def network(n):
 
 MAKERS = {
     "from_pieces": lambda n, _: CPWL.from_pieces(**ramp(n)),
-    "from_regions": lambda n, _: cpwl.from_regions(
+    "from_regions": lambda n, _: cpwl.io.from_regions(
         [{"H": A, "K": b, "F": [F], "G": [G]} for A, b, F, G in zip(*ramp(n).values(), strict=True)]
     ),
     "from_simplices": lambda n, _: by_simplices(n),
@@ -95,7 +95,7 @@ MAKERS = {
 }
 ON_A_LINE = {
     "from_breakpoints": lambda: CPWL.from_breakpoints(["0.1", "0.2", "0.3", 2], [0, THIRD, 1, "0.7"]),
-    "from_interp": lambda: cpwl.from_interp([0, THIRD, 1], [1, "0.3", 2]),
+    "from_interp": lambda: cpwl.io.from_interp([0, THIRD, 1], [1, "0.3", 2]),
     "long integers": lambda: CPWL.from_breakpoints(range(5), [0, 10**15, 2 * 10**15 + 1, 3 * 10**15, 4 * 10**15]),
     "fractions that are floats": lambda: CPWL.from_breakpoints(range(4), [0, 1, 2 + Fraction(1, 2**50), 3]),
 }

@@ -78,10 +78,10 @@ def test_errors_are_those_of_the_formats(run: Callable[[str], Ran]) -> None:
 def test_exports_are_written_and_proved(run: Callable[[str], Ran]) -> None:
     """The pyramid's files are what they are said to be: the network computes it, and its proof holds for it."""
     _, folder = run("ten_lines")
-    network = cpwl.from_onnx(folder / "pyramid.onnx")
+    network = cpwl.io.from_onnx(folder / "pyramid.onnx")
     assert network([[1.0, 1.0]])[0, 0] == 1
     points, triangles = [[0, 0], [2, 0], [2, 2], [0, 2], [1, 1]], [[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]]
-    cpwl.save(cpwl.CPWL.from_simplices(points, triangles, [0, 0, 0, 0, 1]), folder / "pyramid.json")
+    cpwl.io.save(cpwl.CPWL.from_simplices(points, triangles, [0, 0, 0, 0, 1]), folder / "pyramid.json")
     _check(folder, "pyramid.json", "pyramid.onnx", "pyramid.proof.json")
 
 
@@ -168,7 +168,7 @@ def test_scripts_are_notebooks() -> None:
 
 
 def _check(folder: Path, law: str, network: str, proof: str) -> None:
-    cpwl.save(cpwl.from_onnx(folder / network), folder / "weights.json")
+    cpwl.io.save(cpwl.io.from_onnx(folder / network), folder / "weights.json")
     verdict = check_proof(folder / law, folder / "weights.json", folder / proof)
     assert verdict.accepted, verdict.text
 

@@ -112,7 +112,7 @@ def test_error_refuses_when_called():
 def test_the_stand_alone_checker_says_it(tmp_path, monkeypatch):
     """``cpwl compile --outside clip --certify``; the copied checker accepts the files, and refuses a moved end."""
     monkeypatch.chdir(tmp_path)
-    cpwl.save(grid(), "law.json")
+    cpwl.io.save(grid(), "law.json")
     assert main(["compile", "law.json", "-o", "net.json", "--outside", "clip", "--certify"]) == 0
     program = ["law.json", "net.json", "net.proof.json", "--max-error", "0"]
     code, said, _ = run_alone(program, tmp_path)
@@ -129,7 +129,7 @@ def test_onnx_files_are_clipped(tmp_path, monkeypatch):
     ort = pytest.importorskip("onnxruntime")
     monkeypatch.chdir(tmp_path)
     p = grid()
-    cpwl.save(p, "law.json")
+    cpwl.io.save(p, "law.json")
     assert main(["compile", "law.json", "-o", "law.onnx", "--outside", "clip", "--dtype", "float32"]) == 0
     session = ort.InferenceSession("law.onnx", providers=["CPUExecutionProvider"])
     (y,) = session.run(None, {"X": np.array([[1e8, -1e8]], dtype=np.float32)})
@@ -139,7 +139,7 @@ def test_onnx_files_are_clipped(tmp_path, monkeypatch):
 def test_c_code_of_a_clipped_result_clips_by_itself(tmp_path):
     """The network behind is written, and the guard of the code clips."""
     c = cpwl.compile(grid(), outside="clip")
-    code = cpwl.to_c(c, tmp_path / "law.h", form="network")
+    code = cpwl.io.to_c(c, tmp_path / "law.h", form="network")
     assert code.outside == "clip"
     assert code.body.network.sizes.neurons == c.sizes.neurons - 4
     assert np.abs(code([[50.0, -3.0]]) - c.network([[50.0, -3.0]])).max() < 1e-12

@@ -70,16 +70,18 @@ def on_config(config: Any) -> Any:
 
 def api() -> str:
     """Every public name, from its docstring."""
-    homes = {name: f"{module}.{name}" for name, module in cpwl._HOME.items()}
+    homes = {name: f"{module}.{name}" for name, module in (cpwl.io._HOME | cpwl._HOME).items()}
     homes |= {name: f"cpwl.errors.{name}" for name in cpwl.__all__ if name.endswith(("Error", "Warning"))}
-    homes["bounds"] = "cpwl.bounds"
+    homes |= {name: f"cpwl.{name}" for name in cpwl._MODULES}
     kinds = {
-        "Verbs": [name for name in cpwl.__all__ if name[0].islower() and name != "bounds"],
+        "Verbs": [name for name in cpwl.__all__ if name[0].islower() and name not in cpwl._MODULES],
         "Values": [name for name in cpwl.__all__ if name[0].isupper() and not name.endswith(("Error", "Warning"))],
         "Bounds": ["bounds"],
         "Errors": [name for name in cpwl.__all__ if name.endswith(("Error", "Warning"))],
+        "Closed loops: `cpwl.dynamics`": ["dynamics"],
+        "Readers and writers: `cpwl.io`": [name for name in cpwl.io.__all__ if name not in cpwl.__all__],
     }
-    parts = ["# API\n\nEvery name below is imported from `cpwl`. Options are named, never positional.\n"]
+    parts = ["# API\n\nNames are imported from `cpwl`, or as a heading says. Options are named, never positional.\n"]
     for kind, names in kinds.items():
         parts.append(f"## {kind}\n")
         parts += [f"::: {homes[name]}\n" for name in names]

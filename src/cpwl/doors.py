@@ -39,7 +39,7 @@ def check_argument(value: Any, kinds: type | tuple[type, ...], verb: str) -> Non
     >>> class Network: ...
     >>> check_argument("model.onnx", Network, "extract")
     Traceback (most recent call last):
-    cpwl.errors.InputError: `extract` takes a Network, not a str: `cpwl.from_onnx` and `cpwl.load` read one from a file
+    cpwl.errors.InputError: `extract` takes a Network, not a str: `cpwl.read` reads one from a file
     """
     if isinstance(value, kinds):
         return
@@ -64,10 +64,10 @@ def _for_network(value: Any, verb: str) -> str:
     if hasattr(value, "polyhedra") and hasattr(value, "laws"):
         return f"`cpwl.compile(p).network` is a network for a function p; write `{verb}(cpwl.compile(p).network)`"
     if isinstance(value, (str, os.PathLike)):
-        return "`cpwl.from_onnx` and `cpwl.load` read one from a file"
+        return "`cpwl.read` reads one from a file"
     if isinstance(value, (list, tuple)):
         return "`cpwl.Network([(W1, b1), ...])` makes one of weights and biases"
-    return "`cpwl.from_torch`, `cpwl.from_onnx` and `cpwl.from_sklearn` make one of a model"
+    return "`cpwl.io.from_torch`, `cpwl.io.from_onnx` and `cpwl.io.from_sklearn` make one of a model"
 
 
 def _for_function(value: Any, verb: str) -> str:
@@ -77,7 +77,7 @@ def _for_function(value: Any, verb: str) -> str:
     if hasattr(value, "function"):
         return f"write `{verb}(x.function)`, where x is what you passed"
     if isinstance(value, (str, os.PathLike)):
-        return "`cpwl.load` reads one from a file"
+        return "`cpwl.read` reads one from a file"
     return "`cpwl.CPWL.from_pieces`, `from_simplices`, `from_breakpoints` and others make one of data"
 
 

@@ -5,8 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from cpwl import compile, to_onnx
+from cpwl import compile
 from cpwl.cli import main
+from cpwl.io import to_onnx
 from cpwl.io.json import save
 from cpwl.network.algorithms import extremum
 from support.functions import abs_sum

@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cpwl import CPWL, Network, load, save
+from cpwl import CPWL, Network
 from cpwl.cli import main
 from cpwl.cli.limits import parse_memory
+from cpwl.io import load, save
 from support.clock import AtStep, Clock
 
 

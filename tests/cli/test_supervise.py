@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 import cpwl.show.bench
-from cpwl import CPWL, Network, save
+from cpwl import CPWL, Network
 from cpwl.cli import main
+from cpwl.io import save
 from support.clock import Clock
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked on POSIX systems")

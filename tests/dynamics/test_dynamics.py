@@ -28,7 +28,7 @@ def law():
 
 @pytest.fixture(scope="module")
 def loop(law):
-    return cpwl.closed_loop(A, B, law)
+    return cpwl.dynamics.closed_loop(A, B, law)
 
 
 def some_points(count=40, seed=0):
@@ -44,18 +44,18 @@ def test_a_closed_loop_is_its_formula(law, loop):
     x = some_points()
     expected = x @ fraction_array(A).T + law(x) @ fraction_array(B).T
     assert (loop(x) == expected).all()
-    moved = cpwl.closed_loop(A, B, law, offset=[1, "1/3"])
+    moved = cpwl.dynamics.closed_loop(A, B, law, offset=[1, "1/3"])
     assert (moved(x) == expected + fraction_array([1, "1/3"])).all()
     network = cpwl.compile(law, precision="exact").network
-    assert (cpwl.closed_loop(A, B, network)(x) == expected).all()
-    part = cpwl.closed_loop(A, B, law, box=(-1, 1))
+    assert (cpwl.dynamics.closed_loop(A, B, network)(x) == expected).all()
+    part = cpwl.dynamics.closed_loop(A, B, law, box=(-1, 1))
     assert part([[2.0, 0.0]])[0, 0] != part([[2.0, 0.0]])[0, 0]
 
 
 def test_steps_of_one_function_and_of_a_simulation(loop):
     """Four steps at once are four steps, one after the other; as a network with a proof as well."""
     part = loop.restrict(SET)
-    four = cpwl.iterate(part, 4)
+    four = cpwl.dynamics.iterate(part, 4)
     x = some_points()
     y = x
     for _ in range(4):
@@ -70,15 +70,17 @@ def test_iterated_networks():
     """A network after itself."""
     net = cpwl.Network([([[1], [-1]], [0, 1]), ([["1/2", 1]], ["1/3"])])
     x = fraction_array([["-2"], ["1/7"], ["5"]])
-    assert (cpwl.iterate(net, 3)(x) == net(net(net(x)))).all()
+    assert (cpwl.dynamics.iterate(net, 3)(x) == net(net(net(x)))).all()
 
 
 def test_equilibria_by_stepping(loop):
     """The origin, and nothing else; every equilibrium stays where it is."""
-    found = cpwl.equilibria(loop)
+    found = cpwl.dynamics.equilibria(loop)
     assert [x.tolist() for x in found.points] == [[0, 0]]
     assert len(found) == 1
-    line = cpwl.equilibria(CPWL.from_grid([[0, 1, 2], [0, 1]], [[[0, 0], [0, 1]], [[0, 0], [0, 1]], [[1, 0], [1, 1]]]))
+    line = cpwl.dynamics.equilibria(
+        CPWL.from_grid([[0, 1, 2], [0, 1]], [[[0, 0], [0, 1]], [[0, 0], [0, 1]], [[1, 0], [1, 1]]])
+    )
     assert {tuple(map(tuple, face.points)) for face in line.faces} == {((0, 0), (0, 1))}
 
 
@@ -100,7 +102,7 @@ def test_invariance_as_programs_say(loop, scale, shape):
     unit = np.eye(2, dtype=int)
     rows, right = SET if shape == "set" else ([*unit.tolist(), *(-unit).tolist()], [2, 1, 2, 1])
     right = [Fraction(scale) * v for v in right]
-    found = cpwl.is_invariant(loop, (rows, right))
+    found = cpwl.dynamics.is_invariant(loop, (rows, right))
     assert bool(found) == stays_by_programs(loop, np.array(rows, dtype=float), np.array([float(v) for v in right]))
     if found:
         found.check()
@@ -116,7 +118,7 @@ def test_invariance_as_programs_say(loop, scale, shape):
 
 def test_a_wrong_proof_of_invariance_is_noticed(loop):
     """A multiplier that is off by 1e-30, negative, or left out."""
-    found = cpwl.is_invariant(loop, SET)
+    found = cpwl.dynamics.is_invariant(loop, SET)
     step = found.proof[0]
     share = next(s for s in step.multipliers if s)
     key = next(iter(share))
@@ -130,11 +132,11 @@ def test_a_wrong_proof_of_invariance_is_noticed(loop):
 def test_sets_that_cannot_be_asked_about(loop):
     """A set beyond the domain of the map, with a point; maps between different spaces."""
     with pytest.raises(cpwl.InputError, match="not defined at x"):
-        cpwl.is_invariant(loop, box=(-9, 9))
+        cpwl.dynamics.is_invariant(loop, box=(-9, 9))
     with pytest.raises(cpwl.InputError, match=r"R\^n"):
-        cpwl.is_invariant(CPWL.from_grid([[0, 1], [0, 1]], [[0, 0], [0, 1]]))
+        cpwl.dynamics.is_invariant(CPWL.from_grid([[0, 1], [0, 1]], [[0, 0], [0, 1]]))
     with pytest.raises(cpwl.InputError, match="leaves the domain"):
-        cpwl.iterate(CPWL.from_grid([[0, 1]], [0, 2]), 2)
+        cpwl.dynamics.iterate(CPWL.from_grid([[0, 1]], [0, 2]), 2)
 
 
 @pytest.mark.parametrize("rate", [1, "1/2"])
@@ -145,7 +147,7 @@ def test_quadratic_candidates_against_a_grid(rate, seed):
     f = CPWL.from_grid([[-1, 0, 1], [-1, "1/3", 1]], rng.integers(-4, 5, (3, 3, 2)) / 4)
     half = rng.integers(-3, 4, (2, 2))
     P = half + half.T if seed % 2 else half @ half.T
-    found = cpwl.decrease(f, P, rate=rate)
+    found = cpwl.dynamics.decrease(f, P, rate=rate)
 
     def change(x):
         y = f(x)
@@ -165,11 +167,11 @@ def test_piecewise_linear_candidates(loop):
     part = loop.restrict(SET)
     rows = [[Fraction(v, b) for v in row] + [0] for row, b in zip(*SET, strict=True)]
     gauge = CPWL.from_maxmin(rows, [[k] for k in range(len(rows))])
-    found = cpwl.decrease(part, gauge)
+    found = cpwl.dynamics.decrease(part, gauge)
     assert found
     assert found.largest == 0
     height = abs(CPWL.from_maxmin([[0, 1, 0]], [[0]]))
-    rising = cpwl.decrease(part, height)
+    rising = cpwl.dynamics.decrease(part, height)
     assert not rising
     after = part(rising.point[None])[0]
     assert abs(after[1]) - abs(rising.point[1]) == rising.largest
@@ -180,13 +182,13 @@ def test_a_candidate_that_is_not_defined_everywhere_is_refused():
     f = boxes([((-2,), (2,))], [([["1/2"]], ["0"])])
     short = CPWL.from_grid([[-1, 0, 1]], [1, 0, 1])
     with pytest.raises(cpwl.InputError, match="leaves the domain"):
-        cpwl.decrease(f, short)
+        cpwl.dynamics.decrease(f, short)
 
 
 def test_too_many_steps_are_refused():
     """A number of steps that nobody could wait for is one sentence, and no endless loop."""
     with pytest.raises(cpwl.InputError, match="between 1 and 10000"):
-        cpwl.iterate(CPWL.from_grid([[0, 1]], [0, 1]), 10**400)
+        cpwl.dynamics.iterate(CPWL.from_grid([[0, 1]], [0, 1]), 10**400)
 
 
 def test_a_map_with_a_corner_cut_out_keeps_no_set():
@@ -196,4 +198,4 @@ def test_a_map_with_a_corner_cut_out_keeps_no_set():
     halved = cpwl.CPWL.from_pieces([square] * 3, [[1, 0, 1, 0], [2, -1, 1, 0], [1, 0, 2, -1]], half, [[0, 0]] * 3)
     for options in ({}, {"box": (0, 2)}):
         with pytest.raises(cpwl.InputError, match="not continuous on a convex domain"):
-            cpwl.is_invariant(halved, **options)
+            cpwl.dynamics.is_invariant(halved, **options)

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from cpwl import compile, to_onnx
+from cpwl import compile
 from cpwl.equality import Verdict, equal, regions
 from cpwl.equality.regions import difference, law_of_pattern
 from cpwl.exact.integers import integer_rows
 from cpwl.exact.rational import fraction_array
 from cpwl.exact.simplex import maximize
+from cpwl.io import to_onnx
 from cpwl.network import Network
 from cpwl.network.algorithms import extremum, identity
 from cpwl.network.network import exact_layers
@@ -245,7 +246,7 @@ def test_many_inputs():
 
 def test_trained_network_and_its_files(tmp_path):
     """The float64 file of a trained network is equal to it; the float32 file is within rounding, by the exact gap."""
-    from cpwl import from_onnx, from_torch
+    from cpwl.io import from_onnx, from_torch
 
     model = trained()
     network = from_torch(model)

@@ -37,7 +37,7 @@ def test_files_hold_the_network(tmp_path, ending, dtype):
 def test_numpy_reads_what_we_write(tmp_path):
     """`numpy.load` finds the arrays under the names of PyTorch."""
     made = network()
-    cpwl.to_npz(made, tmp_path / "a.npz")
+    cpwl.io.to_npz(made, tmp_path / "a.npz")
     with np.load(tmp_path / "a.npz") as held:
         assert list(held) == [f"{i}.{part}" for i in (0, 2, 4) for part in ("weight", "bias")]
         assert (held["2.weight"] == made.layers[1][0].toarray()).all()
@@ -56,7 +56,7 @@ def test_the_safetensors_library_agrees(tmp_path):
     """It reads our files, and we read its own, in half precision, too."""
     numpy_files = pytest.importorskip("safetensors.numpy")
     made = network()
-    cpwl.to_safetensors(made, tmp_path / "a.safetensors")
+    cpwl.io.to_safetensors(made, tmp_path / "a.safetensors")
     held = numpy_files.load_file(tmp_path / "a.safetensors")
     assert (held["2.weight"] == made.layers[1][0].toarray()).all()
     assert set(held) == {f"{2 * i}.{part}" for i in range(3) for part in ("weight", "bias")}
@@ -71,13 +71,13 @@ def test_pytorch_loads_the_tensors(tmp_path):
     torch = pytest.importorskip("torch")
     files = pytest.importorskip("safetensors.torch")
     made = network()
-    cpwl.to_safetensors(made, tmp_path / "a.safetensors")
-    module = cpwl.to_torch(network(5))
+    cpwl.io.to_safetensors(made, tmp_path / "a.safetensors")
+    module = cpwl.io.to_torch(network(5))
     module.load_state_dict(files.load_file(tmp_path / "a.safetensors"))
-    assert same(cpwl.from_torch(module), made)
+    assert same(cpwl.io.from_torch(module), made)
     short = {name: tensor.to(torch.bfloat16) for name, tensor in module.state_dict().items()}
     files.save_file(short, tmp_path / "b.safetensors")
-    weight = cpwl.from_safetensors(tmp_path / "b.safetensors").layers[0][0].toarray()
+    weight = cpwl.io.from_safetensors(tmp_path / "b.safetensors").layers[0][0].toarray()
     assert (weight == short["0.weight"].to(torch.float64).numpy()).all()
 
 
@@ -86,7 +86,7 @@ def test_jax_computes_the_network():
     """Values, a batch, a gradient; float64 is refused where JAX rounds it to 32 bits."""
     jax = pytest.importorskip("jax")
     made = network()
-    f = cpwl.to_jax(made)
+    f = cpwl.io.to_jax(made)
     x = np.random.default_rng(0).standard_normal((50, 2)).astype(np.float32)
     assert np.abs(np.asarray(jax.jit(f)(x)) - made(x)).max() < 1e-5
     assert np.asarray(f(x[0])).shape == (3,)
@@ -95,4 +95,4 @@ def test_jax_computes_the_network():
     numeric = (made(x[0] + step)[:, 0] - made(x[0] - step)[:, 0]) / 2e-4
     assert np.abs(np.asarray(slope) - numeric).max() < 1e-3
     with pytest.raises(InputError, match="jax_enable_x64"):
-        cpwl.to_jax(made, dtype="float64")
+        cpwl.io.to_jax(made, dtype="float64")

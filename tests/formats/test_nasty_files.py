@@ -72,7 +72,7 @@ def test_it_takes_seconds_and_megabytes(files: dict[str, Path], name: str, comma
 
 def test_deep_formulas_share_their_parts() -> None:
     """A sawtooth of 2^40 teeth has too many pieces, and a small network, whose values are those of folding by hand."""
-    formula = cpwl.Formula.from_text(folded(40))
+    formula = cpwl.io.Formula.from_text(folded(40))
     network = formula.network()
     assert network.sizes.neurons < 200
     for x in (0, 3, 2**40 - 1, 2**41 + 5):
@@ -96,9 +96,9 @@ def test_weights_of_nodes_in_other_files_are_read_from_the_folder_of_the_model(
     (tmp_path / "weights").write_bytes(np.array([5.0, 7.0]).tobytes())
     monkeypatch.chdir(tmp_path)
     with pytest.raises(cpwl.InputError, match="cannot be read"):
-        cpwl.from_onnx(model)
+        cpwl.io.from_onnx(model)
     (tmp_path / "model" / "weights").write_bytes(np.array([1.0, 2.0]).tobytes())
-    assert cpwl.from_onnx(model)(np.zeros((1, 2))).tolist() == [[1.0, 2.0]]
+    assert cpwl.io.from_onnx(model)(np.zeros((1, 2))).tolist() == [[1.0, 2.0]]
 
 
 def test_tables_of_many_inputs_are_estimated_before_they_are_cut(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_tables_of_many_inputs_are_estimated_before_they_are_cut(tmp_path: Path)
         rows = (",".join(f"{i >> k & 1}" for k in range(dim)) + f",{i % 3}" for i in range(2**dim))
         path.write_text("\n".join(rows))
         if ends:
-            assert cpwl.from_csv(path).num_pieces == 120
+            assert cpwl.io.from_csv(path).num_pieces == 120
         else:
             with pytest.raises(cpwl.LimitError, match="479,001,600 simplices"):
-                cpwl.from_csv(path)
+                cpwl.io.from_csv(path)

@@ -39,11 +39,11 @@ def test_parts_are_the_layers(tmp_path, dtype):
     x = np.random.default_rng(1).standard_normal((20, 3)).astype(dtype)
     values = []
     for layout in ("dense", "split"):
-        cpwl.to_onnx(network, tmp_path / f"{layout}.onnx", dtype=dtype, batch="N", layout=layout)
+        cpwl.io.to_onnx(network, tmp_path / f"{layout}.onnx", dtype=dtype, batch="N", layout=layout)
         session = ort.InferenceSession(tmp_path / f"{layout}.onnx", providers=["CPUExecutionProvider"])
         values.append(session.run(None, {"X": x})[0])
     assert np.abs(values[0] - values[1]).max() <= 1e3 * np.finfo(dtype).eps * np.abs(values[0]).max()
-    read, meant = cpwl.from_onnx(tmp_path / "split.onnx"), rounded(network, dtype)
+    read, meant = cpwl.io.from_onnx(tmp_path / "split.onnx"), rounded(network, dtype)
     points = np.array([[1, 2, 3], [-1, 5, 7]], dtype=object)
     assert (read(points) == meant(points)).all()
     assert (tmp_path / "split.onnx").stat().st_size < (tmp_path / "dense.onnx").stat().st_size / 2
@@ -59,9 +59,9 @@ def test_what_is_too_large_when_dense_is_split(tmp_path):
     """20,000 blocks: 38 GB dense, a few MB in parts. "auto" takes those, "dense" is refused."""
     network = sparse_network(20_000)
     with pytest.raises(LimitError, match="GiB as dense"):
-        cpwl.to_onnx(network, tmp_path / "a.onnx", layout="dense")
+        cpwl.io.to_onnx(network, tmp_path / "a.onnx", layout="dense")
     assert split_size(network, 8) < 2**28
-    cpwl.to_onnx(network, tmp_path / "a.onnx")
+    cpwl.io.to_onnx(network, tmp_path / "a.onnx")
     assert (tmp_path / "a.onnx").stat().st_size < 2**28
 
 
@@ -70,7 +70,7 @@ def test_onnxruntime_runs_what_is_too_large_when_dense(tmp_path):
     """The values are those of the network."""
     ort = pytest.importorskip("onnxruntime")
     network = sparse_network(20_000)
-    cpwl.to_onnx(network, tmp_path / "a.onnx")
+    cpwl.io.to_onnx(network, tmp_path / "a.onnx")
     session = ort.InferenceSession(tmp_path / "a.onnx", providers=["CPUExecutionProvider"])
     x = np.array([[0.5, -1.0, 2.0]])
     value = session.run(None, {"X": x})[0]
@@ -80,17 +80,17 @@ def test_onnxruntime_runs_what_is_too_large_when_dense(tmp_path):
 def test_files_tell_domain_pieces_and_proof(tmp_path, monkeypatch):
     """The hash is that of the proof file that is written beside; any text can be kept."""
     monkeypatch.chdir(tmp_path)
-    cpwl.save(delaunay(2, 8, 0), "law.json")
+    cpwl.io.save(delaunay(2, 8, 0), "law.json")
     assert main(["compile", "law.json", "-o", "law.onnx", "--certify"]) == 0
     held = {entry.key: entry.value for entry in onnx.load("law.onnx").metadata_props}
     assert held["cpwl.pieces"] == str(delaunay(2, 8, 0).num_pieces)
     assert "low" in held["cpwl.domain"]
     assert held["cpwl.proof.sha256"] == hashlib.sha256((tmp_path / "law.proof.json").read_bytes()).hexdigest()
     assert main(["check", "law.json", "law.onnx", "law.proof.json"]) == 0
-    network = cpwl.from_onnx("law.onnx")
-    cpwl.to_onnx(network, "other.onnx", metadata={"plant": "pendulum"})
+    network = cpwl.io.from_onnx("law.onnx")
+    cpwl.io.to_onnx(network, "other.onnx", metadata={"plant": "pendulum"})
     assert any(entry.value == "pendulum" for entry in onnx.load("other.onnx").metadata_props)
     with pytest.raises(InputError, match="names to texts"):
-        cpwl.to_onnx(network, "other.onnx", metadata={"a": 1})
+        cpwl.io.to_onnx(network, "other.onnx", metadata={"a": 1})
     with pytest.raises(InputError, match="`layout` must be one of"):
-        cpwl.to_onnx(network, "other.onnx", layout="sparse")
+        cpwl.io.to_onnx(network, "other.onnx", layout="sparse")

@@ -30,11 +30,11 @@ def same(p: cpwl.CPWL, q: cpwl.CPWL) -> bool:
 def test_csv_holds_the_function(tmp_path, name):
     """What is written is what is read, exactly; twice the same bytes."""
     p = function(name)
-    cpwl.to_csv(p, tmp_path / "a.csv")
-    q = cpwl.from_pieces_csv(tmp_path / "a.csv")
+    cpwl.io.to_csv(p, tmp_path / "a.csv")
+    q = cpwl.io.from_pieces_csv(tmp_path / "a.csv")
     assert same(p, q)
     assert q.tol == 0
-    cpwl.to_csv(q, tmp_path / "b.csv")
+    cpwl.io.to_csv(q, tmp_path / "b.csv")
     assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
     assert same(cpwl.read(tmp_path / "a.csv"), p)
 
@@ -44,8 +44,8 @@ def test_csv_of_float_data_keeps_every_bit(tmp_path):
     for variant in ("column-major", "far 1e9", "filled"):
         _, data = catalogue_twin("sum_norm", variant, 1e-12)
         p = data.function()
-        cpwl.to_csv(p, tmp_path / "a.csv")
-        q = cpwl.from_pieces_csv(tmp_path / "a.csv", tol=p.tol)
+        cpwl.io.to_csv(p, tmp_path / "a.csv")
+        q = cpwl.io.from_pieces_csv(tmp_path / "a.csv", tol=p.tol)
         assert (p.polyhedra.A == q.polyhedra.A).all()
         assert (p.laws.coefficients() == q.laws.coefficients()).all()
 
@@ -71,12 +71,12 @@ def test_wrong_lines_are_named(tmp_path, text, said):
     """One sentence with the number of the line."""
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(InputError, match=said):
-        cpwl.from_pieces_csv(tmp_path / "a.csv")
+        cpwl.io.from_pieces_csv(tmp_path / "a.csv")
 
 
 def test_damaged_csv_files(tmp_path):
     """Cut off, or with a byte changed: a function or a `CpwlError`, nothing else."""
-    cpwl.to_csv(function("pinwheel"), tmp_path / "a.csv")
+    cpwl.io.to_csv(function("pinwheel"), tmp_path / "a.csv")
     data = (tmp_path / "a.csv").read_bytes()
     rng = np.random.default_rng(0)
     cases = [data[:k] for k in range(0, len(data), 13)]
@@ -85,7 +85,7 @@ def test_damaged_csv_files(tmp_path):
     for case in cases:
         (tmp_path / "b.csv").write_bytes(case)
         try:
-            cpwl.from_pieces_csv(tmp_path / "b.csv")
+            cpwl.io.from_pieces_csv(tmp_path / "b.csv")
         except CpwlError:
             refused += 1
     assert refused > 20
@@ -94,13 +94,13 @@ def test_damaged_csv_files(tmp_path):
 def test_scipy_reads_the_cells(tmp_path):
     """`scipy.io.loadmat` finds A, b, C, d; from them the same function is made; the bytes do not change with time."""
     p = delaunay(2, 12, 0)
-    cpwl.to_mat(p, tmp_path / "a.mat")
+    cpwl.io.to_mat(p, tmp_path / "a.mat")
     cells = loadmat(tmp_path / "a.mat")
     assert cells["A"].shape == (p.num_pieces, 1)
     q = cpwl.CPWL.from_pieces(*([c[0] if name in "AC" else c[0].ravel() for c in cells[name]] for name in "AbCd"))
     x = p.mesh.points.mean(axis=0) + 0.1 * np.random.default_rng(0).standard_normal((50, 2))
     assert np.allclose(p(x), q(x), rtol=0, atol=1e-9, equal_nan=True)
-    cpwl.to_mat(p, tmp_path / "b.mat")
+    cpwl.io.to_mat(p, tmp_path / "b.mat")
     assert (tmp_path / "a.mat").read_bytes() == (tmp_path / "b.mat").read_bytes()
 
 
@@ -109,8 +109,8 @@ def test_our_reader_takes_the_cells(tmp_path):
     if not hasattr(cpwl, "from_mat"):
         pytest.skip("there is no reader of MATLAB files")
     p = cpwl.CPWL.from_pieces([[[1, 0]], [[-1, 0]]], [[0], [0]], [[[1, 2], [0, 0]], [[3, 2], [1, 0]]], [[1, 0], [1, 0]])
-    cpwl.to_mat(p, tmp_path / "a.mat")
-    q = cpwl.from_mat(tmp_path / "a.mat")
+    cpwl.io.to_mat(p, tmp_path / "a.mat")
+    q = cpwl.io.from_mat(tmp_path / "a.mat")
     x = np.random.default_rng(0).standard_normal((50, 2))
     assert np.allclose(p(x), q(x))
 
@@ -119,11 +119,11 @@ def test_dataframes_go_both_ways():
     """One line a piece, exact numbers as fractions, and back."""
     pandas = pytest.importorskip("pandas")
     p = function("thirds_and_sevenths")
-    frame = cpwl.to_dataframe(p)
+    frame = cpwl.io.to_dataframe(p)
     assert isinstance(frame, pandas.DataFrame)
     assert list(frame.columns) == ["A", "b", "gradient", "offset"]
     assert len(frame) == p.num_pieces
     assert isinstance(frame["offset"][0][0], Fraction)
     assert same(cpwl.CPWL.from_pieces(*(list(frame[name]) for name in frame)), p)
-    floats = cpwl.to_dataframe(catalogue_twin("sum_norm", "plain", 1e-12)[1].function())
+    floats = cpwl.io.to_dataframe(catalogue_twin("sum_norm", "plain", 1e-12)[1].function())
     assert floats["A"][0].dtype == np.float64

@@ -6,8 +6,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from cpwl import CPWL, load
+from cpwl import CPWL
 from cpwl.function.shallow import random_shallow
+from cpwl.io import load
 from support.catalogue import function, names
 from support.functions import abs_sum, boxes, delaunay, five_pieces, three_piece_cut
 from support.laws import LAWS

@@ -7,8 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from cpwl import CPWL, ConstructionError, InputError, Network, ProofError, certify, compile, extract, save
+from cpwl import CPWL, ConstructionError, InputError, Network, ProofError, certify, compile, extract
 from cpwl.documents.write import function_document, network_document
+from cpwl.io import save
 from cpwl.proofs.certificate import Certificate
 from cpwl.proofs.kinds import KINDS
 from cpwl_check import decide as every

@@ -7,9 +7,10 @@ from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from cpwl import CpwlWarning, InputError, Network, equal, extract, load, save
+from cpwl import CpwlWarning, InputError, Network, equal, extract
 from cpwl.cli import main
 from cpwl.cli.output import Code, listening
+from cpwl.io import load, save
 
 
 def grid(n):

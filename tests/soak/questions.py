@@ -200,11 +200,11 @@ def ask_network(_: str, rng: np.random.Generator, size: int) -> Iterator[str]:
     yield "onnx"
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder, "net.onnx"))
-        cpwl.to_onnx(network, path)
+        cpwl.io.to_onnx(network, path)
         session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
         floats = np.array([[float(v) for v in point] for point in x])
         theirs = np.concatenate([session.run(None, {"X": row[None]})[0] for row in floats])
-        back = cpwl.from_onnx(path)
+        back = cpwl.io.from_onnx(path)
     ours = network(floats)
     need(np.allclose(theirs, ours, rtol=1e-9, atol=1e-9), "onnxruntime computes something else", network)
     need(cpwl.equal(network, back, max_regions=4000).equal is not False, "read back from ONNX it differs", network)

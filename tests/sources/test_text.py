@@ -102,7 +102,7 @@ def test_numbers_that_are_points_or_a_matrix_need_a_word(tmp_path, capsys):
     assert main(["doctor", str(path)]) == 65
     assert "--layout" in capsys.readouterr().err
     assert main(["convert", str(path), str(tmp_path / "map.json"), "--layout", "matrix"]) == 0
-    assert cpwl.load(tmp_path / "map.json")([["3/2", 5]])[0, 0] == Fraction(5, 2)
+    assert cpwl.io.load(tmp_path / "map.json")([["3/2", 5]])[0, 0] == Fraction(5, 2)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from cpwl import CPWL, Network, save, to_onnx
+from cpwl import CPWL, Network
 from cpwl.cli import main
+from cpwl.io import save, to_onnx
 
 __all__ = ["COMMANDS", "PRINTING", "Command", "make_inputs"]
 

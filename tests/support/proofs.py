@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from cpwl import CPWL, Certificate, Network, save
+from cpwl import CPWL, Certificate, Network
+from cpwl.io import save
 from cpwl.network.network import exact_layers
 from cpwl.proofs.kinds import prove
 from cpwl.proofs.question import Question

@@ -28,7 +28,7 @@ FAST = ["-std=gnu11", "-O3", "-march=native", "-ffp-contract=fast", "-Wall", "-W
 needs_gcc = pytest.mark.skipif(GCC is None, reason="there is no gcc here to compile the header with")
 
 
-def run(code: cpwl.CCode, folder: Path, x: np.ndarray, flags: list[str]) -> tuple[np.ndarray, np.ndarray]:
+def run(code: cpwl.io.CCode, folder: Path, x: np.ndarray, flags: list[str]) -> tuple[np.ndarray, np.ndarray]:
     """What the compiled header computes, and what it returns."""
     real = "float" if code.dtype == "float32" else "double"
     upper = code.name.upper()
@@ -68,7 +68,7 @@ def test_compiled_code_is_the_reference_bit_for_bit(tmp_path, form, dtype):
     """Strict C99 without a warning; the same bits with optimization, fused multiply-adds and all."""
     rng = np.random.default_rng(3)
     p = cpwl.CPWL.from_grid([np.linspace(0, 1, 4), np.linspace(-1, 2, 4)], rng.standard_normal((4, 4, 2)))
-    code = cpwl.to_c(p, tmp_path / "law.h", form=form, dtype=dtype)
+    code = cpwl.io.to_c(p, tmp_path / "law.h", form=form, dtype=dtype)
     x = points(p)
     for flags in (STRICT, FAST):
         y, back = run(code, tmp_path, x, flags)
@@ -84,7 +84,7 @@ def test_without_the_pragma_other_bits_come_out(tmp_path):
     rng = np.random.default_rng(0)
     sizes = [2, 16, 16, 1]
     layers = [(rng.standard_normal((a, b)), rng.standard_normal(a)) for b, a in itertools.pairwise(sizes)]
-    code = cpwl.to_c(cpwl.Network(layers), tmp_path / "law.h", form="network")
+    code = cpwl.io.to_c(cpwl.Network(layers), tmp_path / "law.h", form="network")
     x = rng.standard_normal((100, 2))
     assert run(code, tmp_path, x, FAST)[0].tobytes() == np.ascontiguousarray(code(x)).tobytes()
     (tmp_path / "law.h").write_text(code.text.replace('#pragma GCC optimize("fp-contract=off")', ""))
@@ -96,7 +96,7 @@ def test_without_the_pragma_other_bits_come_out(tmp_path):
 def test_values_are_those_of_the_function(tmp_path, name, form):
     """On the catalogue, within the bound where there is one; the reference is the exact function."""
     p = function(name)
-    code = cpwl.to_c(p, tmp_path / "law.h", form=form)
+    code = cpwl.io.to_c(p, tmp_path / "law.h", form=form)
     x = points(p)
     exact = p(fraction_array(x))
     inside = np.array([row[0] is not None for row in exact])
@@ -110,7 +110,7 @@ def test_noisy_twins_have_trees(tmp_path, noise, variant):
     """Float pieces with noise: the tree is that of the exact function near them."""
     p, data = catalogue_twin("sum_norm", variant, noise)
     q = data.function()
-    code = cpwl.to_c(q, tmp_path / "law.h", form="tree")
+    code = cpwl.io.to_c(q, tmp_path / "law.h", form="tree")
     x = sample(p).points
     assert np.abs(code(x) - p(x)).max() <= 1e-7 * max(1.0, np.abs(x).max())
 
@@ -144,7 +144,7 @@ def test_cutting_is_double_description():
 def test_the_bound_of_a_tree_holds_near_bends(tmp_path, dtype, seed):
     """Points on planes up to rounding, where a tree goes astray: never farther off than the bound."""
     p = delaunay(2, 10, seed)
-    code = cpwl.to_c(p, tmp_path / "law.h", form="tree", dtype=dtype)
+    code = cpwl.io.to_c(p, tmp_path / "law.h", form="tree", dtype=dtype)
     assert code.error_bound is not None
     rng = np.random.default_rng(seed)
     corners = p.mesh.points[p.mesh.simplices]
@@ -160,7 +160,7 @@ def test_the_bound_of_a_tree_holds_near_bends(tmp_path, dtype, seed):
 def test_auto_compares_and_says_both_costs(tmp_path):
     """The smaller product is taken, and the header tells the other one."""
     p = delaunay(2, 14, 0)
-    code = cpwl.to_c(p, tmp_path / "law.h")
+    code = cpwl.io.to_c(p, tmp_path / "law.h")
     product = {form: cost.flash * cost.multiply_adds for form, cost in code.costs.items()}
     assert set(product) == {"network", "tree"}
     assert product[code.form] == min(product.values())
@@ -172,7 +172,7 @@ def test_auto_compares_and_says_both_costs(tmp_path):
 @pytest.mark.parametrize("form", ["network", "tree"])
 def test_flash_bytes_are_those_of_the_object(tmp_path, form):
     """The section of constants that gcc makes has as many bytes as are said, up to alignment."""
-    code = cpwl.to_c(delaunay(2, 14, 0), tmp_path / "law.h", form=form)
+    code = cpwl.io.to_c(delaunay(2, 14, 0), tmp_path / "law.h", form=form)
     (tmp_path / "a.c").write_text('#include "law.h"\nint f(const double *x, double *y);\n'
                                   "int f(const double *x, double *y) { return law(x, y); }\n")  # fmt: skip
     subprocess.run([GCC, *STRICT, "-O1", "-c", "a.c"], cwd=tmp_path, check=True)
@@ -188,14 +188,14 @@ def test_outside_clip_and_error(tmp_path, form, dtype):
     """Clipped: the value at the nearest point of the box. Refused: 1 is returned and nothing written."""
     p = cpwl.CPWL.from_grid([[0, "1/3", 1], ["1/7", 2, 3]], [[0, 1, 2], [2, 0, 1], [5, 1, 1]])
     x = points(p)
-    clip = cpwl.to_c(p, tmp_path / "law.h", form=form, dtype=dtype, outside="clip")
+    clip = cpwl.io.to_c(p, tmp_path / "law.h", form=form, dtype=dtype, outside="clip")
     y, back = run(clip, tmp_path, x, STRICT)
     assert not back.any()
     low, high = clip.guard.low, clip.guard.high
     near = np.clip(x.astype(dtype), low, high)
-    free = cpwl.to_c(p, tmp_path / "free.h", form=form, dtype=dtype)
+    free = cpwl.io.to_c(p, tmp_path / "free.h", form=form, dtype=dtype)
     assert y.tobytes() == np.ascontiguousarray(free(near)).tobytes() == np.ascontiguousarray(clip(x)).tobytes()
-    refuse = cpwl.to_c(p, tmp_path / "law.h", form=form, dtype=dtype, outside="error")
+    refuse = cpwl.io.to_c(p, tmp_path / "law.h", form=form, dtype=dtype, outside="error")
     y, back = run(refuse, tmp_path, x, STRICT)
     inside = np.array([row[0] is not None for row in p(fraction_array(x.astype(dtype).astype(float)))])
     assert (back == np.where(inside, 0, 1)).all()
@@ -208,9 +208,9 @@ def test_other_domains_can_refuse_but_not_clip(tmp_path):
     """A triangle is no box: points of it are never refused, points well outside are."""
     p = cpwl.CPWL.from_simplices([[0, 0], [1, 0], [0, 3]], [[0, 1, 2]], [0, 1, 5])
     with pytest.raises(InputError, match="needs a bounded box"):
-        cpwl.to_c(p, tmp_path / "law.h", outside="clip")
+        cpwl.io.to_c(p, tmp_path / "law.h", outside="clip")
     assert not (tmp_path / "law.h").exists()
-    code = cpwl.to_c(p, tmp_path / "law.h", outside="error")
+    code = cpwl.io.to_c(p, tmp_path / "law.h", outside="error")
     rng = np.random.default_rng(0)
     edge = rng.dirichlet(np.ones(3), 100) @ [[0, 0], [1, 0], [0, 3.0]]
     x = np.concatenate([edge, edge * 1.0001 + 1e-3 * np.sign(edge - 0.3), [[np.nan, 0.1]]])
@@ -226,8 +226,8 @@ def test_networks_need_a_box_to_have_a_domain(tmp_path):
     """A network from elsewhere: its regions make the tree, a box its domain."""
     network = cpwl.Network([([[1, 1], [1, -1]], [0, 0]), ([[1, 2]], ["1/3"])])
     with pytest.raises(InputError, match="give it as `box`"):
-        cpwl.to_c(network, tmp_path / "net.h", outside="clip")
-    code = cpwl.to_c(network, tmp_path / "net.h", outside="clip", box=(-1, 1))
+        cpwl.io.to_c(network, tmp_path / "net.h", outside="clip")
+    code = cpwl.io.to_c(network, tmp_path / "net.h", outside="clip", box=(-1, 1))
     assert set(code.costs) == {"network", "tree"}
     assert code.error_bound is not None
     assert np.abs(code([[5.0, 0.5], [0.25, 0.5]]) - network([[1.0, 0.5], [0.25, 0.5]])).max() < 1e-15
@@ -247,7 +247,7 @@ def test_networks_need_a_box_to_have_a_domain(tmp_path):
 def test_mistakes_are_one_sentence(tmp_path, monkeypatch, capsys, words, code, said):
     """Nothing is written, and the exit code says whose mistake it is."""
     monkeypatch.chdir(tmp_path)
-    cpwl.save(function("absolute_value"), "law.json")
+    cpwl.io.save(function("absolute_value"), "law.json")
     assert main(["compile", *words]) == code
     assert said in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["law.json"]
@@ -256,7 +256,7 @@ def test_mistakes_are_one_sentence(tmp_path, monkeypatch, capsys, words, code, s
 def test_command_line(tmp_path, monkeypatch, capsys):
     """``cpwl compile law.json -o law.h`` prints both costs; ``cpwl convert`` writes headers, too."""
     monkeypatch.chdir(tmp_path)
-    cpwl.save(function("hat"), "law.json")
+    cpwl.io.save(function("hat"), "law.json")
     assert main(["compile", "law.json", "-o", "law.h", "--c-type", "float"]) == 0
     said = capsys.readouterr().out
     assert "network: " in said
@@ -265,4 +265,4 @@ def test_command_line(tmp_path, monkeypatch, capsys):
     assert main(["convert", "law.json", "other.h"]) == 0
     assert "other_law" in Path("other.h").read_text()
     with pytest.raises(InputError, match="a name in C"):
-        cpwl.to_c(function("hat"), "a.h", name="2law")
+        cpwl.io.to_c(function("hat"), "a.h", name="2law")

@@ -32,7 +32,7 @@ def random_network(sizes: list[int], seed: int) -> cpwl.Network:
 def test_optima_over_a_network_are_those_over_its_pieces(seed, exact):
     """HiGHS over the program, against every corner of every region, in rationals; with both kinds of bounds."""
     network = random_network([2, 5, 4, 2], seed)
-    milp = cpwl.to_milp(network, box=(-1, 2), max_regions=None if exact else 1)
+    milp = cpwl.io.to_milp(network, box=(-1, 2), max_regions=None if exact else 1)
     assert milp.bounds.exact == exact
     p = cpwl.extract(network, box=(-1, 2))
     weights = [1, -2]
@@ -55,7 +55,7 @@ def test_optima_over_a_network_are_those_over_its_pieces(seed, exact):
 def test_optimum_over_a_function_with_a_domain():
     """A table on a triangulated square: the optimum is a value at a point of the table."""
     p = delaunay(2, 15, 2)
-    milp = cpwl.to_milp(p)
+    milp = cpwl.io.to_milp(p)
     values = p.mesh.values[np.unique(p.mesh.simplices)]
     assert abs(milp.optimum([1])[0] - values.min()) <= 1e-6
     assert abs(milp.optimum([1], largest=True)[0] - values.max()) <= 1e-6
@@ -65,10 +65,10 @@ def test_optimum_over_a_function_with_a_domain():
 def test_noise_may_make_large_weights(noise):
     """Noisy slopes that nearly agree bend with weights of 1e14; in other units HiGHS takes them."""
     p, data = catalogue_twin("strips_in_a_box", "column-major", noise)
-    best = [cpwl.to_milp(q).optimum([1], largest=True)[0] for q in (p, data.function())]
+    best = [cpwl.io.to_milp(q).optimum([1], largest=True)[0] for q in (p, data.function())]
     assert abs(best[0] - best[1]) < 1e-6
     steep = cpwl.Network([([[1e14], [-1e-9]], [0, 1e-9]), ([[1e-14, 1e9]], [0])])
-    milp = cpwl.to_milp(steep, box=(-1, 1))
+    milp = cpwl.io.to_milp(steep, box=(-1, 1))
     assert set(milp.units) == {"h1_0", "h1_1"}
     assert abs(milp.optimum([1], largest=True)[0] - 2) < 1e-6
     assert abs(milp.optimum([1])[0] - 1) < 1e-6
@@ -98,7 +98,7 @@ def test_ranges_are_attained_and_hold():
 def test_stable_neurons_have_no_binary():
     """Always on: an equation; always off: fixed at 0; open ones have constants that are their own ranges."""
     network = cpwl.Network([([[1], [1], [1]], [2, 0, -2]), ([[1, 1, 1]], [0])])
-    milp = cpwl.to_milp(network, box=(-1, 1))
+    milp = cpwl.io.to_milp(network, box=(-1, 1))
     assert milp.bounds.counts == {"on": 1, "off": 1, "open": 1}
     assert [name for name in milp.columns if name.startswith("a")] == ["a1_1"]
     assert set(milp.columns) == {"x0", "h1_0", "h1_1", "h1_2", "a1_1", "y0"}
@@ -113,7 +113,7 @@ def test_exact_bounds_make_the_relaxation_tighter():
     network = random_network([2, 6, 6, 1], 3)
     best = []
     for most in (None, 1):
-        milp = cpwl.to_milp(network, box=(-1, 1), max_regions=most)
+        milp = cpwl.io.to_milp(network, box=(-1, 1), max_regions=most)
         highs = milp.highs
         every = np.arange(highs.getNumCol(), dtype=np.int32)
         kinds = np.array([highspy.HighsVarType.kContinuous] * len(every))
@@ -130,8 +130,8 @@ def test_exact_bounds_make_the_relaxation_tighter():
 def test_models_are_files_too(tmp_path):
     """``.lp`` and ``.mps`` are read by HiGHS again and have the same optimum; other endings are refused."""
     p = abs_sum(2)
-    made = cpwl.to_milp(p, tmp_path / "a.lp", box=(-1, 2))
-    cpwl.to_milp(p, tmp_path / "a.mps", box=(-1, 2))
+    made = cpwl.io.to_milp(p, tmp_path / "a.lp", box=(-1, 2))
+    cpwl.io.to_milp(p, tmp_path / "a.mps", box=(-1, 2))
     for name in ("a.lp", "a.mps"):
         highs = highspy.Highs()
         highs.setOptionValue("output_flag", False)
@@ -143,20 +143,20 @@ def test_models_are_files_too(tmp_path):
         highs.run()
         assert abs(highs.getInfo().objective_function_value - 4) < 1e-6
     with pytest.raises(InputError, match="must end in"):
-        cpwl.to_milp(p, tmp_path / "a.gms", box=(-1, 2))
+        cpwl.io.to_milp(p, tmp_path / "a.gms", box=(-1, 2))
 
 
 def test_what_is_not_bounded_is_refused():
     """All of R^2, a half-plane, and an empty box."""
     for p in (abs_sum(2), cpwl.compile(abs_sum(2)), cpwl.compile(abs_sum(2)).network):
         with pytest.raises(InputError, match=r"not bounded|is not clear"):
-            cpwl.to_milp(p)
+            cpwl.io.to_milp(p)
     with pytest.raises(InputError, match="not bounded"):
-        cpwl.to_milp(abs_sum(2), domain=([[1, 0]], [1]))
+        cpwl.io.to_milp(abs_sum(2), domain=([[1, 0]], [1]))
     with pytest.raises(InputError, match="empty"):
-        cpwl.to_milp(abs_sum(2), domain=([[1, 0], [-1, 0], [0, 1], [0, -1]], [0, -1, 1, 1]))
+        cpwl.io.to_milp(abs_sum(2), domain=([[1, 0], [-1, 0], [0, 1], [0, -1]], [0, -1, 1, 1]))
     with pytest.raises(InputError, match="takes a CPWL"):
-        cpwl.to_milp("law.json")
+        cpwl.io.to_milp("law.json")
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -168,14 +168,14 @@ def test_omlt_reads_the_files(tmp_path):
     from omlt.neuralnet import ReluBigMFormulation
 
     network = random_network([2, 5, 4, 1], 1)
-    bounds = cpwl.to_omlt(network, tmp_path / "net.onnx", box=(-1, 2))
+    bounds = cpwl.io.to_omlt(network, tmp_path / "net.onnx", box=(-1, 2))
     optimum = []
     for tight in (False, True):
         model = pyo.ConcreteModel()
         model.nn = omlt.OmltBlock()
         model.nn.build_formulation(ReluBigMFormulation(load_onnx_neural_network_with_bounds(tmp_path / "net.onnx")))
         if tight:
-            fixed = cpwl.tighten_omlt(model.nn, tmp_path / "net.onnx")
+            fixed = cpwl.io.tighten_omlt(model.nn, tmp_path / "net.onnx")
             assert fixed == bounds.counts["on"] + bounds.counts["off"]
         model.objective = pyo.Objective(expr=model.nn.outputs[0, 0], sense=pyo.maximize)
         pyo.SolverFactory("appsi_highs").solve(model)
@@ -184,13 +184,13 @@ def test_omlt_reads_the_files(tmp_path):
     assert all(abs(value - best) <= 1e-5 * max(1, abs(best)) for value in optimum)
     (tmp_path / "net.onnx.neurons.json").write_text("{}")
     with pytest.raises(InputError, match="not what `to_omlt` writes"):
-        cpwl.tighten_omlt(model.nn, tmp_path / "net.onnx")
+        cpwl.io.tighten_omlt(model.nn, tmp_path / "net.onnx")
 
 
 def test_command_line(tmp_path, monkeypatch, capsys):
     """A file, the counts of neurons, and one sentence where the domain is missing."""
     monkeypatch.chdir(tmp_path)
-    cpwl.save(random_network([2, 3, 1], 0), "net.json")
+    cpwl.io.save(random_network([2, 3, 1], 0), "net.json")
     assert main(["milp", "net.json", "-o", "net.lp", "--box", "-1", "1"]) == 0
     assert "exact, from the regions" in capsys.readouterr().out
     assert main(["milp", "net.json", "-o", "net.onnx", "--box", "-1", "1", "--json"]) == 0
@@ -215,5 +215,5 @@ def test_a_model_that_is_cut_off_is_not_written(tmp_path, monkeypatch, ending):
     monkeypatch.setattr(highspy.Highs, "writeModel", cut)
     network = cpwl.Network([([[1]], [0]), ([[1]], [0])])
     with pytest.raises(cpwl.InputError, match="cut off"):
-        cpwl.to_milp(network, tmp_path / f"a{ending}", box=(-1, 1))
+        cpwl.io.to_milp(network, tmp_path / f"a{ending}", box=(-1, 1))
     assert list(tmp_path.iterdir()) == []

@@ -45,7 +45,7 @@ def holds(y: np.ndarray, alternatives: list[list[tuple[str, int, Fraction]]], sl
 def test_every_answer_is_confirmed_by_highs_and_onnxruntime(tmp_path, dtype):
     """Read back from the files alone: HiGHS decides each query, onnxruntime evaluates each counterexample."""
     ort = pytest.importorskip("onnxruntime")
-    made = cpwl.to_vnnlib(small(), tmp_path / "bench", box=(-1, 1), dtype=dtype)
+    made = cpwl.io.to_vnnlib(small(), tmp_path / "bench", box=(-1, 1), dtype=dtype)
     assert [q.answer for q in made.queries].count("sat") == [q.answer for q in made.queries].count("unsat") == 4
     truth = {entry["vnnlib"]: entry for entry in json.loads((tmp_path / "bench" / "ground_truth.json").read_text())}
     rows = list(csv.reader((tmp_path / "bench" / "instances.csv").read_text().splitlines()))
@@ -53,8 +53,8 @@ def test_every_answer_is_confirmed_by_highs_and_onnxruntime(tmp_path, dtype):
     for onnx, vnnlib, timeout in rows:
         assert int(timeout) == 60
         box, alternatives = parsed((tmp_path / "bench" / vnnlib).read_text())
-        network = cpwl.from_onnx(tmp_path / "bench" / onnx)
-        milp = cpwl.to_milp(network, box=(list(box[:, 0]), list(box[:, 1])), max_regions=1)
+        network = cpwl.io.from_onnx(tmp_path / "bench" / onnx)
+        milp = cpwl.io.to_milp(network, box=(list(box[:, 0]), list(box[:, 1])), max_regions=1)
         (((relation, k, value),),) = alternatives
         largest = relation == ">="
         best, _ = milp.optimum([float(i == k) for i in range(2)], largest=largest)
@@ -74,7 +74,7 @@ def test_every_answer_is_confirmed_by_highs_and_onnxruntime(tmp_path, dtype):
 
 def test_queries_are_near_the_exact_value(tmp_path):
     """Thresholds are on the right side, exactly, and within the margin; counterexamples are exact ones."""
-    made = cpwl.to_vnnlib(small(3), tmp_path / "bench", box=(-1, "1/2"), margin=1e-4)
+    made = cpwl.io.to_vnnlib(small(3), tmp_path / "bench", box=(-1, "1/2"), margin=1e-4)
     for q in made.queries:
         beyond = (q.threshold > q.value) if "max" in q.name else (q.threshold < q.value)
         assert beyond == (q.answer == "unsat")
@@ -87,7 +87,7 @@ def test_queries_are_near_the_exact_value(tmp_path):
 def test_functions_bring_their_box(tmp_path):
     """A table on a grid: the largest value is one of the table, up to float32."""
     p = cpwl.CPWL.from_grid([[0, 1, 2], [0, 1]], [[0, 3], [1, -2], [5, 4]])
-    made = cpwl.to_vnnlib(p, tmp_path / "bench")
+    made = cpwl.io.to_vnnlib(p, tmp_path / "bench")
     values = {q.name: float(q.value) for q in made.queries}
     assert abs(values["y0_max_sat"] - 5) < 1e-5
     assert abs(values["y0_min_sat"] + 2) < 1e-5
@@ -99,9 +99,9 @@ def test_equivalence_queries(tmp_path):
     a = cpwl.Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])])
     b = cpwl.Network([([[2]], [0]), ([[1]], [0])])  # 2 relu(x), which is |x| + x
     minus = cpwl.Network([([[1], [-1], [1]], [0, 0, 0]), ([[1, 1, 0]], [0])])
-    same = cpwl.to_vnnlib(a, tmp_path / "same", box=(-1, 1), against=minus)
+    same = cpwl.io.to_vnnlib(a, tmp_path / "same", box=(-1, 1), against=minus)
     assert [q.answer for q in same.queries] == ["unsat"]
-    other = cpwl.to_vnnlib(a, tmp_path / "other", box=(-3, 1), against=b)
+    other = cpwl.io.to_vnnlib(a, tmp_path / "other", box=(-3, 1), against=b)
     assert {q.answer: q.value for q in other.queries} == {"sat": 3, "unsat": 3}
     verdict = cpwl.equal(a, b, domain=([[1], [-1]], [1, 3]))
     assert verdict.gap == 3
@@ -120,13 +120,13 @@ def test_decimals_are_exact():
 def test_mistakes_are_one_sentence(tmp_path, monkeypatch, capsys):
     """Nothing is written where there is no box, too many regions, or something there already."""
     monkeypatch.chdir(tmp_path)
-    cpwl.save(small(), "net.json")
+    cpwl.io.save(small(), "net.json")
     with pytest.raises(InputError, match="needs a bounded box"):
-        cpwl.to_vnnlib(small(), "bench")
+        cpwl.io.to_vnnlib(small(), "bench")
     with pytest.raises(LimitError, match="more than 2 regions"):
-        cpwl.to_vnnlib(small(), "bench", box=(-1, 1), max_regions=2)
+        cpwl.io.to_vnnlib(small(), "bench", box=(-1, 1), max_regions=2)
     with pytest.raises(InputError, match="cannot be compared"):
-        cpwl.to_vnnlib(small(), "bench", box=(-1, 1), against=small(0, (2, 3, 1)))
+        cpwl.io.to_vnnlib(small(), "bench", box=(-1, 1), against=small(0, (2, 3, 1)))
     assert main(["vnnlib", "net.json", "-o", "bench"]) == 65
     assert main(["vnnlib", "net.json", "-o", "net.json", "--box", "-1", "1"]) == 65
     assert main(["vnnlib", "net.json", "-o", "none/bench", "--box", "-1", "1"]) == 65

@@ -1,1 +1,124 @@
-"""Files and objects of other programs, in and out: one chapter for each format, with its reader and its writer."""
+"""Files and objects of other programs, in and out: one chapter for each format, with its reader and its writer.
+
+`read` and `write` take any file, by the ending of its name; `from_*` and `to_*` have the options of one format each.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cpwl.io.c.write import CCode, to_c
+    from cpwl.io.csv import from_csv, from_pieces_csv, to_csv, to_dataframe
+    from cpwl.io.endings import read, write
+    from cpwl.io.formula import Formula
+    from cpwl.io.json import load, save
+    from cpwl.io.mat import from_mat, from_regions, to_mat
+    from cpwl.io.milp import Milp, NeuronBounds, tighten_omlt, to_milp, to_omlt
+    from cpwl.io.mpqp import from_active_sets, from_ppopt
+    from cpwl.io.onnx.read import from_onnx
+    from cpwl.io.onnx.write import to_onnx
+    from cpwl.io.scipy import from_interp, from_scipy
+    from cpwl.io.text import from_nnet, from_pwl
+    from cpwl.io.torch import from_torch, to_torch
+    from cpwl.io.tree import from_tree
+    from cpwl.io.vnnlib import Benchmark, to_vnnlib
+    from cpwl.io.weights import from_npz, from_safetensors, from_sklearn, from_weights, to_jax, to_npz, to_safetensors
+
+__all__ = [
+    "Benchmark",
+    "CCode",
+    "Formula",
+    "Milp",
+    "NeuronBounds",
+    "from_active_sets",
+    "from_csv",
+    "from_interp",
+    "from_mat",
+    "from_nnet",
+    "from_npz",
+    "from_onnx",
+    "from_pieces_csv",
+    "from_ppopt",
+    "from_pwl",
+    "from_regions",
+    "from_safetensors",
+    "from_scipy",
+    "from_sklearn",
+    "from_torch",
+    "from_tree",
+    "from_weights",
+    "load",
+    "read",
+    "save",
+    "tighten_omlt",
+    "to_c",
+    "to_csv",
+    "to_dataframe",
+    "to_jax",
+    "to_mat",
+    "to_milp",
+    "to_npz",
+    "to_omlt",
+    "to_onnx",
+    "to_safetensors",
+    "to_torch",
+    "to_vnnlib",
+    "write",
+]
+
+# Where each name lives; a module is imported when a name of it is first asked for.
+_HOME = {
+    "Benchmark": "cpwl.io.vnnlib",
+    "CCode": "cpwl.io.c.write",
+    "Formula": "cpwl.io.formula",
+    "Milp": "cpwl.io.milp",
+    "NeuronBounds": "cpwl.io.milp",
+    "from_active_sets": "cpwl.io.mpqp",
+    "from_csv": "cpwl.io.csv",
+    "from_interp": "cpwl.io.scipy",
+    "from_mat": "cpwl.io.mat",
+    "from_nnet": "cpwl.io.text",
+    "from_npz": "cpwl.io.weights",
+    "from_onnx": "cpwl.io.onnx.read",
+    "from_pieces_csv": "cpwl.io.csv",
+    "from_ppopt": "cpwl.io.mpqp",
+    "from_pwl": "cpwl.io.text",
+    "from_regions": "cpwl.io.mat",
+    "from_safetensors": "cpwl.io.weights",
+    "from_scipy": "cpwl.io.scipy",
+    "from_sklearn": "cpwl.io.weights",
+    "from_torch": "cpwl.io.torch",
+    "from_tree": "cpwl.io.tree",
+    "from_weights": "cpwl.io.weights",
+    "load": "cpwl.io.json",
+    "read": "cpwl.io.endings",
+    "save": "cpwl.io.json",
+    "tighten_omlt": "cpwl.io.milp",
+    "to_c": "cpwl.io.c.write",
+    "to_csv": "cpwl.io.csv",
+    "to_dataframe": "cpwl.io.csv",
+    "to_jax": "cpwl.io.weights",
+    "to_mat": "cpwl.io.mat",
+    "to_milp": "cpwl.io.milp",
+    "to_npz": "cpwl.io.weights",
+    "to_omlt": "cpwl.io.milp",
+    "to_onnx": "cpwl.io.onnx.write",
+    "to_safetensors": "cpwl.io.weights",
+    "to_torch": "cpwl.io.torch",
+    "to_vnnlib": "cpwl.io.vnnlib",
+    "write": "cpwl.io.endings",
+}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name not in _HOME:
+        raise AttributeError(f"module 'cpwl.io' has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(_HOME[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

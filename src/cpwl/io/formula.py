@@ -92,7 +92,7 @@ class _Finder:
         if self.asked > _MOST:
             raise LimitError(
                 f"the formula has more than {_MOST:,} candidates for pieces.\n"
-                "  `cpwl.Formula.from_text(text).network()` makes a network of it without its pieces."
+                "  `cpwl.io.Formula.from_text(text).network()` makes a network of it without its pieces."
             )
 
     def inside(self, rows: tuple[_Row, ...]) -> NDArray[np.object_] | None:

@@ -511,7 +511,7 @@ def to_omlt(
     """Write ``law.onnx``, ``law.onnx.bounds.json`` and ``law.onnx.neurons.json``; `path` is the first of them.
 
     `omlt.io.load_onnx_neural_network_with_bounds(path)` reads the first two; then
-    ``cpwl.tighten_omlt(block, path)`` makes the big-M constants of the formulation in the block the smallest.
+    ``cpwl.io.tighten_omlt(block, path)`` makes the big-M constants of the formulation in the block the smallest.
 
     Parameters
     ----------
