@@ -14,6 +14,7 @@ from cpwl.equality.regions import Compared, largest_on
 from cpwl.equality.verdict import Apart, farther
 from cpwl.exact.integers import primitive
 from cpwl.exact.rational import fraction_array
+from cpwl.exact.signs import sides
 from cpwl.function import CPWL
 from cpwl.function.doctor.first_error import first_error
 from cpwl.geometry.box_pairs import box_pairs, boxes_around
@@ -21,7 +22,6 @@ from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 from cpwl.geometry.ranges import ranges
-from cpwl.geometry.sides import sides
 from cpwl.geometry.spans import Spans
 from cpwl.progress import Progress
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import text
+from cpwl.exact.signs import signs_at
 from cpwl.function.cpwl import CPWL
 from cpwl.function.snap.snap import snap
 from cpwl.geometry.box import bounding_box
-from cpwl.geometry.corners import Corners
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.generators import generators, plane_rows
 from cpwl.geometry.polyhedra import fact
@@ -130,7 +130,7 @@ def domain_rows(p: CPWL) -> NDArray[np.object_]:
     found, planes = generators(p.polyhedra), plane_rows(p.polyhedra, numbered)
     if not found.known.all():
         raise InputError("the domain of this function is not clear: give it as `domain`")
-    signs = Corners(found.places[np.unique(found.member)]).signs(planes)
+    signs = signs_at(planes, found.places[np.unique(found.member)])
     rows = np.concatenate([planes[(signs <= 0).all(axis=1)], -planes[(signs >= 0).all(axis=1)]])
     rows[:, -1] = -rows[:, -1]
     return np.array(sorted(map(tuple, rows.tolist())), dtype=object).reshape(-1, p.dim + 1)

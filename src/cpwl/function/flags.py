@@ -33,6 +33,7 @@ from flint import fmpz_mat
 from numpy.typing import NDArray
 
 from cpwl.exact.integers import determinant, primitive, sign, unit_view
+from cpwl.exact.signs import sides, signs_at
 from cpwl.function.answers import point_text
 from cpwl.function.cpwl import CPWL
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
@@ -197,12 +198,8 @@ def _incident(
     table: NDArray[np.object_], places: NDArray[np.object_], plane: NDArray[np.int64], point: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Whether each point is on each plane: floats where they can tell, integers elsewhere."""
-    size = table.shape[1]
-    value = np.einsum("ij,ij->i", unit_view(table)[plane], unit_view(places)[point])
-    on = np.abs(value) <= 4 * (size + 2) * np.finfo(np.float64).eps * size
-    asked, answer = np.unique(np.stack([plane[on], point[on]], axis=1), axis=0, return_inverse=True)
-    on[on] = np.asarray((table[asked[:, 0]] * places[asked[:, 1]]).sum(axis=1) == 0, dtype=bool)[answer.ravel()]
-    return np.asarray(on, dtype=bool)
+    walls = np.concatenate([table[:, :-1], -table[:, -1:]], axis=1)
+    return np.asarray(sides(walls, places, plane, point) == 0)
 
 
 @lru_cache(maxsize=4096)
@@ -302,8 +299,8 @@ def _is_hopeless(polyhedra: Polyhedra, planes: Hyperplanes) -> bool:
         i = int(few.owner[r])
         own = spanned.places[spanned.member[spanned.start[i] : spanned.start[i + 1]]]
         plane = np.append(integer[r, :-1], -integer[r, -1])[None]
-        on = own[_sides(plane, own)[0] == 0] if len(own) else own
-        if len(on) >= polyhedra.dim and (_sides(plane, places) > 0).any():
+        on = own[signs_at(plane, own)[0] == 0] if len(own) else own
+        if len(on) >= polyhedra.dim and (signs_at(plane, places) > 0).any():
             return exact_rank(on) == polyhedra.dim and exact_rank(own) > polyhedra.dim
     return False
 
@@ -422,18 +419,8 @@ def _facet_orthants(stack: Pointed) -> NDArray[np.int64]:
 
 def _beyond(stack: Pointed, row: NDArray[np.object_]) -> int | None:
     """A place strictly on one side of a hyperplane where another one is strictly on the other side."""
-    signs = _sides(row[None], stack.spanned.places[np.unique(stack.spanned.member)])[0]
+    signs = signs_at(row[None], stack.spanned.places[np.unique(stack.spanned.member)])[0]
     return int(np.argmax(signs > 0)) if (signs > 0).any() and (signs < 0).any() else None
-
-
-def _sides(rows: NDArray[np.object_], places: NDArray[np.object_]) -> NDArray[np.int64]:
-    """On which side of each plane each place is."""
-    value = unit_view(rows) @ unit_view(places).T
-    signs = np.sign(value).astype(np.int64)
-    size = rows.shape[1]
-    r, k = np.nonzero(np.abs(value) <= 4 * (size + 2) * np.finfo(np.float64).eps * size)
-    signs[r, k] = sign((rows[r] * places[k]).sum(axis=1))
-    return np.asarray(signs, dtype=np.int64)
 
 
 def _outside(p: CPWL, stack: Pointed, outer: NDArray[np.object_]) -> str | None:
@@ -443,9 +430,9 @@ def _outside(p: CPWL, stack: Pointed, outer: NDArray[np.object_]) -> str | None:
     rows = p.domain.integer()
     rows = np.concatenate([rows[:, :-1], -rows[:, -1:]], axis=1)
     places = stack.spanned.places[np.unique(stack.spanned.member)]
-    if (_sides(rows, places) > 0).any():
+    if (signs_at(rows, places) > 0).any():
         return "a piece reaches beyond the domain"
-    side = -np.sign(_sides(outer, places).sum(axis=1)).astype(object)
+    side = -np.sign(signs_at(outer, places).sum(axis=1)).astype(object)
     asserted = {tuple(row) for row in primitive(rows)}
     if any(tuple(row) not in asserted for row in primitive(outer * side[:, None])):
         return "the pieces do not cover the domain"
@@ -456,7 +443,7 @@ def _covered_twice(stack: Pointed) -> str | None:
     """Whether an inner point of the first piece is in another one, too."""
     own = stack.spanned.places[stack.spanned.member[: stack.spanned.start[1]]]
     point = (own * np.array([2 * k * k + 97 for k in range(len(own))], dtype=object)[:, None]).sum(axis=0)
-    sides = _sides(stack.table, point[None])[:, 0]
+    sides = signs_at(stack.table, point[None])[:, 0]
     out = sides[stack.planes.number] * stack.planes.side > 0
     beyond = np.zeros(len(stack.polyhedra), dtype=bool)
     beyond[stack.polyhedra.owner[out]] = True

@@ -16,7 +16,7 @@ from scipy.spatial import cKDTree
 
 from cpwl.function.answers import Jump
 from cpwl.function.cpwl import CPWL
-from cpwl.geometry.corners import corners
+from cpwl.geometry.generators import corners_of
 from cpwl.geometry.polyhedra import fact
 
 __all__ = ["largest_jump"]
@@ -110,12 +110,10 @@ def _exactly(p: CPWL, i: int, j: int) -> Jump | None:
     rows = np.concatenate([p.polyhedra[i].integer(), p.polyhedra[j].integer()])
     if math.comb(len(rows), p.dim) > _MOST:
         return None
-    shared = corners(rows)
-    if shared is None:
-        return None
     one, two = p.laws.integer()[i], p.laws.integer()[j]
     best: Jump | None = None
-    for place in shared.places[shared.places[:, -1] != 0]:
+    places = corners_of(rows)
+    for place in places[places[:, -1] != 0]:
         for output, (f, g) in enumerate(zip(one, two, strict=True)):
             values = [Fraction(int(law[:-1].dot(place)), int(law[-1] * place[-1])) for law in (f, g)]
             size = abs(values[0] - values[1])

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from cpwl.errors import ConstructionError, InternalError
 from cpwl.exact.integers import common_denominator, integer_rows, ratio_view, sign, unit_view
 from cpwl.exact.rational import fraction_array
+from cpwl.exact.signs import rounding, signs_at
 from cpwl.executors import spread
 from cpwl.function.cpwl import CPWL
 from cpwl.function.parts import Mesh
 from cpwl.function.scale import scale_of
-from cpwl.geometry.corners import corners
-from cpwl.geometry.generators import Generators, generators
+from cpwl.geometry.generators import Generators, corners_of, generators
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
 from cpwl.limits import check_memory
@@ -48,9 +48,6 @@ _BLOCK = 1 << 23  # numbers in one temporary array: 64 MB of doubles
 # A function that is affine is at least 0 on a polyhedron without lines iff it is so at the corners and along the rays.
 # So
 # at each place the components are put in order once, and every question ``f_m >= f_c on piece i`` compares ranks.
-
-
-_EPS, _TINY = np.finfo(np.float64).eps, np.finfo(np.float64).tiny
 
 
 def order_at_generators(
@@ -110,9 +107,7 @@ def _values(laws: NDArray[np.object_], places: NDArray[np.object_]) -> tuple[NDA
     """Float values ``[g, m]`` up to a positive factor for each place, and a bound on their errors at each place."""
     law, at = ratio_view(laws[:, :-1], laws[:, -1:]), unit_view(places)
     size = np.abs(at) @ np.abs(law).max(axis=0, initial=0.0)
-    # Each input is rounded once and a sum of n + 1 products n + 1 times: twice that is safe.
-    count = laws.shape[1] + 3
-    return at @ law.T, 2 * count * (_EPS * size + _TINY * (1 + np.abs(law).max(initial=0.0)))
+    return at @ law.T, rounding(size, law.shape[1], float(np.abs(law).max(initial=0.0)))
 
 
 def _refine(
@@ -160,8 +155,8 @@ def mesh_signs(p: CPWL, output: int, some: slice = slice(None)) -> NDArray[np.in
     gradient, offset = laws.gradient[:, 0], laws.offset[:, 0]
     difference = gradient @ mesh.points.T + offset[:, None] - mesh.values[:, output]
     size = np.abs(gradient) @ np.abs(mesh.points).T + np.abs(offset)[:, None] + np.abs(mesh.values[:, output])
-    # Each input is rounded once and a sum of n + 2 terms is rounded n + 1 times: twice that is safe.
-    unsure = np.abs(difference) <= 2 * (p.dim + 4) * np.finfo(np.float64).eps * size
+    largest = max(float(np.abs(array).max(initial=0.0)) for array in (gradient, mesh.points))
+    unsure = np.abs(difference) <= rounding(size, p.dim + 2, largest)
     signs = np.sign(difference).astype(np.int8)
     component, corner = np.nonzero(unsure)
     signs[component, corner] = _exact_signs(laws.integer()[component, 0], mesh, corner, output)
@@ -278,11 +273,6 @@ class PieceOrder:
     def _decide(self, probe: Probe, i: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         body = self.polyhedra[i]
         difference = self.differences(self.component[i])
-        if self.tol == 0:
-            known = corners(body.integer())
-            if known is not None:
-                signs = known.signs(difference)
-                return np.asarray((signs >= 0).all(axis=1)), np.asarray((signs <= 0).all(axis=1))
         rows = body.integer() if self.tol == 0 else np.column_stack([body.A, body.b])
         above = _proved_by_row(rows, difference, self.slack)
         below = _proved_by_row(rows, -difference, self.slack)
@@ -302,14 +292,14 @@ class PieceOrder:
         above = known.copy()
         difference = self.differences(own)
         if self.tol == 0:
-            extreme = corners(body.integer())
-            if extreme is not None:
-                return np.asarray((extreme.signs(difference) >= 0).all(axis=1))
+            places = corners_of(body.integer())
+            if len(places):
+                return np.asarray((signs_at(difference, places) >= 0).all(axis=1))
         elif (near := corners_within(body, self.unit)) is not None:
             return np.asarray(known | (near @ difference.T >= -self.slack).all(axis=0))
-        places = self._first_places(probe, body)
+        seen = self._first_places(probe, body)
         for m in np.flatnonzero(~known):
-            above[m] = self._holds(probe, body, difference[m], places)
+            above[m] = self._holds(probe, body, difference[m], seen)
         return above
 
     def differences(self, c: int) -> NDArray[Any]:

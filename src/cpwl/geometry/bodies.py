@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.integers import primitive, unit_view
+from cpwl.exact.signs import sides
 from cpwl.geometry.facets import facets_of, hyperplanes
 from cpwl.geometry.generators import MOST, generators
 from cpwl.geometry.polyhedra import Polyhedra
 from cpwl.geometry.probe import Probe
 from cpwl.geometry.ranges import ranges
-from cpwl.geometry.sides import sides
 from cpwl.geometry.spans import Spans
 
 __all__ = ["Bodies", "joined_bodies", "solid", "stacked"]

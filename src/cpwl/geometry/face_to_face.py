@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.integers import primitive
+from cpwl.exact.signs import signs_at
 from cpwl.geometry.complex import Complex, from_cells
-from cpwl.geometry.corners import Corners
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
 
@@ -207,7 +207,7 @@ def _off_boundary(
     if not alone:
         return []
     places = np.array(list({g for cell in cells for g in cell.generators}), dtype=object)
-    signs = Corners(places).signs(np.array([row for _, _, row in alone], dtype=object))
+    signs = signs_at(np.array([row for _, _, row in alone], dtype=object), places)
     return [entry for entry, values in zip(alone, signs, strict=True) if (values < 0).any()]
 
 

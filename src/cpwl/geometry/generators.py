@@ -16,15 +16,15 @@ from flint import fmpz_mat
 from numpy.typing import NDArray
 
 from cpwl.exact.integers import primitive, sign, unit_view
+from cpwl.exact.signs import rounding
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra, fact
 
-__all__ = ["MOST", "Generators", "generators", "plane_rows"]
+__all__ = ["MOST", "Generators", "corners_of", "generators", "plane_rows"]
 
 MOST = 6000  # sets of planes to try for one polyhedron: a few milliseconds; beyond, linear programs
 _SMALL = 5  # dimensions in which floats say beforehand which planes meet outside
 _BLOCK = 1 << 20  # signs in one temporary array
-_EPS, _TINY = np.finfo(np.float64).eps, np.finfo(np.float64).tiny  # the second is for products that underflow
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +76,18 @@ def generators(polyhedra: Polyhedra) -> Generators:
     return Generators(rows, pairs[:, 1], start)
 
 
+def corners_of(rows: NDArray[np.object_]) -> NDArray[np.object_]:
+    """The corners and rays of ``a.x <= b`` for integer rows ``(a, b)``; none if it is empty, or was not decided.
+
+    >>> corners_of(np.array([[-1, 0, 0], [0, -1, 0]], dtype=object)).tolist()
+    [[0, 0, 1], [0, 1, 0], [1, 0, 0]]
+    """
+    view = unit_view(rows)
+    stack = Polyhedra(view[:, :-1], view[:, -1], np.array([0, len(rows)], dtype=np.int64), rows)
+    found = generators(stack)
+    return np.asarray(found.places[found.member])
+
+
 def plane_rows(polyhedra: Polyhedra, planes: Hyperplanes) -> NDArray[np.object_]:
     """One row ``(a, -b)`` of integers for each hyperplane, on its side 1."""
     first = np.unique(planes.number, return_index=True)[1]
@@ -89,9 +101,6 @@ def _by_size(
     """Polyhedra with equal numbers of planes: their numbers, and for each its planes and its sides of them."""
     keys = np.unique(np.stack([polyhedra.owner, planes.number, planes.side], axis=1), axis=0)
     counts = np.bincount(keys[:, 0], minlength=len(polyhedra))
-    # A polyhedron on both sides of one plane is flat.
-    flat = (np.diff(keys[:, :2], axis=0) == 0).all(axis=1)
-    counts[keys[:-1][flat, 0]] = 0
     found = []
     for size in np.unique(counts).tolist():
         if polyhedra.dim <= size and math.comb(size + 1, polyhedra.dim) <= MOST:
@@ -193,7 +202,7 @@ def _signs(
     value, size = row @ point.transpose(0, 2, 1), np.abs(row) @ np.abs(point).transpose(0, 2, 1)
     signs = np.sign(value).astype(np.int64)
     signs[:, held] = 0
-    unsure = np.abs(value) <= 4 * (table.shape[1] + 2) * _EPS * size + _TINY
+    unsure = np.abs(value) <= rounding(size, table.shape[1])
     u, j, c = np.nonzero(unsure & ~held & (place >= 0)[:, None])
     # Polyhedra that have a plane in common ask the same question.
     asked, answer = np.unique(np.stack([planes[u, j], place[u, c]], axis=1), axis=0, return_inverse=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
 from cpwl.exact.integers import primitive
-from cpwl.geometry.corners import Corners
+from cpwl.exact.signs import signs_at
 from cpwl.geometry.facets import rows_of, trim
 from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Polyhedra
@@ -81,4 +81,4 @@ def _stack(polyhedra: Polyhedra, kept: list[NDArray[np.int64]]) -> Polyhedra:
 def _hold(rows: NDArray[np.object_], places: NDArray[np.object_]) -> bool:
     """Whether ``a.x <= b`` holds at all places, for all rows."""
     laws = np.concatenate([rows[:, :-1], -rows[:, -1:]], axis=1)
-    return bool((Corners(places).signs(laws) <= 0).all())
+    return bool((signs_at(laws, places) <= 0).all())

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.flint import from_flint
 from cpwl.exact.integers import determinant
+from cpwl.exact.signs import sides
 from cpwl.geometry.bodies import Bodies
 from cpwl.geometry.ranges import ranges
-from cpwl.geometry.sides import sides
 
 __all__ = ["integral_of", "is_bounded", "volume_of"]
 

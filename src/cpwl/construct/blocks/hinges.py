@@ -25,11 +25,11 @@ from cpwl.errors import ConstructionError
 from cpwl.exact.flint import from_flint, to_flint
 from cpwl.exact.integers import primitive, ratio_view, sign
 from cpwl.exact.rational import to_float
+from cpwl.exact.signs import signs_at
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.function import CPWL
 from cpwl.function.bends.profile import Profile
 from cpwl.function.bends.table import Neighbours
-from cpwl.geometry.corners import Corners
 from cpwl.geometry.generators import generators
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
@@ -186,22 +186,22 @@ class _Corners:
     def __init__(self, p: CPWL) -> None:
         self.p, self.probe = p, Probe(0.0)
         if p.mesh is not None:
-            self.corners, count = Corners(p.mesh.corners), p.dim + 1
+            self.places, count = p.mesh.corners, p.dim + 1
             self.member, self.known = p.mesh.simplices.ravel(), np.arange(p.num_pieces)
             self.first = count * self.known
         else:
             spanned = generators(p.polyhedra)
-            self.corners, self.member = Corners(spanned.places), spanned.member
+            self.places, self.member = spanned.places, spanned.member
             self.known = np.flatnonzero(spanned.known)
             self.first = spanned.start[self.known]
         self.others = np.setdiff1d(np.arange(p.num_pieces), self.known).tolist()
         self.rows = {i: set(map(tuple, primitive(p.polyhedra[i].integer()).tolist())) for i in self.others}
-        self.size = max(1, len(self.member), len(self.corners.places))
+        self.size = max(1, len(self.member), len(self.places))
 
     def decide(self, forms: NDArray[np.object_]) -> Iterator[NDArray[np.int64] | int]:
         found = np.zeros((len(forms), self.p.num_pieces), dtype=np.int64)
         if len(self.known):
-            at = self.corners.signs(forms)[:, self.member]
+            at = signs_at(forms, self.places)[:, self.member]
             high = np.minimum.reduceat(at, self.first, axis=1) >= 0
             low = np.maximum.reduceat(at, self.first, axis=1) <= 0
             found[:, self.known] = np.where(high, 1, np.where(low, -1, 0))

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from cpwl.errors import ConstructionError, InputError
 from cpwl.exact.integers import primitive, sign, unit_view
 from cpwl.exact.rational import fraction_array
+from cpwl.exact.signs import signs_at
 from cpwl.function import CPWL
 from cpwl.function.answers import point_text
 from cpwl.function.order import Excess, Order, PieceOrder, RowTest, value_tolerance
-from cpwl.geometry.corners import Corners
 from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
@@ -237,7 +237,7 @@ class Spanned:
         unknown = np.flatnonzero(~known)
         laws, view = laws_less_own(order, self.own)
         assert view is not None
-        result[unknown] = (Corners(self.places).signs(laws[unknown], view[unknown]) >= 0).all(axis=1)
+        result[unknown] = (signs_at(laws[unknown], self.places, view[unknown]) >= 0).all(axis=1)
         return result
 
 
@@ -416,7 +416,7 @@ class _Cutting:
         """Which components are, at the point, on that side of the part's own."""
         laws, view = laws_less_own(self.orders[side], self.parts[side][k].own)
         if view is not None and not any(isinstance(v, Fraction) for v in x):
-            return np.asarray(Corners(x[None]).signs(laws, view)[:, 0] >= 0)
+            return np.asarray(signs_at(laws, x[None], view)[:, 0] >= 0)
         return np.asarray((laws * x).sum(axis=1) >= -self.orders[side].slack, dtype=bool)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from cpwl.doors import within_float64
 from cpwl.errors import InputError
 from cpwl.exact.rational import fraction, is_number
+from cpwl.exact.signs import sides
 from cpwl.function.algebra.arithmetic import common_domain, exactly, function_of, pieces_of
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.first_error import first_error
@@ -21,7 +22,6 @@ from cpwl.geometry.overlay import cut_by, overlay, repeated, split
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, as_domain
 from cpwl.geometry.probe import Probe
 from cpwl.geometry.ranges import ranges
-from cpwl.geometry.sides import sides
 
 __all__ = ["absolute", "border_rows", "clip", "extend", "greatest", "least", "need_convex", "positive_part", "restrict"]
 

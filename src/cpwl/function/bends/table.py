@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import determinant, primitive, ratio_view, sign
 from cpwl.exact.rational import fraction_array, to_float
+from cpwl.exact.signs import signs_at
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.twins import row_twins
 from cpwl.function.lineality import divided
 from cpwl.function.mesh import shared_facets
-from cpwl.geometry.corners import Corners
 from cpwl.geometry.face_to_face import complex_of
 from cpwl.geometry.facets import Hyperplanes, facets_of, hyperplanes, trim
 from cpwl.geometry.polyhedra import Polyhedra, fact
@@ -240,7 +240,7 @@ def _table(places: Integers, triangles: NDArray[np.int64], values: NDArray[np.ob
     lines, number = _lines(places, edges)
     edge_line = {edge: int(k) for edge, k in zip(found, number, strict=True)}
     boundary = sorted({edge_line[edge] for edge, own in found.items() if len(own) == 1})
-    sides = Corners(places).signs(lines[boundary])
+    sides = signs_at(lines[boundary], places)
     inward = [1 if (row >= 0).all() else -1 if (row <= 0).all() else 0 for row in sides]
     if 0 in inward:
         return None

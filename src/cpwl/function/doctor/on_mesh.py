@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.integers import sign
+from cpwl.exact.signs import rounding
 from cpwl.function.answers import Finding, point_text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.notes import note_on_laws, note_on_planes, note_on_slivers, notes_on_scale
@@ -111,11 +112,12 @@ def _supporting(p: CPWL, rows: NDArray[np.object_], boundary: NDArray[np.int64],
     assert mesh is not None
     boundary = boundary[np.unique(p.polyhedra.A[boundary], axis=0, return_index=True)[1]]
     A, b, points = p.polyhedra.A[boundary], p.polyhedra.b[boundary], mesh.points[used]
+    largest = float(np.abs(A).max(initial=0.0) + np.abs(points).max(initial=0.0))
     for start in range(0, len(boundary), 256):
         block = slice(start, start + 256)
         gap = A[block] @ points.T - b[block, None]
         size = np.abs(A[block]) @ np.abs(points).T + np.abs(b[block, None])
-        unsure = gap > -2 * (p.dim + 4) * np.finfo(np.float64).eps * size
+        unsure = gap > -rounding(size, p.dim + 1, largest)
         facet, point = np.nonzero(unsure)
         row, at = rows[boundary[block][facet]], mesh.corners[used[point]]
         if ((row[:, :-1] * at[:, :-1]).sum(axis=1) > row[:, -1] * at[:, -1]).any():

@@ -17,6 +17,7 @@ from cpwl.doors import check_argument, check_count, within_float64
 from cpwl.errors import InputError
 from cpwl.exact.integers import sign
 from cpwl.exact.rational import fraction_array
+from cpwl.exact.signs import rounding
 from cpwl.function.algebra.arithmetic import exactly, output, pieces_of, subtract
 from cpwl.function.algebra.composition import inner_point
 from cpwl.function.algebra.extremes import absolute, greatest, restrict
@@ -94,9 +95,6 @@ def one_output(p: CPWL, output: int | None) -> int:
     return int(output)
 
 
-_ROUNDING = 1e-12  # of a sum of a few products, relative to their sizes
-
-
 @within_float64()
 def value_range(p: CPWL, domain: Any = None, *, box: Any = None, output: int | None = None) -> Range:
     """The least and the largest value of an output on the domain, exactly, each with a point; or a ray if unbounded."""
@@ -170,8 +168,9 @@ def _hopeful(
     law = np.asarray(laws[:, :-1] / laws[:, -1:], dtype=np.float64)[owner]
     x = np.asarray(places / places[:, -1:], dtype=np.float64)
     terms = law * x
-    value, size = sense * terms.sum(axis=1), np.abs(terms).sum(axis=1) * _ROUNDING + 1e-290
-    return np.flatnonzero(value + size >= (value - size).max(initial=-np.inf))
+    largest = float(np.abs(law).max(initial=0.0) + np.abs(x).max(initial=0.0))
+    value, off = sense * terms.sum(axis=1), rounding(np.abs(terms).sum(axis=1), law.shape[1], largest)
+    return np.flatnonzero(value + off >= (value - off).max(initial=-np.inf))
 
 
 def _unbounded(about: Asked, i: int, start: Any, ray: Any, sense: int) -> Extremum:

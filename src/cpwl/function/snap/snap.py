@@ -72,7 +72,8 @@ def _snapped(p: CPWL, tol: float, even: bool) -> Snapped:
     reason, flat = _examined(exactly)
     if not reason:
         return Snapped(exactly, Moved(), "", "exact", flat=flat)
-    rough = CPWL.from_parts(Parts(p.polyhedra, p.laws, p.domain, tol))
+    same = p.tol == tol and p.mesh is None and p.known is None
+    rough = p if same else CPWL.from_parts(Parts(p.polyhedra, p.laws, p.domain, tol))
     powers = uneven(p.polyhedra) if p.dim > 1 else None
     found = near(rough, reason) if powers is None else _back(p, near(stretched(rough, powers), reason), powers)
     return replace(found, jump=largest_jump(rough))

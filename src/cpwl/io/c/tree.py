@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import unit_view
+from cpwl.exact.signs import signs_at
 from cpwl.function.cpwl import CPWL
-from cpwl.geometry.corners import Corners
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.generators import plane_rows
 
@@ -195,7 +195,7 @@ class _Builder:
 
     def _add(self, cell: Cell, law: int, own: NDArray[np.int64]) -> int:
         places = np.array(cell.places, dtype=object)
-        signs = Corners(places).signs(self.planes, self.view) if len(self.planes) else np.zeros((0, 1))
+        signs = signs_at(self.planes, places, self.view) if len(self.planes) else np.zeros((0, 1))
         self.cells.append(cell)
         self.law.append(law)
         self.own.append(own)

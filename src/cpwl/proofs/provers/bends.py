@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from cpwl.exact.integers import primitive, sign, unit_view
 from cpwl.function import CPWL
-from cpwl.geometry.corners import corners
+from cpwl.geometry.generators import generators
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 from cpwl.proofs.document import proof_head
@@ -81,10 +81,10 @@ def _domain(p: CPWL, points: NDArray[np.float64]) -> Integers:
     if p.mesh is not None:
         places = p.mesh.corners[np.unique(p.mesh.simplices)]
     else:
-        found = [corners(body.integer()) for body in p.polyhedra]
-        if any(extreme is None for extreme in found):
+        found = generators(p.polyhedra)
+        if not found.known.all():
             return np.zeros((0, p.dim + 1), dtype=object)
-        places = np.concatenate([extreme.places for extreme in found if extreme is not None])
+        places = found.places[np.unique(found.member)]
     rows = _once(p)
     view = unit_view(rows)
     likely = (points @ view[:, :-1].T <= view[:, -1] + 1e-9 * np.abs(view).max(axis=1)).all(axis=0)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cpwl.exact.integers import ratio_view
 from cpwl.function import CPWL
-from cpwl.geometry.corners import corners
+from cpwl.geometry.generators import generators
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 from cpwl.proofs.no_proof import NotRecognised
@@ -60,11 +60,11 @@ def points_in(p: CPWL) -> Floats:
         weights = np.concatenate([uneven[None], 0.9 * corner + 0.1 / k, 0.5 * corner + 0.5 * uneven])
         inner = np.einsum("wi,qij->wqj", weights, p.mesh.points[p.mesh.simplices]).reshape(-1, p.dim)
         return _thinned(np.concatenate([p.mesh.points[np.unique(p.mesh.simplices)], inner]))
-    probe, found = Probe(1e-9), []
-    for body in p.polyhedra:
-        extreme = corners(body.integer())
-        if extreme is not None:
-            at, t = extreme.places[:, :-1], extreme.places[:, -1]
+    probe, found, spanned = Probe(1e-9), [], generators(p.polyhedra)
+    for i, body in enumerate(p.polyhedra):
+        places = spanned.places[spanned.member[spanned.start[i] : spanned.start[i + 1]]]
+        if len(places):
+            at, t = places[:, :-1], places[:, -1]
             finite = ratio_view(at[t != 0], t[t != 0][:, None])
             rays = at[t == 0].astype(np.float64)
             rays /= np.abs(rays).max(axis=1, keepdims=True)

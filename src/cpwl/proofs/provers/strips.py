@@ -20,7 +20,7 @@ from scipy.spatial import ConvexHull
 from cpwl.exact.integers import primitive, ratio_view
 from cpwl.exact.rational import text
 from cpwl.function import CPWL
-from cpwl.geometry.corners import corners
+from cpwl.geometry.generators import generators
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 from cpwl.proofs.document import proof_head
@@ -213,9 +213,8 @@ def _corners(p: CPWL) -> NDArray[np.object_]:
     """Points ``(X, Y, W)``: the corners of all pieces."""
     if p.mesh is not None:
         return p.mesh.corners[np.unique(p.mesh.simplices)]
-    found = [corners(body.integer()) for body in p.polyhedra]
-    places = [extreme.places for extreme in found if extreme is not None]
-    if len(places) < len(found) or any((own[:, 2] == 0).any() for own in places):
+    found = generators(p.polyhedra)
+    places = found.places[np.unique(found.member)]
+    if not found.known.all() or (places[:, 2] == 0).any():
         raise NotRecognised("strips are proved on bounded pieces")
-    every = np.concatenate(places)
-    return every
+    return np.asarray(places)

@@ -34,11 +34,11 @@ from cpwl.construct.gates.space.terms import ZERO, Planes
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.flint import to_flint
 from cpwl.exact.integers import primitive
+from cpwl.exact.signs import signs_at
 from cpwl.function import CPWL
 from cpwl.function.bends.table import Neighbours
 from cpwl.function.parts import Laws, Mesh, Parts
 from cpwl.geometry.complex import Complex, from_simplices
-from cpwl.geometry.corners import Corners
 from cpwl.geometry.face_to_face import complex_of
 from cpwl.geometry.polyhedra import Polyhedra
 from cpwl.network import Network, Sizes
@@ -134,7 +134,7 @@ def _meets_face_to_face(mesh: Mesh, polyhedra: Polyhedra, complex_: Complex) -> 
     outward = polyhedra.integer()[rows]
     outward = np.concatenate([outward[:, :-1], -outward[:, -1:]], axis=1)
     used = np.unique(mesh.simplices)
-    return not bool((Corners(mesh.corners[used]).signs(outward) > 0).any())
+    return not bool((signs_at(outward, mesh.corners[used]) > 0).any())
 
 
 def vertices_of(complex_: Complex) -> list[Sequence[int]] | None:
