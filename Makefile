@@ -12,7 +12,13 @@ PYTHONS := .venv-pythons
 # How long `make soak` looks for disagreements.
 MINUTES ?= 10
 
-.PHONY: demo test test-all test-lowest test-pythons lint bench docs soak clean
+# The requirements of a dependency group of pyproject.toml, one a line: `pip install --group` needs pip 25.1.
+GROUP := 'import sys, tomllib; groups = tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]; \
+	flat = lambda name: [r for e in groups[name] for r in (flat(e["include-group"]) if isinstance(e, dict) else [e])]; \
+	print(*flat(sys.argv[1]), sep="\n")'
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test test-all test-lowest test-pythons lint bench docs soak release clean
 
 demo: $(BASE)
 	@$(BIN)/cpwl demo
@@ -36,13 +42,13 @@ test-pythons:
 	PYTHON=$(PYTHON) tests/smoke/pythons.sh $(PYTHONS) $(SMOKE)
 
 lint: $(DEV)
-	$(BIN)/ruff check src tests examples docs
-	$(BIN)/ruff format --check src tests examples docs
+	$(BIN)/ruff check src tests examples docs benchmarks
+	$(BIN)/ruff format --check src tests examples docs benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 bench: $(DEV)
-	$(BIN)/cpwl bench
+	$(BIN)/python benchmarks/bench.py
 
 # The documentation as a site in build/site: strict, links checked, readable without network access.
 docs: $(DOCS)
@@ -54,20 +60,27 @@ soak: $(DEV)
 clean:
 	rm -rf $(VENV) $(LOWEST) $(PYTHONS) out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
+# Wheel, sdist and the checker in one file, in dist/, each tried in an environment that has nothing else.
+release: $(DEV)
+	PYTHON=$(BIN)/python tests/smoke/release.sh dist
+
 $(BASE): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[plot]"
+	$(PIP) -e .
 	@touch $@
 
 $(DEV): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test-torch]"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev,plot,doors]"
+	$(BIN)/python -c $(GROUP) torch > $(VENV)/torch.txt
+	$(BIN)/python -c $(GROUP) dev > $(VENV)/dev.txt
+	$(PIP) -r $(VENV)/torch.txt
+	$(PIP) -r $(VENV)/dev.txt -e .
 	@touch $(BASE) $@
 
 $(DOCS): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs,plot]"
+	$(BIN)/python -c $(GROUP) docs > $(VENV)/docs.txt
+	$(PIP) -r $(VENV)/docs.txt -e .
 	@touch $(BASE) $@
 
 $(LOWEST)/.made: pyproject.toml

@@ -23,12 +23,12 @@ import numpy as np
 from scipy.spatial import Delaunay
 
 import cpwl
+from bench_functions import noisy
 from cpwl import CPWL
 from cpwl.function.jump import largest_jump
 from cpwl.function.order import order_components
 from cpwl.function.shallow import random_shallow
-from cpwl.show.bench_functions import noisy
-from cpwl.show.run_times import run_time
+from run_times import run_time
 
 HEAD = (
     f"{'data':<34}{'pieces':>7}{'exact':>7}{'float':>7}{'snap s':>8}{'compile s':>10}{'proof s':>8}{'least':>9}  bound"

@@ -17,10 +17,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from floats import delaunay, noisy
 
 import cpwl
 from cpwl import CPWL
+from floats import delaunay, noisy
 
 NOISE = 1e-12
 

@@ -27,13 +27,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from floats import least_error
 from scipy.linalg import solve_discrete_are
 
 import cpwl
 from cpwl import CPWL, Compiled
 from cpwl.construct.analysis import Analysis
 from cpwl.io.c.text import Cost
+from floats import least_error
 
 HEAD = "".join(
     f"{name:>9}"

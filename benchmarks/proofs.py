@@ -17,12 +17,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from floats import delaunay
-
 import cpwl
 from cpwl import CPWL
 from cpwl.proofs.question import Question
 from cpwl_check.decide import check
+from floats import delaunay
 
 HEAD = f"{'construction':<14}{'n':>2}{'cells':>7}{'neurons':>9}{'compile':>9}{'prove':>8}{'check':>8}  kind"
 PLANE = ("clamped", "strips")

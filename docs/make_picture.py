@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import cpwl
 from cpwl.files import write_text
-from cpwl.show.pictures import colour, polygons
+from cpwl.function.picture import colour, polygons
 
 CELLS = 10
 WIDTH, HEIGHT = 1200, 540

@@ -14,7 +14,7 @@ import pytest
 
 import cpwl
 from cpwl.construct.table import TABLE
-from cpwl.show.row import check_proof
+from cpwl.show.bundled import check_proof
 from support.forks import Forks
 
 SCRIPTS = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))

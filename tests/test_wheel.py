@@ -16,8 +16,8 @@ ROOT = Path(__file__).parent.parent
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built as users get it, without network access."""
-    pytest.importorskip("build", reason="build is not installed; run `pip install 'cpwl[dev]'`")
-    pytest.importorskip("hatchling", reason="hatchling is not installed; run `pip install 'cpwl[dev]'`")
+    pytest.importorskip("build", reason="build is not installed; run `make test`")
+    pytest.importorskip("hatchling", reason="hatchling is not installed; run `make test`")
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -12,6 +12,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
+from bench_functions import delaunay, noisy, rational_delaunay
 from cpwl import CPWL, Network, certify, compile, extract
 from cpwl.compiler import Compiled
 from cpwl.construct.ahead import Ahead
@@ -22,7 +23,6 @@ from cpwl.construct.table import TABLE
 from cpwl.documents.write import document_text, function_document, network_document
 from cpwl.errors import CpwlWarning, InputError, LimitError
 from cpwl.proofs.settle import _accepted_in_shares, _is_worth_sharing, _share, settle
-from cpwl.show.bench_functions import delaunay, noisy, rational_delaunay
 from cpwl_check.budget import Refused, Undecided
 from cpwl_check.decide import check
 from support.pools import POOLS, pool_of

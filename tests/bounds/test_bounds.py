@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -274,7 +273,7 @@ def test_a_bound_that_fills_the_memory_is_refused(compute: Callable[[], int]) ->
 
 # --- The numbers printed in the paper ------------------------------------------------------------------
 
-PRINTED = json.loads(files("cpwl.show").joinpath("figures.json").read_text(encoding="utf-8"))
+PRINTED = json.loads(Path(__file__).parents[2].joinpath("benchmarks", "paper.json").read_text(encoding="utf-8"))
 EVALUATE: dict[tuple[str, str], Callable[[int, int], int]] = {
     ("theorem1", "q"): lambda n, x: bounds.theorem1(x).neurons,  # noqa: ARG005 - the bound does not depend on n
     ("theorem3", "k"): lambda n, x: bounds.theorem3(n, x).neurons,
@@ -293,7 +292,7 @@ def coordinates_in_latex(text: str) -> list[list[list[str]]]:
 
 def printings() -> dict[str, list[list[list[str]]]]:
     """Our copy of the printed coordinates and, where it lies beside the repository, the paper's source."""
-    found = {"figures.json": [curve["coordinates"] for curve in PRINTED["curves"] + PRINTED["run_times"]]}
+    found = {"paper.json": [curve["coordinates"] for curve in PRINTED["curves"] + PRINTED["run_times"]]}
     for path in sorted((Path(__file__).parents[3] / "shared" / "seed").glob("*.txt")):
         text = path.read_text(encoding="utf-8")
         if "Improved Bounds on Neural Complexity" in text:
@@ -331,8 +330,8 @@ def test_all_printed_curves_are_there() -> None:
 
 @pytest.mark.parametrize("source", printings())
 def test_our_copy_of_the_figures_is_the_paper(source: str) -> None:
-    """The coordinates in `figures.json` are, string for string, those in each printing at hand."""
-    assert printings()[source] == printings()["figures.json"]
+    """The coordinates in `paper.json` are, string for string, those in each printing at hand."""
+    assert printings()[source] == printings()["paper.json"]
 
 
 def test_printed_prose_is_ours() -> None:

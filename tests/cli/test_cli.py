@@ -16,7 +16,6 @@ from cpwl.errors import ConstructionError, CpwlWarning, InternalError, LimitErro
 from cpwl.io.json import load
 from cpwl.io.onnx.read import from_onnx
 from cpwl.network import Network
-from cpwl.show import run_times
 from support.json_examples import NETWORK, PIECES, TABLE, write
 
 ABSOLUTE = {
@@ -74,11 +73,11 @@ def test_help_lists_the_commands(run):
     """Without a command there is help, and it says what the exit codes mean."""
     code, out, err = run()
     assert (code, err) == (0, "")
-    assert all(word in out for word in ("compile", "bounds", "figures", "65 bad input"))
+    assert all(word in out for word in ("compile", "bounds", "report", "65 bad input"))
     assert run("--help") == (code, out, err)
 
 
-@pytest.mark.parametrize("command", ["compile", "bounds", "figures"])
+@pytest.mark.parametrize("command", ["compile", "bounds", "report"])
 def test_every_command_has_help(run, command):
     """Help is no error."""
     code, out, _ = run(command, "--help")
@@ -116,10 +115,6 @@ def test_module_is_the_command():
         (["bounds", "--pieces", "0"], "--pieces"),
         (["bounds", "--pieces", "two"], "--pieces"),
         (["bounds", "--pieces", "2", "--components", "3"], "need at least as many pieces"),
-        (["figures", "--only", "1,3"], "'3' is not one of 1, 2, 5"),
-        (["figures", "--only", ""], "'' is not one of 1, 2, 5"),
-        (["figures", "--format", "gif"], "--format"),
-        (["figures", "--only", "1", "--trials", "3"], "only Figure 5 is measured"),
     ],
     ids=" ".join,
 )
@@ -366,44 +361,6 @@ def test_readable_integers_have_the_right_size(number):
     """The size that is printed is within a rounding of its two digits."""
     digits, power = output.readable_integer(number).removeprefix("about ").split(" * 10^")
     assert 5 * abs(10 * number - round(float(digits) * 10) * 10 ** int(power)) <= 3 * 10 ** int(power)
-
-
-@pytest.mark.parametrize("kind", ["svg", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("png", "pdf"))])
-def test_figures_are_drawn(run, tmp_path, kind):
-    """The figures asked for are drawn, in a directory that is made for them, and named on stdout."""
-    folder = tmp_path / "new" / "folder"
-    code, out, err = run("figures", "-o", folder, "--only", "2, 1", "--format", kind)
-    assert (code, err) == (0, "")
-    assert out.split() == [str(folder / f"figure{i}.{kind}") for i in (1, 2)]
-    assert sorted(folder.iterdir()) == [folder / f"figure{i}.{kind}" for i in (1, 2)]
-
-
-def test_figure_5_is_measured(run, tmp_path, monkeypatch):
-    """Figure 5 takes the number of trials, and prints what was measured."""
-    asked = []
-
-    def measure(*, trials, **_):
-        asked.append(trials)
-        return [run_times.RunTime(n=1, q=q, ours=0.5, naive=2.0, paper=None) for q in (1, 2)]
-
-    monkeypatch.setattr(run_times, "measure_run_times", measure)
-    code, out, _ = run("figures", "-o", tmp_path, "--only", "5", "--trials", 3)
-    assert (code, asked) == (0, [3])
-    assert "2.0000" in out
-    assert (tmp_path / "figure5.png").exists()
-
-
-def test_figures_need_a_directory(run, tmp_path):
-    """A file where the directory should be is 65."""
-    (tmp_path / "taken").write_text("")
-    fails(run("figures", "-o", tmp_path / "taken"), 65, "cannot make the folder")
-
-
-def test_figures_need_matplotlib(run, tmp_path, monkeypatch):
-    """Without matplotlib the message says how to get it."""
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.delitem(sys.modules, "cpwl.show.bound_figures", raising=False)
-    fails(run("figures", "-o", tmp_path, "--only", "1"), 2, "pip install 'cpwl[plot]'")
 
 
 class Terminal:

@@ -23,7 +23,7 @@ FAST = [name for name, command in {**COMMANDS, **PRINTING}.items() if not comman
 SLOW = [name for name in {**COMMANDS, **PRINTING} if name not in FAST]
 FOLDERS = {name for name, command in COMMANDS.items() if command.writes and "." not in command.writes[0]}
 # Searches whose parts are kept, and runs of many commands: what was done until then is there, and is complete.
-RESUMABLE = {"extract parts", "count with notes", "batch", "demo", "figures"}
+RESUMABLE = {"extract parts", "count with notes", "batch", "demo"}
 
 
 def results(*words: str) -> Iterator[dict[str, Any]]:
@@ -59,8 +59,8 @@ def codes(name: str, fault: str, usual: int) -> set[int]:
         return {65}
     return {
         "nearly full": {0, 65},
-        "a folder": {0, 65} if name in FOLDERS or name == "figures" else {65},
-        "no folder": {0} if name in FOLDERS - {"vnnlib"} or name in ("figures", "bench") else {65},
+        "a folder": {0, 65} if name in FOLDERS else {65},
+        "no folder": {0} if name in FOLDERS - {"vnnlib"} else {65},
         "a link": {0, 65} if name in FOLDERS else {0},
         "the input": {64},
         "twice": {0, 65} if name in FOLDERS else {0},

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-import cpwl.show.bench
 from cpwl import CPWL, Network
 from cpwl.cli import main
 from cpwl.io import save
@@ -137,22 +136,6 @@ def test_a_clock_that_runs_by_itself_rings(
     monkeypatch.setattr("cpwl.equality.equal", lambda *_, **__: signal.pause())
     assert main(["equal", str(net), str(net), "--json", "--timeout", "0.5"]) == 2
     assert json.loads(capsys.readouterr().out)["reason"] == "the time that --timeout allows, 0.5 s, is over"
-
-
-def test_measurements_out_of_time_are_those_that_were_made(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, clock: Clock
-) -> None:
-    words = ["bench", "sizes", "speed", "-o", str(tmp_path / "a.json"), "--timeout", "1000"]
-    monkeypatch.setattr("cpwl.show.bench.measure", lambda names, **_: [] if names == ["sizes"] else clock.run_out())
-    assert main(words) == 2
-    assert "nothing was written" in capsys.readouterr().err
-    table = cpwl.show.bench.BenchTable("sizes", "sizes", ("a",), (), ())
-    monkeypatch.setattr(
-        "cpwl.show.bench.measure", lambda names, **_: [table] if names == ["sizes"] else clock.run_out()
-    )
-    assert main(words) == 2
-    assert "not complete, 1 of 2 tables" in capsys.readouterr().out
-    assert json.loads((tmp_path / "a.json").read_text())["complete"] is False
 
 
 def test_neurons_are_counted_wherever_a_network_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

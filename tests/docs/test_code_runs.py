@@ -28,8 +28,6 @@ STEP = re.compile(
 # Commands that take long have tests of their own.
 ELSEWHERE = {
     "cpwl demo": "tests/show/test_demo.py",
-    "cpwl bench": "tests/show/test_bench.py",
-    "cpwl figures": "tests/show/test_bound_figures.py",
 }
 MOST_SKIPPED = 2
 

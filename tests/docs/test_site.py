@@ -20,7 +20,7 @@ PAGES = sorted((ROOT / "docs").rglob("*.md"))
 
 @pytest.fixture(scope="module")
 def hooks() -> ModuleType:
-    pytest.importorskip("mkdocs", reason="mkdocs is not installed; run `pip install 'cpwl[docs]'`")
+    pytest.importorskip("mkdocs", reason="mkdocs is not installed; run `make docs`")
     spec = importlib.util.spec_from_file_location("hooks", ROOT / "docs" / "site" / "hooks.py")
     assert spec is not None
     assert spec.loader is not None
@@ -84,8 +84,8 @@ def test_the_gallery_names_what_is_there() -> None:
 @pytest.mark.slow
 def test_the_site_builds_without_a_warning(hooks: ModuleType, tmp_path: Path) -> None:
     """Strict: a link that leads nowhere fails the build. No page fetches anything from elsewhere."""
-    pytest.importorskip("material", reason="mkdocs-material is not installed; run `pip install 'cpwl[docs]'`")
-    pytest.importorskip("mkdocstrings", reason="mkdocstrings is not installed; run `pip install 'cpwl[docs]'`")
+    pytest.importorskip("material", reason="mkdocs-material is not installed; run `make docs`")
+    pytest.importorskip("mkdocstrings", reason="mkdocstrings is not installed; run `make docs`")
     assert hooks
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -23,11 +22,10 @@ from rich.console import Console
 import cpwl
 import cpwl.show.demo
 from cpwl.cli import main
-from cpwl.show.bundled import Example, bundled_examples
-from cpwl.show.demo import NOTES, demo_table, failures, run_demo
-from cpwl.show.pictures import polygons
-from cpwl.show.report import write_report
-from cpwl.show.row import Row, Verdict, check_proof, compile_example, rounded_up
+from cpwl.function.picture import polygons
+from cpwl.show.bundled import Example, Row, Verdict, bundled_examples, check_proof, compile_example
+from cpwl.show.demo import NOTES, demo_table, failures, index_of, run_demo
+from cpwl.show.explorer.facts import rounded_up
 
 pytestmark = pytest.mark.xdist_group("demo")  # one worker: the demo runs once
 
@@ -45,7 +43,7 @@ def rows(folder: Path) -> list[Row]:
 
 
 def test_every_file_is_there_and_no_other(rows: list[Row], folder: Path) -> None:
-    """Five files and a page a function, the checker, one report, and nothing half-written."""
+    """Five files and a page a function, the checker, one table, and nothing half-written."""
     ends = (".json", ".onnx", ".proof.json", ".network.json", ".exact.proof.json")
     names = {f"{slug}{end}" for slug in EXAMPLES for end in ends}
     pages = {f"{slug}.html" for slug in EXAMPLES}
@@ -254,35 +252,28 @@ class _Page(HTMLParser):
         self.open.pop()
 
 
-def test_report_is_one_whole_page(rows: list[Row], folder: Path) -> None:
-    """All tags are closed, ids are unique, and every reference is to the page or to a file beside it."""
+def test_the_table_is_one_whole_page(rows: list[Row], folder: Path) -> None:
+    """All tags are closed, and every reference is to a file beside it."""
     assert rows
     text = (folder / "report.html").read_text(encoding="utf-8")
     page = _Page(text)
     assert not page.open
-    assert len(page.ids) == len(set(page.ids))
-    within = [link[1:] for link in page.links if link.startswith("#")] + re.findall(r"url\(#([^)]+)\)", text)
-    assert set(within) <= set(page.ids)
-    beside = {link for link in page.links if not link.startswith("#")}
-    assert beside == {path.name for row in rows for path in (*row.files, row.files.page)}
+    assert set(page.links) == {path.name for row in rows for path in (*row.files, row.files.page)}
     assert "http" not in text
 
 
-def test_report_marks_the_failures(rows: list[Row], folder: Path) -> None:
-    """One ring and one value for each function on which Algorithm 1 is wrong, and every proof's statement."""
+def test_the_page_has_the_numbers_of_the_table(rows: list[Row], folder: Path) -> None:
+    """Neurons of every function, every failure of Algorithm 1 with its witness, and every verdict."""
     text = (folder / "report.html").read_text(encoding="utf-8")
-    failed = sum(row.failure is not None for row in rows)
-    assert text.count("in the ring, at") == text.count('stroke="#e5352b"') == failed
-    assert text.count("network = function on every piece") >= sum(row.exact.error_bound == 0 for row in rows)
+    assert text.count("wrong by") == sum(row.failure is not None for row in rows) == text.count(" instead of ")
+    assert text.count("= proved<") == sum(row.exact.error_bound == 0 for row in rows)
     assert all(f">{row.sizes.neurons:,}<" in text for row in rows)
 
 
-def test_report_escapes_names(tmp_path: Path) -> None:
+def test_the_page_escapes_names(tmp_path: Path) -> None:
     """A name with markup in it is shown, not obeyed."""
     p = cpwl.CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
-    row = compile_example(Example("<b>&", "x", "<script>", p, -1, 1), tmp_path)
-    write_report([row], tmp_path / "report.html")
-    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    text = index_of([compile_example(Example("<b>&", "x", "<script>", p, -1, 1), tmp_path)]).html
     assert "&lt;b&gt;&amp;" in text
     assert "<script>" not in text
 

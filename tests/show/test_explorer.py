@@ -17,10 +17,8 @@ import pytest
 import cpwl
 from cpwl.cli import main
 from cpwl.show.bundled import five_pieces
-from cpwl.show.explorer.examine import Examined, Item
-from cpwl.show.explorer.pack import PIECES, WEIGHTS, pack_pieces
-from cpwl.show.explorer.page import Page, page_of
-from cpwl.show.explorer.window import window_of
+from cpwl.show.explorer.facts import Examined, Item
+from cpwl.show.explorer.page import PIECES, WEIGHTS, Page, pack_pieces, page_of, window_of
 from support import browser
 from support.catalogue import function
 from support.functions import delaunay
@@ -167,7 +165,7 @@ def test_a_network_is_taken_apart() -> None:
 
 def test_a_network_with_too_many_regions_is_shown_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Then the pieces are left to the browser, and a note says so."""
-    monkeypatch.setattr("cpwl.show.explorer.examine.REGIONS", 3)
+    monkeypatch.setattr("cpwl.show.explorer.facts.REGIONS", 3)
     data = data_of(cpwl.report(cpwl.compile(five_pieces()).network))
     assert data["items"][0]["pieces"] is None
     assert data["items"][0]["network"]["layers"]
@@ -261,7 +259,7 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
 def tab() -> Iterator[browser.Tab]:
     if browser.program() is None:
         pytest.skip(browser.WITHOUT)
-    pytest.importorskip("websocket", reason="websocket-client is not installed; run `pip install 'cpwl[dev]'`")
+    pytest.importorskip("websocket", reason="websocket-client is not installed; run `make test`")
     with browser.browser() as opened:
         yield opened
 
@@ -477,7 +475,7 @@ def test_odd_data_is_drawn_where_it_is(
 
 def test_regions_found_in_the_browser(tab: browser.Tab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A network that was not taken apart beforehand is cut into its regions by the page, with the right laws."""
-    monkeypatch.setattr("cpwl.show.explorer.examine.REGIONS", 3)
+    monkeypatch.setattr("cpwl.show.explorer.facts.REGIONS", 3)
     rng = np.random.default_rng(2)
     layers = [(rng.normal(size=(7, 4)), rng.normal(size=7)), (rng.normal(size=(5, 7)), rng.normal(size=5))]
     network = cpwl.Network([*layers, (rng.normal(size=(1, 5)), rng.normal(size=1))])

@@ -55,9 +55,7 @@ COMMANDS: dict[str, Command] = {
     "plot": Command("plot law.json -o {out}/a.svg", ("a.svg",)),
     "count with notes": Command("count net.json --cells --checkpoint {out}/a", ("a",)),
     "batch": Command("batch laws -o {out}/a", ("a",), slow=True),
-    "figures": Command("figures --only 1 -o {out}", ("figure1.png",), slow=True),
     "demo": Command("demo -o {out}/a", ("a",), slow=True),
-    "bench": Command("bench sizes -o {out}/a.json", ("a.json",), slow=True),
 }
 PRINTING: dict[str, Command] = {
     "info": Command("info law.json"),

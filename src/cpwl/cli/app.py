@@ -11,12 +11,10 @@ import typer
 
 from cpwl.cli.ask import ask
 from cpwl.cli.batch import batch
-from cpwl.cli.bench import bench
 from cpwl.cli.bounds import bounds
 from cpwl.cli.check import check
 from cpwl.cli.compile import compile
 from cpwl.cli.doctor import doctor
-from cpwl.cli.figures import figures
 from cpwl.cli.files import convert, info
 from cpwl.cli.limits import limited, own_process
 from cpwl.cli.networks import compress, count, equal, extract
@@ -50,9 +48,7 @@ _app.command()(limited(vnnlib, timeout="time_limit"))
 _app.command()(limited(bounds))
 _app.command()(limited(report))
 _app.command()(limited(plot))
-_app.command()(limited(figures))
 _app.command()(limited(demo))
-_app.command()(limited(bench))
 
 
 def run_command(argv: Sequence[str] | None = None) -> int:

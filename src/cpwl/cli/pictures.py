@@ -24,7 +24,7 @@ def demo(
     ] = Path("out/demo"),
 ) -> None:
     """Compile and prove the bundled examples, and compare the networks with the published bounds."""
-    from cpwl.show.demo import NOTES, REPORT, demo_table, failures, run_demo
+    from cpwl.show.demo import INDEX, NOTES, demo_table, failures, run_demo
 
     with progress_bar(delay=0.0) as progress:
         rows = run_demo(output, progress=progress)
@@ -33,7 +33,7 @@ def demo(
         "networks": "*.onnx (float64), *.network.json (exact)",
         "proofs": "*.proof.json (of the ONNX files), *.exact.proof.json",
         "pages": "*.html (each to be explored)",
-        "report": REPORT,
+        "table": INDEX,
     }
     largest = max(rows, key=lambda row: row.sizes.neurons)
     print_table(
@@ -76,7 +76,7 @@ def report(
 ) -> None:
     """Draw a function, a network, or a pair: one HTML page that opens in any browser and needs no network access."""
     from cpwl.cli.options import box_domain, load_any
-    from cpwl.show.explorer.examine import examine
+    from cpwl.show.explorer.facts import examine
     from cpwl.show.explorer.page import page_of
 
     check_output(output, source, second)

@@ -1,1 +1,1 @@
-"""Pictures: the paper's figures drawn anew, and the report on one function."""
+"""What people look at: the demonstration, and the page on a function or a network."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
@@ -12,16 +14,14 @@ from rich.text import Text
 from cpwl.files import make_folder
 from cpwl.function.answers import point_text
 from cpwl.progress import Progress
-from cpwl.show.bundled import bundled_examples
-from cpwl.show.explorer.examine import Examined, Item
+from cpwl.show.bundled import Row, bundled_examples, compile_example, power_of_ten
+from cpwl.show.explorer.facts import Examined, Item
 from cpwl.show.explorer.page import Page, page_of
-from cpwl.show.report import write_report
-from cpwl.show.row import Row, compile_example, power_of_ten
 
-__all__ = ["NOTES", "REPORT", "demo_table", "explore", "failures", "run_demo"]
+__all__ = ["INDEX", "NOTES", "demo_table", "explore", "failures", "index_of", "run_demo"]
 
 
-REPORT = "report.html"
+INDEX = "report.html"
 NOTES = (
     "Hertrich (et al. 2021, up to a constant), Theorem 2: ReLU neurons that suffice",
     "by the published bounds.  Algorithm 1: neurons of the paper's construction, red",
@@ -34,7 +34,7 @@ NOTES = (
 
 
 def run_demo(folder: str | Path, *, progress: Progress | None = None) -> list[Row]:
-    """Compile every bundled example into `folder`: functions, networks, proofs, pages, the checker, one report."""
+    """Compile every bundled example into `folder`: functions, networks, proofs, pages, the checker, one table."""
     folder = make_folder(folder)
     examples = list(bundled_examples())
     rows: list[Row] = []
@@ -43,7 +43,7 @@ def run_demo(folder: str | Path, *, progress: Progress | None = None) -> list[Ro
             progress(i, len(examples), example.name)
         rows.append(compile_example(example, folder))
         explore(rows[-1]).save(rows[-1].files.page)
-    write_report(rows, folder / REPORT)
+    index_of(rows).save(folder / INDEX)
     return rows
 
 
@@ -61,6 +61,32 @@ def explore(row: Row) -> Page:
     return page_of(found, example.name, box=(example.low, example.high), recipe=recipe)
 
 
+def index_of(rows: Sequence[Row]) -> Page:
+    """The page with the table of all examples, which leads to the page and the files of each."""
+    heads = ("function", "inputs", "pieces", "components", "Hertrich", "Theorem 2", "Algorithm 1", "ours", "layers")
+    lines = []
+    for row in rows:
+        cells = [*_numbers(row), str(_algorithm_1(row)), f"<b>{row.sizes.neurons:,}</b>", str(row.sizes.depth)]
+        mark = "good" if row.verdict.accepted else "wrong"
+        cells += [f'<span class="chip {mark}">{escape(row.proof)}</span>', f"{row.seconds:.2f}"]
+        links = " ".join(f'<a href="{escape(path.name)}">{escape(path.name)}</a>' for path in row.files)
+        name = f'<a href="{escape(row.files.page.name)}">{escape(row.example.name)}</a>'
+        about = f"<small>{escape(row.example.about)}</small><small>{links}</small>"
+        lines.append(f'<tr><th scope="row">{name}{about}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>')
+    head = "".join(f"<th>{name}</th>" for name in (*heads, "proof, checked", "seconds"))
+    wrong = "".join(f"<li>{escape(line)}</li>" for line in failures(rows))
+    style = files("cpwl.show.explorer").joinpath("style.css").read_text("utf-8")
+    title = "From pieces to neurons"
+    return Page(
+        title,
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>cpwl: {title}</title>\n'
+        f"<style>{style}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
+        f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n' + "\n".join(lines) + "\n</tbody>\n"
+        f"</table></div>\n<h2>What Algorithm 1 gives where it is wrong</h2>\n<ul>{wrong}</ul>\n"
+        f'<p class="soft">{escape(" ".join(NOTES))}</p>\n</main>\n</body>\n</html>\n',
+    )
+
+
 def demo_table(rows: Sequence[Row]) -> Table:
     """The rows as a table for a terminal of 80 columns or more."""
     table = Table(box=SIMPLE_HEAD, padding=0, pad_edge=False, show_edge=False)
@@ -72,11 +98,9 @@ def demo_table(rows: Sequence[Row]) -> Table:
     table.add_column("proof,\nchecked", no_wrap=True)
     table.add_column("sec", justify="right", no_wrap=True)
     for row in rows:
-        p = row.example.function
         table.add_row(
             row.example.name,
-            *(str(number) for number in (p.dim, p.num_pieces, p.num_components)),
-            *(_power(bound) for bound in (row.hertrich, row.theorem2)),
+            *_numbers(row),
             _algorithm_1(row),
             f"{row.sizes.neurons:,}",
             str(row.sizes.depth),
@@ -100,6 +124,13 @@ def _algorithm_1(row: Row) -> str | Text:
     if row.failure is None:
         return f"{row.algorithm1:,}"
     return Text(f"{row.algorithm1:,}\nwrong by {row.failure.amount:.3g}", style="bold red")
+
+
+def _numbers(row: Row) -> list[str]:
+    """Inputs, pieces, components, and the neurons that suffice by the published bounds."""
+    p = row.example.function
+    counts = [f"{number}" for number in (p.dim, p.num_pieces, p.num_components)]
+    return [*counts, *(_power(bound) for bound in (row.hertrich, row.theorem2))]
 
 
 def _power(count: int) -> str:

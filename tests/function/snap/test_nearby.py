@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from bench_functions import noisy, rational_delaunay
 from cpwl import CPWL
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.jump import largest_jump
@@ -16,7 +17,6 @@ from cpwl.function.snap.laws import fix_laws
 from cpwl.function.snap.loose import Work
 from cpwl.function.snap.nearby import WAYS
 from cpwl.function.snap.relations import Relation, relations_of
-from cpwl.show.bench_functions import noisy, rational_delaunay
 from support.catalogue import function, names
 from support.functions import delaunay, five_pieces
 from support.rational_pieces import PieceData, cut_up, cuts, from_data, piece_data, points_in_pieces, random_maxmin

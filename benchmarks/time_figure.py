@@ -10,13 +10,13 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from bench_functions import delaunay, grid, random_breakpoints
 from cpwl.compiler import compile
 from cpwl.function import CPWL
 from cpwl.progress import Progress
 from cpwl.proofs.certify import certify
 from cpwl.regions.extract import extract
-from cpwl.show.bench_functions import delaunay, grid, random_breakpoints
-from cpwl.show.paper_style import logarithmic, row_of_panels
+from paper_style import logarithmic, row_of_panels
 
 __all__ = ["Time", "figure_of_times", "measure_times"]
 

@@ -9,7 +9,7 @@ import cpwl
 from cpwl.function.shallow import random_shallow
 from cpwl.network import Network
 from cpwl.show.bundled import five_pieces
-from cpwl.show.naive import naive
+from naive import naive
 
 FUNCTIONS = {
     "affine": lambda: cpwl.CPWL.from_pieces([np.zeros((0, 3))], [[]], [[1, -2, 3]], [4]),

@@ -1,7 +1,8 @@
-"""Pieces of work that benchmarks time in a process of their own: ``python -m cpwl.show.bench_work NAME SIZE [floats]``.
+"""Pieces of work that benchmarks time in a process of their own.
 
+``python benchmarks/bench_work.py NAME SIZE [floats]`` prints one line of JSON.
 With "floats" the function is given as half-spaces and laws in floats with noise of 1e-13. A process of its own has its
-own peak of memory, and no warm caches. It prints one line of JSON.
+own peak of memory, and no warm caches.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Work = Callable[..., Callable[[], dict[str, Any]]]
 
 def run_apart(name: str, size: int, *, floats: bool = False) -> dict[str, Any]:
     """The seconds, the peak of memory in GB, and what else a piece of work says about itself."""
-    command = [sys.executable, "-m", "cpwl.show.bench_work", name, str(size), *["floats"] * floats]
+    command = [sys.executable, __file__, name, str(size), *["floats"] * floats]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it ended without a word"])[-1]
@@ -34,9 +35,9 @@ def run_apart(name: str, size: int, *, floats: bool = False) -> dict[str, Any]:
 
 
 def _paper(size: int, floats: bool = False) -> Callable[[], dict[str, Any]]:
+    from bench_functions import noisy, triangles
     from cpwl.construct.analysis import Analysis
     from cpwl.construct.blocks.max_of_mins import max_of_mins, rows_of
-    from cpwl.show.bench_functions import noisy, triangles
 
     p = noisy(triangles(size)) if floats else triangles(size)
 
@@ -50,8 +51,8 @@ def _paper(size: int, floats: bool = False) -> Callable[[], dict[str, Any]]:
 
 def _compile(construction: ConstructionName, make: Callable[[int], Any]) -> Work:
     def prepared(size: int, floats: bool = False) -> Callable[[], dict[str, Any]]:
+        from bench_functions import noisy
         from cpwl.compiler import compile
-        from cpwl.show.bench_functions import noisy
 
         p = noisy(make(size)) if floats else make(size)
         return lambda: {"neurons": compile(p, construction=construction, precision="exact").sizes.neurons}
@@ -60,20 +61,20 @@ def _compile(construction: ConstructionName, make: Callable[[int], Any]) -> Work
 
 
 def _triangles(size: int) -> Any:
-    from cpwl.show.bench_functions import triangles
+    from bench_functions import triangles
 
     return triangles(size)
 
 
 def _tetrahedra(size: int) -> Any:
     """Random points in the cube have about 6.5 cells each."""
-    from cpwl.show.bench_functions import delaunay
+    from bench_functions import delaunay
 
     return delaunay(3, max(1, round(size / 6.4)), 0)
 
 
 def _breakpoints(size: int) -> Any:
-    from cpwl.show.bench_functions import random_breakpoints
+    from bench_functions import random_breakpoints
 
     return random_breakpoints(size, 0)
 

@@ -14,8 +14,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from bound_figures import GRID, METADATA, STYLE, check_suffix
 from cpwl.files import write_bytes
-from cpwl.show.bound_figures import GRID, METADATA, STYLE, check_suffix
 
 __all__ = ["LOOKS", "OTHER", "logarithmic", "row_of_panels"]
 

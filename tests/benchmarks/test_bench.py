@@ -4,13 +4,17 @@ import json
 
 import pytest
 
+import bench
+import bench_functions
+import bench_regions
+import bench_sizes
+import bench_speed
+import bench_work
+from bench_sizes import Family, measure_family, size_table
+from bench_speed import Timed, speed_table
 from cpwl import CPWL, InputError, bounds, compile
-from cpwl.cli import main
 from cpwl.compiler import CONSTRUCTIONS
 from cpwl.function.order import order_components
-from cpwl.show import bench, bench_functions, bench_regions, bench_sizes, bench_speed, bench_work
-from cpwl.show.bench_sizes import Family, measure_family, size_table
-from cpwl.show.bench_speed import Timed, speed_table
 from support.functions import delaunay as plain_delaunay
 
 SMALL = Family("small", lambda seed: plain_delaunay(2, 6 + seed, seed), "10")
@@ -115,25 +119,26 @@ def test_every_piece_of_work_prepares():
 
 
 def test_one_command_prints_and_saves_all_tables(tmp_path, capsys, monkeypatch):
-    """`cpwl bench` prints a table for each name and writes all numbers to a file."""
+    """`python benchmarks/bench.py` prints a table for each name and writes all numbers to a file."""
     monkeypatch.setattr(bench_sizes, "FAMILIES", (SMALL,))
     monkeypatch.setattr(bench_speed, "_ROWS", (("one", lambda _: [Timed("work", 1.0)]),))
     path = tmp_path / "bench.json"
-    assert main(["bench", "-o", str(path)]) == 0
+    bench.main(["-o", str(path)])
     text = capsys.readouterr().out
     assert "small" in text
     assert "work" in text
     saved = json.loads(path.read_text())
     assert set(bench.TABLES) <= set(saved)
     assert saved["sizes"][0]["family"] == "small"
-    assert saved["full"] is False
+    assert (saved["full"], saved["complete"]) == (False, True)
 
 
 def test_unknown_tables_are_refused(tmp_path, capsys):
     """The names that exist are in the message."""
     with pytest.raises(InputError, match="there are sizes, speed"):
         bench.measure(["prices"])
-    assert main(["bench", "prices", "-o", str(tmp_path / "new" / "b.json")]) == 64
+    with pytest.raises(SystemExit):
+        bench.main(["prices", "-o", str(tmp_path / "new" / "b.json")])
     assert "prices" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
 

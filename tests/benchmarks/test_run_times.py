@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
+import figures
+import run_times
 from cpwl.errors import InputError
-from cpwl.show import run_times
-from cpwl.show.run_time_figure import CURVES, draw_run_times
-from cpwl.show.run_times import RunTime, figure5, measure_run_times, run_time_table
+from run_times import CURVES, RunTime, draw_run_times, figure5, measure_run_times, run_time_table
 
 ROWS = [RunTime(n, q, 0.001 * q, 0.002 * q * q, 0.003 * q) for n in (1, 10) for q in (1, 2, 4)]
 
@@ -35,7 +34,9 @@ def test_functions_have_the_pieces_they_are_listed_under(monkeypatch: pytest.Mon
 
 def test_the_printed_seconds_are_the_paper_s() -> None:
     """Each of the 18 values that the paper prints is found under its inputs and pieces, and no other."""
-    data = json.loads(files("cpwl.show").joinpath("figures.json").read_text(encoding="utf-8"))["run_times"]
+    data = json.loads(Path(__file__).parents[2].joinpath("benchmarks", "paper.json").read_text(encoding="utf-8"))[
+        "run_times"
+    ]
     printed = run_times._printed()
     assert len(printed) == 18
     assert printed[(100, 32)] == float(dict(data[2]["coordinates"])["32"])
@@ -74,3 +75,17 @@ def test_table_and_json_have_all_rows() -> None:
     """The table has a line for each row, and each row becomes plain JSON with its ratio."""
     assert run_time_table(ROWS).row_count == len(ROWS)
     assert json.loads(json.dumps(ROWS[2].to_dict()))["naive_over_ours"] == pytest.approx(8)
+
+
+def test_the_command_draws_and_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Figure 5 takes the number of trials, and prints what was measured; others are named on stdout."""
+    asked = []
+    monkeypatch.setattr(run_times, "measure_run_times", lambda *, trials, **_: asked.append(trials) or ROWS)
+    figures.main(["5", "2", "--trials", "3", "-o", str(tmp_path / "new"), "--format", "svg"])
+    said = capsys.readouterr().out
+    assert asked == [3]
+    assert f"{ROWS[0].ours:.4f}" in said
+    assert all(str(tmp_path / "new" / f"figure{i}.svg") in said for i in (5, 2))
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["figure2.svg", "figure5.svg"]

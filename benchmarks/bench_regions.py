@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from bench import BenchTable
 from cpwl.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.extract import extract
 from cpwl.regions.walk.walk import walk
-from cpwl.show.bench import BenchTable
 
 __all__ = ["Found", "gaussian_network", "measure_regions", "region_table"]
 

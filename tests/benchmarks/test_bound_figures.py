@@ -7,18 +7,19 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
 
+from bound_figures import Curve, Panel, _points, figure1, figure2
 from cpwl import bounds
 from cpwl.errors import InputError
-from cpwl.show.bound_figures import Curve, Panel, _points, figure1, figure2
 
-PRINTED = json.loads(files("cpwl.show").joinpath("figures.json").read_text(encoding="utf-8"))["curves"]
+PRINTED = json.loads(Path(__file__).parents[2].joinpath("benchmarks", "paper.json").read_text(encoding="utf-8"))[
+    "curves"
+]
 DRAW: dict[int, Callable[[str | Path], Figure]] = {1: figure1, 2: figure2}
 
 
@@ -80,7 +81,7 @@ def test_same_bytes_every_time(suffix: str, tmp_path: Path) -> None:
     """Two drawings, the second under a changed hash seed and in a new process, are the same bytes."""
     first, second = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"
     figure1(first)
-    program = "import sys; from cpwl.show.bound_figures import figure1; figure1(sys.argv[1])"
+    program = "import sys; from bound_figures import figure1; figure1(sys.argv[1])"
     environment = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", program, str(second)], check=True, env=environment)
     assert first.read_bytes() == second.read_bytes()
@@ -117,6 +118,6 @@ def test_figures_are_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: py
 
 def test_pyplot_is_not_imported() -> None:
     """Drawing keeps to the object interface: no global state, no windows."""
-    program = "import sys, cpwl.show.bound_figures; sys.exit('matplotlib.pyplot' in sys.modules)"
+    program = "import sys, bound_figures; sys.exit('matplotlib.pyplot' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", program], check=True, env=environment)

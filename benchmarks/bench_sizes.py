@@ -14,6 +14,8 @@ from statistics import mean
 from time import perf_counter
 from typing import Any
 
+from bench import BenchTable
+from bench_functions import convex, delaunay, grid, noisy, random_breakpoints
 from cpwl import bounds
 from cpwl.compiler import CONSTRUCTIONS, compile
 from cpwl.construct.options import ConstructionName
@@ -23,8 +25,6 @@ from cpwl.function.lineality import divided
 from cpwl.function.order import Order, find_excess, order_components
 from cpwl.function.shallow import random_shallow
 from cpwl.progress import Progress
-from cpwl.show.bench import BenchTable
-from cpwl.show.bench_functions import convex, delaunay, grid, noisy, random_breakpoints
 
 __all__ = ["FAMILIES", "Family", "Measured", "measure_family", "measure_sizes", "size_table"]
 

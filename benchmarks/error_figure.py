@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from bench_functions import grid, triangles
 from cpwl.compiler import compile
 from cpwl.construct.table import TABLE
 from cpwl.errors import CpwlError
@@ -19,8 +20,7 @@ from cpwl.function.sample import sample
 from cpwl.network import Network
 from cpwl.network.network import evaluate
 from cpwl.progress import Progress
-from cpwl.show.bench_functions import grid, triangles
-from cpwl.show.paper_style import LOOKS, OTHER, logarithmic, row_of_panels
+from paper_style import LOOKS, OTHER, logarithmic, row_of_panels
 
 __all__ = ["Error", "figure_of_errors", "front", "measure_errors"]
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from bench_functions import delaunay, random_breakpoints
 from cpwl.bounds import hertrich2021, theorem1
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.lower_bounds import lower_bounds
@@ -17,8 +18,7 @@ from cpwl.construct.table import TABLE
 from cpwl.errors import CpwlError
 from cpwl.function import CPWL
 from cpwl.progress import Progress
-from cpwl.show.bench_functions import delaunay, random_breakpoints
-from cpwl.show.paper_style import LOOKS, OTHER, logarithmic, row_of_panels
+from paper_style import LOOKS, OTHER, logarithmic, row_of_panels
 
 __all__ = ["Size", "figure_of_sizes", "measure_sizes"]
 

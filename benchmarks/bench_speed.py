@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 
+from bench import BenchTable
+from bench_functions import delaunay, noisy, rational_delaunay, triangles
+from bench_work import run_apart
 from cpwl.compiler import CONSTRUCTIONS, compile
 from cpwl.function import CPWL
 from cpwl.function.shallow import random_shallow
 from cpwl.progress import Progress
-from cpwl.show.bench import BenchTable
-from cpwl.show.bench_functions import delaunay, noisy, rational_delaunay, triangles
-from cpwl.show.bench_work import run_apart
-from cpwl.show.naive import is_above
-from cpwl.show.run_times import measure_run_times, ordered
+from naive import is_above
+from run_times import measure_run_times, ordered
 
 __all__ = ["Timed", "measure_speed", "speed_table"]
 

@@ -1,7 +1,7 @@
 """The paper's Figure 5 measured anew: how long Algorithm 1 takes, ours beside a naive one.
 
 The functions are the paper's: networks with one hidden layer and normal weights, `n` inputs and `q` pieces.
-Ours decides every comparison in rationals, the naive program of `cpwl.show.naive` in floats. The paper's own
+Ours decides every comparison in rationals, the naive program of `naive.py` in floats. The paper's own
 seconds come from another machine: only those measured here, in one run, may be divided by each other.
 """
 
@@ -10,21 +10,46 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from time import perf_counter
 
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 from rich.table import Table
 
+from bound_figures import GRID, SHADES, check_suffix
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.max_of_mins import max_of_mins, rows_of
 from cpwl.errors import InputError
 from cpwl.function import CPWL
 from cpwl.function.shallow import random_shallow
 from cpwl.progress import Progress
-from cpwl.show.naive import naive
+from naive import naive
+from paper_style import row_of_panels
 
-__all__ = ["RunTime", "figure5", "measure_run_times", "ordered", "run_time", "run_time_table"]
+__all__ = [
+    "CURVES",
+    "RunTime",
+    "draw_run_times",
+    "figure5",
+    "measure_run_times",
+    "ordered",
+    "run_time",
+    "run_time_table",
+]
+
+TITLE = "Figure 5.  Seconds that Algorithm 1 takes for a random function of $n$ inputs and $q$ pieces"
+FOOTNOTE = (
+    "Means over random functions, measured here in one run; the paper's seconds are from its own machine. "
+    "cpwl decides in rationals, the naive program in floats."
+)
+# What each curve is: label, colour, marker, line.
+CURVES = {
+    "naive": ("naive: one LP call a decision", SHADES["hertrich"][2], "s", "-"),
+    "paper": ("as printed in the paper", SHADES["he"][2], "D", (0, (4, 2))),
+    "ours": ("cpwl", SHADES["ours"][1], "o", "-"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +112,6 @@ def measure_run_times(
 
 def figure5(path: str | Path, *, trials: int = 5, progress: Progress | None = None) -> list[RunTime]:
     """Measure, and draw Figure 5 into `path` (.png, .svg or .pdf); returns what was measured."""
-    from cpwl.show.bound_figures import check_suffix  # these need matplotlib, an extra
-    from cpwl.show.run_time_figure import draw_run_times
-
     check_suffix(path)
     rows = measure_run_times(trials=trials, progress=progress)
     draw_run_times(rows, path)
@@ -134,5 +156,42 @@ def ordered(p: CPWL) -> None:
 
 def _printed() -> dict[tuple[int, int], float]:
     """The seconds printed in the paper, by number of inputs and of pieces."""
-    data = json.loads(files("cpwl.show").joinpath("figures.json").read_text(encoding="utf-8"))
+    data = json.loads(Path(__file__).with_name("paper.json").read_text(encoding="utf-8"))
     return {(c["n"], int(q)): float(s) for c in data["run_times"] for q, s in c["coordinates"]}
+
+
+def draw_run_times(rows: Sequence[RunTime], path: str | Path) -> Figure:
+    """Draw the rows into `path` (.png, .svg or .pdf), both axes logarithmic."""
+    dims = sorted({row.n for row in rows})
+    with row_of_panels(TITLE, FOOTNOTE, len(dims), path, sharey=True) as (figure, panels):
+        for axes, n in zip(panels, dims, strict=True):
+            _draw_panel(axes, n, [row for row in rows if row.n == n])
+        panels[0].set_ylabel("seconds")
+        panels[0].legend(loc="upper left")
+    return figure
+
+
+def _draw_panel(axes: Axes, n: int, rows: Sequence[RunTime]) -> None:
+    axes.set_title(f"$n = {n}$ input{'s' if n > 1 else ''}")
+    axes.set_xlabel("pieces $q$")
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.xaxis.set_major_locator(FixedLocator([row.q for row in rows]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda q, _: f"{q:g}"))
+    axes.yaxis.set_major_locator(LogLocator(base=10))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda s, _: f"{s:g}"))
+    axes.grid(axis="y", color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    for name, (label, colour, marker, line) in CURVES.items():
+        points = [(row.q, getattr(row, name)) for row in rows if getattr(row, name) is not None]
+        if points:
+            x, y = zip(*points, strict=True)
+            axes.plot(x, y, color=colour, marker=marker, linestyle=line, label=label)
+    axes.text(0.98, 0.03, _summary(rows[-1]), transform=axes.transAxes, ha="right", color=CURVES["ours"][1])
+
+
+def _summary(row: RunTime) -> str:
+    times, word = (row.ratio, "faster") if row.ratio >= 1 else (1 / row.ratio, "slower")
+    return f"{row.q} pieces: {times:.2g} times {word} than naive"
