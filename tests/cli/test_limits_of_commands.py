@@ -45,7 +45,7 @@ def test_a_search_that_is_out_of_time_leaves_a_part_that_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], clock: Clock, at_step: AtStep
 ) -> None:
     net, out = wide(tmp_path / "net.json", (5, 40, 1)), tmp_path / "out.json"
-    at_step("extract", 5, clock.run_out)
+    at_step(5, clock.run_out)
     assert main(["extract", str(net), "-o", str(out), "--timeout", "1000"]) == 2
     assert "not complete" in capsys.readouterr().out
     assert json.loads(out.read_text())["complete"] is False
@@ -71,7 +71,7 @@ def test_memory_in_use_has_a_limit(
     """When a part of the regions is counted more memory is in use than is allowed, and that part is told."""
     used = threading.Event()
     monkeypatch.setattr("cpwl.cli.limits.memory_in_use", lambda: 10**12 if used.is_set() else 0)
-    at_step("count", 5, lambda: used.set() or signal.pause())  # until it is seen
+    at_step(5, lambda: used.set() or signal.pause())  # until it is seen
     assert main(["count", str(wide(tmp_path / "net.json", (4, 70, 1))), "--max-memory", "250G"]) == 2
     said = capsys.readouterr()
     assert "at least" in said.out
@@ -81,7 +81,7 @@ def test_memory_in_use_has_a_limit(
 def test_a_count_that_is_out_of_time_says_at_least(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], clock: Clock, at_step: AtStep
 ) -> None:
-    at_step("count", 1, clock.run_out)
+    at_step(1, clock.run_out)
     assert main(["count", str(wide(tmp_path / "net.json", (3, 70, 1))), "--cells", "--timeout", "1000"]) == 2
     assert "at least" in capsys.readouterr().out
 
@@ -202,7 +202,7 @@ def test_a_terminated_search_keeps_its_parts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], at_step: AtStep
 ) -> None:
     net, out = wide(tmp_path / "net.json", (3, 60, 1)), tmp_path / "parts"
-    at_step("extract", 1, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    at_step(1, lambda: os.kill(os.getpid(), signal.SIGTERM))
     assert main(["extract", str(net), "-o", str(out), "--float"]) == 2
     said = capsys.readouterr()
     assert "the same command goes on" in said.out

@@ -11,7 +11,7 @@ import pytest
 
 __all__ = ["AtStep", "Clock", "at_step", "clock"]
 
-AtStep = Callable[[str, int, Callable[[], object]], None]
+AtStep = Callable[[int, Callable[[], object]], None]
 
 
 class Clock:
@@ -39,9 +39,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def at_step(monkeypatch: pytest.MonkeyPatch) -> AtStep:
-    """``at_step(command, n, action)``: the n-th time that a command says how far it is, the action happens."""
+    """``at_step(n, action)``: the n-th time that a command on networks says how far it is, the action happens."""
 
-    def arrange(command: str, step: int, action: Callable[[], object]) -> None:
+    def arrange(step: int, action: Callable[[], object]) -> None:
         said = 0
 
         def say(_done: int, _total: int, _what: str) -> None:
@@ -54,6 +54,6 @@ def at_step(monkeypatch: pytest.MonkeyPatch) -> AtStep:
         def progress_bar() -> Iterator[Callable[[int, int, str], None]]:
             yield say
 
-        monkeypatch.setattr(f"cpwl.cli.{command}.progress_bar", progress_bar)
+        monkeypatch.setattr("cpwl.cli.networks.progress_bar", progress_bar)
 
     return arrange
