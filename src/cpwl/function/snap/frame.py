@@ -8,16 +8,15 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import integer_rows, primitive
+from cpwl.exact.integers import primitive
 from cpwl.exact.rational import fraction_array
 from cpwl.function.components import label_maps
 from cpwl.function.cpwl import CPWL
 from cpwl.function.evaluate import find_pieces
 from cpwl.function.merge import Contacts, Key
 from cpwl.function.parts import Laws, Parts
-from cpwl.function.scale import scale_of
 from cpwl.function.snap.recut import integer_polyhedra, recut
-from cpwl.function.snap.short import meant
+from cpwl.function.snap.short import meant_laws
 from cpwl.geometry.facets import facets_of, hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
@@ -37,7 +36,7 @@ class Frame:
     def __init__(self, p: CPWL) -> None:
         assert p.tol > 0
         self.p, self.label = p, label_maps(p.component)
-        self.laws = _meant_laws(p)
+        self.laws = meant_laws(p)
         self.given = p.polyhedra if p.domain is None else _join(p.polyhedra, p.domain)
         self.integer = self.given.integer()
         self.planes = hyperplanes(self.given, p.tol)
@@ -174,20 +173,6 @@ class Frame:
 
     def _exact(self, polyhedra: Polyhedra, laws: Laws) -> CPWL:
         return CPWL.from_parts(Parts(polyhedra, laws, self.p.domain, 0.0))
-
-
-def _meant_laws(p: CPWL) -> NDArray[np.object_]:
-    """The law that each output of each piece takes, its coefficients as they were meant, as integer rows."""
-    found = np.empty((p.num_pieces, p.outputs, p.dim + 2), dtype=object)
-    for j in range(p.outputs):
-        laws = p.components(j)
-        rows = laws.integer()[:, 0]
-        if laws.exact is None:
-            near = meant(laws.coefficients()[:, 0], scale_of(p.polyhedra, p.laws, p.tol).unit, p.tol)
-            whole = np.column_stack([near, fraction_array(np.ones(len(near)))])
-            rows = integer_rows(np.zeros(whole.shape), whole)
-        found[:, j] = rows[p.component[:, j]]
-    return found
 
 
 def _join(polyhedra: Polyhedra, rows: Polyhedron) -> Polyhedra:

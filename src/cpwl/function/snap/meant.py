@@ -6,13 +6,11 @@ of the data alone, so that a proof finds the same laws in a network.
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.exact.rational import fraction_array
 from cpwl.function.cpwl import CPWL
-from cpwl.function.scale import scale_of
 from cpwl.function.snap.short import meant
 from cpwl.function.snap.snap import snap
 
@@ -27,12 +25,7 @@ def meant_components(p: CPWL, output: int) -> NDArray[np.object_]:
     >>> meant_components(p, 0)[0]
     array([Fraction(0, 1), Fraction(0, 1)], dtype=object)
     """
-    laws = p.components(output)
-    if p.tol == 0 or snap(p, p.tol).way == "exact":
-        rows = laws.integer()[:, 0]
-        exact = [[Fraction(v, row[-1]) for v in row[:-1]] for row in rows]
-    else:
-        return meant(laws.coefficients()[:, 0], scale_of(p.polyhedra, p.laws, p.tol).unit, p.tol)
-    found = np.empty((len(exact), p.dim + 1), dtype=object)
-    found[:] = exact
-    return found
+    if p.tol and snap(p, p.tol).way != "exact":
+        return meant(p, output)
+    rows = p.components(output).integer()[:, 0]
+    return np.asarray(fraction_array(rows[:, :-1]) / rows[:, -1:])

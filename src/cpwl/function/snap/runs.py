@@ -7,17 +7,30 @@ meet at points of the data, so that the function between them is continuous and 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.rational import is_exact_float
-from cpwl.function.cpwl import CPWL
+from cpwl.function.components import label_maps
+from cpwl.function.cpwl import CPWL, Moved, Snapped
+from cpwl.function.doctor.first_error import first_error
 from cpwl.function.make import parts_of_breakpoints, parts_of_simplices
-from cpwl.function.parts import Parts
+from cpwl.function.parts import Laws, Parts
+from cpwl.function.snap.recut import integer_polyhedra
+from cpwl.function.snap.short import meant_laws, simple
+from cpwl.geometry.polyhedra import Polyhedra
 
-__all__ = ["ends_of_runs", "in_runs"]
+__all__ = ["ends_of_runs", "in_runs", "is_coarse", "snap_line"]
+
+_Line: TypeAlias = tuple[Fraction, Fraction]  # slope and offset
+_Joint: TypeAlias = tuple[Fraction, list[Fraction]]  # a place, and the values there
+_NEXT = 1e-3  # of the tolerance: a joint that is nearer to a simple number is there
 
 _COARSE = 2.0**10  # units in the last place: a rounded number is a multiple of so many once in a thousand times
 _FEW = 0.1  # of the breakpoints: fewer are not worth a distance
@@ -30,7 +43,7 @@ def in_runs(p: CPWL, tol: float) -> Parts | None:
     """
     if p.num_pieces < 3:
         return None
-    low, high = _ends(p)
+    low, high = _ends(p.polyhedra)
     if (np.isinf(low) & np.isinf(high)).any():
         return None
     order = np.argsort(np.where(np.isfinite(low), low, high) + np.where(np.isfinite(high), high, low), kind="stable")
@@ -55,6 +68,106 @@ def in_runs(p: CPWL, tol: float) -> Parts | None:
         steps = np.column_stack([np.arange(len(kept) - 1), np.arange(1, len(kept))])
         return parts_of_simplices(x[kept][:, None], steps, y[kept])
     return _on_line(x, y, (laws[order[0]], laws[order[-1]]), little)
+
+
+def snap_line(rough: CPWL) -> Snapped:
+    """Proposes an exactly continuous function of one input near float data: its laws, joined one after the other.
+
+    Pieces come in order from left to right, neighbours of one law as one. Two laws meet where they are equal, if that
+    is near the joint of the data; else at that joint, at the mean of their values, and a segment that ends there is
+    straight between its ends. So nothing jumps, whatever the numbers are.
+
+    >>> from cpwl import CPWL
+    >>> p = CPWL.from_pieces([[[3.0]], [[-1.0]]], [[1.0], [-0.3333333333333333]], [[0.0], [3.0]], [0.0, -1.0])
+    >>> snap_line(p).function.polyhedra.integer()
+    array([[3, 1],
+           [-3, -1]], dtype=object)
+    """
+    error = first_error(rough)
+    if error is not None:
+        return Snapped(None, Moved(), f"it is no function within {rough.tol:g}, relative: {error.message}")
+    low, high = _ends(rough.polyhedra)
+    reach = float(np.abs([*low[np.isfinite(low)], *high[np.isfinite(high)]]).max(initial=0.0)) or 1.0
+    solid = np.flatnonzero(high - low > rough.tol * reach)
+    order = solid[np.lexsort((high[solid], low[solid]))]
+    runs = np.split(order, np.flatnonzero(np.diff(label_maps(rough.component)[order])) + 1)
+    exact = meant_laws(rough)
+    laws = [[(Fraction(g, d), Fraction(o, d)) for g, o, d in exact[run[0]].tolist()] for run in runs]
+    joints: list[_Joint] = []
+    for k, (f, g) in enumerate(pairwise(laws)):
+        x = _meeting(f, g, float(high[runs[k]].max() + low[runs[k + 1]].min()) / 2, rough.tol * reach)
+        joints.append((x, [(a * x + b + c * x + d) / 2 for (a, b), (c, d) in zip(f, g, strict=True)]))
+    places = [_outer(rough, int(order[0]), -1), *(x for x, _ in joints), _outer(rough, int(order[-1]), 1)]
+    if any(x is not None and y is not None and x >= y for x, y in pairwise(places)):
+        return Snapped(None, Moved(), "neighbouring laws meet in another order than their pieces come in.")
+    ends = pairwise([None, *joints, None])
+    made = np.array([_segment(*both, law) for both, law in zip(ends, laws, strict=True)], dtype=object)
+    pieces = integer_polyhedra([_interval(x, y) for x, y in pairwise(places)], 1)
+    parts = Parts(pieces, Laws.from_lists(made[..., :1], made[..., 1], len(made), 1), rough.domain, 0.0)
+    found = _moved_on_line(rough, runs, parts, np.stack([low, high], axis=1), reach)
+    far = max(found.moved.value, found.moved.facet)
+    if far > rough.tol:
+        return Snapped(None, Moved(), f"something would move by {far:.2g}, relative, which is more than {rough.tol:g}.")
+    return replace(found, flat=tuple(np.setdiff1d(np.arange(rough.num_pieces), solid).tolist()))
+
+
+def _outer(p: CPWL, piece: int, side: int) -> Fraction | None:
+    """Where the domain ends on one side, beyond its outermost piece; None if it has no end."""
+    rows = (p.polyhedra[piece] if p.domain is None else p.domain).integer().tolist()
+    ends = [Fraction(b, a) for a, b in rows if a * side > 0]
+    return None if not ends else min(ends) if side > 0 else max(ends)
+
+
+def _meeting(f: Sequence[_Line], g: Sequence[_Line], joint: float, little: float) -> Fraction:
+    """Where the laws of most different slopes are equal, if that is near the joint; else the joint."""
+    (a, b), (c, d) = max(zip(f, g, strict=True), key=lambda pair: abs(pair[0][0] - pair[1][0]))
+    if a != c and abs((d - b) / (a - c) - Fraction(joint)) <= little:
+        return (d - b) / (a - c)
+    return simple(joint, _NEXT * little)
+
+
+def _segment(one: _Joint | None, two: _Joint | None, law: Sequence[_Line]) -> list[_Line]:
+    """The laws between two joints; the first and the last segment have the slopes of their law."""
+    if one is None and two is None:
+        return list(law)
+    if one is None or two is None:
+        x, values = next(joint for joint in (one, two) if joint is not None)
+        return [(a, v - a * x) for (a, _), v in zip(law, values, strict=True)]
+    (x, start), (y, end) = one, two
+    slopes = [(v - u) / (y - x) for u, v in zip(start, end, strict=True)]
+    return [(a, u - a * x) for a, u in zip(slopes, start, strict=True)]
+
+
+def _interval(low: Fraction | None, high: Fraction | None) -> NDArray[np.object_]:
+    """Integer rows ``(a, b)`` of an interval."""
+    rows = [] if high is None else [[high.denominator, high.numerator]]
+    rows += [] if low is None else [[-low.denominator, -low.numerator]]
+    return np.array(rows, dtype=object).reshape(-1, 2)
+
+
+def _moved_on_line(
+    p: CPWL, runs: list[NDArray[np.int64]], parts: Parts, ends: NDArray[np.float64], reach: float
+) -> Snapped:
+    """The function, with how far laws are moved on their pieces, and joints from the ends of pieces."""
+    owner = np.concatenate(runs)
+    number = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
+    slope = parts.laws.gradient[number, :, 0] - p.laws.gradient[owner, :, 0]
+    offset = parts.laws.offset[number] - p.laws.offset[owner]
+    largest, level = np.abs(p.laws.gradient[..., 0]).max(axis=0), np.abs(p.laws.offset).max(axis=0)
+    scale = largest * reach + level
+    scale = np.where(scale > 0, np.maximum(scale, 1e-6 * scale.max()), 1.0)  # noise alone has no size of its own
+    at = np.clip(ends[owner], -reach, reach)
+    value = np.abs(slope[:, None] * at[..., None] + offset[:, None]) / scale
+    new = np.stack(_ends(parts.polyhedra), axis=1)
+    outer = np.array([[ends[run].min(), ends[run].max()] for run in runs])
+    known = np.isfinite(new) & np.isfinite(outer)
+    facet = np.abs(np.subtract(new, outer, where=known, out=np.zeros_like(new))) / reach
+    change = np.abs(slope).max(axis=0) / np.where(largest > 0, largest, 1.0)
+    shift = np.abs(offset).max(axis=0) / scale
+    moved = Moved(float(max(change.max(), shift.max())), float(value.max()), float(facet.max()))
+    where = tuple(at[np.unravel_index(np.argmax(value), value.shape)[:2]][None].tolist()) if moved.value else None
+    count = int(((slope != 0) | (offset != 0)).any(axis=1).sum())
+    return Snapped(CPWL.from_parts(parts), moved, "", "line", count, int((facet > 0).sum()), where=where)
 
 
 def is_coarse(x: NDArray[np.float64]) -> bool:
@@ -116,11 +229,10 @@ def ends_of_runs(x: NDArray[np.float64], y: NDArray[np.float64], little: NDArray
     return np.array(ends)
 
 
-def _ends(p: CPWL) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _ends(polyhedra: Polyhedra) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Where each interval begins and ends, in floats."""
-    A, b = p.polyhedra.A[:, 0], p.polyhedra.b
-    owner = np.repeat(np.arange(p.num_pieces), np.diff(p.polyhedra.start))
-    low, high = np.full(p.num_pieces, -np.inf), np.full(p.num_pieces, np.inf)
+    A, b, owner, count = polyhedra.A[:, 0], polyhedra.b, polyhedra.owner, len(polyhedra)
+    low, high = np.full(count, -np.inf), np.full(count, np.inf)
     np.maximum.at(low, owner[A < 0], b[A < 0] / A[A < 0])
     np.minimum.at(high, owner[A > 0], b[A > 0] / A[A > 0])
     return low, high

@@ -8,10 +8,16 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FINE", "Numbers", "meant", "short", "simple"]
+from cpwl.exact.integers import integer_rows
+from cpwl.exact.rational import fraction_array
+from cpwl.function.cpwl import CPWL
+from cpwl.function.scale import scale_of
+
+__all__ = ["FINE", "Numbers", "meant", "meant_laws", "short", "simple"]
 
 _LARGEST = 1000  # denominator of a simple number
 _MEANT = 1e-3  # of the tolerance: what is nearer to a simple number is meant to be it
+_LAST = 2.0**-50  # four units in the last place: what rounding leaves of a 0
 FINE = 2.0**-54
 """How far from a float, relative to the largest of its kind, does not matter."""
 
@@ -41,18 +47,33 @@ def simple(x: float, little: float) -> Fraction:
     return near if abs(near - exact) <= little else exact
 
 
-def meant(laws: NDArray[np.float64], unit: float, tol: float) -> NDArray[np.object_]:
-    """Rows ``(gradient, offset)`` of laws in rationals: what is next to a simple number is that number.
+def meant(p: CPWL, output: int) -> NDArray[np.object_]:
+    """The components of one output of float data, rows ``(gradient, offset)`` of rationals, as they were meant.
 
-    `unit` is the size of the coordinates, and `tol` what the data may be off by, relative.
-
-    >>> meant(np.array([[1e-16, 3.1]]), 1.0, 1e-9)[0, 0]
-    Fraction(0, 1)
+    What is next to a simple number, such as 0, is that number: within a part of the tolerance, relative to the laws of
+    that output, or within rounding of the largest law of all outputs.
     """
-    units = np.append(np.full(laws.shape[1] - 1, 1 / unit), 1.0)
-    little = (_MEANT * tol * float(np.abs(laws / units).max(initial=0.0)) * units).tolist()
-    found = np.empty(laws.shape, dtype=object)
-    found[:] = [list(map(simple, row, little)) for row in laws.tolist()]
+    unit = scale_of(p.polyhedra, p.laws, p.tol).unit
+    units = np.append(np.full(p.dim, 1 / unit), 1.0)
+    near = p.components(output).coefficients()[:, 0]
+    own, whole = (float(np.abs(laws / units).max(initial=0.0)) for laws in (near, p.laws.coefficients()))
+    little = (max(_MEANT * p.tol * own, _LAST * whole) * units).tolist()
+    found = np.empty(near.shape, dtype=object)
+    found[:] = [list(map(simple, row, little)) for row in near.tolist()]
+    return found
+
+
+def meant_laws(p: CPWL) -> NDArray[np.object_]:
+    """The law that each output of each piece takes, its coefficients as they were meant, as integer rows."""
+    found = np.empty((p.num_pieces, p.outputs, p.dim + 2), dtype=object)
+    for j in range(p.outputs):
+        laws = p.components(j)
+        rows = laws.integer()[:, 0]
+        if laws.exact is None:
+            near = meant(p, j)
+            whole = np.column_stack([near, fraction_array(np.ones(len(near)))])
+            rows = integer_rows(np.zeros(whole.shape), whole)
+        found[:, j] = rows[p.component[:, j]]
     return found
 
 

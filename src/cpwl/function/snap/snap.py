@@ -28,6 +28,7 @@ from cpwl.function.snap.loose import Work
 from cpwl.function.snap.measure import lost_law
 from cpwl.function.snap.nearby import WAYS, Nearby, ways
 from cpwl.function.snap.on_pieces import snap_pieces
+from cpwl.function.snap.runs import snap_line
 from cpwl.function.snap.stretched import stretched, uneven
 from cpwl.geometry.polyhedra import fact
 
@@ -81,7 +82,9 @@ def _snapped(p: CPWL, tol: float, even: bool) -> Snapped:
 
 def near(rough: CPWL, reason: str) -> Snapped:
     """The function of the first way that leads to one; `reason` is why the data itself is none."""
-    if 2 <= rough.dim <= _INPUTS:
+    if rough.dim == 1:
+        return snap_line(rough)
+    if rough.dim <= _INPUTS:
         tried = _from_complex(rough)
         if isinstance(tried, Snapped):
             return tried
@@ -89,7 +92,7 @@ def near(rough: CPWL, reason: str) -> Snapped:
     if rough.num_pieces > _FEW:
         return Snapped(None, Moved(), reason)
     found = snap_pieces(rough)
-    told = found.function is not None or rough.dim < 2 or rough.dim > _INPUTS
+    told = found.function is not None or rough.dim > _INPUTS
     return found if told else replace(found, reason=f"{found.reason} Other ways: {reason}")
 
 
