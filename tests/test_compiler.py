@@ -1,11 +1,14 @@
 """How "auto" chooses: by size among plans that are accurate enough; and plans are what is built."""
 
+import re
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import get_args
 
 import numpy as np
+import onnxruntime
 import pytest
 
 import cpwl
@@ -23,11 +26,12 @@ from cpwl import (
     extract,
 )
 from cpwl.compiler import CONSTRUCTIONS
-from cpwl.construct import options
+from cpwl.construct import options, table
 from cpwl.construct.options import PRECISIONS
 from cpwl.construct.table import TABLE
 from cpwl.exact.rational import fraction_array
-from support.catalogue import function, names
+from cpwl.io import to_onnx
+from support.catalogue import SOLE, function, names
 from support.constructions import planned
 from support.functions import abs_sum, delaunay
 from support.pinned import applicable
@@ -65,9 +69,111 @@ def test_gates_in_space_are_not_planned_where_a_lattice_is_smaller_than_their_hy
     p = cpwl.CPWL.from_maxmin([[*(2 * v for v in x), -sum(v * v for v in x)] for x in points], [[k] for k in range(6)])
     made = compile(p)
     assert made.construction == "lattice"
-    assert "bend hyperplanes" in made.alternatives["gates"].reason
+    assert made.alternatives["gates"].reason.startswith("not planned: at least 15 neurons (the function bends on 15")
     assert compile(p, construction="gates").sizes.neurons > made.sizes.neurons
     assert compile(p, minimize="depth").alternatives["gates"].reason == ""
+
+
+@pytest.mark.parametrize("construction", SOLE)
+def test_auto_is_the_smallest_of_all(construction):
+    """ "auto" is compared with each construction by name, where one of them alone is the smallest."""
+    make, options = SOLE[construction]
+    p, sizes = make(), {}
+    best = compile(p, **options)
+    for name in TABLE:
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                made = compile(p, construction=name, **options)
+        except ConstructionError:
+            continue
+        if made.error <= options.get("max_error", 1e-9):
+            sizes[name] = made.sizes.neurons
+    assert best.construction == construction
+    assert all(sizes[construction] < neurons for name, neurons in sizes.items() if name != construction)
+    assert best.sizes.neurons == sizes[construction]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "points"), [(2, 510), (3, 55), (3, 95), (4, 52)])
+def test_windows_are_the_smallest_of_large_random_tables(n, points):
+    """Tables of 250 to 1,000 cells, in which no construction before windows has as few neurons."""
+    p = delaunay(n, points, 0)
+    assert compile(p).sizes.neurons <= compile(p, construction="windows").sizes.neurons
+
+
+def test_a_construction_is_ruled_out_by_a_number():
+    """Windows of a grid cannot have fewer neurons than gates have, and are not planned; with less accuracy they are."""
+    p = CPWL.from_grid([range(6)] * 2, np.random.default_rng(0).integers(-9, 10, (6, 6)))
+    made = compile(p)
+    found = re.fullmatch(
+        r"not planned: at least (\d+) neurons \(\d+ laws, .*\), and (\w+) has (\d+)",
+        made.alternatives["windows"].reason,
+    )
+    assert int(found[1]) >= int(found[3]) >= made.sizes.neurons
+    assert int(found[1]) <= compile(p, construction="windows").sizes.neurons
+    with pytest.warns(CpwlWarning):
+        assert compile(p, precision="float32", max_error=1e-12).alternatives["windows"].neurons is not None
+
+
+def test_a_budget_is_no_claim_of_size(monkeypatch):
+    """Where planning would take too long it is said, and what to ask for; nothing is said to be smaller."""
+    monkeypatch.setattr(table, "_PAIRS", 10)
+    made = compile(delaunay(2, 12, 3)).alternatives["lattice"]
+    assert made.neurons is None
+    assert re.fullmatch(r"not planned: would take comparisons of .*; ask for construction=\"lattice\"", made.reason)
+
+
+def test_one_hidden_layer_is_not_always_the_smallest():
+    """A sawtooth of 30 teeth has a network of 14 neurons, and a table near 0 that is noise a lattice of 1."""
+    p = CPWL.from_breakpoints(range(30), [i % 2 for i in range(30)])
+    assert compile(p).sizes.neurons == 14
+    noise = 1e-15 * np.random.default_rng(0).standard_normal((2, 4))
+    rows, ends = [[[1.0], [-1.0]]] * 4, [[-1.0, 2.0], [0.0, 1.0], [1.0, 0.0], [2.0, -1.0]]
+    q = CPWL.from_pieces(rows, ends, (noise[0] + [-1, -1, 0, 0])[:, None], noise[1], tol=1e-6)
+    assert compile(q, check=False).sizes.neurons == 1
+
+
+def test_a_network_that_the_precision_cannot_hold_is_no_candidate(monkeypatch):
+    """Weights beyond float32: another construction is taken, or it is said that there is none; no NumPy warning."""
+    row = TABLE["hinge"]
+    monkeypatch.setitem(TABLE, "hinge", replace(row, plan=lambda known: replace(row.plan(known), largest=1e61)))
+    made = compile(abs_sum(), precision="float32")
+    assert made.construction != "hinge"
+    assert made.alternatives["hinge"].reason == "a weight of size 1e+61 cannot be written in float32"
+    steep = CPWL.from_breakpoints([0, Fraction(1, 10**30)], [0, 10**30], left_slope=0, right_slope=0)
+    with pytest.raises(ConstructionError, match=r"a weight of size 1e\+60 cannot be written in float32"):
+        compile(steep, precision="float32")
+    assert compile(steep).sizes.neurons == 2
+
+
+def curve(points, first, last, f):
+    """A table of a curve at evenly spaced points."""
+    x = np.linspace(first, last, points)
+    return CPWL.from_breakpoints(x.tolist(), f(x).tolist())
+
+
+@pytest.mark.parametrize("points", [402, pytest.param(2002, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("construction", ["hinge", "univariate"])
+@pytest.mark.parametrize(
+    ("first", "last", "f"),
+    [(0, 1, np.square), (-4, 4, np.tanh), (0, 10, lambda x: np.exp(-x / 5) * np.cos(x)), (0, 100, np.sin)],
+    ids=["square", "tanh", "decay", "sine"],
+)
+def test_long_tables_keep_their_promise_in_float32(points, construction, first, last, f, tmp_path):
+    """At knots, between them and at the ends onnxruntime is off by no more than is predicted, and by no more than twice
+    what was measured; a limit that is not kept has a warning.
+    """
+    p = curve(points, first, last, f)
+    x = np.linspace(first, last, 4 * points - 3)[:, None].astype(np.float32)
+    with warnings.catch_warnings(record=True, action="always") as told:
+        made = compile(p, precision="float32", max_error=1e-6, construction=construction)
+    to_onnx(made.network, tmp_path / "a.onnx", dtype="float32", batch="N")
+    session = onnxruntime.InferenceSession(str(tmp_path / "a.onnx"))
+    seen = np.nanmax(np.abs(session.run(None, {"X": x})[0] - p(x.astype(np.float64))))
+    seen = float(seen) / float(np.ptp(f(np.linspace(first, last, points))))
+    assert seen <= made.error
+    assert seen <= 2 * made.measured
+    assert told or seen <= 1e-6
 
 
 def test_accuracy_comes_before_size():

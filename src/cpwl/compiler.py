@@ -22,7 +22,7 @@ from cpwl.construct.lower_bounds import LowerBound, lower_bounds
 from cpwl.construct.measure import measured_error
 from cpwl.construct.options import ConstructionName, Minimize, Options, Outside, Precision, Weights, default_error
 from cpwl.construct.select import Candidate, Choice, select
-from cpwl.construct.table import TABLE, in_order
+from cpwl.construct.table import TABLE, in_order, ruled_out
 from cpwl.construct.upper_bounds import upper_bounds
 from cpwl.doors import check_argument, check_call, check_choice, check_number, within_float64
 from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError
@@ -365,7 +365,7 @@ class _Compilation:
         with closing(self.ahead):
             for done, name in enumerate(self.names):
                 self._tell(done, f"planning {name}")
-                skip = TABLE[name].skip(self.analysis, self.planned) if self.auto else ""
+                skip = ruled_out(name, self.analysis, self.planned) if self.auto else ""
                 if skip:
                     self.others[name] = Alternative(None, None, None, skip)
                     self.skipped.append(name)

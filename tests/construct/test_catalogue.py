@@ -8,11 +8,13 @@ import pytest
 
 from cpwl import CPWL, Certificate, ConstructionError, certify, compile
 from cpwl.compiler import CONSTRUCTIONS
+from cpwl.construct.analysis import Analysis
+from cpwl.construct.table import TABLE
 from cpwl.exact.rational import fraction_array
 from cpwl.network.network import exact_layers
 from cpwl.proofs.rounding import box_of
 from cpwl_check.decide import check
-from support.catalogue import CASES, compiled, function, names
+from support.catalogue import CASES, compiled, function, names, whole_table
 from support.pinned import applicable
 from support.proofs import documents, run_alone, write_documents
 from support.rational_pieces import piece_data, points_in_pieces
@@ -115,6 +117,36 @@ def test_auto_is_never_larger(name):
     assert best is not None
     others = [compiled(name, c) for c in (CONSTRUCTIONS if name in EXACT else MAX_MIN)]
     assert best.sizes.neurons <= min(made.sizes.neurons for made in others if made is not None)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_lower_bounds_hold(name):
+    """What a construction takes at least, by its bound, is at most what its network takes."""
+    for construction, row in TABLE.items():
+        made = compiled(name, construction)
+        if made is None or (function(name).tol and construction not in MAX_MIN):
+            continue
+        least = row.least(Analysis(function(name)))
+        for what in ("neurons", "depth", "width", "nonzeros") if least is not None else ():
+            assert least.of(what) <= getattr(made.sizes, what), (construction, least.reason)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_lower_bounds_hold_for_random_tables(seed):
+    """The same for tables in two and three dimensions, with values that meet often."""
+    rng = np.random.default_rng(seed)
+    for n in (2, 3):
+        shape = rng.integers(2, 6 - n, n) + 1
+        grid = CPWL.from_grid([range(k) for k in shape], rng.integers(-1, 2, shape))
+        for p in (grid, whole_table(n, 7 + n, 5, seed)):
+            known = Analysis(p)
+            for row in TABLE.values():
+                try:
+                    neurons = row.plan(known).sizes.neurons
+                except ConstructionError:
+                    continue
+                least = row.least(known)
+                assert least is None or least.neurons <= neurons, row.name
 
 
 @pytest.mark.parametrize(("name", "construction"), [(n, c) for n, c in PROVED if c != "auto"])

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from importlib.resources import as_file, files
+from typing import Any
 
 import numpy as np
 from scipy.spatial import Delaunay
@@ -34,7 +35,7 @@ from support.rational_pieces import (
     with_noise,
 )
 
-__all__ = ["BY_NAME", "CASES", "Case", "compiled", "function", "names"]
+__all__ = ["BY_NAME", "CASES", "SOLE", "Case", "compiled", "function", "names"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -727,3 +728,41 @@ def floats_meant_exactly() -> CPWL:
 
 CASES = tuple(_MADE)
 BY_NAME = {each.name: each for each in CASES}
+
+
+# --- functions on which one construction alone is the smallest ------------------------------------------------------
+
+
+def whole_table(n: int, points: int, size: int, seed: int) -> CPWL:
+    """A table of integers on the Delaunay triangulation of integer points of a cube."""
+    rng = np.random.default_rng(seed)
+    P = np.unique(rng.integers(0, size, (points, n)), axis=0)
+    return CPWL.from_simplices(P.tolist(), Delaunay(P).simplices.tolist(), rng.integers(-3, 4, len(P)).tolist())
+
+
+def _grid(*shape: int, seed: int) -> CPWL:
+    return CPWL.from_grid([range(k) for k in shape], np.random.default_rng(seed).integers(-9, 10, shape))
+
+
+def _one_bump() -> CPWL:
+    values = np.zeros((6, 6), dtype=np.int64)
+    values[2, 3] = 1
+    return CPWL.from_grid([range(6), range(6)], values)
+
+
+_FLOAT32: dict[str, Any] = {"precision": "float32"}
+SOLE: dict[str, tuple[Callable[[], CPWL], dict[str, Any]]] = {
+    "hinge": (lambda: from_hidden_layer([[-2, 1, 1], [2, -1, 0], [2, -1, -2]], [1, -1, 1], [3, 2, 1]), {}),
+    "univariate": (lambda: function("sawtooth"), {}),
+    "gates": (lambda: function("wrong_for_algorithm_1"), {}),
+    "columns": (lambda: _grid(3, 3, 3, seed=2), {**_FLOAT32, "max_error": 3e-6}),
+    "windows": (lambda: whole_table(2, 34, 1000, 4), {**_FLOAT32, "max_error": 3e-5}),
+    "clamped": (_one_bump, {}),
+    "strips": (lambda: whole_table(2, 37, 40, 31), {"precision": "exact"}),
+    "lattice": (lambda: function("delaunay_space"), {}),
+}
+"""For each construction a function, and options, with which it alone is the smallest that is accurate enough.
+
+Algorithm 1 has none. Where it is right, its rows are those that a lattice starts from, of which that keeps a few and
+shortens them: in neurons, layers, width and weights it is never the smallest.
+"""

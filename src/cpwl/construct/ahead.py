@@ -1,7 +1,7 @@
 """Plans of several constructions at the same time, by whoever has time; "auto" takes them one after the other.
 
-Whether a construction is planned at all may depend on what others have given (`Construction.after`): plans are made in
-waves, and what is planned is what would have been planned one by one.
+Whether a construction is planned at all may depend on what others have given (`ruled_out`). Plans of one rank are made
+at the same time, and one that is ruled out when its turn comes is dropped: the result is that of one after the other.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.plan import Plan
-from cpwl.construct.table import TABLE, Planned
+from cpwl.construct.table import TABLE, Planned, ruled_out
 from cpwl.doors import within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.executors import spread
@@ -45,7 +45,7 @@ class Ahead:
         self._running: dict[str, Iterator[_Outcome]] = {}
 
     def start(self, name: str, planned: Planned) -> None:
-        """Sends off all plans that are known to be wanted, now that it is the turn of `name`.
+        """Sends off all plans of the same rank that are not ruled out yet, now that it is the turn of `name`.
 
         One alone is better made here, where the executor can share out its parts.
         """
@@ -53,7 +53,8 @@ class Ahead:
         if executor is None or name in self._running:
             return
         turn = self.names.index(name)
-        wave = [other for other in self.names[turn:] if self._is_wanted(other, self.names[:turn], planned)]
+        rank = TABLE[name].rank
+        wave = [other for other in self.names[turn:] if TABLE[other].rank == rank and self._is_open(other, planned)]
         if len(wave) > 1:
             self._running |= dict.fromkeys(wave, _sent(self.analysis, wave, executor))
 
@@ -77,10 +78,8 @@ class Ahead:
             getattr(running, "close", lambda: None)()
         self._running.clear()
 
-    def _is_wanted(self, name: str, settled: tuple[str, ...], planned: Planned) -> bool:
-        row = TABLE[name]
-        ready = name not in self._running and all(other in settled for other in row.after(self.analysis))
-        return ready and not row.skip(self.analysis, planned)
+    def _is_open(self, name: str, planned: Planned) -> bool:
+        return name not in self._running and not ruled_out(name, self.analysis, planned)
 
 
 def _sent(analysis: Analysis, names: list[str], executor: Executor) -> Iterator[_Outcome]:

@@ -11,6 +11,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cpwl.construct.options import DEFAULT, Options
 from cpwl.errors import ConstructionError
 from cpwl.function import CPWL
@@ -125,6 +128,18 @@ class Analysis:
     def profile(self) -> Profile:
         """The function as one of a single direction; `ConstructionError` if it bends in several. Exact data."""
         return profile_of(self.function)
+
+    @cached_property
+    def distinct_laws(self) -> NDArray[np.object_]:
+        """The distinct laws of all outputs together, as integers; of float data, those of one output."""
+        p = self.function
+        if p.tol:
+            every = [p.representatives(j) for j in range(p.outputs)]
+            return p.laws.integer()[max(every, key=len)]
+        first: dict[tuple[int, ...], int] = {}
+        for i, row in enumerate(map(tuple, p.laws.integer().reshape(p.num_pieces, -1))):
+            first.setdefault(row, i)
+        return p.laws.integer()[list(first.values())]
 
     @property
     def bends(self) -> PlanarBends:

@@ -19,7 +19,7 @@ from cpwl.exact.integers import primitive, sign
 from cpwl.function import CPWL
 from cpwl.function.bends.table import Neighbours
 
-__all__ = ["LowerBound", "lower_bounds"]
+__all__ = ["LowerBound", "for_any_network", "lower_bounds"]
 
 _POINTS = 1500  # vertices up to which lines through them are counted
 _PIECES = 20_000  # pieces up to which bends are looked for
@@ -42,27 +42,22 @@ def lower_bounds(analysis: Analysis, hidden_layers: int | None = None) -> list[L
     [(2, 'the gradients have rank 1, and the function is nowhere constant on R^1'), (1, '2 laws')]
     """
     p = analysis.function
-    laws = _laws(p)
-    if len(laws) == 1:
-        return [LowerBound(0, "the function is affine")]
-    found = [_rank(p, laws), LowerBound(_patterns(p.dim, len(laws), None), f"{len(laws)} laws")]
-    if hidden_layers:  # an affine network of data with a tolerance has none, and says nothing about those that have
+    found, laws = for_any_network(analysis), analysis.distinct_laws
+    # An affine network of data with a tolerance has no hidden layer, and says nothing about those that have.
+    if hidden_layers and len(laws) > 1:
         count = _patterns(p.dim, len(laws), hidden_layers)
         found.append(LowerBound(count, f"{len(laws)} laws", hidden_layers))
         found += _bent(analysis, hidden_layers)
     return sorted(found, key=lambda b: (b.hidden_layers or 0, -b.neurons))
 
 
-def _laws(p: CPWL) -> NDArray[np.object_]:
-    """The distinct laws of all outputs together: integers over the last column; of float data, those of one output."""
-    if p.tol:
-        every = [p.representatives(j) for j in range(p.outputs)]
-        return p.laws.integer()[max(every, key=len)]
-    rows = p.laws.integer().reshape(p.num_pieces, -1)
-    first: dict[tuple[int, ...], int] = {}
-    for i, row in enumerate(map(tuple, rows)):
-        first.setdefault(row, i)
-    return p.laws.integer()[list(first.values())]
+def for_any_network(analysis: Analysis) -> list[LowerBound]:
+    """The bounds that hold for networks of any depth."""
+    laws = analysis.distinct_laws
+    if len(laws) == 1:
+        return [LowerBound(0, "the function is affine")]
+    p = analysis.function
+    return [_rank(p, laws), LowerBound(_patterns(p.dim, len(laws), None), f"{len(laws)} laws")]
 
 
 def _rank(p: CPWL, laws: NDArray[np.object_]) -> LowerBound:

@@ -11,15 +11,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.bounds import algorithm1, r
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.max_of_mins import max_of_mins, outputs_together, rows_of
-from cpwl.construct.plan import Plan
+from cpwl.construct.plan import Least, Plan
 from cpwl.errors import ConstructionError
 from cpwl.function.answers import point_text
 from cpwl.function.order import Excess, find_excess
 from cpwl.network import Network
 
-__all__ = ["plan"]
+__all__ = ["least", "plan"]
 
 
 def plan(analysis: Analysis) -> Plan:
@@ -33,6 +34,23 @@ def plan(analysis: Analysis) -> Plan:
     """
     networks = [_network(analysis, j) for j in range(analysis.function.outputs)]
     return Plan.of("paper", outputs_together(networks), analysis.sample.points)
+
+
+def least(analysis: Analysis) -> Least:
+    """The exact size of Algorithm 1's network from the lengths of its rows; before these are known, as if all were 1.
+
+    Several outputs share equal neurons of their first layers. What is not there are the later layers of the maximum.
+
+    >>> from cpwl.function import CPWL
+    >>> known = Analysis(CPWL.from_breakpoints([0, 1], [0, 1], left_slope=0, right_slope=0))
+    >>> least(known).neurons, plan(known).sizes.neurons, least(known).neurons
+    (8, 17, 17)
+    """
+    p = analysis.function
+    rows = analysis.row_sizes if analysis.knows_orders else [[1] * p.num_pieces] * p.outputs
+    counts = [algorithm1(own) for own in rows]
+    neurons = counts[0].neurons if p.outputs == 1 else r(-(-p.num_pieces // 2))
+    return Least(neurons, "the formula of Algorithm 1", max(count.layers for count in counts))
 
 
 def _network(analysis: Analysis, output: int) -> Network:

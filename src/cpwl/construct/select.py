@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.options import PRECISIONS, Minimize, Precision
 from cpwl.construct.plan import Plan
+from cpwl.errors import LimitError
 from cpwl.network import Sizes
 
 __all__ = ["Candidate", "Choice", "predicted_error", "select"]
 
-_SAFETY = 3.0  # predictions are right up to about this factor
+_SAFETY = 3.0  # deviations: no error of a network was seen to be more (docs/theory/float_quality.md)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +27,12 @@ class Candidate:
 
     @classmethod
     def of(cls, plan: Plan, analysis: Analysis) -> Candidate:
-        """The plan with the error that it would have in the precision asked for."""
+        """The plan with its error in the precision asked for; `LimitError` if that does not reach its weights."""
+        options = analysis.options
+        most = float(np.finfo(np.float32 if options.precision == "float32" else np.float64).max)
+        if not plan.largest <= most:
+            kind = "float64" if options.precision == "exact" else options.precision
+            raise LimitError(f"a weight of size {plan.largest:.1g} cannot be written in {kind}")
         return cls(plan, predicted_error(plan, analysis.options.precision, analysis.sample.range))
 
     @property
@@ -55,11 +63,11 @@ def predicted_error(plan: Plan, precision: Precision, size: float) -> float:
 
 
 def select(candidates: Iterable[Candidate], minimize: Minimize, max_error: float) -> Choice:
-    """The smallest that is predicted to be accurate enough; if none is, the most accurate.
+    """The smallest that is predicted to be accurate enough; if none is, the most accurate; of equals the first.
 
     >>> from cpwl.network import Network
     >>> def plan(name, neurons, size):
-    ...     return Candidate(Plan(name, Sizes(neurons, 2, neurons, 9), 1.0, lambda: Network([([[1]], [0])])), size)
+    ...     return Candidate(Plan(name, Sizes(neurons, 2, neurons, 9), 1.0, 1.0, lambda: Network([([[1]], [0])])), size)
     >>> choice = select([plan("gates", 7, 1e-7), plan("lattice", 9, 1e-12)], "neurons", 1e-9)
     >>> choice.best.plan.construction, choice.reason
     ('lattice', 'fewest neurons within 1e-09')
@@ -67,8 +75,8 @@ def select(candidates: Iterable[Candidate], minimize: Minimize, max_error: float
     every = list(candidates)
     good = [c for c in every if c.error <= max_error]
     poor = [c for c in every if c.error > max_error]
-    good.sort(key=lambda c: (getattr(c.sizes, minimize), c.sizes.neurons, c.sizes.depth, c.plan.construction))
-    poor.sort(key=lambda c: (c.error, getattr(c.sizes, minimize), c.plan.construction))
+    good.sort(key=lambda c: (getattr(c.sizes, minimize), c.sizes.neurons, c.sizes.depth))
+    poor.sort(key=lambda c: (c.error, getattr(c.sizes, minimize)))
     order = (*good, *poor)
     few = {
         "neurons": "fewest neurons",

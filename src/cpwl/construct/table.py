@@ -1,4 +1,4 @@
-"""The table of constructions: what each is for, how it plans a network, and when "auto" need not ask it.
+"""The table of constructions: what each is for, how it plans a network, and what it takes at least.
 
 "auto", the command line and the tests read it.
 """
@@ -14,20 +14,32 @@ from cpwl.construct.clamped import plan as clamped
 from cpwl.construct.columns import plan as columns
 from cpwl.construct.gates import plan as gates
 from cpwl.construct.lattice import plan as lattice
-from cpwl.construct.plan import Plan
+from cpwl.construct.lower_bounds import for_any_network
+from cpwl.construct.plan import Least, Plan
 from cpwl.construct.select import Candidate
 from cpwl.construct.strips import plan as strips
 from cpwl.construct.univariate import plan as univariate
-from cpwl.construct.upper_bounds import upper_bounds
 from cpwl.construct.windows import plan as windows
-from cpwl.errors import ConstructionError
+from cpwl.errors import InputError, LimitError
 
-__all__ = ["TABLE", "Construction", "Planned", "in_order"]
+__all__ = ["TABLE", "Construction", "Planned", "in_order", "ruled_out"]
 
 Planned = Mapping[str, Candidate]
 """What has been planned so far, by name."""
-_FEW = 200_000  # decisions (pieces times components) that take less time than a complex in space
-_MANY = 2_000_000  # decisions (pieces times components) that "auto" does not make where it has a smaller network
+# Budgets of "auto", once it has a network that is accurate enough. Each is about half a minute on one core.
+_PAIRS = 2_000_000  # pieces times components, which a lattice compares
+_TRIANGLES = 4_000  # pieces of which clamped gates are made: the time is quadratic in them
+_CELLS = 100_000_000  # cells times corners, which windows compare
+_QUICK = 150  # pieces beyond which nothing is planned that takes longer than one hidden layer, where that will do
+_FEW = 200_000  # pieces times components: a lattice of so few takes less time than a complex of faces in space
+
+
+def _no_bound(_: Analysis) -> Least | None:
+    return None
+
+
+def _affordable(_: Analysis) -> str:
+    return ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,133 +50,121 @@ class Construction:
     about: str
     plan: Callable[[Analysis], Plan]
     """Raises `ConstructionError` or `LimitError` where it does not apply."""
-    skip: Callable[[Analysis, Planned], str]
-    """Why "auto" need not plan it after what it has planned: it cannot be smaller, or would take too long; else ""."""
-    after: Callable[[Analysis], tuple[str, ...]] = lambda _: ("hinge",)
-    """The constructions before it whose plans `skip` looks at."""
+    least: Callable[[Analysis], Least | None] = _no_bound
+    """A proved lower bound on its network, found in far less time than a plan; it may raise what `plan` raises."""
+    work: Callable[[Analysis], str] = _affordable
+    """What planning would take, where that is more than "auto" spends if it has a network; else ""."""
+    rank: int = 0
+    """"auto" plans constructions of a lower rank first; those of one rank by their bounds."""
 
 
-def _never(_: Analysis, __: Planned) -> str:
-    return ""
+def ruled_out(name: str, analysis: Analysis, planned: Planned) -> str:
+    """Why "auto" does not plan a construction after these: it cannot be smaller than one of them, or takes too long.
 
-
-def _is_good(name: str, analysis: Analysis, planned: Planned) -> bool:
-    """Whether a construction with few layers was planned that is accurate enough, where that is what counts."""
-    small = analysis.options.minimize in ("neurons", "depth")
-    return small and name in planned and planned[name].error <= analysis.options.max_error
-
-
-def _one_layer(analysis: Analysis, planned: Planned) -> str:
-    return "not planned: one hidden layer will do" if _is_good("hinge", analysis, planned) else ""
-
-
-def _skip_univariate(analysis: Analysis, planned: Planned) -> str:
-    return "" if analysis.options.minimize == "neurons" else _one_layer(analysis, planned)
-
-
-def _skip_gates(analysis: Analysis, planned: Planned) -> str:
-    on_a_line = "not planned: on a line it is the hinges" if analysis.function.dim == 1 else ""
-    return _one_layer(analysis, planned) or on_a_line or _by_planes(analysis, planned)
-
-
-def _by_planes(analysis: Analysis, planned: Planned) -> str:
-    """In space: a neuron of a gate network bends on one hyperplane, and counting hyperplanes takes no complex."""
-    if analysis.options.minimize != "neurons" or not _is_good("lattice", analysis, planned):
+    Only a network that is predicted to be accurate enough rules others out, and only by numbers.
+    """
+    minimize, most = analysis.options.minimize, analysis.options.max_error
+    good = [other for other in planned.values() if other.error <= most]
+    if not good:
         return ""
-    try:
-        exact = analysis.exact
-    except ConstructionError:
-        return ""
-    neurons = planned["lattice"].sizes.neurons
-    if exact.divided.function.dim < 3 or exact.bend_planes < neurons:
-        return ""
-    return f"not planned: a neuron for each of {exact.bend_planes} bend hyperplanes, and a lattice has {neurons}"
+    best = min(good, key=lambda other: int(getattr(other.sizes, minimize)))
+    size = int(getattr(best.sizes, minimize))
+    for bound in (_for_any, TABLE[name].least):
+        try:
+            least = bound(analysis)
+        except (InputError, LimitError):
+            continue  # planning will say why
+        if least is not None and least.of(minimize) >= size:
+            what = "layers" if minimize == "depth" else minimize
+            has = f"{best.plan.construction} has {size:,}"
+            return f"not planned: at least {least.of(minimize):,} {what} ({least.reason}), and {has}"
+    quick = "hinge" in planned and planned["hinge"] in good and analysis.function.num_pieces > _QUICK
+    work = TABLE[name].work(analysis) or (_long(analysis) if quick and TABLE[name].rank else "")
+    return f'not planned: would take {work}; ask for construction="{name}"' if work else ""
 
 
-def _skip_clamped(analysis: Analysis, planned: Planned) -> str:
-    small = _is_good("gates", analysis, planned)
-    known = "not planned: gates are smaller, and accurate enough" if small else ""
-    if not known and _by_planes(analysis, planned):
-        known = "not planned: for functions whose other networks are not accurate enough, and a lattice is"
-    return _one_layer(analysis, planned) or known
+def _for_any(analysis: Analysis) -> Least | None:
+    """What holds for every network of this function. Exact data."""
+    if analysis.function.tol:
+        return None
+    best = max(for_any_network(analysis), key=lambda bound: bound.neurons)
+    return Least(best.neurons, f"any network: {best.reason}", 1 if len(analysis.distinct_laws) == 1 else 2)
 
 
-def _are_many(analysis: Analysis) -> bool:
-    return analysis.function.num_pieces * analysis.function.num_components > _MANY
+def _long(analysis: Analysis) -> str:
+    return f"far longer than one hidden layer for {analysis.function.num_pieces:,} pieces"
 
 
-def _skip_lattice(analysis: Analysis, planned: Planned) -> str:
-    many = bool(planned) and _are_many(analysis)
-    return _one_layer(analysis, planned) or ("not planned: too many pieces and components to compare" if many else "")
+def _pairs(analysis: Analysis) -> str:
+    q, k = analysis.function.num_pieces, analysis.function.num_components
+    return f"comparisons of {q:,} pieces with {k:,} components" if q * k > _PAIRS else ""
 
 
-def _skip_paper(analysis: Analysis, planned: Planned) -> str:
-    reason = _skip_lattice(analysis, planned)
-    minimize = analysis.options.minimize
-    if reason or not planned or minimize not in ("neurons", "depth"):
-        return reason
-    count = upper_bounds(analysis.function, analysis.row_sizes)["algorithm1"]
-    known = count.neurons if minimize == "neurons" else count.layers
-    if any(known >= getattr(other.sizes, minimize) for other in planned.values()):
-        return "not planned: larger by its formula"
-    return ""
+def _triangles(analysis: Analysis) -> str:
+    q = analysis.function.num_pieces
+    return f"clusters of the corners of {q:,} pieces" if q > _TRIANGLES else ""
 
 
-def _after_gates(_: Analysis) -> tuple[str, ...]:
-    return "hinge", "gates"
-
-
-def _after_all_if_many(analysis: Analysis) -> tuple[str, ...]:
-    return tuple(name for name in TABLE if name not in ("lattice", "paper")) if _are_many(analysis) else ("hinge",)
-
-
-def _after_all(_: Analysis) -> tuple[str, ...]:
-    return tuple(name for name in TABLE if name != "paper")
+def _cells(analysis: Analysis) -> str:
+    p = analysis.function
+    corners = p.num_pieces if p.mesh is None else len(p.mesh.corners)
+    return f"comparisons of {p.num_pieces:,} cells with their corners" if p.num_pieces * corners > _CELLS else ""
 
 
 _ROWS = (
-    Construction(
-        "hinge",
-        "one hidden layer, one neuron per hyperplane, where the jumps are consistent",
-        hinge.plan,
-        _never,
-        lambda _: (),
-    ),
-    Construction("univariate", "one direction of bends: one to three hidden layers", univariate.plan, _skip_univariate),
-    Construction("gates", "linear in the pieces, any dimension", gates.plan, _skip_gates),
-    Construction("columns", "Kuhn grids, any n: safe in float32, far terms are exactly 0", columns.plan, _one_layer),
+    Construction("hinge", "one hidden layer, one neuron per hyperplane, where the jumps are consistent", hinge.plan),
+    Construction("univariate", "one direction of bends: one to three hidden layers", univariate.plan),
+    Construction("gates", "linear in the pieces, any dimension", gates.plan, gates.least, rank=1),
+    Construction("columns", "Kuhn grids, any n: safe in float32, far terms are exactly 0", columns.plan),
     Construction(
         "windows",
         "bounded cells with a convex lifting, any n: safe in float32, far terms are exactly 0",
         windows.plan,
-        _skip_clamped,
-        _after_gates,
+        windows.least,
+        _cells,
+        rank=1,
     ),
     Construction(
         "clamped",
         "plane, bounded: safe in float32, far terms are exactly 0",
         clamped.plan,
-        _skip_clamped,
-        _after_gates,
+        clamped.least,
+        _triangles,
+        rank=2,
     ),
-    Construction("strips", "plane, bounded: fewer neurons than pieces, for exact arithmetic", strips.plan, _one_layer),
+    Construction("strips", "plane, bounded: fewer neurons than pieces, for exact arithmetic", strips.plan),
     Construction(
         "lattice",
         "max of mins, for few pieces in many dimensions and for float data",
         lattice.plan,
-        _skip_lattice,
-        _after_all_if_many,
+        lattice.least,
+        _pairs,
+        rank=3,
     ),
-    Construction("paper", "Algorithm 1 as printed, with every row tested", paper.plan, _skip_paper, _after_all),
+    Construction("paper", "Algorithm 1 as printed, with every row tested", paper.plan, paper.least, _pairs, rank=4),
 )
 TABLE: dict[str, Construction] = {row.name: row for row in _ROWS}
 """The constructions by name."""
 
 
 def in_order(analysis: Analysis) -> tuple[str, ...]:
-    """The names in the order in which "auto" plans them: as in the table, in space a lattice of few pieces first."""
-    p, names = analysis.function, list(TABLE)
-    if p.dim > 2 and p.num_pieces * p.num_components <= _FEW:
-        names.remove("lattice")
-        names.insert(names.index("gates"), "lattice")
-    return tuple(names)
+    """The names in the order in which "auto" plans them: by rank, in space a lattice of few pieces before a complex.
+
+    Constructions of the same rank take about as long; the one with the smaller bound is first.
+    """
+    p = analysis.function
+    early = p.dim > 2 and p.mesh is None and p.num_pieces * p.num_components <= _FEW
+
+    def turn(name: str) -> tuple[float, int]:
+        rank = 0.5 if early and name == "lattice" else TABLE[name].rank
+        return rank, _bound(name, analysis) if rank == 1 else 0
+
+    return tuple(sorted(TABLE, key=turn))
+
+
+def _bound(name: str, analysis: Analysis) -> int:
+    try:
+        least = TABLE[name].least(analysis)
+    except (InputError, LimitError):
+        return 0
+    return 0 if least is None else least.neurons

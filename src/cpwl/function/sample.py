@@ -13,9 +13,10 @@ from cpwl.function.cpwl import CPWL
 from cpwl.geometry.polyhedra import fact
 from cpwl.geometry.probe import Probe
 
-__all__ = ["Sample", "inner_points", "sample"]
+__all__ = ["Sample", "corners", "inner_points", "sample"]
 
 _PIECES = 300  # pieces to look into
+_INTERVALS = 4000  # of those on a line, where sums are as long as there are breakpoints
 _MEANS = 4  # points in each of them
 
 
@@ -37,7 +38,7 @@ def sample(p: CPWL) -> Sample:
     >>> s.points.shape[1]
     1
     """
-    points = _in_simplices(p) if p.mesh is not None else _in_pieces(p)
+    points = _on_a_line(p) if p.dim == 1 else _in_simplices(p) if p.mesh is not None else _in_pieces(p)
     values = p(points)
     values = values[np.isfinite(values).all(axis=1)]
     if len(values) == 0:
@@ -58,8 +59,42 @@ def inner_points(p: CPWL, pieces: Iterable[int]) -> dict[int, NDArray[Any]]:
     return {i: x for i, x in found if x is not None}
 
 
-def _chosen(p: CPWL) -> NDArray[np.int64]:
-    return np.arange(0, p.num_pieces, -(-p.num_pieces // _PIECES))
+def _chosen(p: CPWL, most: int = _PIECES) -> NDArray[np.int64]:
+    return np.arange(0, p.num_pieces, -(-p.num_pieces // most))
+
+
+def _on_a_line(p: CPWL) -> NDArray[np.float64]:
+    """The ends of intervals, and points inside; half-lines are as long as the other intervals on average, or 1."""
+    rng = np.random.default_rng(0)
+    ends = np.array([_interval(p, int(i)) for i in _chosen(p, _INTERVALS)])
+    known = ends[np.isfinite(ends)]
+    low, high = (known.min(), known.max()) if len(known) else (0.0, 0.0)
+    more = float(high - low) / len(ends) or 1.0
+    ends = np.clip(ends, low - more, high + more)
+    ends = ends[ends[:, 0] <= ends[:, 1]]
+    share = rng.random((_MEANS, len(ends)))
+    inner = ends[:, 0] + share * (ends[:, 1] - ends[:, 0])
+    return np.unique(np.concatenate([ends.ravel(), inner.ravel()]))[:, None]
+
+
+def _interval(p: CPWL, piece: int) -> tuple[float, float]:
+    low, high = -np.inf, np.inf
+    body = p.polyhedra[piece]
+    for a, b in zip(body.A[:, 0].tolist(), body.b.tolist(), strict=True):
+        low, high = (low, min(high, b / a)) if a > 0 else (max(low, b / a), high) if a < 0 else (low, high)
+    return low, high
+
+
+def corners(p: CPWL, most: int) -> NDArray[np.float64]:
+    """The points of a table, or the ends of intervals, at most so many, evenly chosen; none of other pieces."""
+    if p.mesh is not None:
+        whole = p.mesh.corners[np.unique(p.mesh.simplices)]
+        whole = whole[:: -(-len(whole) // most)]
+        return np.asarray(whole[:, :-1] / whole[:, -1:], dtype=np.float64)
+    if p.dim > 1:
+        return np.empty((0, p.dim))
+    ends = np.array([_interval(p, int(i)) for i in _chosen(p, most)]).ravel()
+    return np.unique(ends[np.isfinite(ends)])[:, None]
 
 
 def _in_simplices(p: CPWL) -> NDArray[np.float64]:

@@ -40,10 +40,9 @@ __all__ = ["Hinges", "find_hinges", "flips_of", "hinge_network", "one_layer", "s
 # One hidden layer on a line: `m` breakpoints, and `m` or `m + 1` neurons.
 #
 # ``g(t) = g_0(t) + sum_i w_i relu(t - t_i)``, and ``relu(t - t_i) = (t - t_i) + relu(t_i - t)``: flipping the hinges in
-# a
-# set `T` adds ``sum_T w_i`` to the slope of the affine part. It vanishes, and `m` neurons suffice, iff that sum is
-# ``-g_0'`` for some `T`; the hinges left of a piece where `g` is constant are such a set. Otherwise one neuron more,
-# ``relu(t_0 - t)``, carries it.
+# a set `T` adds ``sum_T w_i`` to the slope of the affine part. It vanishes, and `m` neurons suffice, iff that sum is
+# ``-g_0'`` for some `T`; the hinges left of a piece where `g` is constant are such a set. Otherwise hinges grow away
+# from the breakpoint `t_c` in the middle, which has one neuron more, ``relu(t_c - t)``.
 
 
 _FEW_ENTRIES = 24  # breakpoints up to which all sets of flips are searched
@@ -81,16 +80,17 @@ def one_layer(profile: Profile) -> Network:
         return Network([(slope, [Fraction(law[1], law[2]) for law in profile.laws[0]])])
     flips = flips_of(profile)
     numerator, below = profile.jump, profile.below
-    first = profile.places[0]
-    sign = np.ones(m, dtype=np.int64) if flips is None else np.where(flips, -1, 1)
+    c = m // 2
+    middle = profile.places[c]
+    sign = np.where(np.arange(m) < c if flips is None else flips, -1, 1)
     where, scale = -sign * profile.places[:, 0], profile.places[:, 1]
     if flips is None:
-        # All of it as seen from the first breakpoint: slopes -g_0' to its left and g_1' to its right.
-        sign, where, scale = np.append(sign, -1), np.append(where, first[0]), np.append(scale, first[1])
-        (left, right), (below_left, below_right) = profile.laws[:2, :, 0], profile.laws[:2, :, 2]
-        numerator = np.concatenate([[right], numerator[1:], [-left]])
-        below = np.concatenate([[below_right], below[1:], [below_left]])
-        constant = [_at(law, Fraction(*first)) for law in profile.laws[0]]
+        # All of it as seen from the breakpoint in the middle, for short sums: one slope to its left, one to its right.
+        sign, where, scale = np.append(sign, -1), np.append(where, middle[0]), np.append(scale, middle[1])
+        (left, right), (below_left, below_right) = profile.laws[c : c + 2, :, 0], profile.laws[c : c + 2, :, 2]
+        numerator = np.concatenate([numerator[:c], [right], numerator[c + 1 :], [-left]])
+        below = np.concatenate([below[:c], [below_right], below[c + 1 :], [below_left]])
+        constant = [_at(law, Fraction(*middle)) for law in profile.laws[c]]
     else:
         constant = _constant(profile, flips)
     hidden = _fractions(where, scale)

@@ -30,7 +30,7 @@ from cpwl.network import Network
 from cpwl.network.noise import noise
 from cpwl.search import exact_cover
 
-__all__ = ["Clamped", "clamped"]
+__all__ = ["Clamped", "base_value", "clamped"]
 
 _CARE = 1.0  # neurons that the largest rate that some corner needs is worth
 _MOST = 4.0  # neurons that any rate is worth
@@ -112,7 +112,7 @@ def _sums(stars: Stars, middle: bool) -> tuple[list[list[Bump]], NDArray[np.obje
     basis, share = shared_columns(np.column_stack([ones, values]))
     lists, factors, constant = [], [], share[1:, 0]
     for k, j in enumerate(basis[1:], start=1):
-        base = _base(values[:, j - 1], middle)
+        base = base_value(values[:, j - 1], middle)
         constant = constant + share[1:, k] * base
         for sign in (1, -1):
             heights = np.array([max(sign * (v - base), Fraction(0)) for v in values[:, j - 1]], dtype=object)
@@ -122,7 +122,7 @@ def _sums(stars: Stars, middle: bool) -> tuple[list[list[Bump]], NDArray[np.obje
     return lists, np.array(factors, dtype=object).reshape(len(lists), values.shape[1]).T, constant
 
 
-def _base(values: NDArray[np.object_], middle: bool) -> Fraction:
+def base_value(values: NDArray[np.object_], middle: bool) -> Fraction:
     """The smallest value, or one that a third of the corners have and more than that; or the one in the middle.
 
     Corners with that value need no bump, and bumps of one sign can be large clusters; half of them above the middle one

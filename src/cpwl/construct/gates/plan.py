@@ -17,15 +17,14 @@ from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.hinges import hinge_network
 from cpwl.construct.gates.plane.plane_gates import plane_gates
 from cpwl.construct.gates.space.space_gates import space_gates
-from cpwl.construct.plan import Plan
+from cpwl.construct.plan import Least, Plan
 from cpwl.exact.flint import from_flint
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.network import Network
 from cpwl.network.algorithms import end_to_end, identity, side_by_side
-from cpwl.network.noise import noise
 
-__all__ = ["plan"]
+__all__ = ["least", "plan"]
 
 
 def plan(analysis: Analysis) -> Plan:
@@ -41,8 +40,22 @@ def plan(analysis: Analysis) -> Plan:
         return Plan.of("gates", _lifted(exact.function, exact.divided.coordinates, _network(small)), points)
     if small.function.dim > 2:
         made = space_gates(small)
-        return Plan("gates", made.sizes, noise(made.float_layers, points), partial(attrgetter("network"), made))
+        return Plan.of_layers("gates", made.sizes, made.float_layers, points, partial(attrgetter("network"), made))
     return Plan.of("gates", _network(small), points)
+
+
+def least(analysis: Analysis) -> Least:
+    """At least one neuron for each hyperplane on which the function bends.
+
+    A hinge changes its sign on one hyperplane, and a gate ``s(d + M l)`` where `l` does; a neuron that carries a sum
+    never does. And the network bends only where one of its neurons changes its sign.
+
+    >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [0, 1, 0], [0, 0, 0]])
+    >>> least(Analysis(p)).neurons, plan(Analysis(p)).sizes.neurons
+    (5, 5)
+    """
+    planes = analysis.exact.bend_planes
+    return Least(planes, f"the function bends on {planes} hyperplanes", 2 if planes else 1)
 
 
 def _network(analysis: Analysis) -> Network:

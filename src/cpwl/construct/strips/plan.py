@@ -11,7 +11,6 @@ from cpwl.construct.blocks.hinges import hinge_network
 from cpwl.construct.plan import Plan
 from cpwl.construct.strips.layers import to_floats, to_network
 from cpwl.construct.strips.strips import lay_strips
-from cpwl.network.noise import noise
 
 __all__ = ["plan"]
 
@@ -30,4 +29,4 @@ def plan(analysis: Analysis) -> Plan:
     if laid is None:
         return Plan.of("strips", hinge_network(exact.solid), points)
     floats = [(csr_array(to_floats(weight)), to_floats(bias)) for weight, bias in laid.layers]
-    return Plan("strips", laid.sizes, noise(floats, points), partial(to_network, laid.layers))
+    return Plan.of_layers("strips", laid.sizes, floats, points, partial(to_network, laid.layers))

@@ -21,7 +21,7 @@ from cpwl.exact.flint import from_flint_array
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network.network import Network
 
-__all__ = ["best_windows", "blocks_of", "lower"]
+__all__ = ["MOST", "best_windows", "blocks_of", "lower"]
 
 # Blocks of cells: one affine law, and one hinge for each further cell, along a tree of facets.
 #
@@ -32,7 +32,7 @@ __all__ = ["best_windows", "blocks_of", "lower"]
 # those with the fewest free neighbours first; the root is the cell from which the terms are smallest.
 
 
-_MOST = 8  # cells in a block: its support is a union of 2^(cells - 1) parts
+MOST = 8  # cells in a block: its support is a union of 2^(cells - 1) parts
 _LIMIT = 30.0  # times the range: terms that are larger cost too much accuracy
 _CLOSE = 2.0**-40  # of the size of the terms: what floats cannot tell is decided in rationals
 
@@ -96,7 +96,7 @@ class _Growth:
         slack = self.heights - self.laws[:, c] @ self.ones.T
         root, edges = c, tree
         grown = True
-        while grown and len(own) < _MOST:
+        while grown and len(own) < MOST:
             grown = False
             beyond = [(self.count[b], b, a) for a in own for b in self.near[a] if self.free[b] and (a, b) not in tried]
             for _, b, a in sorted(beyond):

@@ -8,15 +8,15 @@ so that laws whose windows do not overlap can be added instead. See docs/windows
 from __future__ import annotations
 
 from cpwl.construct.analysis import Analysis
-from cpwl.construct.plan import Plan
+from cpwl.construct.plan import Least, Plan
 from cpwl.construct.windows.lifted import lifted
-from cpwl.construct.windows.lowering import best_windows, blocks_of, lower
+from cpwl.construct.windows.lowering import MOST, best_windows, blocks_of, lower
 from cpwl.errors import ConstructionError
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.network.network import Network
 
-__all__ = ["plan"]
+__all__ = ["least", "plan"]
 
 
 def plan(analysis: Analysis) -> Plan:
@@ -31,6 +31,22 @@ def plan(analysis: Analysis) -> Plan:
     if function.mesh is None and exact.box is None:
         raise ConstructionError("windows are for bounded domains: restrict this function to a box")
     return Plan.of("windows", network_of(function), analysis.sample.points)
+
+
+def least(analysis: Analysis) -> Least | None:
+    """At least nine neurons for eight distinct laws.
+
+    Cells with different laws are different cells, and every cell is in one block of at most `MOST`. A block has a hinge
+    for each cell but its root, and a neuron for each of the two or more sides.
+
+    >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[1, 0, 2], [0, 3, 0], [1, 0, 1]])
+    >>> least(Analysis(p)).neurons, plan(Analysis(p)).sizes.neurons
+    (9, 22)
+    """
+    laws = len(analysis.exact.distinct_laws)
+    if laws == 1:
+        return None
+    return Least(laws + -(-laws // MOST), f"{laws} laws, {MOST} or fewer to a block", 4)
 
 
 def network_of(p: CPWL) -> Network:
