@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from cpwl.io.formula import parse
     from cpwl.network import Network
     from cpwl.passes.simplify import simplify
-    from cpwl.proofs.certificate import Certificate
-    from cpwl.proofs.certify import certify
+    from cpwl.proofs.certify import Certificate, certify
     from cpwl.regions.count import count_regions
     from cpwl.regions.extract import extract
     from cpwl.regions.inquiry import ask
@@ -80,7 +79,7 @@ __all__ = [
 # file formats bring libraries of their own.
 _HOME = {
     "CPWL": "cpwl.function",
-    "Certificate": "cpwl.proofs.certificate",
+    "Certificate": "cpwl.proofs.certify",
     "Compiled": "cpwl.compiler",
     "Network": "cpwl.network",
     "Verdict": "cpwl.equality",

@@ -37,8 +37,7 @@ from cpwl.network import Network, Sizes
 from cpwl.network.algorithms import clipped
 from cpwl.network.network import rounded
 from cpwl.progress import Progress
-from cpwl.proofs.certificate import Certificate
-from cpwl.proofs.certify import certify
+from cpwl.proofs.certify import Certificate, certify
 
 __all__ = ["CONSTRUCTIONS", "Alternative", "Compiled", "compile"]
 

@@ -14,7 +14,7 @@ from cpwl.construct.clamped.clusters import Stars, exact_bump, propose
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.table import table_of
-from cpwl.proofs.no_proof import NotRecognised
+from cpwl.proofs.entries import NotRecognised
 from cpwl.search import exact_cover
 from cpwl_check.budget import Refused
 from cpwl_check.decide import check

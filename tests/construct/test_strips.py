@@ -12,7 +12,7 @@ from cpwl import CPWL, Network
 from cpwl.documents.write import function_document, network_document
 from cpwl.errors import ConstructionError
 from cpwl.proofs.certify import certify
-from cpwl.proofs.no_proof import NoProof, NotRecognised
+from cpwl.proofs.entries import NoProof, NotRecognised
 from cpwl_check.budget import Refused
 from cpwl_check.decide import check
 from cpwl_check.strip import Bends

@@ -15,9 +15,8 @@ from cpwl import CPWL, Network, certify
 from cpwl.documents.write import function_document, network_document
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
-from cpwl.proofs.no_proof import NoProof
-from cpwl.proofs.provers.bends import _domain
-from cpwl.proofs.provers.guess import points_in
+from cpwl.proofs.entries import NoProof
+from cpwl.proofs.provers.bends import _domain, points_in
 from cpwl_check.bends import of_fans
 from cpwl_check.budget import Refused, Undecided
 from cpwl_check.cones import dot, region

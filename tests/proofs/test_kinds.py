@@ -10,7 +10,7 @@ import pytest
 from cpwl import CPWL, ConstructionError, InputError, Network, ProofError, certify, compile, extract
 from cpwl.documents.write import function_document, network_document
 from cpwl.io import save
-from cpwl.proofs.certificate import Certificate
+from cpwl.proofs.certify import Certificate
 from cpwl.proofs.kinds import KINDS
 from cpwl_check import decide as every
 from cpwl_check.budget import Refused

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from cpwl import CPWL, Network, ProofError, certify
 from cpwl.documents.write import function_document, network_document
-from cpwl.proofs.no_proof import NoProof
+from cpwl.proofs.entries import NoProof
 from cpwl_check.budget import Refused
 from cpwl_check.decide import check
 from cpwl_check.line import Walk

@@ -10,8 +10,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from cpwl.documents.read import function_from_pieces, function_from_table, network_from_layers
-from cpwl.documents.schema import read_document
+from cpwl.documents.read import function_from_pieces, function_from_table, network_from_layers, read_document
 from cpwl.documents.write import document_text, function_document, network_document
 from cpwl.doors import check_argument, check_path
 from cpwl.errors import InputError, LimitError

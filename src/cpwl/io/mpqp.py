@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cpwl.documents.schema import read_json
+from cpwl.documents.read import read_json
 from cpwl.doors import check_count, check_list, check_path, within_float64
 from cpwl.errors import CpwlWarning, InputError, LimitError
 from cpwl.exact.flint import from_flint, to_flint

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.documents.schema import unique_names
+from cpwl.documents.read import unique_names
 from cpwl.doors import check_argument, check_choice, check_list, check_path
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import unmasked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -16,7 +17,26 @@ from cpwl.exact.simplex import Optimum
 from cpwl.function import CPWL
 from cpwl.geometry.linear_program import LinearProgram
 
-__all__ = ["Entry", "Prover", "counted_rows"]
+__all__ = ["Entry", "NoProof", "NotRecognised", "Prover", "counted_rows"]
+
+# How a prover says that it has no proof.
+
+
+class NoProof(Exception):
+    """There is no proof of this kind.
+
+    At one of `points` network and function may be seen to differ. If it `settles` the question, no other kind will do.
+    """
+
+    def __init__(self, message: str, points: Sequence[Any] = (), *, settles: bool = False) -> None:
+        super().__init__(message)
+        self.points = list(points)
+        self.settles = settles
+
+
+class NotRecognised(NoProof):
+    """The network is not built as this kind of proof has it; the text says where."""
+
 
 Integers = NDArray[np.object_]
 

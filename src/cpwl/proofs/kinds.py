@@ -7,30 +7,29 @@ input, "rounded" for rounded weights, "near" for float data; for what is inside 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 from cpwl.errors import LimitError
-from cpwl.network.algorithms import unclipped
-from cpwl.proofs.no_proof import NoProof
+from cpwl.exact.rounding import upwards
+from cpwl.network.algorithms import Clipped, unclipped
+from cpwl.network.network import exact_layers
+from cpwl.proofs.entries import NoProof, NotRecognised
 from cpwl.proofs.provers.bends import propose_bends
-from cpwl.proofs.provers.clamped import propose_clamped
-from cpwl.proofs.provers.clipped import propose_clipped
-from cpwl.proofs.provers.columns import propose_columns
-from cpwl.proofs.provers.expression import propose_expression
-from cpwl.proofs.provers.line import bend_direction, propose_line
+from cpwl.proofs.provers.expression import propose_expression, restored
+from cpwl.proofs.provers.hints import bend_direction, propose_clamped, propose_columns, propose_line, propose_strips
 from cpwl.proofs.provers.maxmin import propose_max_min
 from cpwl.proofs.provers.near import propose_near
-from cpwl.proofs.provers.rounded import propose_rounded
-from cpwl.proofs.provers.strips import propose_strips
 from cpwl.proofs.provers.windows import propose_windows
-from cpwl.proofs.question import Proposal, Question
+from cpwl.proofs.question import Proposal, Question, proof_head
 from cpwl.proofs.refute import far_out
-from cpwl.proofs.rounding import Bound
+from cpwl.proofs.rounding import Bound, added
 from cpwl.proofs.settle import settle
-from cpwl_check.budget import Refused, Undecided
+from cpwl_check.budget import STEPS, Refused, Undecided, aside
+from cpwl_check.pieces import read_function, read_network
+from cpwl_check.rounded import apart, difference
 
 __all__ = ["KINDS", "Kind", "decide", "proposals", "prove"]
 
@@ -164,3 +163,86 @@ def prove(name: str, question: Question) -> dict[str, Any]:
         else:
             return proposal.document
     raise failures[-1] if failures else NoProof(f"kind {name!r} does not apply")
+
+
+# Proofs of kind "rounded": of the exact network that a rounded one came from, and of how far the two are apart.
+#
+# Rounding moves the planes on which hinges and gates bend, and the values of maxima and minima. See docs/proof.md.
+
+
+def propose_rounded(question: Question, propose: Callable[[Question], Iterator[Proposal]]) -> Iterator[Proposal]:
+    """Proofs that `propose` has for the exact network; where that is not given, it is guessed from the components."""
+    network, box = question.network, question.box
+    exact = question.rounded_from
+    if exact is None:
+        exact = restored(question)
+    if [weight.shape for weight, _ in exact.layers] != [weight.shape for weight, _ in network.layers]:
+        raise NotRecognised("the exact network does not have the layers of the rounded one")
+    inner = replace(question, network=exact, rounded_from=None)
+    distance = _distance(question, inner)
+    for proof in propose(inner):
+        if isinstance(proof.bound, tuple):
+            continue
+        bound = added(proof.bound, distance)
+        fields = {
+            "box": None if box is None else box.document(),
+            "network": inner.network_document,
+            "proof": proof.document,
+        }
+        yield Proposal(bound, proof_head("rounded", question.p.dim, bound) | fields)
+
+
+def _distance(question: Question, inner: Question) -> Bound:
+    """How far the checker will find the two networks apart: on every piece, or by the sizes of weights alone."""
+    law = read_function(question.function_document)
+    layers, exact = (read_network(q.network_document, law.n, law.outputs) for q in (question, inner))
+    zero, one, box = Fraction(0), Fraction(1), question.box
+    if box is None:
+        constant, slope = (difference(layers, exact, [Fraction(k)] * law.n, Fraction(1 - k)) for k in (0, 1))
+        if constant is None or slope is None:
+            raise NotRecognised("the weights of the two networks are too large to compare")
+        return (constant, slope) if slope else constant
+    size = [max(abs(x), abs(y)) for x, y in zip(box.low, box.high, strict=True)]
+    rough = difference(layers, exact, size, one)
+    count = len(law.pieces) + sum(len(form) for layer in (*layers, *exact) for form in layer)
+    near = None if rough == zero else aside(lambda: apart(law, layers, exact, size), STEPS + count**2 // 4)
+    found = min((x for x in (rough, near) if x is not None), default=None)
+    if found is None:
+        raise NotRecognised("the weights of the two networks are too large to compare")
+    return upwards(found)
+
+
+# Proofs of kind "clipped": of the network behind two layers that move the input into a box.
+
+
+def propose_clipped(question: Question, propose: Callable[[Question], Iterator[Proposal]]) -> Iterator[Proposal]:
+    """What `propose` has for the network behind, on the box around the pieces."""
+    found, box = unclipped(question.network), question.box
+    if found is None:
+        raise NotRecognised("the network does not move its input into a box")
+    if box is None:
+        raise NotRecognised("the network moves its input into a box, and the pieces are not bounded")
+    before = None if question.rounded_from is None else unclipped(question.rounded_from)
+    if question.rounded_from is not None and before is None:
+        raise NotRecognised("the exact network does not move its input into a box")
+    inner = replace(question, network=found.inner, rounded_from=None if before is None else before.inner)
+    ends = [*box.low, *box.high]
+    apart = max(abs(x - y) for x, y in zip([*found.low, *found.high], ends, strict=True))
+    moved = apart * _slope(found) if apart else Fraction(0)
+    reach = max(map(abs, ends))
+    for proof in propose(inner):
+        level, growth = proof.bound if isinstance(proof.bound, tuple) else (proof.bound, Fraction(0))
+        bound = level + growth * reach + moved
+        fields = {"box": box.document(), "proof": proof.document}
+        yield Proposal(bound, proof_head("clipped", question.p.dim, bound) | fields)
+
+
+def _slope(found: Clipped) -> Fraction:
+    """A bound on the slope of the network behind: ``|W_l| .. |W_1| 1``."""
+    size: list[Fraction] = [Fraction(1)] * found.inner.inputs
+    for weight, _ in exact_layers(found.inner):
+        rows = [Fraction(0)] * weight.shape[0]
+        for i, j, value in zip(weight.rows.tolist(), weight.indices.tolist(), weight.data, strict=True):
+            rows[i] += abs(Fraction(value)) * size[j]
+        size = rows
+    return max(size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.documents.write import function_document, network_document
-from cpwl.exact.rational import fraction_array
+from cpwl.exact.rational import fraction_array, text
 from cpwl.function import CPWL
 from cpwl.function.lineality import divided
 from cpwl.function.snap.meant import meant_components
@@ -21,7 +22,7 @@ from cpwl.progress import Progress
 from cpwl.proofs.provers.recover import Wiring
 from cpwl.proofs.rounding import Bound, Box, box_of
 
-__all__ = ["Proposal", "Question"]
+__all__ = ["Proposal", "Question", "proof_head"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,3 +92,16 @@ class Proposal:
     document: dict[str, Any]
     settles: bool = False
     wiring: Wiring | None = None
+
+
+# What proof documents of every kind begin with.
+
+
+def proof_head(kind: str, inputs: int, bound: Bound = Fraction(0)) -> dict[str, Any]:
+    """The first fields, the bound as the checker reads it.
+
+    >>> proof_head("rounded", 2, (Fraction(1, 3), Fraction(0)))
+    {'format': 'cpwl-proof', 'version': 1, 'kind': 'rounded', 'inputs': 2, 'error_bound': ['1/3', 0]}
+    """
+    stated: Any = [text(v) for v in bound] if isinstance(bound, tuple) else text(bound)
+    return {"format": "cpwl-proof", "version": 1, "kind": kind, "inputs": inputs, "error_bound": stated}

@@ -27,8 +27,7 @@ from cpwl.io.json import load, save
 from cpwl.io.onnx.read import from_onnx
 from cpwl.io.onnx.write import to_onnx
 from cpwl.network import Sizes
-from cpwl.proofs.certificate import Certificate
-from cpwl.proofs.certify import certify
+from cpwl.proofs.certify import Certificate, certify
 from cpwl.show.explorer.facts import rounded_up
 from cpwl_check.archive import NAME, archive
 

@@ -8,24 +8,32 @@ the function's bends, is decided by the stand-alone checker, in rationals. See d
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import primitive, sign, unit_view
+from cpwl.errors import SolverError
+from cpwl.exact.integers import primitive, ratio_view, sign, unit_view
+from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.geometry.generators import generators
+from cpwl.geometry.linear_program import LinearProgram
+from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
-from cpwl.proofs.document import proof_head
-from cpwl.proofs.provers.gate_vectors import gate_vectors
-from cpwl.proofs.provers.guess import guess_roles, points_in, role_documents
-from cpwl.proofs.question import Proposal, Question
+from cpwl.proofs.entries import NotRecognised
+from cpwl.proofs.question import Proposal, Question, proof_head
+from cpwl_check.bends import Circuit, by_plane, is_gate
+from cpwl_check.budget import Undecided
+from cpwl_check.cones import minus, region
+from cpwl_check.pieces import read_network
 
-__all__ = ["propose_bends"]
+__all__ = ["points_in", "propose_bends"]
 
 Integers = NDArray[np.object_]
 
@@ -98,3 +106,430 @@ def _domain(p: CPWL, points: NDArray[np.float64]) -> Integers:
 def _once(p: CPWL) -> Integers:
     rows = list(dict.fromkeys(map(tuple, primitive(p.polyhedra.integer()).tolist())))
     return np.array(rows, dtype=object).reshape(len(rows), p.dim + 1)
+
+
+# Guesses what the neurons above the first hidden layer do: gates, carries, zeros, from values in floats.
+#
+# A guess is a hint and no more: a wrong one makes a proof that the checker refuses.
+
+
+# Planes on which a neuron may change its sign: where one of its own affine laws is 0.
+
+
+_LAWS = 60  # laws to try
+_DIGITS = 9
+
+
+def laws_at(
+    network: Network, layer: int, neuron: int, points: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The laws ``(a, c)`` that the neuron follows at the points, largest slope 1 in size; and a point for each.
+
+    A gate is 0 on all of its plane, and so is the law of any of its linear regions that touch the plane. `layer` counts
+    affine maps from 0.
+    """
+    clearest = np.argsort(-_clearance(network, layer, points), kind="stable")
+    slopes, offset = _laws(network, layer, neuron, points[clearest])
+    size = np.abs(slopes).max(axis=1)
+    bent = np.flatnonzero(size > 1e-9 * size.max(initial=0.0))
+    forms = np.column_stack([slopes, offset])[bent] / size[bent, None]
+    forms *= np.sign(forms[np.arange(len(forms)), np.argmax(np.abs(forms[:, :-1]) > 1e-9, axis=1)])[:, None]
+    _, first, count = np.unique(np.round(forms, _DIGITS), axis=0, return_index=True, return_counts=True)
+    chosen = first[np.argsort(-count, kind="stable")[:_LAWS]]
+    return forms[chosen], clearest[bent[chosen]]
+
+
+def _clearance(network: Network, layer: int, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How clear the signs are at each point that decide which laws neurons follow: of the sums, relative to terms."""
+    values, least = points.T, np.full(len(points), np.inf)
+    for weight, bias in network.layers[:layer]:
+        terms = abs(weight) @ np.abs(values) + np.abs(bias)[:, None]
+        values = weight @ values + bias[:, None]
+        least = np.minimum(least, (np.abs(values) / np.maximum(terms, np.finfo(np.float64).tiny)).min(axis=0))
+        values = np.maximum(values, 0.0)
+    return least
+
+
+def _laws(
+    network: Network, layer: int, neuron: int, points: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Slopes and offset of what the neuron reads, near each point."""
+    values, active = points.T, []
+    for weight, bias in network.layers[:layer]:
+        values = weight @ values + bias[:, None]
+        active.append(values > 0)
+        values = np.maximum(values, 0.0)
+    weight, bias = network.layers[layer]
+    row = weight[[neuron]]
+    total = np.asarray((row @ values).ravel()) + bias[neuron]
+    back = np.repeat(row.toarray(), len(points), axis=0)
+    for k in range(layer - 1, -1, -1):
+        back = np.asarray((network.layers[k][0].T @ (back * active[k].T).T).T)
+    return back, total - (back * points).sum(axis=1)
+
+
+def exact_law(network: Network, layer: int, neuron: int, point: NDArray[np.float64]) -> tuple[int, ...] | None:
+    """The law at one point, as integers without a common divisor, first slope positive; None if it is constant."""
+    x = fraction_array(point)
+    total, active = _exact_sum(network, layer, neuron, x)
+    layers = exact_layers(network)
+    back = layers[layer][0].take_rows(np.array([neuron])).toarray()[0]
+    for k in range(layer - 1, -1, -1):
+        which = np.flatnonzero(active[k] & (back != 0))
+        back = back[which].dot(layers[k][0].take_rows(which).toarray()) if len(which) else np.zeros(1, dtype=object)
+    if not back.any():
+        return None
+    form = [*back, total - (back * x).sum()]
+    scale = math.lcm(*(v.denominator for v in form))
+    whole = [int(v * scale) for v in form]
+    divisor = math.gcd(*whole) * (1 if next(v for v in whole if v) > 0 else -1)
+    return tuple(v // divisor for v in whole)
+
+
+def _exact_sum(
+    network: Network, layer: int, neuron: int, x: NDArray[np.object_]
+) -> tuple[Any, list[NDArray[np.bool_]]]:
+    """What the neuron reads at a rational point, and which neurons of the layers below are on there."""
+    values, active = x, []
+    layers = exact_layers(network)
+    for weight, bias in layers[:layer]:
+        values = weight @ values + bias
+        active.append(np.asarray(values > 0, dtype=bool))
+        values = np.where(active[-1], values, 0)
+    weight, bias = layers[layer]
+    return (weight.take_rows(np.array([neuron])) @ values)[0] + bias[neuron], active
+
+
+def exactly_on(
+    network: Network, layer: int, neuron: int, planes: NDArray[np.object_], places: NDArray[np.float64]
+) -> int:
+    """Of planes that floats cannot tell apart, the number of the one on which the neuron is 0 at most places.
+
+    Each place is moved onto the plane, exactly, before the neuron is looked at.
+    """
+    zeros = []
+    for plane in planes:
+        k = int(np.argmax(np.abs(plane[:-1])))
+        zeros.append(0)
+        for place in places:
+            x = fraction_array(place)
+            x[k] -= Fraction(plane[:-1].dot(x) + plane[-1]) / plane[k]
+            zeros[-1] += _exact_sum(network, layer, neuron, x)[0] == 0
+    return int(np.argmax(zeros))
+
+
+Floats = NDArray[np.float64]
+_CLOSE = 1e-7  # of the size of the terms: a sum this small may be 0
+_MOST = 6000  # points
+_BLOCK = 64  # planes at once
+_PLACES = 8  # at which planes that are equal in floats are told apart
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A gate on a plane (its number + 1, with the sign of the side where it is open), a carry, or a zero."""
+
+    kind: str
+    side: int = 0
+
+
+def role_documents(
+    roles: list[list[Role]], vectors: list[list[list[int] | None]], within: Sequence[int]
+) -> list[list[dict[str, Any]]]:
+    """The roles as a proof writes them: of gates with a vector everywhere, of others within rows of the domain."""
+    return [
+        [_document(role, vector, within) for role, vector in zip(layer, some, strict=True)]
+        for layer, some in zip(roles, vectors, strict=True)
+    ]
+
+
+def _document(role: Role, vector: list[int] | None, within: Sequence[int]) -> dict[str, Any]:
+    where = {"within": list(within)} if vector is None else {"along": vector}
+    return {role.kind: role.side if role.kind == "gate" else True} | where
+
+
+def points_in(p: CPWL) -> Floats:
+    """Some points of the domain: corners and inner points of the pieces, and far ones where they are unbounded."""
+    if p.mesh is not None:
+        corner, k = np.eye(p.dim + 1), p.dim + 1
+        uneven = np.arange(2.0, k + 2.0) / np.arange(2.0, k + 2.0).sum()
+        weights = np.concatenate([uneven[None], 0.9 * corner + 0.1 / k, 0.5 * corner + 0.5 * uneven])
+        inner = np.einsum("wi,qij->wqj", weights, p.mesh.points[p.mesh.simplices]).reshape(-1, p.dim)
+        return _thinned(np.concatenate([p.mesh.points[np.unique(p.mesh.simplices)], inner]))
+    probe, found, spanned = Probe(1e-9), [], generators(p.polyhedra)
+    for i, body in enumerate(p.polyhedra):
+        places = spanned.places[spanned.member[spanned.start[i] : spanned.start[i + 1]]]
+        if len(places):
+            at, t = places[:, :-1], places[:, -1]
+            finite = ratio_view(at[t != 0], t[t != 0][:, None])
+            rays = at[t == 0].astype(np.float64)
+            rays /= np.abs(rays).max(axis=1, keepdims=True)
+            found += [finite, finite.mean(axis=0, keepdims=True)]
+            found += [finite.mean(axis=0) + s * (rays + rays.mean(axis=0)) for s in (1.0, 30.0) if len(rays)]
+        elif (x := probe.interior(body)) is not None:
+            found.append(np.asarray(x, dtype=np.float64)[None])
+    return _thinned(np.concatenate(found)) if found else np.zeros((0, p.dim))
+
+
+def _thinned(points: Floats) -> Floats:
+    """Not too many of the points, from all over the domain."""
+    if len(points) <= _MOST:
+        return points
+    chosen = np.random.default_rng(0).choice(len(points), _MOST, replace=False)
+    return points[np.sort(chosen)]
+
+
+def guess_roles(
+    network: Network, planes: NDArray[np.object_], points: Floats, *, quick: bool = False
+) -> tuple[list[list[Role]], NDArray[np.object_]]:
+    """A role for each neuron above the first hidden layer, and all planes: those given, where gates may be, and others.
+
+    A `quick` guess does not care what a neuron is outside the domain, where nothing inside speaks against its plane.
+    Raises `NotRecognised` for a neuron whose sum changes its sign, but not at a plane.
+    """
+    if len(network.layers) < 3:
+        return [], planes
+    inside = _sums(network, points)
+    unit = ratio_view(planes, np.abs(planes[:, :-1]).max(axis=1, initial=1)[:, None])
+    near, far = _flatness(network, unit, points)
+    number = {tuple(row): k + 1 for k, row in enumerate(planes.tolist())}
+    roles: list[list[Role]] = [[] for _ in inside]
+    for layer, (value, size) in enumerate(inside):
+        for i in range(value.shape[1]):
+            relative = value[:, i] / size[:, i]
+            if (relative >= -_CLOSE).all() or (relative <= _CLOSE).all():
+                roles[layer].append(Role("carry" if (relative >= -_CLOSE).all() else "zero"))
+                continue
+            found = _gate(relative, unit, near[layer][:, i], far[layer][:, i], points)
+            plane = None if found is None else _told_apart(network, layer, i, planes, unit, found.number, points)
+            if found is None or max(found.doubt[:1] if quick else found.doubt) > _CLOSE:
+                laws, at = laws_at(network, layer + 1, i, points)
+                flat = _flatness(network, laws, points)
+                other = _gate(relative, laws, flat[0][layer][:, i], flat[1][layer][:, i], points)
+                clean = other is not None and max(other.doubt) <= _CLOSE
+                if other is not None and (found is None or clean or other.doubt[0] < found.doubt[0]):
+                    found, plane = other, exact_law(network, layer + 1, i, points[at[other.number]])
+            if found is None or plane is None:
+                raise NotRecognised(f"layer {layer + 1}, neuron {i} changes its sign, and not at one plane")
+            roles[layer].append(Role("gate", found.sign * number.setdefault(plane, len(number) + 1)))
+    return roles, np.array(list(number), dtype=object).reshape(-1, planes.shape[1])
+
+
+def _told_apart(
+    network: Network,
+    layer: int,
+    neuron: int,
+    planes: NDArray[np.object_],
+    unit: Floats,
+    number: int,
+    points: Floats,
+) -> tuple[int, ...]:
+    """The plane of this number, or one that floats take for the same, on which the neuron is 0 exactly."""
+    apart = np.abs(unit - unit[number]).max(axis=1)
+    twins = np.flatnonzero(apart <= _CLOSE * max(1.0, np.abs(points).max()))
+    if len(twins) > 1:
+        places = _on_planes(unit[[number]], points)[0, :_PLACES]
+        number = twins[exactly_on(network, layer + 1, neuron, planes[twins], places)]
+    return tuple(planes[number].tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class _Gate:
+    """A plane and the sign it has where a neuron is positive; `doubt` is small if nothing speaks against it.
+
+    First, what does so at points of the domain; then, how far from 0 the neuron is on the plane far outside. That says
+    less: on a bounded domain a neuron may be anything there.
+    """
+
+    number: int
+    sign: int
+    doubt: tuple[float, float]
+
+
+def _gate(relative: Floats, unit: Floats, near: Floats, far: Floats, points: Floats) -> _Gate | None:
+    """The best of the planes on which the neuron is 0: it has one sign on each side, and is 0 on it far away, too."""
+    clear = np.abs(relative) > _CLOSE
+    best: _Gate | None = None
+    for k in np.flatnonzero(near < _CLOSE):
+        sides = np.sign(points[clear] @ unit[k, :-1] + unit[k, -1])
+        for side in (1, -1):
+            against = float(np.maximum(0.0, -side * sides * relative[clear]).sum())
+            doubt = (against, float(far[k]))
+            if best is None or doubt < best.doubt:
+                best = _Gate(int(k), side, doubt)
+    return best
+
+
+def _flatness(network: Network, unit: Floats, points: Floats) -> tuple[list[Floats], list[Floats]]:
+    """How far from 0 the neurons of each layer are on the planes ``(planes, neurons)``: in the domain, and far away."""
+    widths = [weight.shape[0] for weight, _ in network.layers[1:-1]]
+    found = tuple([np.zeros((len(unit), w)) for w in widths] for _ in range(2))
+    middle = points.mean(axis=0)
+    for first in range(0, len(unit), _BLOCK):
+        block = unit[first : first + _BLOCK]
+        for flat, cloud in zip(found, (points, middle + 1000.0 * (points - middle)), strict=True):
+            on = _on_planes(block, cloud)
+            for layer, (value, size) in enumerate(_sums(network, on.reshape(-1, network.inputs))):
+                shape = (*on.shape[:2], value.shape[1])
+                flat[layer][first : first + _BLOCK] = (np.abs(value) / size).reshape(shape).max(axis=1)
+    return found[0], found[1]
+
+
+def _sums(network: Network, points: Floats) -> list[tuple[Floats, Floats]]:
+    """What the neurons above the first hidden layer read, and the sizes of the terms, layer by layer."""
+    found = []
+    values = points
+    for layer, (weight, bias) in enumerate(network.layers[:-1]):
+        sums = np.asarray(weight @ values.T).T + bias
+        if layer:
+            size = np.asarray(abs(weight) @ np.abs(values).T).T + np.abs(bias)
+            # Where all terms are about 0 a sum says nothing.
+            found.append((sums, np.maximum(size, 1e-6 * size.max(axis=0)) + (size.max(axis=0) == 0)))
+        values = np.maximum(sums, 0.0)
+    return found
+
+
+def _on_planes(unit: Floats, points: Floats) -> Floats:
+    """For each plane some points of the domain on it, between points of its two sides: ``(planes, 16 n, n)``.
+
+    Where all points are on one side, it is the nearest ones.
+    """
+    count = 16 * points.shape[1]
+    rng = np.random.default_rng(0)
+    sides = points @ unit[:, :-1].T + unit[:, -1]
+    found = np.empty((len(unit), count, points.shape[1]))
+    for k, side in enumerate(sides.T):
+        above, below = np.flatnonzero(side > 0), np.flatnonzero(side < 0)
+        if len(above) == 0 or len(below) == 0:
+            found[k] = points[np.argsort(np.abs(side))[np.arange(count) % len(points)]]
+            continue
+        i, j = rng.choice(above, count), rng.choice(below, count)
+        share = side[i] / (side[i] - side[j])
+        found[k] = points[i] + share[:, None] * (points[j] - points[i])
+    return found
+
+
+# Vectors along which gates grow: with one, the checker need not cut the domain to see the sign of what a gate reads.
+#
+# A gate of hinges alone is seen by its fans, and needs none. What another one reads is 0 on all of its plane; the
+# slopes of its terms along a vector across the plane add up to at least 0 if the vector is well chosen: one along
+# which the hinges are as flat as can be. Nothing here is trusted.
+
+
+_BITS = 30  # of the entries of a vector
+
+
+def gate_vectors(
+    question: Question, planes: NDArray[np.object_], limits: NDArray[np.object_], roles: list[list[Role]]
+) -> list[list[list[int] | None]]:
+    """For each neuron above the first hidden layer a vector, [] for a gate of fans; None if it is shown otherwise."""
+    n = question.p.dim
+    layers = read_network(question.network_document, n, question.p.outputs)
+    circuit = Circuit(n, [[int(v) for v in row] for row in planes])
+    values: list[Any] = [{i: 1} for i in range(n)]
+    found: list[list[list[int] | None]] = []
+    for number, layer in enumerate(layers[:-1]):
+        forms = [circuit.reads(weights, values, "") for weights in layer]
+        if number == 0:
+            domain = region(n, [[*(-int(v) for v in row[:-1]), int(row[-1])] for row in limits])
+            values = [circuit.hinge_on(domain, form) for form in forms]
+            continue
+        values = []
+        found.append([])
+        for form, role in zip(forms, roles[number - 1], strict=True):
+            vector = None
+            if role.kind == "gate":
+                plane = circuit.planes[abs(role.side) - 1]
+                row = plane if role.side > 0 else minus(plane)
+                vector = _vector(circuit, form, row)
+                values.append(circuit.atom(row, form, hinge=False))
+                circuit.atoms[-1] = circuit.atoms[-1]._replace(everywhere=vector is not None)
+            else:
+                values.append(form if role.kind == "carry" else {})
+            found[-1].append(vector)
+    return found
+
+
+def _vector(circuit: Circuit, form: Any, row: list[int]) -> list[int] | None:
+    """The first of a few that will do."""
+    try:
+        tries = ((), _steepest(circuit, form, row), (*row[:-1], 0))
+        return next((list(u[:-1]) for u in tries if is_gate(circuit, form, row, list(u), "")), None)
+    except (Undecided, OverflowError, SolverError):
+        return None
+
+
+def _steepest(circuit: Circuit, form: Any, row: list[int]) -> tuple[int, ...]:
+    """The vector `u` with ``row.u = 1`` for which the checker's bound of the slope is greatest: a linear program."""
+    n, (affine, terms, _) = circuit.n, circuit.whole(form)
+    program = _Program(circuit)
+    slope = program.least(affine, terms, program.size(affine, terms))
+    size = max(map(abs, row[:-1]))
+    normal = {i: v / size for i, v in enumerate(row[:-1])}
+    width = program.count
+    rows = [*program.rows, (normal, 1.0), ({i: -v for i, v in normal.items()}, -1.0)]
+    A, b = np.zeros((len(rows), width)), np.array([right for _, right in rows])
+    for k, (left, _) in enumerate(rows):
+        A[k, list(left)] = list(left.values())
+    goal = np.zeros(width)
+    goal[list(slope)] = list(slope.values())
+    found = LinearProgram(A, b).propose(goal)
+    if found.status != "optimal":
+        return (*row[:-1], 0)
+    u = found.point[:n]
+    grid = 2.0 ** (_BITS - int(np.frexp(np.abs(u).max())[1]))
+    return (*(int(v) for v in np.round(u * grid)), 0)
+
+
+Linear = dict[int, float]  # factors of the variables: the vector's entries, then one for each bound
+
+
+class _Program:
+    """Rows ``left . x <= right`` under which variables are at most the bounds that `Circuit.slopes` computes."""
+
+    def __init__(self, circuit: Circuit) -> None:
+        self.circuit, self.count = circuit, circuit.n
+        self.rows: list[tuple[Linear, float]] = []
+        self._known: dict[tuple[int, int], Linear] = {}
+        self._sizes: dict[int, int] = {}
+
+    def size(self, affine: list[int], terms: list[tuple[int, int]]) -> int:
+        """About how steep a sum is, so that all numbers can be brought to size 1."""
+        steps = [abs(c) * self._steepness(a) for c, a in terms]
+        return max([1, *map(abs, affine[:-1]), *steps])
+
+    def _steepness(self, a: int) -> int:
+        if a not in self._sizes:
+            atom = self.circuit.atoms[a]
+            self._sizes[a] = self.size(atom.affine, atom.terms)
+        return self._sizes[a]
+
+    def least(self, affine: list[int], terms: list[tuple[int, int]], size: int, sign: int = 1) -> Linear:
+        """A lower bound of the slope of a sum, or of its opposite, along the vector, divided by its size."""
+        total: Linear = {i: sign * v / size for i, v in enumerate(affine[:-1])}
+        for (side, weight), gates in by_plane(self.circuit, terms).items():
+            row = self.circuit.planes[abs(side) - 1]
+            plane = {i: sign * weight * v / size for i, v in enumerate(row[:-1])}
+            content = plane if side > 0 else {i: -v for i, v in plane.items()}
+            total = total if side > 0 else _plus(total, 1.0, plane)
+            for c, a in gates:
+                content = _plus(content, abs(c) * self._steepness(a) / size, self._gate(a, sign if c > 0 else -sign))
+            bound = {self.count: 1.0}
+            self.count += 1
+            self.rows += [(bound, 0.0), (_plus(bound, -1.0, content), 0.0)]
+            total = _plus(total, 1.0, bound)
+        return total
+
+    def _gate(self, a: int, sign: int) -> Linear:
+        """A lower bound of the slope of what a gate reads, or of its opposite, divided by its size."""
+        if (a, sign) not in self._known:
+            atom = self.circuit.atoms[a]
+            self._known[a, sign] = self.least(atom.affine, atom.terms, self._steepness(a), sign)
+        return self._known[a, sign]
+
+
+def _plus(one: Linear, factor: float, two: Linear) -> Linear:
+    total = dict(one)
+    for i, v in two.items():
+        total[i] = total.get(i, 0.0) + factor * v
+    return total

@@ -15,11 +15,9 @@ from cpwl.function import CPWL
 from cpwl.function.lineality import divided
 from cpwl.function.order import order_components, value_tolerance
 from cpwl.progress import Progress
-from cpwl.proofs.document import proof_head
-from cpwl.proofs.entries import Entry, Prover, counted_rows
-from cpwl.proofs.no_proof import NoProof
+from cpwl.proofs.entries import Entry, NoProof, Prover, counted_rows
 from cpwl.proofs.provers.recover import Wiring, recover
-from cpwl.proofs.question import Proposal, Question
+from cpwl.proofs.question import Proposal, Question, proof_head
 from cpwl.proofs.rounding import added, deviation
 
 __all__ = ["MaxMinProof", "OutputProof", "Shortfall", "propose_max_min"]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.network.network import ExactLayer, Network, exact_layers
-from cpwl.proofs.no_proof import NotRecognised
+from cpwl.proofs.entries import NotRecognised
 
 __all__ = ["Group", "Wiring", "recover"]
 

@@ -19,9 +19,8 @@ from cpwl.exact.rational import fraction_array
 from cpwl.function.cpwl import CPWL
 from cpwl.geometry.generators import generators
 from cpwl.network.network import Network, exact_layers
-from cpwl.proofs.document import proof_head
-from cpwl.proofs.no_proof import NotRecognised
-from cpwl.proofs.question import Proposal, Question
+from cpwl.proofs.entries import NotRecognised
+from cpwl.proofs.question import Proposal, Question, proof_head
 from cpwl_check.cones import piece_cone
 from cpwl_check.pieces import half_space, read_function, read_network
 from cpwl_check.windows import read_clamps, read_knots, read_second

@@ -12,8 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from cpwl.documents.read import function_from_pieces
-from cpwl.documents.schema import read_document
+from cpwl.documents.read import function_from_pieces, read_document
 from cpwl.documents.write import document_text, function_document
 from cpwl.doors import check_argument, check_call, check_limit, check_path, check_switch, within_float64
 from cpwl.errors import InputError, InternalError

@@ -22,8 +22,7 @@ from cpwl.function.answers import Report
 from cpwl.network import Network, Sizes
 from cpwl.network.network import rounded
 from cpwl.progress import Progress
-from cpwl.proofs.certificate import Certificate
-from cpwl.proofs.certify import certify
+from cpwl.proofs.certify import Certificate, certify
 from cpwl.regions.extract import extract
 
 __all__ = [

@@ -1,7 +1,7 @@
-"""Proofs of kind "strip", for networks of strips: found from the weights, decided by the stand-alone checker.
+"""Proofs that are little more than hints, of kinds "columns", "line", "clamped" and "strip": the checker does the rest.
 
-The first layer tells the frame and the slabs, signs in floats tell which neurons only carry a sum, and `chi`, the one
-second-layer function of `xi` alone, tells where which system is right. See docs/strips.md.
+Columns: the axes of a Kuhn grid, the one that is summed along, and the bases (docs/columns.md). Line: the direction in
+which everything bends. Clamped: where each bump is not 0. Strips: the strips, and what is clamped (docs/strips.md).
 """
 
 from __future__ import annotations
@@ -17,17 +17,188 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
+from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.integers import primitive, ratio_view
 from cpwl.exact.rational import text
 from cpwl.function import CPWL
+from cpwl.function.bends.table import Table, table_of
+from cpwl.function.mesh import is_even, kuhn_grid
 from cpwl.geometry.generators import generators
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
-from cpwl.proofs.document import proof_head
-from cpwl.proofs.no_proof import NotRecognised
-from cpwl.proofs.question import Proposal, Question
+from cpwl.proofs.entries import NoProof, NotRecognised
+from cpwl.proofs.question import Proposal, Question, proof_head
+from cpwl_check.clamped import Halves, whole
+from cpwl_check.pieces import read_network
 
-__all__ = ["propose_strips"]
+__all__ = ["bend_direction", "propose_clamped", "propose_columns", "propose_line", "propose_strips"]
+
+
+def propose_columns(question: Question) -> Iterator[Proposal]:
+    """One proposal for each axis whose hinges would be as many as the network has.
+
+    >>> from cpwl import CPWL, compile
+    >>> p = CPWL.from_grid([[0, 1, 2], [0, 1]], [[0, 1], [2, 0], [1, 1]])
+    >>> network = compile(p, construction="columns").network
+    >>> next(propose_columns(Question(p, network))).document["axis"]
+    0
+    """
+    mesh = question.p.mesh
+    try:
+        grid = None if mesh is None else kuhn_grid(mesh)
+    except ConstructionError as reason:
+        raise NoProof(str(reason)) from None
+    layers = exact_layers(question.network)
+    hinges = 0 if grid is None or all(is_even(axis) for axis in grid.axes) else 1
+    if grid is None or len(layers) <= hinges + 1:
+        raise NoProof("the function is no table on a grid, or the network has too few layers for one")
+    count, n = layers[hinges][0].shape[0], len(grid.axes)
+    fitting = [h for h in reversed(range(n)) if _hinges(grid.steps, h) == count]
+    document = {
+        "axes": [[text(v) for v in axis] for axis in grid.axes],
+        "bases": [text(Fraction(v)) for v in layers[-1][1]],
+    }
+    for axis in fitting:
+        yield Proposal(Fraction(0), proof_head("columns", question.p.dim) | {"axis": axis} | document)
+
+
+def _hinges(steps: tuple[int, ...], h: int) -> int:
+    """How many hinges there are where axis `h` is summed along: its steps, and with each other axis those of both.
+
+    Those of the other axis come in two senses, but for the plane.
+    """
+    twice = 1 if len(steps) == 2 else 2
+    return steps[h] + sum(steps[h] + twice * m for i, m in enumerate(steps) if i != h)
+
+
+# Proofs of kind "line", for networks that bend in one direction, of any depth.
+#
+# Such a network is affine between places on a line, and the checker walks along it from neuron to neuron. The proof
+# only says which direction that is. See docs/proof.md.
+
+
+def bend_direction(p: CPWL) -> NDArray[np.object_] | None:
+    """The one direction of all differences of laws, as integers; None if there are several, or none.
+
+    >>> bend_direction(CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1))
+    array([1], dtype=object)
+    """
+    if p.dim == 1:
+        return np.array([1], dtype=object)
+    laws = p.laws.integer()
+    differences = (laws[:, :, :-2] * laws[:1, :, -1:] - laws[:1, :, :-2] * laws[:, :, -1:]).reshape(-1, p.dim)
+    bent = differences[(differences != 0).any(axis=1)]
+    if len(bent) == 0:
+        return None
+    first = primitive(bent[:1])[0]
+    c = int(np.argmax(first != 0))
+    if ((bent * first[c] - bent[:, c : c + 1] * first) != 0).any():
+        return None
+    return np.asarray(first if first[c] > 0 else -first)
+
+
+def propose_line(question: Question) -> Iterator[Proposal]:
+    """The direction in which the function bends. For one input a walk decides: no other kind will do if this fails.
+
+    >>> from cpwl.network import Network
+    >>> network = Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])])
+    >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
+    >>> next(propose_line(Question(p, network))).document["direction"]
+    [1]
+    """
+    direction = bend_direction(question.p)
+    if direction is not None:
+        document = proof_head("line", question.p.dim) | {"direction": [int(v) for v in direction]}
+        yield Proposal(Fraction(0), document, settles=question.p.dim == 1)
+
+
+# Proofs of kind "clamped": which neurons are the two halves of a bump, read off the weights and the table.
+#
+# A half is positive at the corners of its cluster and at no other corner, so the two halves of a bump are those that
+# are positive at the same corners. What the bump is, and that it is 0 elsewhere, is found out and decided by the
+# stand-alone checker. See docs/proof.md.
+
+
+_CLOSE = 1e-6  # of the size of the terms: values nearer to 0 are looked at exactly
+
+
+def propose_clamped(question: Question) -> Iterator[Proposal]:
+    """The bumps of a network of clamped gates; `NotRecognised` for other networks."""
+    p, network = question.p, question.network
+    if p.dim != 2 or len(network.layers) < 4:
+        raise NotRecognised("clamped gates have two inputs, and three hidden layers or more")
+    rows = _rows(network)
+    try:
+        table = table_of(p)
+    except (ConstructionError, LimitError) as reason:
+        raise NotRecognised(f"there is no table for clamped gates: {reason}") from None
+    corners = _positive_corners(question, table)
+    bumps = [entry for d, row in rows.items() for entry in _bumps(d, row, corners, table)]
+    boundary = table.lines[list(table.boundary)] * np.array(table.inward, dtype=object)[:, None]
+    document = {
+        **proof_head("clamped", 2),
+        "limits": [[-a, -b, c] for a, b, c in boundary.tolist()],
+        "points": [[text(Fraction(v, w)) for v in x] for *x, w in table.places.tolist()],
+        "bumps": bumps,
+    }
+    yield Proposal(Fraction(0), document)
+
+
+def _rows(network: Network) -> dict[int, dict[int, int]]:
+    """The neurons of the last hidden layer that take first halves less second ones, and those with their signs."""
+    weight, bias = exact_layers(network)[-2]
+    rows: dict[int, dict[int, int]] = {i: {} for i in range(weight.shape[0])}
+    for i, j, value in zip(weight.rows.tolist(), weight.indices.tolist(), weight.data, strict=True):
+        if value not in (1, -1):
+            raise NotRecognised(f"neuron {i} of the last hidden layer has a weight that is not 1 or -1")
+        rows[i][j] = int(value)
+    if bias.any():
+        raise NotRecognised("the last hidden layer has a bias")
+    second = {j for row in rows.values() for j, sign in row.items() if sign < 0}
+    # What reads second halves only, and adds them up, carries them.
+    return {i: row for i, row in rows.items() if not (row.keys() <= second and min(row.values(), default=1) > 0)}
+
+
+def _positive_corners(question: Question, table: Table) -> list[frozenset[int]]:
+    """For each half the corners of the table at which it is positive: floats first, integers where they cannot tell."""
+    network = question.network
+    x = (table.places[:, :2] / table.places[:, 2:]).astype(np.float64).T
+    for weight, bias in network.layers[:-3]:
+        x = np.maximum(weight @ x + bias[:, None], 0.0)
+    weight, bias = network.layers[-3]
+    value, size = weight @ x + bias[:, None], abs(weight) @ x + np.abs(bias)[:, None]
+    layers = read_network(question.network_document, 2, network.outputs)
+    halves = Halves(whole(layers, 2), 2)
+    known: list[dict[Any, int]] = [{} for _ in table.places]
+    places = [[int(v) for v in place] for place in table.places.tolist()]
+    found: list[set[int]] = [set() for _ in range(len(value))]
+    for i, v in zip(*(k.tolist() for k in np.nonzero(value > -_CLOSE * size)), strict=True):
+        if value[i, v] > _CLOSE * size[i, v] or halves.value(halves.top, i, places[v], known[v]) > 0:
+            found[i].add(v)
+    return [frozenset(own) for own in found]
+
+
+def _bumps(neuron: int, row: dict[int, int], corners: list[frozenset[int]], table: Table) -> list[dict[str, Any]]:
+    """The bumps that a neuron takes: halves that are positive at the same corners, and the triangles at these."""
+    second = {corners[j]: j for j, sign in row.items() if sign < 0}
+    bumps = []
+    for i, own in ((i, corners[i]) for i, sign in row.items() if sign > 0):
+        other = second.pop(own, None)
+        star = np.flatnonzero(np.isin(table.triangles, list(own)).any(axis=1))
+        if len(star) == 0:
+            raise NotRecognised(f"half {i} is positive at no corner")
+        halves = [i] if other is None else [i, other]
+        bumps.append({"neuron": neuron, "halves": halves, "triangles": table.triangles[star].tolist()})
+    if second:
+        raise NotRecognised(f"halves {list(second.values())} have no partner")
+    return bumps
+
+
+# Proofs of kind "strip", for networks of strips: found from the weights, decided by the stand-alone checker.
+#
+# The first layer tells the frame and the slabs, signs in floats tell which neurons only carry a sum, and `chi`, the
+# one second-layer function of `xi` alone, tells where which system is right. See docs/strips.md.
+
 
 Floats = NDArray[np.float64]
 _LEVELS = 24  # heights at which values are looked at
@@ -41,7 +212,7 @@ def propose_strips(question: Question) -> Iterator[Proposal]:
     >>> next(propose_strips(Question(p, Network([([[1, 0]], [0]), ([[1]], [0])]))))
     Traceback (most recent call last):
         ...
-    cpwl.proofs.no_proof.NotRecognised: a network of strips has three or four hidden layers, and this one has 1
+    cpwl.proofs.entries.NotRecognised: a network of strips has three or four hidden layers, and this one has 1
     """
     yield Proposal(Fraction(0), _Recovered(question.p, question.network).document())
 
