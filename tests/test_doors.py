@@ -113,7 +113,7 @@ def questions():
         "integral": (ABSOLUTE.integral, {**where, "output": 0}),
         "distance": (ABSOLUTE.distance, {"q": ABSOLUTE, **where}),
         "image": (cpwl.image, {"p": ABSOLUTE, **where}),
-        "ask": (cpwl.ask, {"network": NETWORK, "max_regions": 5, "at_once": 5, "progress": None, **where}),
+        "ask": (cpwl.ask, {"subject": NETWORK, "max_regions": 5, "at_once": 5, "progress": None, **where}),
         "ask lipschitz": (asked.lipschitz, {"norm": 1, "outputs": 0}),
         "ask argmax": (asked.argmax, {"output": 0}),
         "ask solve": (asked.solve, {"value": 1}),

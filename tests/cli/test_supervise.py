@@ -118,7 +118,7 @@ def test_questions_out_of_time_are_undecided(
     net: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
     """What was answered before is told, what comes after is not begun."""
-    monkeypatch.setattr("cpwl.cli.desks.NetworkDesk.is_convex", lambda *_: clock.run_out())
+    monkeypatch.setattr("cpwl.regions.inquiry.Inquiry.is_convex", lambda *_: clock.run_out())
     words = ["ask", str(net), "--max", "--convex", "--concave", "--box", "-1", "1", "--json", "--timeout", "1000"]
     assert main(words) == 2
     answers = json.loads(capsys.readouterr().out)["answers"]

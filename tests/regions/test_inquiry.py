@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from cpwl import InputError, LimitError, Network, ask, extract
+from cpwl import CPWL, InputError, LimitError, Network, ask, compile, extract
 from cpwl.exact.rational import fraction_array
 
 
@@ -29,24 +29,44 @@ def test_parts_answer_as_the_whole(sizes, kind, at_once):
     """Range, Lipschitz constants, slopes, bends, integral: of the whole function, and of parts of a few regions."""
     net = network(sizes, 1, kind)
     p = extract(net, box=(-2, 3), exact=True)
-    asked = ask(net, box=(-2, 3), at_once=at_once)
+    asked, itself = ask(net, box=(-2, 3), at_once=at_once), ask(p)
     found, whole = asked.range(), p.range()
-    assert (found.low, found.high) == (whole.low, whole.high)
+    assert (found.low, found.high) == (whole.low, whole.high) == (itself.range().low, itself.range().high)
     assert found.argmax.complete
     assert net(found.argmax.point[None])[0, 0] == found.high
     for norm in (1, 2, "inf"):
         assert asked.lipschitz(norm).high == p.lipschitz(norm).high
-    assert bool(asked.is_convex()) == bool(p.is_convex())
+    assert bool(asked.is_convex()) == bool(p.is_convex()) == bool(itself.is_convex())
     assert bool(asked.is_concave()) == bool(p.is_concave())
     for i in range(net.inputs):
-        assert bool(asked.is_monotone(i)) == bool(p.is_monotone(i, increasing=True))
-        assert bool(asked.depends_on(i)) == bool(p.depends_on(i))
-    assert asked.mean() == p.mean()
+        for increasing in (None, True, False):
+            answer = asked.is_monotone(i, increasing=increasing).holds
+            assert answer == p.is_monotone(i, increasing=increasing).holds
+            assert answer == itself.is_monotone(i, increasing=increasing).holds
+        assert bool(asked.depends_on(i)) == bool(p.depends_on(i)) == bool(itself.depends_on(i))
+    assert asked.mean() == p.mean() == itself.mean()
     if kind is int:
         level = whole.high - Fraction(1, 3)
         corners = {tuple(x) for face in asked.solve(level).faces for x in face.points}
         assert corners >= {tuple(x) for face in p.solve(level).faces for x in face.points}
         assert all(net(np.array([x]))[0, 0] == level for x in corners)
+
+
+def test_monotone_in_either_direction():
+    """A falling function is monotone, and so is its network; where one portion rises and another falls, neither is."""
+    falling = CPWL.from_breakpoints([0, 1], [0, -1])
+    peak = CPWL.from_breakpoints([0], [0], left_slope=1, right_slope=-1)
+    for p, holds in ((falling, True), (peak, False)):
+        for subject in (p, compile(p).network):
+            answer = ask(subject, box=(-4, 4), at_once=1).is_monotone(0)
+            assert answer.holds is holds is p.is_monotone(0).holds
+            assert len(answer.points) == (0 if holds else 4)
+
+
+def test_a_function_is_asked_without_a_checkpoint(tmp_path):
+    """There is nothing to go on with."""
+    with pytest.raises(InputError, match="is for networks"):
+        ask(CPWL.from_breakpoints([0, 1], [0, -1]), checkpoint=tmp_path)
 
 
 @pytest.mark.parametrize("at_once", [2, 100])

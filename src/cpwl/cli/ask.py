@@ -74,21 +74,34 @@ def ask(
 
     Exit code 0: all answered, and every question that takes a yes with yes; 1: a no; 2: something is undecided.
     """
+    from cpwl.dynamics import equilibria as equilibria_of
+    from cpwl.dynamics import is_invariant
+    from cpwl.regions.inquiry import ask as ask_about
+
     f = load_any(path)
     domain = box_domain(box, f.inputs)
     with progress_bar() as progress, executor_of(workers, dask) as executor:
-        how = {"max_regions": max_regions, "checkpoint": checkpoint, "executor": executor, "progress": progress}
-        desk = _desk(f, domain, output, both=largest and least, **how)
+        if checkpoint is not None and not hasattr(f, "layers"):
+            raise typer.BadParameter("a function is asked at once: it is for networks.", param_hint="'--checkpoint'")
+        desk = ask_about(
+            f if output is None else f[output],
+            domain=domain,
+            max_regions=max_regions,
+            checkpoint=checkpoint,
+            executor=executor,
+            progress=progress,
+        )
+        ends = _Ends(desk, both=largest and least)
         questions: list[tuple[str, Callable[[], _Reply]]] = []
         for wanted, name, question in (
-            (largest, "max", lambda: _extremum(desk.argmax())),
-            (least, "min", lambda: _extremum(desk.argmin())),
+            (largest, "max", lambda: _extremum(ends.find("argmax"))),
+            (least, "min", lambda: _extremum(ends.find("argmin"))),
             (convex, "convex", lambda: _answer(desk.is_convex())),
             (concave, "concave", lambda: _answer(desk.is_concave())),
             (integral, "integral", lambda: _number(desk.integral())),
             (mean, "mean", lambda: _number(desk.mean())),
-            (invariant, "invariant", lambda: _invariance(desk.is_invariant())),
-            (equilibria, "equilibria", lambda: _faces(desk.equilibria())),
+            (invariant, "invariant", lambda: _invariance(is_invariant(_function(f, "invariant"), domain))),
+            (equilibria, "equilibria", lambda: _faces(equilibria_of(_function(f, "equilibria"), domain))),
         ):
             if wanted:
                 questions.append((name, question))
@@ -97,12 +110,12 @@ def ask(
         questions += [(f"decreasing {i}", _monotone_of(desk, i, False)) for i in decreasing or ()]
         questions += [(f"depends on {i}", _depends_of(desk, i)) for i in depends_on or ()]
         questions += [(f"solve {v}", _solve_of(desk, v)) for v in solve or ()]
-        questions += [(f"level {v}", _level_of(desk, v)) for v in level or ()]
+        questions += [(f"level {v}", _level_of(f, v, output, domain)) for v in level or ()]
         if distance is not None:
             other = load_any(distance)
-            questions.append(("distance", lambda: _distance(desk.distance(other))))
+            questions.append(("distance", lambda: _distance(_between(f, other, domain))))
         if inside is not None:
-            questions.append((f"inside {inside[0]} {inside[1]}", lambda: _answer(desk.inside(inside))))
+            questions.append((f"inside {inside[0]} {inside[1]}", lambda: _answer(desk.inside(box=inside))))
         if not questions:
             raise typer.BadParameter("ask something, such as --max or --convex.")
         replies = _all_asked(questions)
@@ -153,16 +166,38 @@ def _asked(question: Callable[[], _Reply]) -> _Reply:
         return _undecided(str(error))
 
 
-def _desk(f: CPWL | Network, domain: Any, output: int | None, *, both: bool, **how: Any) -> Any:
-    """Who answers: the function on the domain, or the network region by region."""
-    from cpwl.cli.desks import FunctionDesk, NetworkDesk
+@dataclass(slots=True)
+class _Ends:
+    """The largest and the least value; where both are wanted they are looked for together."""
+
+    desk: Any
+    both: bool
+    found: Any = None
+
+    def find(self, which: str) -> Any:
+        if not self.both:
+            return getattr(self.desk, which)()
+        if self.found is None:
+            self.found = self.desk.range()
+        return getattr(self.found, which)
+
+
+def _function(f: CPWL | Network, option: str) -> CPWL:
+    """A function, for the questions that only functions answer."""
     from cpwl.function import CPWL
 
     if not isinstance(f, CPWL):
-        return NetworkDesk(f, output, both=both, domain=domain, **how)
-    if how["checkpoint"] is not None:
-        raise typer.BadParameter("a function is asked at once: it is for networks.", param_hint="'--checkpoint'")
-    return FunctionDesk(f, domain, output)
+        raise InputError(f"--{option} is a question for functions: `cpwl extract` makes one of a network")
+    return f
+
+
+def _between(f: CPWL | Network, other: CPWL | Network, domain: Any) -> Any:
+    from cpwl.function import CPWL
+
+    p = _function(f, "distance")
+    if not isinstance(other, CPWL):
+        raise InputError("--distance takes another function; `cpwl equal` says how far a network is")
+    return p.distance(other, domain=domain)
 
 
 def _lipschitz_of(desk: Any, norm: str) -> Callable[[], _Reply]:
@@ -186,7 +221,7 @@ def _lipschitz_of(desk: Any, norm: str) -> Callable[[], _Reply]:
 
 
 def _monotone_of(desk: Any, i: int, increasing: bool) -> Callable[[], _Reply]:
-    return lambda: _answer(desk.is_monotone(i, increasing))
+    return lambda: _answer(desk.is_monotone(i, increasing=increasing))
 
 
 def _depends_of(desk: Any, i: int) -> Callable[[], _Reply]:
@@ -197,11 +232,11 @@ def _solve_of(desk: Any, value: str) -> Callable[[], _Reply]:
     return lambda: _faces(desk.solve(value))
 
 
-def _level_of(desk: Any, value: str) -> Callable[[], _Reply]:
+def _level_of(f: CPWL | Network, value: str, output: int | None, domain: Any) -> Callable[[], _Reply]:
     from cpwl.function.answers import number_text
 
     def reply() -> _Reply:
-        found = desk.level_set(value)
+        found = _function(f, "level").level_set(value, output=output, domain=domain)
         data: dict[str, Any] = {"polyhedra": len(found)}
         if found.polyhedra.dim > 3:
             return _Reply(f"{len(found)} polyhedra", data)

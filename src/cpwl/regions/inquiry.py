@@ -1,4 +1,6 @@
-"""Asking a network: its regions come a portion of the domain at a time (`cpwl.regions.portions`).
+"""Asking a function or a network: its regions come a portion of the domain at a time (`cpwl.regions.portions`).
+
+The pieces of a function are one portion, so that the same lines of code answer for both.
 
 All regions, laws and answers are exact. A limit on regions ends the search: then values are the best ones that were
 seen, marked as such, and a yes is undecided.
@@ -20,15 +22,16 @@ import numpy as np
 from cpwl.doors import check_argument, check_call, check_count, check_limit, check_path, within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.executors import check_executor
+from cpwl.function import CPWL
 from cpwl.function.answers import Answer, Extremum, Face, Lipschitz, Range, Solutions
-from cpwl.function.questions.extent import Asked, extreme
+from cpwl.function.questions.extent import Asked, asked, extreme
 from cpwl.function.questions.sets import image_of, solutions
 from cpwl.function.questions.slopes import bends, dependence, monotone, steepest
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.geometry.volume import integral_of
 from cpwl.network.network import Network
 from cpwl.progress import Progress
-from cpwl.regions.portions import Notes, Portions, Question
+from cpwl.regions.portions import Limits, Notes, Portions, Question, Whole
 from cpwl.regions.tiles.journal import Journal
 
 __all__ = ["Inquiry", "ask"]
@@ -38,7 +41,7 @@ _T = TypeVar("_T")
 
 @within_float64()
 def ask(
-    network: Network,
+    subject: CPWL | Network,
     *,
     domain: Domain = None,
     box: tuple[Any, Any] | None = None,
@@ -48,19 +51,21 @@ def ask(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Inquiry:
-    """The questions that a `CPWL` answers, asked of a network on a domain, region by region.
+    """Questions about a function, or about a network region by region, on a domain; the answers are the same.
 
     Parameters
     ----------
+    subject
+        The function or the network.
     domain, box
-        Where: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box; all of R^n if neither is given.
+        Where: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box; everywhere if neither is given.
     max_regions
-        How many regions to look at before a question is left undecided; None: all of them.
+        Networks: how many regions to look at before a question is left undecided; None: all of them.
     at_once
-        How many regions to hold in memory at a time; more where so many meet in a point.
+        Networks: how many regions to hold in memory at a time; more where so many meet in a point.
     checkpoint
-        A folder that keeps what was found so far, for `range`, `argmin` and `argmax`: a search that was ended, even by
-        ``kill -9``, goes on from there. One folder is for one question about one output.
+        Networks: a folder that keeps what was found so far, for `range`, `argmin` and `argmax`: a search that was
+        ended, even by ``kill -9``, goes on from there. One folder is for one question about one output.
     executor
         Any `concurrent.futures.Executor`; answers do not depend on it.
     progress
@@ -73,22 +78,24 @@ def ask(
     yes: it is convex across all facets
     (None, None)
     """
-    check_argument(network, Network, "ask")
+    check_argument(subject, (Network, CPWL), "ask")
     check_limit(max_regions)
     check_count(at_once, "at_once", least=1)
     check_call(progress)
     check_executor(executor)
     if checkpoint is not None:
         check_path(checkpoint, "ask")
-    body = as_domain(domain, network.inputs, box=box)
-    return Inquiry(network, body, max_regions, at_once, progress, executor, checkpoint)
+        if isinstance(subject, CPWL):
+            raise InputError("a function is asked at once: `checkpoint` is for networks")
+    body = as_domain(domain, subject.inputs, box=box)
+    return Inquiry(subject, body, max_regions, at_once, progress, executor, checkpoint)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inquiry:
-    """A network on a domain, ready to be asked. Every question goes through all regions once."""
+    """A function or a network on a domain, ready to be asked. Every question goes through all regions once."""
 
-    network: Network
+    subject: CPWL | Network
     domain: Polyhedron | None
     max_regions: int | None
     at_once: int
@@ -114,7 +121,7 @@ class Inquiry:
     @within_float64()
     def lipschitz(self, norm: Any = 2, *, outputs: Any = None) -> Lipschitz:
         """The Lipschitz constant in a norm, 1, 2 or "inf", with two points that show it."""
-        asked = self if outputs is None else replace(self, network=self.network[outputs])
+        asked = self if outputs is None else replace(self, subject=self.subject[outputs])
         found, complete = asked._fold(Question(steepest, (norm,)), lambda a, b: a if a.high >= b.high else b)
         return replace(found, complete=complete)
 
@@ -131,23 +138,32 @@ class Inquiry:
         return self._all(Question(bends, (j, -1)), overlap=True)
 
     @within_float64()
-    def is_monotone(self, i: int = 0, *, increasing: bool = True, output: int | None = None) -> Answer:
-        """Whether an output never falls along input `i`, or with `increasing` False never rises."""
-        check_count(i, "i", least=0, most=self.network.inputs - 1)
+    def is_monotone(self, i: int = 0, *, increasing: bool | None = None, output: int | None = None) -> Answer:
+        """Whether an output never falls along input `i` (`increasing` True), never rises (False), or either (None)."""
+        check_count(i, "i", least=0, most=self.subject.inputs - 1)
         j = self._output(output)
-        return self._all(Question(monotone, (i, j, increasing)))
+        if increasing is not None or isinstance(self.subject, CPWL):
+            return self._all(Question(monotone, (i, j, increasing)))
+        # One portion may rise and another fall: each direction is asked of all of them.
+        rising = self._all(Question(monotone, (i, j, True)))
+        falling = rising if rising.holds is not False else self._all(Question(monotone, (i, j, False)))
+        if falling.holds is not False:
+            return falling
+        reason = f"{rising.reason}, and {falling.reason}"
+        return Answer(False, reason, rising.points + falling.points, rising.values + falling.values)
 
     @within_float64()
     def depends_on(self, i: int, *, output: int | None = None) -> Answer:
-        """Whether the network changes with input `i`: two points that show it, or a proof that it does not."""
-        check_count(i, "i", least=0, most=self.network.inputs - 1)
-        which = list(range(self.network.outputs)) if output is None else [self._output(output)]
+        """Whether the values change with input `i`: two points that show it, or a proof that they do not."""
+        check_count(i, "i", least=0, most=self.subject.inputs - 1)
+        which = list(range(self.subject.outputs)) if output is None else [self._output(output)]
+        found = None
         for found in (walk := self._walk(Question(dependence, (i, which)))):
             if found:
                 return found
-        if not walk.complete:
+        if not walk.complete or found is None:
             return Answer(None, walk.unfinished)
-        return Answer(False, f"no region has a slope along input {i}")
+        return found if isinstance(self.subject, CPWL) else Answer(False, f"no region has a slope along input {i}")
 
     @within_float64()
     def integral(self, *, output: int | None = None) -> Fraction:
@@ -174,27 +190,27 @@ class Inquiry:
     @within_float64()
     def inside(self, domain: Domain = None, *, box: tuple[Any, Any] | None = None) -> Answer:
         """Whether all values lie in ``A y <= b``, or in a box: no comes with a point that is mapped outside."""
-        target = as_domain(domain, self.network.outputs, box=box)
+        target = as_domain(domain, self.subject.outputs, box=box)
         return self._all(Question(_inside, (target,)))
 
     def _output(self, output: int | None) -> int:
-        if output is None and self.network.outputs > 1:
-            raise InputError(
-                f"the network has {self.network.outputs} outputs: say which one, as `output=0`", option="output"
-            )
+        if output is None and self.subject.outputs > 1:
+            what = "function" if isinstance(self.subject, CPWL) else "network"
+            message = f"the {what} has {self.subject.outputs} outputs: say which one, as `output=0`"
+            raise InputError(message, option="output")
         if output is not None:
-            check_count(output, "output", least=0, most=self.network.outputs - 1)
+            check_count(output, "output", least=0, most=self.subject.outputs - 1)
         return int(output or 0)
 
     def _extremes(self, output: int | None, senses: tuple[int, ...]) -> list[Extremum]:
         """The largest value, with a sense of -1 the least; one search for all."""
         j = self._output(output)
         question = Question(_extremes, (j, senses))
-        if self.checkpoint is None:
+        if self.checkpoint is None or isinstance(self.subject, CPWL):
             found, complete = self._fold(question, partial(_better, senses), _are_unbounded)
         else:
             asked = {"question": "extremes", "output": j, "senses": list(senses), "at_once": self.at_once}
-            with Journal(self.checkpoint, self.network, self.domain, **asked) as journal:
+            with Journal(self.checkpoint, self.subject, self.domain, **asked) as journal:
                 notes = Notes(journal, _noted, _recalled)
                 found, complete = self._fold(question, partial(_better, senses), _are_unbounded, notes)
                 if complete:
@@ -244,10 +260,15 @@ class Inquiry:
             return Answer(None, walk.unfinished)
         return answer
 
-    def _walk(self, question: Question[_T], *, overlap: bool = False, notes: Notes[_T] | None = None) -> Portions[_T]:
+    def _walk(
+        self, question: Question[_T], *, overlap: bool = False, notes: Notes[_T] | None = None
+    ) -> Portions[_T] | Whole[_T]:
+        if isinstance(self.subject, CPWL):
+            return Whole(question(asked(self.subject, self.domain, None)))
         if self.checkpoint is not None and notes is None:
             raise InputError("`checkpoint` keeps the search for `range`, `argmin` or `argmax`: ask this without it")
-        return Portions(self, question, overlap=overlap, notes=notes)
+        limits = Limits(self.subject, self.at_once, self.max_regions, overlap, question)
+        return Portions(limits, self.domain, self.executor, self.progress, notes)
 
 
 def _extremes(about: Asked, j: int, senses: tuple[int, ...]) -> list[Extremum]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -22,15 +23,13 @@ from cpwl.geometry.bodies import Bodies, solid, stacked
 from cpwl.geometry.box import bounding_box
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.network.network import Network
+from cpwl.progress import Progress
 from cpwl.regions.find import LOW, find_pieces
 from cpwl.regions.pieces import Pieces, pieces_of_subdivision
 from cpwl.regions.subdivide.subdivide import TooMany, essential_dimension, subdivide
 from cpwl.regions.tiles.journal import Journal
 
-if TYPE_CHECKING:
-    from cpwl.regions.inquiry import Inquiry
-
-__all__ = ["Notes", "Portions", "Question"]
+__all__ = ["Limits", "Notes", "Portions", "Question", "Whole"]
 
 _DEEPEST = 200  # halvings of one part
 _T = TypeVar("_T")
@@ -65,7 +64,7 @@ class _Portion:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Limits:
+class Limits:
     """The network, what is asked of it, and how much of it at a time."""
 
     network: Network
@@ -86,7 +85,7 @@ class _Limits:
         return More([_Portion((*portion.name, k), halves[k]) for k in (1, 0)])
 
 
-def _attempt(limits: _Limits, portion: _Portion) -> Any:
+def _attempt(limits: Limits, portion: _Portion) -> Any:
     """How many regions there are, and the answer; or halves; or nothing, at the end of what is allowed."""
     most, last = limits.at(portion)
     try:
@@ -100,14 +99,33 @@ def _attempt(limits: _Limits, portion: _Portion) -> Any:
 _NOTHING = "nothing"
 
 
+@dataclass(frozen=True, slots=True)
+class Whole(Generic[_T]):
+    """The one answer of a function, whose pieces are all there: a single portion."""
+
+    answer: _T
+    complete = True
+    unfinished = ""
+
+    def check(self) -> None:
+        """All pieces were seen."""
+
+    def __iter__(self) -> Iterator[_T]:
+        yield self.answer
+
+
 class Portions(Generic[_T]):
     """The answers of all portions, one after the other, and whether they were all."""
 
     def __init__(
-        self, inquiry: Inquiry, question: Question[_T], *, overlap: bool = False, notes: Notes[_T] | None = None
+        self,
+        limits: Limits,
+        domain: Polyhedron | None,
+        executor: Executor | None,
+        progress: Progress | None,
+        notes: Notes[_T] | None,
     ) -> None:
-        self.inquiry, self.notes = inquiry, notes
-        self.limits = _Limits(inquiry.network, inquiry.at_once, inquiry.max_regions, overlap, question)
+        self.limits, self.domain, self.executor, self.progress, self.notes = limits, domain, executor, progress, notes
         self.seen, self.complete = 0, True
 
     @property
@@ -121,23 +139,24 @@ class Portions(Generic[_T]):
             raise LimitError(f"undecided: {self.unfinished}")
 
     def __iter__(self) -> Iterator[_T]:
-        it = self.inquiry
-        if essential_dimension(it.network, it.domain) > LOW:
+        if essential_dimension(self.limits.network, self.domain) > LOW:
             yield self.limits.question(self._at_once())
             return
-        known = None if self.notes is None else self._recalled
-        found = unfold(_attempt, self.limits, [_Portion((), it.domain)], it.executor, known=known)
+        known, most = None if self.notes is None else self._recalled, self.limits.max_regions
+        found = unfold(_attempt, self.limits, [_Portion((), self.domain)], self.executor, known=known)
         for portion, outcome in found:
             if outcome != _NOTHING:
                 self._note(portion, outcome)
             if isinstance(outcome, More):
                 continue
-            if outcome == _NOTHING or (it.max_regions is not None and self.seen + outcome[0] > it.max_regions):
+            if outcome == _NOTHING or (
+                self.limits.max_regions is not None and self.seen + outcome[0] > self.limits.max_regions
+            ):
                 self.complete = False
                 return
             self.seen += outcome[0]
-            if it.progress is not None:
-                it.progress(self.seen, it.max_regions or self.seen, "regions")
+            if self.progress is not None:
+                self.progress(self.seen, most or self.seen, "regions")
             yield outcome[1]
 
     def _note(self, portion: _Portion, outcome: Any) -> None:
@@ -160,12 +179,16 @@ class Portions(Generic[_T]):
 
     def _at_once(self) -> Asked:
         """Many inputs: regions are walked through, and held, up to the limit."""
-        it = self.inquiry
         pieces = find_pieces(
-            it.network, it.domain, True, most=it.max_regions, executor=it.executor, progress=it.progress
+            self.limits.network,
+            self.domain,
+            True,
+            most=self.limits.max_regions,
+            executor=self.executor,
+            progress=self.progress,
         )
         self.seen, self.complete = len(pieces), pieces.complete
-        return _asked(pieces, it.network.inputs)
+        return _asked(pieces, self.limits.network.inputs)
 
 
 def _asked(pieces: Pieces, dim: int) -> Asked:
