@@ -17,8 +17,8 @@ from cpwl.doors import check_argument, check_call, check_limit, within_float64
 from cpwl.equality import Verdict, equal
 from cpwl.errors import CpwlWarning, LimitError
 from cpwl.executors import check_executor
-from cpwl.geometry.box import bounding_box
 from cpwl.geometry.polyhedra import Polyhedron, as_domain
+from cpwl.geometry.probe import bounding_box
 from cpwl.network import Network, Sizes
 from cpwl.network.network import exact_layers
 from cpwl.network.program import Tape, network_of

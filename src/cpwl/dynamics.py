@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from cpwl.doors import check_argument, check_choice, check_count, within_float64
 from cpwl.errors import InputError, InternalError
-from cpwl.exact.flint import from_flint, to_flint
 from cpwl.exact.integers import primitive
-from cpwl.exact.rational import fraction, fraction_array
+from cpwl.exact.rational import fraction, fraction_array, from_flint, to_flint
 from cpwl.exact.simplex import maximize
 from cpwl.function import CPWL
 from cpwl.function.algebra.arithmetic import exactly, pieces_of, plus_affine
@@ -30,10 +29,9 @@ from cpwl.function.algebra.extremes import border_rows, need_convex
 from cpwl.function.answers import Solutions, number_text, point_text
 from cpwl.function.questions.extent import Asked, asked
 from cpwl.function.questions.sets import image_of
-from cpwl.geometry.bodies import stacked
+from cpwl.geometry.bodies import is_bounded, stacked
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.geometry.probe import Probe
-from cpwl.geometry.volume import is_bounded
 from cpwl.network import Network
 from cpwl.network.algebra import linear_image
 from cpwl.network.algorithms import side_by_side

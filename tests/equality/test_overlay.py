@@ -9,7 +9,7 @@ import pytest
 
 from cpwl import CPWL, InputError, Network, compile, equal, extract
 from cpwl.equality.decide import overlay
-from cpwl.geometry.box_pairs import box_pairs
+from cpwl.geometry.generators import box_pairs
 from cpwl.geometry.probe import Probe
 from cpwl.regions.cells import cells
 from support.functions import five_pieces

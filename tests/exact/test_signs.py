@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpwl.exact.integers import sign
-from cpwl.exact.signs import sides, signs_at
+from cpwl.exact.integers import sides, sign, signs_at
 
 number = st.one_of(
     st.integers(-3, 3),

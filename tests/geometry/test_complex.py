@@ -13,8 +13,7 @@ from cpwl import CPWL
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.function.make import kuhn_simplices
 from cpwl.function.shallow import from_hidden_layer
-from cpwl.geometry.complex import from_simplices
-from cpwl.geometry.face_to_face import complex_of
+from cpwl.geometry.complex import complex_of, from_simplices
 from cpwl.geometry.polyhedra import Polyhedra
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cpwl.function.make import polyhedra_from_integers
+from cpwl.geometry.bodies import irredundant
 from cpwl.geometry.facets import trim
-from cpwl.geometry.irredundant import irredundant
 from cpwl.geometry.probe import Probe
 
 

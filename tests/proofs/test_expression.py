@@ -15,7 +15,7 @@ from cpwl.construct.lattice.schedule import AtomTable, lower_values, rounded_dow
 from cpwl.construct.lattice.separate import Affine, Extremum, Sum, arrange, depth, separate
 from cpwl.construct.lattice.sides import Held, find_sides, parts_of
 from cpwl.exact.rational import fraction_array
-from cpwl.exact.span import Span
+from cpwl.exact.sparse import Span
 from cpwl.function.domain import box_around
 from cpwl.function.order import PieceOrder, order_components
 from cpwl.geometry.probe import Probe

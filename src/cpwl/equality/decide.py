@@ -27,15 +27,13 @@ from cpwl.equality.regions import (
 )
 from cpwl.equality.verdict import Apart, Verdict, farther
 from cpwl.errors import InputError, LimitError, ProofError
-from cpwl.exact.integers import primitive, unit_view
+from cpwl.exact.integers import primitive, sides, unit_view
 from cpwl.exact.rational import fraction_array
-from cpwl.exact.signs import sides
 from cpwl.executors import check_executor, spread
 from cpwl.function import CPWL
 from cpwl.function.answers import point_text
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, as_domain
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, as_domain, ranges
 from cpwl.geometry.probe import Probe
-from cpwl.geometry.ranges import ranges
 from cpwl.network import Network
 from cpwl.progress import Progress
 from cpwl.proofs.certify import certify

@@ -12,17 +12,13 @@ from numpy.typing import NDArray
 
 from cpwl.equality.regions import Compared, largest_on
 from cpwl.equality.verdict import Apart, farther
-from cpwl.exact.integers import primitive
+from cpwl.exact.integers import primitive, sides
 from cpwl.exact.rational import fraction_array
-from cpwl.exact.signs import sides
 from cpwl.function import CPWL
 from cpwl.function.doctor.first_error import first_error
-from cpwl.geometry.box_pairs import box_pairs, boxes_around
-from cpwl.geometry.generators import generators
-from cpwl.geometry.polyhedra import Polyhedron
+from cpwl.geometry.generators import Spans, box_pairs, boxes_around, generators
+from cpwl.geometry.polyhedra import Polyhedron, ranges
 from cpwl.geometry.probe import Probe
-from cpwl.geometry.ranges import ranges
-from cpwl.geometry.spans import Spans
 from cpwl.progress import Progress
 
 __all__ = ["Pieces", "border", "compare_pieces", "hole", "is_whole", "joined", "outside", "value_of"]

@@ -20,9 +20,8 @@ from cpwl.exact.rational import fraction_array, to_float
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.function import CPWL
 from cpwl.function.sample import inner_points
-from cpwl.geometry.polyhedra import Polyhedron
+from cpwl.geometry.polyhedra import Polyhedron, ranges
 from cpwl.geometry.probe import Probe
-from cpwl.geometry.ranges import ranges
 from cpwl.limits import check_memory
 from cpwl.network import Network
 from cpwl.network.algorithms import side_by_side

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import InputError, LimitError
-from cpwl.geometry.bodies import Bodies
+from cpwl.geometry.bodies import Bodies, is_bounded, volume_of
 from cpwl.geometry.polyhedra import Polyhedra
-from cpwl.geometry.volume import is_bounded, volume_of
 
 __all__ = [
     "Answer",

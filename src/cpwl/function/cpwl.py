@@ -16,7 +16,6 @@ from cpwl.doors import check_choice, check_count, check_list, check_number, with
 from cpwl.errors import InputError
 from cpwl.function.answers import Answer, Distance, Extremum, Jump, LevelSet, Lipschitz, Range, Report, Solutions
 from cpwl.function.components import label_components
-from cpwl.function.known import Known
 from cpwl.function.make import (
     parts_of_breakpoints,
     parts_of_grid,
@@ -25,7 +24,7 @@ from cpwl.function.make import (
     parts_of_pieces,
     parts_of_simplices,
 )
-from cpwl.function.parts import Laws, Mesh, Parts
+from cpwl.function.parts import Known, Laws, Mesh, Parts
 from cpwl.geometry.polyhedra import Facts, Polyhedra, Polyhedron
 
 __all__ = ["CPWL", "Moved", "Snapped", "attach"]

@@ -11,15 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import InputError, LimitError
+from cpwl.exact.integers import signs_at
 from cpwl.exact.rational import text
-from cpwl.exact.signs import signs_at
 from cpwl.function.cpwl import CPWL
 from cpwl.function.snap.snap import snap
-from cpwl.geometry.box import bounding_box
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.generators import generators, plane_rows
 from cpwl.geometry.polyhedra import fact
-from cpwl.geometry.probe import Probe
+from cpwl.geometry.probe import Probe, bounding_box
 
 __all__ = ["Box", "box_around", "box_to_clip", "domain_box", "domain_rows", "domain_text"]
 

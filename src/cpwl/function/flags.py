@@ -32,8 +32,7 @@ import numpy as np
 from flint import fmpz_mat
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import determinant, primitive, sign, unit_view
-from cpwl.exact.signs import sides, signs_at
+from cpwl.exact.integers import determinant, primitive, sides, sign, signs_at, unit_view
 from cpwl.function.answers import point_text
 from cpwl.function.cpwl import CPWL
 from cpwl.geometry.facets import Hyperplanes, hyperplanes

@@ -18,12 +18,10 @@ from cpwl.function.cpwl import CPWL
 from cpwl.function.lineality import divided
 from cpwl.function.mesh import shared_facets
 from cpwl.function.parts import Mesh, Parts
-from cpwl.geometry.facet_cover import FacetCover
-from cpwl.geometry.facets import Facet, Hyperplanes, facets_of, hyperplanes, redundant_rows, rows_of
-from cpwl.geometry.generators import generators
+from cpwl.geometry.facets import Facet, FacetCover, Hyperplanes, facets_of, hyperplanes, redundant_rows, rows_of
+from cpwl.geometry.generators import Spans, generators
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
-from cpwl.geometry.spans import Spans
 
 __all__ = ["Contacts", "Key", "merge", "plan_merge"]
 

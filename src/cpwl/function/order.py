@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import ConstructionError, InternalError
-from cpwl.exact.integers import common_denominator, integer_rows, ratio_view, sign, unit_view
+from cpwl.exact.integers import common_denominator, integer_rows, ratio_view, rounding, sign, signs_at, unit_view
 from cpwl.exact.rational import fraction_array
-from cpwl.exact.signs import rounding, signs_at
 from cpwl.executors import spread
 from cpwl.function.cpwl import CPWL
 from cpwl.function.parts import Mesh

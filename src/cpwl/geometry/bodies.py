@@ -10,20 +10,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from flint import fmpq
 from numpy.typing import NDArray
+from scipy.spatial import ConvexHull, QhullError
 
-from cpwl.exact.integers import primitive, unit_view
-from cpwl.exact.signs import sides
-from cpwl.geometry.facets import facets_of, hyperplanes
-from cpwl.geometry.generators import MOST, generators
-from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.errors import InputError, LimitError
+from cpwl.exact.integers import determinant, primitive, sides, signs_at, unit_view
+from cpwl.exact.rational import from_flint
+from cpwl.geometry.facets import facets_of, hyperplanes, rows_of, trim
+from cpwl.geometry.generators import MOST, Spans, generators
+from cpwl.geometry.polyhedra import Polyhedra, ranges
 from cpwl.geometry.probe import Probe
-from cpwl.geometry.ranges import ranges
-from cpwl.geometry.spans import Spans
 
-__all__ = ["Bodies", "joined_bodies", "solid", "stacked"]
+__all__ = ["Bodies", "integral_of", "irredundant", "is_bounded", "joined_bodies", "solid", "stacked", "volume_of"]
 
 _LONGEST = 62  # generators that a mask of 64 bits tells apart
 _BLOCK = 20_000  # polyhedra at a time
@@ -189,3 +192,187 @@ def _by_programs(polyhedra: Polyhedra, which: NDArray[np.int64]) -> tuple[NDArra
     none = np.zeros((0, polyhedra.dim + 1), dtype=object)
     spans = Spans(np.zeros((0, polyhedra.dim + 1)), none, np.zeros(len(kept) + 1, dtype=np.int64), chosen[:0], 0)
     return np.array(kept, dtype=np.int64), Bodies(stack, spans)
+
+
+# Polyhedra without most of their redundant rows: floats propose which to keep, corners decide in integers.
+#
+# With an inner point as origin, row `i` becomes the point ``a_i / (b_i - a_i.x)``; the rows that matter are the corners
+# of the convex hull of these points and 0. What floats leave out is verified: a row holds on a polyhedron without lines
+# iff it holds at its corners and along its rays. A row that is kept in vain changes nothing.
+
+
+def irredundant(polyhedra: Polyhedra, inner: NDArray[np.object_]) -> Polyhedra:
+    """The same polyhedra, each with the interior point ``inner[i]``, by fewer rows; exact.
+
+    >>> square = Polyhedra.from_lists([[[1, 0], [-1, 0], [0, 1], [0, -1], [1, 1]]], [[1, 1, 1, 1, 3]])
+    >>> len(irredundant(square, np.zeros((1, 2), dtype=object)).b)
+    4
+    """
+    kept = [_proposed(polyhedra, i, inner[i]) for i in range(len(polyhedra))]
+    if polyhedra.dim == 1 or not any(len(rows) < _count(polyhedra, i) for i, rows in enumerate(kept)):
+        return trim(polyhedra, 0.0)
+    proposed = _stack(polyhedra, kept)
+    found = generators(proposed)
+    unsure = []
+    for i, rows in enumerate(kept):  # each polyhedron has corners of its own
+        left_out = np.setdiff1d(np.arange(polyhedra.start[i], polyhedra.start[i + 1]), rows)
+        places = found.places[found.member[found.start[i] : found.start[i + 1]]]
+        if len(left_out) and not (len(places) and _hold(rows_of(polyhedra, left_out.tolist()).integer(), places)):
+            unsure.append(i)
+    if not unsure:
+        return proposed
+    slow = trim(polyhedra.take(np.array(unsure)), 0.0)
+    bodies = {i: slow[k] for k, i in enumerate(unsure)}
+    parts = [bodies.get(i, proposed[i]) for i in range(len(polyhedra))]
+    start = np.cumsum([0] + [len(part.b) for part in parts]).astype(np.int64)
+    exact = np.concatenate([part.integer() for part in parts])
+    return Polyhedra(np.concatenate([p.A for p in parts]), np.concatenate([p.b for p in parts]), start, exact)
+
+
+def _count(polyhedra: Polyhedra, i: int) -> int:
+    return int(polyhedra.start[i + 1] - polyhedra.start[i])
+
+
+def _proposed(polyhedra: Polyhedra, i: int, inner: NDArray[np.object_]) -> NDArray[np.int64]:
+    """The rows of one polyhedron that matter, as far as floats can tell; all of them where they cannot."""
+    every = np.arange(polyhedra.start[i], polyhedra.start[i + 1])
+    body = polyhedra[i]
+    rows = primitive(body.integer())
+    first = {tuple(row): k for k, row in reversed(list(enumerate(rows)))}
+    distinct = np.array(sorted(first.values()), dtype=np.int64)
+    x = np.asarray(inner, dtype=np.float64)
+    A, b = body.A[distinct], body.b[distinct]
+    slack = b - A @ x
+    if len(distinct) <= polyhedra.dim or not (slack > 0).all():
+        return every[distinct]
+    points = np.vstack([A / slack[:, None], np.zeros(polyhedra.dim)])
+    try:
+        corners = ConvexHull(points).vertices
+    except (QhullError, ValueError):  # flat: the polyhedron contains a line
+        return every[distinct]
+    return np.asarray(every[distinct[np.sort(corners[corners < len(distinct)])]])
+
+
+def _stack(polyhedra: Polyhedra, kept: list[NDArray[np.int64]]) -> Polyhedra:
+    start = np.cumsum([0] + [len(rows) for rows in kept]).astype(np.int64)
+    body = rows_of(polyhedra, np.concatenate(kept).tolist())
+    return Polyhedra(body.A, body.b, start, body.exact)
+
+
+def _hold(rows: NDArray[np.object_], places: NDArray[np.object_]) -> bool:
+    """Whether ``a.x <= b`` holds at all places, for all rows."""
+    laws = np.concatenate([rows[:, :-1], -rows[:, -1:]], axis=1)
+    return bool((signs_at(laws, places) <= 0).all())
+
+
+# Volumes and integrals of bounded pieces, exactly: each is cut into simplices from one of its corners.
+#
+# The integral of an affine function over a simplex is its volume times the mean of the values at the corners. A simplex
+# of corners ``(x_k, 1) w_k`` has volume ``|det| / (n! w_0 .. w_n)``.
+
+
+def is_bounded(bodies: Bodies) -> bool:
+    """Whether all bodies are known to be bounded."""
+    return bool(bodies.known.all()) and bool((bodies.places[bodies.spans.member, -1] != 0).all())
+
+
+def volume_of(bodies: Bodies) -> Fraction:
+    """The volume of all bodies together."""
+    return _total(*_volumes(bodies)[1:]) if len(bodies) else Fraction(0)
+
+
+def integral_of(bodies: Bodies, laws: NDArray[np.object_]) -> tuple[Fraction, Fraction]:
+    """The integral of one law for each body, and the volume of them all."""
+    if not len(bodies):
+        return Fraction(0), Fraction(0)
+    (owner, corners), above, below = _volumes(bodies)
+    n = bodies.polyhedra.dim
+    law = laws[owner]
+    weights = bodies.places[corners]
+    values = (weights * law[:, None, :-1]).sum(axis=2)  # times the weight of the corner and the denominator
+    product = weights[..., -1].prod(axis=1)
+    mean = (values * (product[:, None] // weights[..., -1])).sum(axis=1)
+    return _total(above * mean, below * product * law[:, -1] * (n + 1)), _total(above, below)
+
+
+def _volumes(bodies: Bodies) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], Any, Any]:
+    if not bodies.known.all():
+        raise LimitError("a piece contains a line, or has too many rows for its corners to be listed")
+    if not is_bounded(bodies):
+        raise InputError("the domain is not bounded: give one, as `box=(low, high)`")
+    owner, corners = _simplices(bodies)
+    weights = bodies.places[corners]
+    above = np.abs(determinant(weights))
+    return (owner, corners), above, weights[..., -1].prod(axis=1) * math.factorial(bodies.polyhedra.dim)
+
+
+def _total(above: NDArray[np.object_], below: NDArray[np.object_]) -> Fraction:
+    """The sum of many quotients, in a tree: numbers stay short as long as they can."""
+    terms = [fmpq(int(a), int(b)) for a, b in zip(above, below, strict=True)]
+    while len(terms) > 1:
+        terms = [a + b for a, b in zip(terms[::2], terms[1::2], strict=False)] + terms[len(terms) & ~1 :]
+    return from_flint(terms[0]) if terms else Fraction(0)
+
+
+def _simplices(bodies: Bodies) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Simplices that fill the bodies: which body each is in, and the numbers of its corners."""
+    n, begin = bodies.polyhedra.dim, bodies.spans.start
+    count = np.diff(begin)
+    plain = np.flatnonzero(count == n + 1)
+    owners = [plain]
+    corners = [bodies.spans.member[begin[plain][:, None] + np.arange(n + 1)]]
+    rest = np.flatnonzero(count > n + 1)
+    if len(rest):
+        part = bodies.take(rest)
+        found = _fans(part) if n == 2 else _pulled(part)
+        owners.append(rest[found[0]])
+        corners.append(found[1])
+    return np.concatenate(owners), np.concatenate(corners)
+
+
+def _tight(bodies: Bodies) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs of a row and an entry of the members that is tight in it."""
+    begin, owner = bodies.spans.start, bodies.polyhedra.owner
+    entry, row = ranges(begin[owner], np.diff(begin)[owner])
+    touching = sides(bodies.rows, bodies.places, row, bodies.spans.member[entry]) == 0
+    return row[touching], entry[touching]
+
+
+def _fans(bodies: Bodies) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Polygons: one triangle for each edge that does not touch the first corner."""
+    row, entry = _tight(bodies)
+    first, second = entry[::2], entry[1::2]
+    assert (row[::2] == row[1::2]).all()  # an edge has two corners
+    owner = bodies.polyhedra.owner[row[::2]]
+    apex = bodies.spans.start[owner]
+    use = (first != apex) & (second != apex)
+    member = bodies.spans.member
+    return owner[use], np.stack([member[apex[use]], member[first[use]], member[second[use]]], axis=1)
+
+
+def _pulled(bodies: Bodies) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Polytopes one by one: from a corner over the facets that it is not in, again and again."""
+    row, entry = _tight(bodies)
+    start, begin = bodies.polyhedra.start, bodies.spans.start
+    masks = [0] * len(bodies.polyhedra.b)
+    base = begin[bodies.polyhedra.owner]
+    for r, e in zip(row.tolist(), entry.tolist(), strict=True):
+        masks[r] |= 1 << (e - int(base[r]))
+    owner, corners = [], []
+    for i in range(len(bodies)):
+        facets = masks[start[i] : start[i + 1]]
+        own = bodies.spans.of_piece(i)
+        for simplex in _simplices_of((1 << len(own)) - 1, facets, bodies.polyhedra.dim):
+            owner.append(i)
+            corners.append(own[list(simplex)])
+    return np.array(owner, dtype=np.int64), np.array(corners, dtype=np.int64).reshape(-1, bodies.polyhedra.dim + 1)
+
+
+def _simplices_of(face: int, facets: list[int], dim: int) -> list[tuple[int, ...]]:
+    """The pulling triangulation of a face, corners as bits."""
+    apex = (face & -face).bit_length() - 1
+    if dim == 0:
+        return [(apex,)]
+    parts = {face & other for other in facets if face & other not in (0, face)}
+    largest = [s for s in parts if not any(s != t and s & ~t == 0 for t in parts)]
+    return [(apex, *rest) for s in sorted(largest) if not s >> apex & 1 for rest in _simplices_of(s, facets, dim - 1)]

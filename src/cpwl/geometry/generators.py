@@ -15,12 +15,11 @@ import numpy as np
 from flint import fmpz_mat
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import primitive, sign, unit_view
-from cpwl.exact.signs import rounding
+from cpwl.exact.integers import primitive, ratio_view, rounding, sign, unit_view
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra, fact
 
-__all__ = ["MOST", "Generators", "corners_of", "generators", "plane_rows"]
+__all__ = ["MOST", "Generators", "Spans", "box_pairs", "boxes_around", "corners_of", "generators", "plane_rows"]
 
 MOST = 6000  # sets of planes to try for one polyhedron: a few milliseconds; beyond, linear programs
 _SMALL = 5  # dimensions in which floats say beforehand which planes meet outside
@@ -214,3 +213,111 @@ def _drop_those_without_corner(pairs: NDArray[np.int64], places: NDArray[np.obje
     """Rays alone span nothing that contains no line: such a polyhedron is empty, or contains one."""
     corner = np.asarray(places[pairs[:, 1], -1] != 0, dtype=bool)
     return pairs[np.isin(pairs[:, 0], pairs[corner, 0])]
+
+
+# What spans polyhedra: corners and rays in homogeneous coordinates, numbered once for all of them.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spans:
+    """Polyhedron `i` is spanned by the places ``member[start[i]:start[i + 1]]``; by none: nobody has looked.
+
+    >>> from cpwl.geometry.generators import generators
+    >>> from cpwl.geometry.polyhedra import Polyhedra
+    >>> spans = Spans.of(generators(Polyhedra.from_lists([[[1], [-1]], [[-1]]], [[3, 1], [-3]])))
+    >>> spans.view[spans.of_piece(0)].tolist(), spans.view[spans.of_piece(1)].tolist()
+    ([[1.0, 0.3333333333333333], [-1.0, 1.0]], [[1.0, 0.3333333333333333], [1.0, 0.0]])
+    """
+
+    view: NDArray[np.float64]
+    """Rows ``(x, 1) * w`` with ``w > 0`` for a corner and ``(r, 0)`` for a ray; the largest entry is 1, and none is off
+    by more than 1e-10."""
+    exact: NDArray[np.object_] | None
+    """The same in integers, up to positive factors, where decisions are to be exact."""
+    start: NDArray[np.int64]
+    member: NDArray[np.int64]
+    rank: int
+    """In how many directions the polyhedra end: so many independent rows, with the one at infinity, hold a place."""
+
+    @classmethod
+    def of(cls, found: Generators) -> Spans:
+        """Corners and rays that were computed exactly."""
+        return cls(unit_view(found.places), found.places, found.start, found.member, found.places.shape[1] - 1)
+
+    @classmethod
+    def of_simplices(
+        cls, points: NDArray[np.float64], corners: NDArray[np.object_], simplices: NDArray[np.int64]
+    ) -> Spans:
+        """The corners of simplices: `points` as floats, and in integers ``(x, 1) * w``."""
+        count, size = simplices.shape
+        view = np.column_stack([points, np.ones(len(points))])
+        view /= np.abs(view).max(axis=1, keepdims=True)
+        start = np.arange(0, count * size + 1, size, dtype=np.int64)
+        return cls(view, corners, start, simplices.ravel(), size - 1)
+
+    def of_piece(self, i: int) -> NDArray[np.int64]:
+        """The places that span polyhedron `i`."""
+        return self.member[self.start[i] : self.start[i + 1]]
+
+
+# Boxes around polyhedra, and which of two families of boxes meet: before anything dearer is asked of pairs.
+
+
+_FEW = 1 << 12  # pairs that are compared at once
+
+
+def box_pairs(
+    low: NDArray[np.float64], high: NDArray[np.float64], others: tuple[NDArray[np.float64], NDArray[np.float64]]
+) -> NDArray[np.int64]:
+    """Pairs ``(i, j)`` of boxes of two families that meet, in order: halved in turn along each axis until few are left.
+
+    >>> box_pairs(np.array([[0.0], [2.0]]), np.array([[1.0], [3.0]]), (np.array([[0.5]]), np.array([[2.5]])))
+    array([[0, 0],
+           [1, 0]])
+    """
+    found = [np.zeros((0, 2), dtype=np.int64)]
+    waiting = [(np.arange(len(low)), np.arange(len(others[0])), 0, 0)]
+    while waiting:
+        one, two, axis, idle = waiting.pop()
+        if len(one) * len(two) <= _FEW or idle == low.shape[1]:
+            meet = (low[one][:, None] <= others[1][two]).all(axis=2) & (others[0][two] <= high[one][:, None]).all(
+                axis=2
+            )
+            i, j = np.nonzero(meet)
+            found.append(np.stack([one[i], two[j]], axis=1))
+            continue
+        middle = np.clip(np.concatenate([low[one, axis], others[0][two, axis]]), -1e300, 1e300)
+        at = float(np.median(middle))
+        parts = [
+            (one[low[one, axis] <= at], two[others[0][two, axis] <= at]),
+            (one[high[one, axis] > at], two[others[1][two, axis] > at]),
+        ]
+        useless = max(len(a) * len(b) for a, b in parts) > 0.75 * len(one) * len(two)
+        turn = (axis + 1) % low.shape[1]
+        if useless:
+            waiting.append((one, two, turn, idle + 1))
+        else:
+            waiting += [(a, b, turn, 0) for a, b in parts]
+    return np.unique(np.concatenate(found), axis=0)
+
+
+def boxes_around(spans: Spans, count: int, dim: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Boxes around pieces, a little wide; infinite where there is no bound, or where none was computed."""
+    assert spans.exact is not None
+    low, high = np.full((count, dim), -np.inf), np.full((count, dim), np.inf)
+    places, lengths = spans.exact[spans.member], np.diff(spans.start)
+    some = np.flatnonzero(lengths)
+    if not len(some):
+        return low, high
+    ray = np.asarray(places[:, -1] == 0, dtype=bool)
+    x = np.empty((len(places), dim))
+    x[~ray] = ratio_view(places[~ray, :-1], places[~ray, -1:])
+    bounds = []
+    for way in (1, -1):
+        # A ray leads to infinity, or along the box.
+        x[ray] = np.where(np.asarray(places[ray, :-1] * way > 0, dtype=bool), np.inf, -np.inf)
+        bounds.append(np.maximum.reduceat(np.where(ray[:, None], x, way * x), spans.start[some], axis=0))
+    size = 1 + np.abs(np.where(ray[:, None], 0.0, x))
+    margin = 1e-9 * np.maximum.reduceat(size, spans.start[some], axis=0)
+    low[some], high[some] = -bounds[1] - margin, bounds[0] + margin
+    return low, high

@@ -13,12 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import primitive
-from cpwl.exact.signs import sides
+from cpwl.exact.integers import primitive, sides
 from cpwl.geometry.bodies import Bodies, joined_bodies, solid, stacked
-from cpwl.geometry.box_pairs import box_pairs, boxes_around
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
-from cpwl.geometry.ranges import ranges
+from cpwl.geometry.generators import box_pairs, boxes_around
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
 
 __all__ = ["Overlay", "Sided", "cut_by", "overlay", "repeated", "split"]
 

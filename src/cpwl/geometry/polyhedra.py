@@ -16,7 +16,7 @@ from cpwl.exact.integers import integer_rows
 from cpwl.exact.rational import as_reals, fraction, fraction_array
 from cpwl.geometry.extent import Extents, extents
 
-__all__ = ["Domain", "Facts", "Polyhedra", "Polyhedron", "as_domain", "box_polyhedron", "fact"]
+__all__ = ["Domain", "Facts", "Polyhedra", "Polyhedron", "as_domain", "box_polyhedron", "fact", "ranges"]
 
 Facts: TypeAlias = dict[Any, Any]
 """What was computed about a value so far, by what computed it. A copy, and a worker's, begins with none."""
@@ -284,3 +284,17 @@ def _integers(block: _Block) -> NDArray[np.object_]:
     first = fraction_array(left if left_exact is None else left_exact)
     last = fraction_array(right if right_exact is None else right_exact)
     return integer_rows(view, np.column_stack([first, last]))
+
+
+# Runs of numbers one after the other: how stacked lists are gathered.
+
+
+def ranges(start: NDArray[np.int64], length: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The numbers ``start[i], ..., start[i] + length[i] - 1`` one after the other, and `i` for each.
+
+    >>> ranges(np.array([5, 9]), np.array([2, 1]))
+    (array([5, 6, 9]), array([0, 0, 1]))
+    """
+    owner = np.repeat(np.arange(len(start)), length)
+    first = np.cumsum(length) - length
+    return np.arange(len(owner)) + (start - first)[owner], owner

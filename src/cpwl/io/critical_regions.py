@@ -21,9 +21,8 @@ from flint import fmpq, fmpq_mat, fmpz_mat
 from numpy.typing import NDArray
 
 from cpwl.errors import InputError, LimitError
-from cpwl.exact.flint import to_flint
 from cpwl.exact.integers import primitive
-from cpwl.exact.rational import fraction_array, unmasked
+from cpwl.exact.rational import fraction_array, to_flint, unmasked
 from cpwl.function.make import polyhedra_from_integers
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.linear_program import LinearProgram

@@ -17,10 +17,9 @@ from cpwl.errors import InputError, LimitError
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.files import read_bytes
 from cpwl.function.cpwl import CPWL
-from cpwl.function.known import Known
 from cpwl.function.make import polyhedra_from_integers
-from cpwl.function.parts import Laws, Parts
-from cpwl.geometry.irredundant import irredundant
+from cpwl.function.parts import Known, Laws, Parts
+from cpwl.geometry.bodies import irredundant
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.geometry.probe import Probe
 from cpwl.io.expression import Affine, Expression, Max, natural_key, read_formula

@@ -13,13 +13,12 @@ import numpy as np
 from cpwl.documents.read import read_json
 from cpwl.doors import check_count, check_list, check_path, within_float64
 from cpwl.errors import CpwlWarning, InputError, LimitError
-from cpwl.exact.flint import from_flint, to_flint
+from cpwl.exact.rational import from_flint, to_flint
 from cpwl.function.cpwl import CPWL
-from cpwl.function.known import Known
 from cpwl.function.make import polyhedra_from_integers
-from cpwl.function.parts import Laws, Parts
+from cpwl.function.parts import Known, Laws, Parts
+from cpwl.geometry.bodies import irredundant
 from cpwl.geometry.generators import generators
-from cpwl.geometry.irredundant import irredundant
 from cpwl.geometry.linear_program import LinearProgram
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from cpwl.errors import InputError, SolverError
 from cpwl.exact.integers import primitive
 from cpwl.exact.rational import to_float
-from cpwl.geometry.box import Range, bounding_box, is_box
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
-from cpwl.geometry.probe import Probe
+from cpwl.geometry.probe import Probe, Range, bounding_box, is_box
 from cpwl.network.network import ExactLayer, float_layer
 
 __all__ = ["ranges"]

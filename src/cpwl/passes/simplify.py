@@ -13,11 +13,10 @@ from flint import fmpq_mat
 from numpy.typing import NDArray
 
 from cpwl.doors import check_argument, within_float64
-from cpwl.exact.flint import from_flint, to_flint
-from cpwl.exact.rational import is_exact_float
+from cpwl.exact.rational import from_flint, is_exact_float, to_flint
 from cpwl.exact.sparse import RationalMatrix, stack_rows
-from cpwl.geometry.box import Range
 from cpwl.geometry.polyhedra import Domain, as_domain
+from cpwl.geometry.probe import Range
 from cpwl.network import Network
 from cpwl.network.network import ExactLayer, assemble, exact_layers, float_layer
 from cpwl.passes.ranges import ranges

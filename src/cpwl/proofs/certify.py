@@ -18,7 +18,7 @@ from cpwl.construct.options import Options, default_error
 from cpwl.construct.table import TABLE
 from cpwl.doors import check_argument, check_call, check_number, check_path, within_float64
 from cpwl.errors import InputError, LimitError, ProofError, SolverError
-from cpwl.exact.rounding import doubles_around
+from cpwl.exact.rational import doubles_around
 from cpwl.executors import check_executor
 from cpwl.files import write_text
 from cpwl.function import CPWL

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from cpwl.errors import LimitError
-from cpwl.exact.rounding import upwards
+from cpwl.exact.rational import upwards
 from cpwl.network.algorithms import Clipped, unclipped
 from cpwl.network.network import exact_layers
 from cpwl.proofs.entries import NoProof, NotRecognised

@@ -10,8 +10,7 @@ from flint import fmpz_mat
 from numpy.typing import NDArray
 
 from cpwl.function.parts import Laws
-from cpwl.geometry.polyhedra import Polyhedra, as_domain
-from cpwl.geometry.ranges import ranges
+from cpwl.geometry.polyhedra import Polyhedra, as_domain, ranges
 from cpwl.limits import check_memory
 from cpwl.network.network import Network
 from cpwl.progress import Progress

@@ -12,8 +12,8 @@ import numpy as np
 from cpwl.doors import check_argument, check_call, check_limit, check_switch, within_float64
 from cpwl.errors import CpwlWarning, InputError
 from cpwl.function.cpwl import CPWL
-from cpwl.function.known import Known
 from cpwl.function.merge import merge as merged
+from cpwl.function.parts import Known
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.network.network import Network
 from cpwl.progress import Progress

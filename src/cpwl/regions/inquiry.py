@@ -27,8 +27,8 @@ from cpwl.function.answers import Answer, Extremum, Face, Lipschitz, Range, Solu
 from cpwl.function.questions.extent import Asked, asked, extreme
 from cpwl.function.questions.sets import image_of, solutions
 from cpwl.function.questions.slopes import bends, dependence, monotone, steepest
+from cpwl.geometry.bodies import integral_of
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
-from cpwl.geometry.volume import integral_of
 from cpwl.network.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.portions import Limits, Notes, Portions, Question, Whole

@@ -13,10 +13,9 @@ from scipy.sparse import csr_array
 from cpwl.errors import LimitError
 from cpwl.exact.integers import integer_rows, primitive, ratio_view
 from cpwl.function.parts import Laws
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
+from cpwl.geometry.generators import Spans
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
 from cpwl.geometry.probe import Probe
-from cpwl.geometry.ranges import ranges
-from cpwl.geometry.spans import Spans
 from cpwl.network.network import Network
 from cpwl.regions.forms import EPS, Forms
 from cpwl.regions.subdivide.faces import Lattice

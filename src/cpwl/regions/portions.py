@@ -20,8 +20,8 @@ from cpwl.exact.integers import primitive
 from cpwl.executors import More, unfold
 from cpwl.function.questions.extent import Asked
 from cpwl.geometry.bodies import Bodies, solid, stacked
-from cpwl.geometry.box import bounding_box
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
+from cpwl.geometry.probe import bounding_box
 from cpwl.network.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.find import LOW, find_pieces

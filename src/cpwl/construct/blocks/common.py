@@ -10,8 +10,8 @@ import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
-from cpwl.exact.flint import from_flint, to_flint
 from cpwl.exact.integers import sign
+from cpwl.exact.rational import from_flint, to_flint
 from cpwl.function.bends.planar import cross
 
 __all__ = ["Rational", "colours", "crossings", "rounded_up", "shared_columns"]

@@ -22,10 +22,8 @@ from scipy.sparse import csr_array
 
 from cpwl.construct.analysis import Analysis
 from cpwl.errors import ConstructionError
-from cpwl.exact.flint import from_flint, to_flint
-from cpwl.exact.integers import primitive, ratio_view, sign
-from cpwl.exact.rational import to_float
-from cpwl.exact.signs import signs_at
+from cpwl.exact.integers import primitive, ratio_view, sign, signs_at
+from cpwl.exact.rational import from_flint, to_flint, to_float
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.function import CPWL
 from cpwl.function.bends.profile import Profile

@@ -24,8 +24,7 @@ from cpwl.construct.blocks.common import shared_columns
 from cpwl.construct.clamped.clusters import Bump, Cluster, Stars, exact_bump, propose
 from cpwl.construct.clamped.lowering import lower, orient
 from cpwl.errors import ConstructionError, InputError, InternalError
-from cpwl.exact.flint import to_flint
-from cpwl.exact.rational import to_float
+from cpwl.exact.rational import to_flint, to_float
 from cpwl.network import Network
 from cpwl.network.noise import noise
 from cpwl.search import exact_cover

@@ -23,8 +23,8 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from cpwl.construct.blocks.common import crossings, rounded_up
-from cpwl.exact.flint import from_flint
 from cpwl.exact.integers import sign
+from cpwl.exact.rational import from_flint
 from cpwl.function.bends.table import Table
 
 __all__ = ["Bump", "Cluster", "Half", "Ray", "Stars", "Sum", "exact_bump", "propose"]

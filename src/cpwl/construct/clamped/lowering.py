@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from cpwl.construct.blocks.common import colours
 from cpwl.construct.clamped.clusters import Bump, Stars, Sum
-from cpwl.exact.flint import from_flint, to_flint
-from cpwl.exact.rational import to_float
+from cpwl.exact.rational import from_flint, to_flint, to_float
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network import Network
 

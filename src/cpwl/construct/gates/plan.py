@@ -18,8 +18,7 @@ from cpwl.construct.blocks.hinges import hinge_network
 from cpwl.construct.gates.plane.plane_gates import plane_gates
 from cpwl.construct.gates.space.space_gates import space_gates
 from cpwl.construct.plan import Least, Plan
-from cpwl.exact.flint import from_flint
-from cpwl.exact.rational import fraction_array
+from cpwl.exact.rational import fraction_array, from_flint
 from cpwl.function import CPWL
 from cpwl.network import Network
 from cpwl.network.algorithms import end_to_end, identity, side_by_side

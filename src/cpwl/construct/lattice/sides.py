@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import ConstructionError, InputError
-from cpwl.exact.integers import primitive, sign, unit_view
+from cpwl.exact.integers import primitive, sign, signs_at, unit_view
 from cpwl.exact.rational import fraction_array
-from cpwl.exact.signs import signs_at
 from cpwl.function import CPWL
 from cpwl.function.answers import point_text
 from cpwl.function.order import Excess, Order, PieceOrder, RowTest, value_tolerance

@@ -28,7 +28,7 @@ from flint import fmpq
 from cpwl.construct.blocks.common import rounded_up
 from cpwl.construct.strips.cuts import Floats, Frame, Objects
 from cpwl.construct.strips.slots import FIRST, SECOND, Geometry, OutputSlots, Slab
-from cpwl.exact.flint import from_flint, to_flint
+from cpwl.exact.rational import from_flint, to_flint
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network import Network
 

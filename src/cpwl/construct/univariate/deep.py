@@ -15,7 +15,7 @@ from cpwl.construct.univariate.carry import start_signs
 from cpwl.construct.univariate.cells import Cells, Classes, best_cells
 from cpwl.construct.univariate.slots import Bent, Slots, knots_of, rational, residuals, slots_of
 from cpwl.construct.univariate.weights import bent_weights, second_layer, slot_weights
-from cpwl.exact.flint import from_flint_array, to_flint
+from cpwl.exact.rational import from_flint_array, to_flint
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.function.bends.profile import Profile
 from cpwl.network import Network

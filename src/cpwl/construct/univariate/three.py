@@ -20,8 +20,7 @@ from cpwl.construct.univariate.deep import carried, first_layer, moves
 from cpwl.construct.univariate.slots import Bent, Slots, deal, knots_of, rational, residuals, values_at_knots
 from cpwl.construct.univariate.switch import Switching
 from cpwl.construct.univariate.weights import bent_weights, second_layer, slot_weights
-from cpwl.exact.flint import from_flint, to_flint
-from cpwl.exact.rounding import upwards
+from cpwl.exact.rational import from_flint, to_flint, upwards
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.function.bends.profile import Profile
 from cpwl.network import Network

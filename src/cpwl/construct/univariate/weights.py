@@ -23,9 +23,8 @@ from scipy.sparse import csr_array
 from cpwl.construct.univariate.cells import Cells
 from cpwl.construct.univariate.slots import Bent, Slots, knots_of, rational
 from cpwl.errors import LimitError
-from cpwl.exact.flint import from_flint_array
 from cpwl.exact.integers import common_denominator, ratio_view
-from cpwl.exact.rational import to_float
+from cpwl.exact.rational import from_flint_array, to_float
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.function.bends.profile import Profile
 from cpwl.network.network import ExactLayer, Layer

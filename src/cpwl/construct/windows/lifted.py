@@ -35,11 +35,10 @@ from cpwl.construct.windows.lifting import (
     values_of,
 )
 from cpwl.errors import ConstructionError, LimitError
-from cpwl.exact.flint import from_flint_array, to_flint
 from cpwl.exact.integers import primitive
+from cpwl.exact.rational import from_flint_array, to_flint
 from cpwl.function import CPWL
-from cpwl.geometry.complex import Complex
-from cpwl.geometry.face_to_face import complex_of
+from cpwl.geometry.complex import Complex, complex_of
 
 __all__ = ["Lifted", "lifted", "obstruction", "split"]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from cpwl.construct.blocks.common import colours
 from cpwl.construct.windows.lifting import Cells, Lifting, to_floats, values_at
-from cpwl.exact.flint import from_flint_array
+from cpwl.exact.rational import from_flint_array
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network.network import Network
 

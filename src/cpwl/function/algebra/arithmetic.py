@@ -20,9 +20,9 @@ from cpwl.function.merge import merge
 from cpwl.function.parts import Laws, Mesh, Parts
 from cpwl.function.snap.snap import snap
 from cpwl.geometry.bodies import Bodies, solid, stacked
+from cpwl.geometry.generators import Spans
 from cpwl.geometry.overlay import overlay
 from cpwl.geometry.polyhedra import Polyhedron, fact
-from cpwl.geometry.spans import Spans
 
 __all__ = [
     "add",

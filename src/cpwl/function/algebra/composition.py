@@ -16,21 +16,18 @@ from numpy.typing import NDArray
 
 from cpwl.doors import check_argument, check_choice, within_float64
 from cpwl.errors import InputError
-from cpwl.exact.flint import to_flint
 from cpwl.exact.integers import primitive, sign, unit_view
-from cpwl.exact.rational import fraction_array
+from cpwl.exact.rational import fraction_array, to_flint
 from cpwl.function.algebra.arithmetic import exactly, function_of, pieces_of
 from cpwl.function.algebra.extremes import border_rows, need_convex
 from cpwl.function.answers import point_text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.bodies import Bodies, stacked
-from cpwl.geometry.box_pairs import box_pairs, boxes_around
+from cpwl.geometry.generators import Spans, box_pairs, boxes_around
 from cpwl.geometry.overlay import cut_by
-from cpwl.geometry.polyhedra import Polyhedron
+from cpwl.geometry.polyhedra import Polyhedron, ranges
 from cpwl.geometry.probe import Probe
-from cpwl.geometry.ranges import ranges
-from cpwl.geometry.spans import Spans
 
 __all__ = ["after", "compose", "inner_point"]
 

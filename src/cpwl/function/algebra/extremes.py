@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from cpwl.doors import within_float64
 from cpwl.errors import InputError
+from cpwl.exact.integers import sides
 from cpwl.exact.rational import fraction, is_number
-from cpwl.exact.signs import sides
 from cpwl.function.algebra.arithmetic import common_domain, exactly, function_of, pieces_of
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.first_error import first_error
@@ -19,9 +19,8 @@ from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.bodies import Bodies, joined_bodies, stacked
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.overlay import cut_by, overlay, repeated, split
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, as_domain
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, as_domain, ranges
 from cpwl.geometry.probe import Probe
-from cpwl.geometry.ranges import ranges
 
 __all__ = ["absolute", "border_rows", "clip", "extend", "greatest", "least", "need_convex", "positive_part", "restrict"]
 

@@ -16,14 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import ConstructionError
-from cpwl.exact.integers import determinant, primitive, ratio_view, sign
+from cpwl.exact.integers import determinant, primitive, ratio_view, sign, signs_at
 from cpwl.exact.rational import fraction_array, to_float
-from cpwl.exact.signs import signs_at
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.twins import row_twins
 from cpwl.function.lineality import divided
 from cpwl.function.mesh import shared_facets
-from cpwl.geometry.face_to_face import complex_of
+from cpwl.geometry.complex import complex_of
 from cpwl.geometry.facets import Hyperplanes, facets_of, hyperplanes, trim
 from cpwl.geometry.polyhedra import Polyhedra, fact
 from cpwl.geometry.probe import Probe

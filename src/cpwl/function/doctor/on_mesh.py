@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import sign
-from cpwl.exact.signs import rounding
+from cpwl.exact.integers import rounding, sign
 from cpwl.function.answers import Finding, point_text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.notes import note_on_laws, note_on_planes, note_on_slivers, notes_on_scale

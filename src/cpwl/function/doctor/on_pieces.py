@@ -17,8 +17,7 @@ from cpwl.function.answers import Finding, Kind, point_text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.agreement import Agreement
 from cpwl.function.doctor.beyond import Beyond, Next
-from cpwl.geometry.facet_cover import FacetCover
-from cpwl.geometry.facets import Facet, facets_of, hyperplanes
+from cpwl.geometry.facets import Facet, FacetCover, facets_of, hyperplanes
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 

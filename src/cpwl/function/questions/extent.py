@@ -15,21 +15,18 @@ from numpy.typing import NDArray
 
 from cpwl.doors import check_argument, check_count, within_float64
 from cpwl.errors import InputError
-from cpwl.exact.integers import sign
+from cpwl.exact.integers import rounding, sign
 from cpwl.exact.rational import fraction_array
-from cpwl.exact.signs import rounding
 from cpwl.function.algebra.arithmetic import exactly, output, pieces_of, subtract
 from cpwl.function.algebra.composition import inner_point
 from cpwl.function.algebra.extremes import absolute, greatest, restrict
 from cpwl.function.answers import Distance, Extremum, Range
 from cpwl.function.cpwl import CPWL
 from cpwl.function.snap.snap import snap
-from cpwl.geometry.bodies import Bodies
+from cpwl.geometry.bodies import Bodies, integral_of, is_bounded
 from cpwl.geometry.overlay import cut_by, repeated
-from cpwl.geometry.polyhedra import as_domain
+from cpwl.geometry.polyhedra import as_domain, ranges
 from cpwl.geometry.probe import Probe
-from cpwl.geometry.ranges import ranges
-from cpwl.geometry.volume import integral_of, is_bounded
 
 __all__ = ["Asked", "argmax", "argmin", "asked", "distance", "extreme", "integral", "mean", "one_output", "value_range"]
 

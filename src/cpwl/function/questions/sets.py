@@ -18,10 +18,9 @@ from cpwl.exact.simplex import maximize
 from cpwl.function.answers import Answer, Face, LevelSet, Solutions, point_text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.questions.extent import Asked, asked, one_output
+from cpwl.geometry.bodies import is_bounded
 from cpwl.geometry.overlay import split
-from cpwl.geometry.polyhedra import as_domain
-from cpwl.geometry.ranges import ranges
-from cpwl.geometry.volume import is_bounded
+from cpwl.geometry.polyhedra import as_domain, ranges
 
 __all__ = ["Image", "image", "image_of", "level_set", "solutions", "solve"]
 

@@ -14,17 +14,16 @@ from numpy.typing import NDArray
 
 from cpwl.doors import check_count, within_float64
 from cpwl.errors import InputError
-from cpwl.exact.flint import to_flint
 from cpwl.exact.integers import sign
-from cpwl.exact.rational import fraction_array
+from cpwl.exact.rational import fraction_array, to_flint
 from cpwl.function.algebra.arithmetic import output as output_of
 from cpwl.function.algebra.composition import inner_point
 from cpwl.function.answers import Answer, Lipschitz, number_text, point_text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.questions.extent import Asked, asked, one_output
 from cpwl.geometry.bodies import Bodies, stacked
-from cpwl.geometry.box_pairs import box_pairs, boxes_around
 from cpwl.geometry.facets import hyperplanes
+from cpwl.geometry.generators import box_pairs, boxes_around
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 

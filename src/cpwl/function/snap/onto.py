@@ -10,7 +10,7 @@ import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
-from cpwl.exact.flint import from_flint, to_flint
+from cpwl.exact.rational import from_flint, to_flint
 
 __all__ = ["independent", "onto"]
 

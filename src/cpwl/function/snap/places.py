@@ -10,7 +10,7 @@ from flint import fmpq_mat
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from cpwl.exact.flint import from_flint, to_flint
+from cpwl.exact.rational import from_flint, to_flint
 
 __all__ = ["agreeing", "place"]
 

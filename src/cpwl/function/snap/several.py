@@ -18,7 +18,7 @@ import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
-from cpwl.exact.flint import from_flint, to_flint
+from cpwl.exact.rational import from_flint, to_flint
 from cpwl.function.snap.complex import Unfit
 from cpwl.function.snap.faces import Face
 from cpwl.function.snap.laws import CLOSE, fix_laws

@@ -18,8 +18,7 @@ from flint import fmpz_mat
 from numpy.typing import NDArray
 
 from cpwl.errors import InputError, LimitError
-from cpwl.exact.integers import unit_view
-from cpwl.exact.signs import signs_at
+from cpwl.exact.integers import signs_at, unit_view
 from cpwl.function.cpwl import CPWL
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.generators import plane_rows

@@ -17,14 +17,14 @@ from cpwl.compiler import Compiled, compile
 from cpwl.construct.options import Outside
 from cpwl.doors import check_argument, check_choice, check_path, within_float64
 from cpwl.errors import InputError, LimitError
-from cpwl.exact.rounding import doubles_around
+from cpwl.exact.rational import doubles_around
 from cpwl.files import write_text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.domain import Box, box_around, box_to_clip, domain_box, domain_rows
 from cpwl.function.evaluate import as_points
 from cpwl.function.examine import examine
-from cpwl.geometry.box import bounding_box
 from cpwl.geometry.polyhedra import box_polyhedron
+from cpwl.geometry.probe import bounding_box
 from cpwl.io.c.bound import network_values, row_sums, sum_error, tree_error, tree_values
 from cpwl.io.c.text import Cost, Guard, NetworkTables, TreeTables, header, network_tables, scaled_plane, tree_tables
 from cpwl.io.c.tree import search_tree

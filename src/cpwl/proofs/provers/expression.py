@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.rational import text
-from cpwl.exact.span import Span
-from cpwl.exact.sparse import RationalMatrix
+from cpwl.exact.sparse import RationalMatrix, Span
 from cpwl.function import CPWL
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network

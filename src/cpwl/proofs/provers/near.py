@@ -20,8 +20,7 @@ from flint import fmpq_mat
 from numpy.typing import NDArray
 
 from cpwl.errors import SolverError
-from cpwl.exact.flint import from_flint, to_flint
-from cpwl.exact.rational import text
+from cpwl.exact.rational import from_flint, text, to_flint
 from cpwl.function import CPWL
 from cpwl.function.jump import largest_jump
 from cpwl.geometry.generators import generators

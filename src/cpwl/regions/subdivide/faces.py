@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from cpwl.exact.integers import adjugate, primitive, sign
-from cpwl.geometry.ranges import ranges
+from cpwl.geometry.polyhedra import ranges
 from cpwl.regions.forms import EPS, Forms
 
 __all__ = ["Cut", "Lattice", "Vertices", "orthants"]

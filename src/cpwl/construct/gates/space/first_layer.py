@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from cpwl.construct.blocks.common import Rational
 from cpwl.construct.gates.space.gate_sum import GateSum
 from cpwl.construct.gates.space.terms import ZERO, Gate, Plane, Terms
-from cpwl.exact.rounding import outwards
+from cpwl.exact.rational import outwards
 
 __all__ = ["Domain", "Row", "Slopes", "bounded_first_layer", "multiplier", "unbounded_first_layer"]
 

@@ -24,8 +24,7 @@ from cpwl.construct.gates.space import first_layer as gate_bounds
 from cpwl.construct.gates.space.first_layer import Domain, Row, Slopes, bounded_first_layer, unbounded_first_layer
 from cpwl.construct.gates.space.gate_sum import GateSum
 from cpwl.construct.gates.space.terms import ZERO, Gate, Terms
-from cpwl.exact.flint import from_flint
-from cpwl.exact.rounding import outwards
+from cpwl.exact.rational import from_flint, outwards
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network import Network, Sizes
 

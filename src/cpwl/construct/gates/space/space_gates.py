@@ -32,14 +32,12 @@ from cpwl.construct.gates.space.gate_sum import (
 from cpwl.construct.gates.space.lowering import Chain, float_layers, lower, network_of, reduce_rank, scaled, sizes_of
 from cpwl.construct.gates.space.terms import ZERO, Planes
 from cpwl.errors import ConstructionError, LimitError
-from cpwl.exact.flint import to_flint
-from cpwl.exact.integers import primitive
-from cpwl.exact.signs import signs_at
+from cpwl.exact.integers import primitive, signs_at
+from cpwl.exact.rational import to_flint
 from cpwl.function import CPWL
 from cpwl.function.bends.table import Neighbours
 from cpwl.function.parts import Laws, Mesh, Parts
-from cpwl.geometry.complex import Complex, from_simplices
-from cpwl.geometry.face_to_face import complex_of
+from cpwl.geometry.complex import Complex, complex_of, from_simplices
 from cpwl.geometry.polyhedra import Polyhedra
 from cpwl.network import Network, Sizes
 from cpwl.network.network import Layer
