@@ -30,7 +30,7 @@ from cpwl.construct import options, table
 from cpwl.construct.options import PRECISIONS
 from cpwl.construct.table import TABLE
 from cpwl.exact.rational import fraction_array
-from cpwl.io import to_onnx
+from cpwl.io import Formula, to_onnx
 from support.catalogue import SOLE, function, names
 from support.constructions import planned
 from support.functions import abs_sum, delaunay
@@ -333,6 +333,19 @@ def test_options_are_known_to_editors():
     assert get_args(options.ConstructionName) == CONSTRUCTIONS == ("auto", *TABLE)
     assert get_args(options.Minimize) == MINIMIZE
     assert set(get_args(options.Precision)) == set(PRECISIONS) == set(get_args(options.Weights))
+
+
+@pytest.mark.parametrize("text", ["max(x, y, z) + abs(x - y)", "max(min(x + 2*y - 1, 3), -x)", "abs(x) + abs(y)"])
+def test_a_formula_is_compiled_no_larger_than_it_stands(text):
+    """ "auto" compares the network of the formula itself, whoever calls it; the first has no smaller one."""
+    written = Formula.from_text(text)
+    made = compile(written.function(box=([-1] * len(written.variables), [1] * len(written.variables))), outside="clip")
+    clip = 4 * len(written.variables)
+    assert made.sizes.neurons <= written.network().sizes.neurons + clip
+    best = compile(written.function(), certificate=True)
+    assert best.sizes.neurons <= written.network().sizes.neurons
+    assert best.certificate.error_bound == 0
+    assert (best.construction == "formula") == ("z" in text)
 
 
 def test_a_network_is_not_a_function():

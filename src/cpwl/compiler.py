@@ -21,6 +21,7 @@ from cpwl.construct.analysis import Analysis
 from cpwl.construct.lower_bounds import LowerBound, lower_bounds
 from cpwl.construct.measure import measured_error
 from cpwl.construct.options import ConstructionName, Minimize, Options, Outside, Precision, Weights, default_error
+from cpwl.construct.plan import Plan
 from cpwl.construct.select import Candidate, Choice, select
 from cpwl.construct.table import TABLE, in_order, ruled_out
 from cpwl.construct.upper_bounds import upper_bounds
@@ -81,7 +82,7 @@ class Compiled:
     network
         The network, with exact weights.
     construction, reason
-        The construction that made it, and why that one was taken.
+        The construction that made it, and why that one was taken; "formula" for the network of a formula as it stands.
     sizes
         Its neurons, depth, width and nonzero weights.
     bounds
@@ -371,6 +372,7 @@ class _Compilation:
                 else:
                     self.ahead.start(name, self.planned)
                     self._plan(name)
+        self._plan_known()
         if not self.planned:
             raise self._nothing_applies()
         return select(self.planned.values(), self.options.minimize, self.options.max_error)
@@ -394,6 +396,18 @@ class _Compilation:
                 raise
             wrong = False if name == "paper" and isinstance(error, ConstructionError) else None
             self.others[name] = Alternative(None, None, wrong, str(error).splitlines()[0])
+
+    def _plan_known(self) -> None:
+        """Plans the network that the maker of the function knows, as that of a formula: it is one more to compare."""
+        known = self.analysis.function.known
+        if not self.auto or known is None or known.network is None:
+            return
+        try:
+            with in_range():
+                plan = Plan.of(_FORMULA, known.network(), self.analysis.sample.points)
+            self.planned[_FORMULA] = Candidate.of(plan, self.analysis)
+        except LimitError as error:
+            self.others[_FORMULA] = Alternative(None, None, None, str(error).splitlines()[0])
 
     def _nothing_applies(self) -> ConstructionError:
         reasons = "".join(f"\n  {name}: {other.reason}" for name, other in self.others.items())
@@ -469,7 +483,7 @@ class _Compilation:
             best.name,
             best.network.sizes,
             counts,
-            {name: others[name] for name in TABLE if name in others},
+            {name: others[name] for name in (*TABLE, _FORMULA) if name in others},
             best.proof,
             sum(order.solves for order in orders) + sum(other.plan.solves for other in self.planned.values()),
             sum(other.plan.splits for other in self.planned.values()),
@@ -493,6 +507,7 @@ class _Compilation:
 
 _NEAR = 10.0  # times what is unavoidable: of that order, and the data does not say more
 _UNTRIED = Alternative(None, None, None)
+_FORMULA = "formula"
 
 
 def _check_options(construction: str, minimize: str, precision: str, max_error: float | None, weights: str) -> float:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from cpwl.cli.explain import explain_choice
-from cpwl.cli.formula import or_as_it_stands, read_formula_option
 from cpwl.cli.options import (
     AsJson,
     Dask,
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from cpwl.construct.options import ConstructionName, Weights
     from cpwl.function import CPWL
     from cpwl.io.c.write import CCode
+    from cpwl.io.formula import Formula
 
 __all__ = ["compile"]
 
@@ -155,7 +155,7 @@ def compile(
     dtype = Dtype.float32 if c_type is CType.float else dtype
     from cpwl.compiler import compile as compile_function
 
-    written = read_formula_option(source, formula, variables)
+    written = _formula(source, formula, variables)
     source = Path("formula") if source is None else source
     if written is not None and layout is not None:
         raise typer.BadParameter("a formula is no table.", param_hint="'--layout'")
@@ -176,8 +176,6 @@ def compile(
             outside="free" if output.suffix.lower() == ".h" else outside.value,  # C code clips by itself
             progress=progress,
         )
-    if written is not None and construction == "auto":
-        compiled = or_as_it_stands(p, written, compiled, minimize.value, weights)
     seconds = perf_counter() - began
     check_neurons(compiled.sizes.neurons, max_neurons)
     if proof is not None:
@@ -197,6 +195,22 @@ def compile(
             print(code)
         if statement is not None:
             print(f"{proof}: proved: {statement['statement']}")
+
+
+def _formula(source: Path | None, text: str | None, variables: str | None) -> Formula | None:
+    """The formula of ``--formula``, or of a file IN.txt; None if the function is in another file."""
+    from cpwl.io.formula import Formula
+
+    if (source is None) == (text is None):
+        raise typer.BadParameter("give either a file or --formula TEXT.", param_hint="'IN'")
+    names = None if variables is None else [name.strip() for name in variables.split(",")]
+    if text is not None:
+        return Formula.from_text(text, variables=names)
+    if source is not None and source.suffix.lower() == ".txt":
+        return Formula.from_file(source, variables=names)
+    if names is not None:
+        raise typer.BadParameter("only formulas have variables.", param_hint="'--variables'")
+    return None
 
 
 def _check_paths(source: Path | None, output: Path, proof: Path | None, dtype: Dtype | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +39,8 @@ class Known:
     not there has no other piece beyond it."""
     complete: bool = False
     """Proved: each piece has an interior, they cover the (convex) domain once, and neighbours agree where they meet."""
+    network: Callable[[], Any] | None = None
+    """Makes a network that is the function on its domain, as a formula does: one more that "auto" compares."""
 
     def __post_init__(self) -> None:
         for array in (self.inner, self.neighbours):

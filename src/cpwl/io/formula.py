@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -295,8 +295,9 @@ class Formula:
 
     @within_float64()
     def function(self, *, domain: Domain = None, box: tuple[Any, Any] | None = None) -> CPWL:
-        """The function with its pieces, on all of R^n or on a domain."""
-        return function_of(self.outputs, self.variables, as_domain(domain, len(self.variables), box=box))
+        """The function with its pieces, on all of R^n or on a domain; `compile` looks at `network`, too."""
+        p = function_of(self.outputs, self.variables, as_domain(domain, len(self.variables), box=box))
+        return replace(p, known=replace(p.known or Known(), network=self.network))
 
     @within_float64()
     def network(self) -> Network:
