@@ -19,7 +19,7 @@ from cpwl.io import from_onnx, load, to_onnx
 from cpwl.io.json import save
 from cpwl.network import Network
 from cpwl.network.algorithms import extremum, identity, side_by_side
-from cpwl.regions.find import find_pieces
+from cpwl.regions.cells import find_pieces
 from support import catalogue
 from support.strategies import networks, points
 

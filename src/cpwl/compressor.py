@@ -24,8 +24,8 @@ from cpwl.network.network import exact_layers
 from cpwl.network.program import Tape, network_of
 from cpwl.passes.simplify import simplify
 from cpwl.progress import Progress
+from cpwl.regions.cells import find_pieces
 from cpwl.regions.extract import as_function
-from cpwl.regions.find import find_pieces
 
 __all__ = ["Compressed", "compress"]
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cpwl.cli.compile import Dtype, Minimize, Precision
+from cpwl.cli.options import Dtype, Minimize, Precision
 from cpwl.cli.output import Code
 
 __all__ = ["batch"]
@@ -30,9 +30,9 @@ def batch(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT", readable=False, help="The results go here.")],
     workers: Annotated[int, typer.Option(min=1, help="How many are compiled at the same time.")] = 1,
     construction: Annotated[str, typer.Option(help="How to build them, as for `cpwl compile`.")] = "auto",
-    minimize: Annotated[Minimize, typer.Option(help="What to make small.")] = Minimize.neurons,
+    minimize: Annotated[Minimize, typer.Option(help="What to make small.")] = "neurons",
     precision: Annotated[Precision | None, typer.Option(help="The arithmetic of the networks.")] = None,
-    dtype: Annotated[Dtype, typer.Option(help="The type of the weights.")] = Dtype.float64,
+    dtype: Annotated[Dtype, typer.Option(help="The type of the weights.")] = "float64",
     certify: Annotated[bool, typer.Option("--certify", help="Prove each network.")] = False,
     timeout: Annotated[
         float | None, typer.Option(min=0.001, metavar="SECONDS", help="The longest that one function may take.")
@@ -55,9 +55,9 @@ def batch(
         raise InputError(f"there is no file of a function in `{folder}`", path=str(folder))
     if output.exists() and output.samefile(folder):
         raise InputError(f"the results cannot go to `{folder}` itself: give another folder", path=str(output))
-    options = ["--construction", construction, "--minimize", minimize.value, "--dtype", dtype.value]
+    options = ["--construction", construction, "--minimize", minimize, "--dtype", dtype]
     options += ["--certify"] if certify else []
-    options += [] if precision is None else ["--precision", precision.value]
+    options += [] if precision is None else ["--precision", precision]
     options += [] if timeout is None else ["--timeout", str(timeout)]
     options += [] if max_memory is None else ["--max-memory", max_memory]
     make_folder(output)

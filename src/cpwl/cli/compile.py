@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from cpwl.cli.explain import explain_choice
 from cpwl.cli.options import (
     AsJson,
+    CForm,
+    CType,
     Dask,
+    Dtype,
     Layout,
     MaxNeurons,
+    Minimize,
+    Outside,
+    Precision,
     Workers,
     check_neurons,
     executor_of,
@@ -25,60 +29,13 @@ from cpwl.cli.options import (
 from cpwl.cli.output import check_output, plain_integer, print_json, print_table, readable_integer
 
 if TYPE_CHECKING:
-    from cpwl.compiler import Compiled
+    from cpwl.compiler import Alternative, Compiled
     from cpwl.construct.options import ConstructionName, Weights
     from cpwl.function import CPWL
     from cpwl.io.c.write import CCode
     from cpwl.io.formula import Formula
 
 __all__ = ["compile"]
-
-
-class Dtype(StrEnum):
-    """The types of weights in ONNX files."""
-
-    float64 = "float64"
-    float32 = "float32"
-
-
-class Precision(StrEnum):
-    """In what arithmetic the network will be evaluated."""
-
-    float64 = "float64"
-    float32 = "float32"
-    exact = "exact"
-
-
-class CType(StrEnum):
-    """The types of numbers in C headers."""
-
-    double = "double"
-    float = "float"
-
-
-class CForm(StrEnum):
-    """How a C header evaluates."""
-
-    auto = "auto"
-    network = "network"
-    tree = "tree"
-
-
-class Outside(StrEnum):
-    """What is done with points outside a bounded domain."""
-
-    free = "free"
-    clip = "clip"
-    error = "error"
-
-
-class Minimize(StrEnum):
-    """What "auto" may make small."""
-
-    neurons = "neurons"
-    depth = "depth"
-    width = "width"
-    nonzeros = "nonzeros"
 
 
 def _known(construction: str) -> str:
@@ -113,7 +70,7 @@ def compile(
     construction: Annotated[
         str, typer.Option(callback=_known, help="How to build it: auto, or a construction such as paper.")
     ] = "auto",
-    minimize: Annotated[Minimize, typer.Option(help="What --construction auto makes small.")] = Minimize.neurons,
+    minimize: Annotated[Minimize, typer.Option(help="What --construction auto makes small.")] = "neurons",
     precision: Annotated[
         Precision | None,
         typer.Option(help="The arithmetic in which the network must be accurate.  [default: that of the weights]"),
@@ -136,7 +93,7 @@ def compile(
     outside: Annotated[
         Outside,
         typer.Option(help="Points outside a bounded domain: free, clip (to its box), or error (OUT.h refuses them)."),
-    ] = Outside.free,
+    ] = "free",
     max_neurons: MaxNeurons = None,
     workers: Workers = 1,
     dask: Dask = None,
@@ -152,7 +109,7 @@ def compile(
     proof = output.with_suffix(".proof.json") if certify else None
     _check_paths(source, output, proof, dtype)
     _check_c(output, dtype, c_type, c_form, certify=certify)
-    dtype = Dtype.float32 if c_type is CType.float else dtype
+    dtype = "float32" if c_type == "float" else dtype
     from cpwl.compiler import compile as compile_function
 
     written = _formula(source, formula, variables)
@@ -160,20 +117,20 @@ def compile(
     if written is not None and layout is not None:
         raise typer.BadParameter("a formula is no table.", param_hint="'--layout'")
     p = load_function(source, "there is nothing to compile", layout) if written is None else written.function()
-    weights: Weights = "exact" if output.suffix.lower() == ".json" else (dtype or Dtype.float64).value
+    weights: Weights = "exact" if output.suffix.lower() == ".json" else dtype or "float64"
     began = perf_counter()
     with progress_bar() as progress, executor_of(workers, dask) as executor:
         compiled = compile_function(
             p,
             construction=cast("ConstructionName", construction),  # `_known` has looked
-            minimize=minimize.value,
-            precision=(precision or Precision(dtype or "float64")).value,
+            minimize=minimize,
+            precision=precision or dtype or "float64",
             max_error=max_error,
             check=check,
             certificate=certify,
             weights=weights,
             executor=executor,
-            outside="free" if output.suffix.lower() == ".h" else outside.value,  # C code clips by itself
+            outside="free" if output.suffix.lower() == ".h" else outside,  # C code clips by itself
             progress=progress,
         )
     seconds = perf_counter() - began
@@ -182,7 +139,7 @@ def compile(
         _check_proof(p, compiled, max_error, dtype)
         code, statement = None, _write_proved(compiled, output, proof, dtype)
     else:
-        code = _write(compiled, output, dtype, (c_form or CForm.auto).value, outside.value)
+        code = _write(compiled, output, dtype, c_form or "auto", outside)
         statement = None
     if as_json:
         more = {**({} if statement is None else statement), **({} if code is None else _c_summary(code))}
@@ -240,7 +197,7 @@ def _check_c(output: Path, dtype: Dtype | None, kind: CType | None, form: CForm 
 
 
 def _write(compiled: Compiled, output: Path, dtype: Dtype | None, form: Any, outside: Any) -> CCode | None:
-    kind: Any = (dtype or Dtype.float64).value
+    kind: Any = dtype or "float64"
     if output.suffix.lower() == ".json":
         from cpwl.io.json import save
 
@@ -283,7 +240,7 @@ def _check_proof(p: CPWL, compiled: Compiled, max_error: float | None, dtype: Dt
         part = float(largest) / size
         enough = f"{part * 1.06:.1e}"  # two digits, and not less
         remedy = f"--max-error {enough} would pass" + (
-            ", and rounding to --dtype float64 costs far less" if dtype is Dtype.float32 else ""
+            ", and rounding to --dtype float64 costs far less" if dtype == "float32" else ""
         )
         raise LimitError(
             f"nothing was written: the proved bound on |network - function| is {part:.2e} of the range of the "
@@ -305,7 +262,7 @@ def _write_proved(compiled: Compiled, output: Path, proof: Path, dtype: Dtype | 
     certificate, meant = compiled.certificate, compiled.network
     assert certificate is not None
     if output.suffix.lower() != ".json":
-        meant = rounded(meant, (dtype or Dtype.float64).value)
+        meant = rounded(meant, dtype or "float64")
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder, f"network{output.suffix}")
         _write(compiled, draft, dtype, None, None)
@@ -379,3 +336,62 @@ def _title(name: str) -> str:
 
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+# What ``cpwl compile --explain`` prints: every construction, what it would cost, and why one was taken.
+
+
+def explain_choice(compiled: Compiled) -> None:
+    """A table of the constructions, and the proven lower bounds below it."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    from cpwl.construct.table import TABLE
+
+    table = Table("construction", box=SIMPLE)
+    for name in ("neurons", "layers", "width", "nonzeros", "predicted error"):
+        table.add_column(name, justify="right", no_wrap=True)
+    reasons = []
+    for name in TABLE:
+        if name == compiled.construction:
+            sizes = compiled.sizes
+            numbers = (sizes.neurons, sizes.depth, sizes.width, sizes.nonzeros)
+            table.add_row(name, *map(readable_integer, numbers), _error(compiled.error))
+            reasons.append(f"{name} was taken: {compiled.reason}")
+        elif name in compiled.alternatives:
+            other = compiled.alternatives[name]
+            table.add_row(name, *_cells(other))
+            if other.reason:
+                reasons.append(f"{name}: {'wrong here: ' if other.valid is False else ''}{other.reason}")
+    bounds = [
+        f"at least {b.neurons:,} neurons"
+        + ("" if b.hidden_layers is None else f" with {b.hidden_layers} hidden layer{'s'[: b.hidden_layers != 1]}")
+        + f": {b.reason}"
+        for b in compiled.lower_bounds
+    ]
+    head = "Predicted errors are relative to the range of the function."
+    print_table(table, head, *reasons, *_against_data(compiled), *bounds)
+
+
+def _against_data(compiled: Compiled) -> list[str]:
+    """For float data that contradicts itself: by how much, and how far the network is off."""
+    least, proof = compiled.unavoidable, compiled.certificate
+    if not least:
+        return []
+    undetermined = f"no function is within {float(least):.2g} of this data: pieces overlap and differ by twice that"
+    if proof is not None and proof.proved:
+        return [f"{undetermined}; proved: {proof.statement}"]
+    seen = compiled.measured
+    return [undetermined if seen is None else f"{undetermined}; this network was seen {seen:.1e} of the range off"]
+
+
+def _cells(other: Alternative) -> tuple[str, ...]:
+    count, depth = ("-" if v is None else readable_integer(v) for v in (other.neurons, other.depth))
+    width, nonzeros = (
+        ("-", "-") if other.sizes is None else map(readable_integer, (other.sizes.width, other.sizes.nonzeros))
+    )
+    return count, depth, width, nonzeros, _error(other.error)
+
+
+def _error(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1e}" if value else "0"

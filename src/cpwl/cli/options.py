@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -26,9 +26,16 @@ if TYPE_CHECKING:
 __all__ = [
     "AsJson",
     "BoxBounds",
+    "CForm",
+    "CType",
     "Dask",
+    "Dtype",
     "Layout",
     "MaxNeurons",
+    "Minimize",
+    "Outside",
+    "PictureKind",
+    "Precision",
     "Workers",
     "box_domain",
     "check_neurons",
@@ -39,6 +46,15 @@ __all__ = [
     "progress_bar",
     "within_neurons",
 ]
+
+# The words that options take; those of `cpwl.construct.options`, which would load NumPy before --help is printed.
+Dtype: TypeAlias = Literal["float64", "float32"]
+Precision: TypeAlias = Literal["float64", "float32", "exact"]
+Minimize: TypeAlias = Literal["neurons", "depth", "width", "nonzeros"]
+Outside: TypeAlias = Literal["free", "clip", "error"]
+CType: TypeAlias = Literal["double", "float"]
+CForm: TypeAlias = Literal["auto", "network", "tree"]
+PictureKind: TypeAlias = Literal["auto", "map", "surface"]
 
 # Progress bars: on a terminal, and only for what takes more than a second.
 

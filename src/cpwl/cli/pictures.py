@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from cpwl.cli.options import BoxBounds, progress_bar
+from cpwl.cli.options import BoxBounds, PictureKind, progress_bar
 from cpwl.cli.output import Code, check_output, print_table
 
 __all__ = ["demo", "plot", "report"]
@@ -117,20 +116,12 @@ def _recipe(source: Path, second: Path | None, box: tuple[str, str] | None, proo
 _ENDINGS = (".svg", ".png", ".pdf")
 
 
-class Kind(StrEnum):
-    """How a function is drawn."""
-
-    auto = "auto"
-    map = "map"
-    surface = "surface"
-
-
 def plot(
     source: Annotated[Path, typer.Argument(metavar="FILE", readable=False, help="A function or a network.")],
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="OUT", readable=False, help="The picture: .svg, .png or .pdf.")
     ],
-    kind: Annotated[Kind, typer.Option(help="How a function of two or more inputs is drawn.")] = Kind.auto,
+    kind: Annotated[PictureKind, typer.Option(help="How a function of two or more inputs is drawn.")] = "auto",
     box: BoxBounds = None,
 ) -> None:
     """Draw a function as a curve, a map of pieces or a surface, or a network with its neurons and weights."""
@@ -142,7 +133,7 @@ def plot(
     check_output(output, source)
     held = load_any(source)
     if isinstance(held, Network):
-        if box is not None or kind is not Kind.auto:
+        if box is not None or kind != "auto":
             raise typer.BadParameter(
                 f"{source} holds a network, which is drawn layer by layer; `cpwl extract` finds its pieces.",
                 param_hint="'--box'" if box is not None else "'--kind'",
@@ -150,7 +141,7 @@ def plot(
         _save(held.plot, output)
     else:
         box_domain(box, held.dim)  # says what is wrong with it
-        _save(lambda: held.plot(kind=kind.value, box=box), output)
+        _save(lambda: held.plot(kind=kind, box=box), output)
     print(output)
 
 

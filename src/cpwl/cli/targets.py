@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cpwl.cli.compile import Dtype
-from cpwl.cli.options import AsJson, MaxNeurons, box_domain, within_neurons
+from cpwl.cli.options import AsJson, Dtype, MaxNeurons, box_domain, within_neurons
 from cpwl.cli.output import check_output, print_json
 
 __all__ = ["milp", "vnnlib"]
@@ -28,7 +27,7 @@ def vnnlib(
     against: Annotated[
         Path | None, typer.Option(metavar="OTHER", readable=False, help="Ask whether the two differ, instead.")
     ] = None,
-    dtype: Annotated[Dtype, typer.Option(help="The type of the ONNX file.")] = Dtype.float32,
+    dtype: Annotated[Dtype, typer.Option(help="The type of the ONNX file.")] = "float32",
     margin: Annotated[float, typer.Option(help="How near to the extreme value a query is, relative.")] = 1e-3,
     timeout: Annotated[int, typer.Option(min=1, help="Seconds for each instance, for instances.csv.")] = 60,
     max_regions: Annotated[int, typer.Option(min=1, help="Give up beyond so many regions.")] = 100_000,
@@ -46,7 +45,7 @@ def vnnlib(
         output,
         box=box,
         against=None if against is None else within_neurons(load_any(against), max_neurons),
-        dtype=dtype.value,
+        dtype=dtype,
         margin=margin,
         timeout=timeout,
         max_regions=max_regions,

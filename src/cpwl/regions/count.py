@@ -13,23 +13,47 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from cpwl.doors import check_argument, check_call, check_choice, check_limit, check_path, within_float64
-from cpwl.errors import InputError
+from cpwl.errors import InputError, InternalError
 from cpwl.executors import check_executor
 from cpwl.function.components import label_maps
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.network.network import Network
 from cpwl.progress import Progress
-from cpwl.regions.cells import is_short
+from cpwl.regions.cells import LOW, find_pieces, is_short
 from cpwl.regions.extract import as_function
-from cpwl.regions.find import LOW, find_pieces
 from cpwl.regions.pieces import Pieces
 from cpwl.regions.subdivide.subdivide import TooMany, essential_dimension, subdivide
-from cpwl.regions.tiles.count import COUNT
 from cpwl.regions.tiles.journal import Journal
-from cpwl.regions.tiles.stream import stream
+from cpwl.regions.tiles.stream import Errand, Tile, stream
 from cpwl.regions.walk.walk import walk
 
-__all__ = ["Regions", "connected_pieces", "count_regions"]
+__all__ = ["COUNT", "Regions", "connected_pieces", "count_regions"]
+
+# Activation cells counted tile by tile.
+
+
+def count_cells(network: Network, body: Polyhedron | None, size: int) -> int:
+    """How many cells there are on a tile; `TooMany` for more than `size`."""
+    if essential_dimension(network, body) <= LOW:
+        made = subdivide(network, body, most=size, strict=True)
+        if not made.complete:
+            raise InternalError("the cells of a tile do not add up to a ball")
+        return made.cells
+    found = walk(network, body, most=size)
+    if not found.complete:
+        raise TooMany(f"there are more than {size} cells")
+    return len(found.signs)
+
+
+def _note(_: Tile, count: int) -> int:
+    return count
+
+
+def _recall(_: Tile, noted: Any) -> int:
+    return int(noted)
+
+
+COUNT = Errand("cells", count_cells, _note, _recall)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,7 @@ from cpwl.function.parts import Known
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.network.network import Network
 from cpwl.progress import Progress
-from cpwl.regions.cells import is_short
-from cpwl.regions.find import find_pieces
+from cpwl.regions.cells import find_pieces, is_short
 from cpwl.regions.pieces import Pieces, find_thin, points_inside
 
 __all__ = ["as_function", "extract"]

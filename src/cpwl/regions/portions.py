@@ -24,7 +24,7 @@ from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import bounding_box
 from cpwl.network.network import Network
 from cpwl.progress import Progress
-from cpwl.regions.find import LOW, find_pieces
+from cpwl.regions.cells import LOW, find_pieces
 from cpwl.regions.pieces import Pieces, pieces_of_subdivision
 from cpwl.regions.subdivide.subdivide import TooMany, essential_dimension, subdivide
 from cpwl.regions.tiles.journal import Journal

@@ -22,14 +22,12 @@ from cpwl.function.cpwl import CPWL
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.network.network import Network
 from cpwl.progress import Progress
-from cpwl.regions.cells import is_short
+from cpwl.regions.cells import LOW, find_pieces, is_short
 from cpwl.regions.extract import as_function
-from cpwl.regions.find import LOW, find_pieces
 from cpwl.regions.pieces import pieces_of_subdivision
 from cpwl.regions.subdivide.subdivide import TooMany, essential_dimension, subdivide
 from cpwl.regions.tiles.journal import Journal
-from cpwl.regions.tiles.stream import SIZE, Errand, stream
-from cpwl.regions.tiles.tile import Tile
+from cpwl.regions.tiles.stream import SIZE, Errand, Tile, stream
 
 __all__ = ["extract_parts"]
 
