@@ -7,7 +7,7 @@ input, "rounded" for rounded weights, "near" for float data; for what is inside 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -178,7 +178,7 @@ def propose_rounded(question: Question, propose: Callable[[Question], Iterator[P
         exact = restored(question)
     if [weight.shape for weight, _ in exact.layers] != [weight.shape for weight, _ in network.layers]:
         raise NotRecognised("the exact network does not have the layers of the rounded one")
-    inner = replace(question, network=exact, rounded_from=None)
+    inner = question.of(exact)
     distance = _distance(question, inner)
     for proof in propose(inner):
         if isinstance(proof.bound, tuple):
@@ -225,7 +225,7 @@ def propose_clipped(question: Question, propose: Callable[[Question], Iterator[P
     before = None if question.rounded_from is None else unclipped(question.rounded_from)
     if question.rounded_from is not None and before is None:
         raise NotRecognised("the exact network does not move its input into a box")
-    inner = replace(question, network=found.inner, rounded_from=None if before is None else before.inner)
+    inner = question.of(found.inner, None if before is None else before.inner)
     ends = [*box.low, *box.high]
     apart = max(abs(x - y) for x, y in zip([*found.low, *found.high], ends, strict=True))
     moved = apart * _slope(found) if apart else Fraction(0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -17,12 +17,16 @@ from cpwl.function import CPWL
 from cpwl.function.lineality import divided
 from cpwl.function.snap.meant import meant_components
 from cpwl.function.snap.undone import undone
+from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 from cpwl.progress import Progress
 from cpwl.proofs.provers.recover import Wiring
 from cpwl.proofs.rounding import Bound, Box, box_of
 
 __all__ = ["Proposal", "Question", "proof_head"]
+
+_SAMPLES = 20_000  # points, about, at which signs are looked at
+_BLOCK = 512  # points at once: all neurons at all of them would take gigabytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +80,53 @@ class Question:
         return function_document(self.p)
 
     @cached_property
+    def points(self) -> NDArray[np.float64]:
+        """Points of bounded pieces: corners, all or some, and means of them."""
+        return _points(self.p)
+
+    @cached_property
+    def always_on(self) -> list[NDArray[np.bool_]]:
+        """For each hidden layer which neurons read nothing negative at points of bounded pieces: a guess."""
+        layers = self.network.layers[:-1]
+        if self.box is None:
+            return [np.zeros(len(bias), dtype=bool) for _, bias in layers]
+        least = [np.zeros(len(bias)) for _, bias in layers]
+        size = [np.full(len(bias), 1e-300) for _, bias in layers]
+        for start in range(0, len(self.points), _BLOCK):
+            x = self.points[start : start + _BLOCK]
+            for k, (weight, bias) in enumerate(layers):
+                z = x @ weight.T + bias
+                least[k] = np.minimum(least[k], z.min(axis=0))
+                size[k] = np.maximum(size[k], np.abs(z).max(axis=0))
+                x = np.maximum(z, 0.0)
+        return [low >= -1e-6 * most for low, most in zip(least, size, strict=True)]
+
+    def of(self, network: Network, rounded_from: Network | None = None) -> Question:
+        """The same question of another network; what is known about the function is known there, too."""
+        other = replace(self, network=network, rounded_from=rounded_from)
+        about = ("tables", "meant", "undone", "box", "function_document", "points")
+        vars(other).update({name: vars(self)[name] for name in about if name in vars(self)})
+        return other
+
+    @cached_property
     def network_document(self) -> dict[str, Any]:
         """The network as it is saved."""
         return network_document(self.network)
+
+
+def _points(p: CPWL) -> NDArray[np.float64]:
+    """Corners of bounded pieces, all or some, and means of them."""
+    rng = np.random.default_rng(0)
+    if p.mesh is not None:
+        corners = p.mesh.points[p.mesh.simplices]
+    else:
+        probe = Probe(1e-9)
+        directions = list(rng.standard_normal((4 * p.dim + 4, p.dim)))
+        bodies = (p.polyhedra[i] for i in range(p.num_pieces))
+        found = [[x for v, x in probe.maxima(body, directions) if np.isfinite(v)] for body in bodies]
+        corners = np.array([ends for ends in found if len(ends) == len(directions)]).reshape(-1, len(directions), p.dim)
+    share = rng.dirichlet(np.full(corners.shape[1], 0.5), (max(4, _SAMPLES // p.num_pieces), len(corners)))
+    return np.concatenate([corners.reshape(-1, p.dim), np.einsum("sqc,qcn->sqn", share, corners).reshape(-1, p.dim)])
 
 
 @dataclass(frozen=True, slots=True)

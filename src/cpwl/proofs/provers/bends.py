@@ -50,9 +50,10 @@ def propose_bends(question: Question) -> Iterator[Proposal]:
     points = points_in(p)
     first = _first_planes(network)
     planes = _distinct(np.concatenate([first, _facets(p)])) if len(network.layers) > 2 else first
+    seen = _Seen.of(network, planes, points)
+    domain = _domain(p, points) if len(network.layers) > 2 else planes[:0]
     for quick in (True, False):
-        roles, found = guess_roles(network, planes, points, quick=quick)
-        domain = _domain(p, points) if roles else found[:0]
+        roles, found = guess_roles(network, seen, quick=quick)
         vectors = gate_vectors(question, found, domain, roles)
         if all(u is not None for u, role in zip(chain(*vectors), chain(*roles), strict=True) if role.kind == "gate"):
             break  # all gates are known to be what they were taken for
@@ -279,29 +280,44 @@ def _thinned(points: Floats) -> Floats:
     return points[np.sort(chosen)]
 
 
-def guess_roles(
-    network: Network, planes: NDArray[np.object_], points: Floats, *, quick: bool = False
-) -> tuple[list[list[Role]], NDArray[np.object_]]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Seen:
+    """Planes on which gates may be, and values in floats that every guess looks at."""
+
+    planes: Integers
+    points: Floats
+    inside: list[tuple[Floats, Floats]]
+    unit: Floats
+    near: list[Floats]
+    far: list[Floats]
+
+    @classmethod
+    def of(cls, network: Network, planes: Integers, points: Floats) -> _Seen:
+        unit = ratio_view(planes, np.abs(planes[:, :-1]).max(axis=1, initial=1)[:, None])
+        if len(network.layers) < 3:
+            return cls(planes, points, [], unit, [], [])
+        return cls(planes, points, _sums(network, points), unit, *_flatness(network, unit, points))
+
+
+def guess_roles(network: Network, seen: _Seen, *, quick: bool = False) -> tuple[list[list[Role]], Integers]:
     """A role for each neuron above the first hidden layer, and all planes: those given, where gates may be, and others.
 
     A `quick` guess does not care what a neuron is outside the domain, where nothing inside speaks against its plane.
     Raises `NotRecognised` for a neuron whose sum changes its sign, but not at a plane.
     """
-    if len(network.layers) < 3:
+    planes, points, near, far = seen.planes, seen.points, seen.near, seen.far
+    if not seen.inside:
         return [], planes
-    inside = _sums(network, points)
-    unit = ratio_view(planes, np.abs(planes[:, :-1]).max(axis=1, initial=1)[:, None])
-    near, far = _flatness(network, unit, points)
     number = {tuple(row): k + 1 for k, row in enumerate(planes.tolist())}
-    roles: list[list[Role]] = [[] for _ in inside]
-    for layer, (value, size) in enumerate(inside):
+    roles: list[list[Role]] = [[] for _ in seen.inside]
+    for layer, (value, size) in enumerate(seen.inside):
         for i in range(value.shape[1]):
             relative = value[:, i] / size[:, i]
             if (relative >= -_CLOSE).all() or (relative <= _CLOSE).all():
                 roles[layer].append(Role("carry" if (relative >= -_CLOSE).all() else "zero"))
                 continue
-            found = _gate(relative, unit, near[layer][:, i], far[layer][:, i], points)
-            plane = None if found is None else _told_apart(network, layer, i, planes, unit, found.number, points)
+            found = _gate(relative, seen.unit, near[layer][:, i], far[layer][:, i], points)
+            plane = None if found is None else _told_apart(network, layer, i, seen, found.number)
             if found is None or max(found.doubt[:1] if quick else found.doubt) > _CLOSE:
                 laws, at = laws_at(network, layer + 1, i, points)
                 flat = _flatness(network, laws, points)
@@ -315,16 +331,9 @@ def guess_roles(
     return roles, np.array(list(number), dtype=object).reshape(-1, planes.shape[1])
 
 
-def _told_apart(
-    network: Network,
-    layer: int,
-    neuron: int,
-    planes: NDArray[np.object_],
-    unit: Floats,
-    number: int,
-    points: Floats,
-) -> tuple[int, ...]:
+def _told_apart(network: Network, layer: int, neuron: int, seen: _Seen, number: int) -> tuple[int, ...]:
     """The plane of this number, or one that floats take for the same, on which the neuron is 0 exactly."""
+    planes, unit, points = seen.planes, seen.unit, seen.points
     apart = np.abs(unit - unit[number]).max(axis=1)
     twins = np.flatnonzero(apart <= _CLOSE * max(1.0, np.abs(points).max()))
     if len(twins) > 1:

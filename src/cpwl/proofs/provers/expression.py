@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from cpwl.exact.rational import text
 from cpwl.exact.sparse import RationalMatrix, Span
-from cpwl.function import CPWL
-from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 from cpwl.proofs.entries import NotRecognised
@@ -32,7 +30,6 @@ __all__ = ["propose_expression", "restored"]
 
 Form = dict[int, Fraction | int]
 Table = NDArray[np.object_]
-_SAMPLES = 20_000
 _TRIES = 20_000  # atoms to try as the last one, over all forms
 _ROUNDS = 20  # of reading the network
 _DEEPEST = 64  # cuts that led to one region
@@ -74,8 +71,7 @@ def _recognised(question: Question, tables: list[Table]) -> tuple[dict[tuple[Any
     number = _numbers(tables)
     ends = None if box is None else list(zip(box.low, box.high, strict=True))
     layers = [_rows(layer) for layer in exact_layers(network)]
-    on = _always_on(p, network, bounded=box is not None)
-    reader, outputs = _read(layers, number, ends, on, p.dim)
+    reader, outputs = _read(layers, number, ends, question.always_on, p.dim)
     return number, reader, outputs
 
 
@@ -83,8 +79,7 @@ def restored(question: Question) -> Network:
     """The exact network that a rounded one was made from, as far as can be guessed."""
     p, network = question.p, question.network
     layers = [_rows(layer) for layer in exact_layers(network)]
-    on = _always_on(p, network, bounded=question.box is not None)
-    return restore(layers, on, list(_numbers(question.tables)), p.dim)
+    return restore(layers, question.always_on, list(_numbers(question.tables)), p.dim)
 
 
 def _numbers(tables: list[Table]) -> dict[tuple[Any, ...], int]:
@@ -103,34 +98,6 @@ def _rows(layer: Any) -> list[Form]:
     for i, j, value in zip(weight.rows.tolist(), weight.indices.tolist(), weight.data, strict=True):
         rows[i][j] = value
     return rows
-
-
-def _always_on(p: CPWL, network: Network, bounded: bool) -> list[NDArray[np.bool_]]:
-    """For each hidden layer which neurons read nothing negative at points of the pieces: a guess."""
-    if not bounded:
-        return [np.zeros(len(bias), dtype=bool) for _, bias in network.layers[:-1]]
-    x = _points(p)
-    found = []
-    for weight, bias in network.layers[:-1]:
-        z = x @ weight.T + bias
-        found.append(np.asarray((z >= -1e-6 * (np.abs(z).max(axis=0) + 1e-300)).all(axis=0)))
-        x = np.maximum(z, 0.0)
-    return found
-
-
-def _points(p: CPWL) -> NDArray[np.float64]:
-    """Corners of bounded pieces, all or some, and means of them."""
-    rng = np.random.default_rng(0)
-    if p.mesh is not None:
-        corners = p.mesh.points[p.mesh.simplices]
-    else:
-        probe = Probe(1e-9)
-        directions = list(rng.standard_normal((4 * p.dim + 4, p.dim)))
-        bodies = (p.polyhedra[i] for i in range(p.num_pieces))
-        found = [[x for v, x in probe.maxima(body, directions) if np.isfinite(v)] for body in bodies]
-        corners = np.array([ends for ends in found if len(ends) == len(directions)]).reshape(-1, len(directions), p.dim)
-    share = rng.dirichlet(np.full(corners.shape[1], 0.5), (max(4, _SAMPLES // p.num_pieces), len(corners)))
-    return np.concatenate([corners.reshape(-1, p.dim), np.einsum("sqc,qcn->sqn", share, corners).reshape(-1, p.dim)])
 
 
 class _Reader:
