@@ -199,8 +199,7 @@ def test_steps_are_those_of_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
     function, network, proof = documents("gates")
     with ThreadPoolExecutor(4) as pool:
         for steps in range(-60_000, 1_000_000, 20_000):
-            for module in ("cpwl_check.decide", "cpwl.proofs.settle"):
-                monkeypatch.setattr(f"{module}.STEPS", steps)
+            monkeypatch.setattr("cpwl_check.budget.STEPS", steps)
             shared = _accepted_in_shares((function, network, proof), pool)
             try:
                 alone = check(function, network, proof)

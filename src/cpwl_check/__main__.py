@@ -2,6 +2,6 @@
 
 import sys
 
-from cpwl_check.main import main
+from cpwl_check.main import run
 
-sys.exit(main(sys.argv[1:]))
+sys.exit(run(sys.argv[1:]))

@@ -24,7 +24,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from cpwl_check.budget import Refused, each, need, share, spend
+from cpwl_check.budget import Refused, each, long, longest, need, share, spend, work
 from cpwl_check.cones import Cone, dot, minus, mix, piece_cone, region, show
 from cpwl_check.pieces import Form, Law, Layers, Piece, half_space, over_one
 from cpwl_check.reading import Rational, read
@@ -91,6 +91,7 @@ class Circuit:
         for j, weight in weights.items():
             form = before[j] if j < len(before) else {}
             need(form is not None, where, f"it reads neuron {j}, which has no role")
+            spend(2 + 2 * len(form or {}) + long(weight), where)
             for i, x in (form or {}).items():
                 total[i] = total.get(i, 0) + weight * x
         return {i: x for i, x in total.items() if x}
@@ -132,7 +133,7 @@ class Circuit:
         """Of an atom at a point; with `most` a bound above, at a sum of points at most the sum of those at each."""
         if a not in known:
             _, row, affine, terms, _ = self.atoms[a]
-            spend(1 + len(terms) // 2, "atoms")
+            spend(2 + len(terms) // 2 + work(len(row), longest([row, affine]), longest([x])), "atoms")
             if most or affine is row:
                 read = dot(affine, x) + sum(c * self.value(b, x, known, most) for c, b in terms if c > 0 or not most)
                 known[a] = max(0, read)
@@ -140,6 +141,7 @@ class Circuit:
                 known[a] = dot(affine, x) + sum(c * self.value(b, x, known) for c, b in terms)
             else:
                 known[a] = 0
+            spend(long(known[a]) * (1 + len(terms)), "atoms")
         return known[a]
 
     def need_sign(self, form: Form, sign: int, cone: Cone, where: str) -> None:
@@ -150,7 +152,7 @@ class Circuit:
             rest, factors = self.fold(part, rest, dict(factors))
             worst, place = 0, list[int]()
             generators = part.generators()
-            spend(len(generators) * (3 + len(factors)), where)
+            spend(len(generators) * (3 + len(factors) + len(rest) // 8), where)
             for g in generators:
                 # A concave bound: an atom is at least 0, and at most `most`. At generators only its values count.
                 known: dict[int, int] = {}
@@ -186,6 +188,7 @@ class Circuit:
                 atom = self.atoms[a]
                 side = part.side(atom.row)
                 if side > 0:
+                    spend(len(rest) // 8 + (1 + len(atom.terms)) * (1 + long(c)), "atoms")
                     rest = [x + c * y for x, y in zip(rest, atom.affine, strict=True)]
                     for d, b in atom.terms:
                         if b not in factors:
@@ -202,6 +205,7 @@ class Circuit:
         for factor, a, inside in each(todo, 10**7, where, "there are too many products of indicators"):
             atom = self.atoms[a]
             if -atom.side not in inside:
+                spend((len(inside) + len(atom.terms)) * (4 + long(factor)) + len(inside) * self.n // 32, where)
                 product = inside | {atom.side}  # the form has the term: factor times [product] times atom.affine
                 for s in product:
                     slope = factor * atom.affine[next(i for i, x in enumerate(self.planes[abs(s) - 1]) if x)]
@@ -215,7 +219,7 @@ class Circuit:
         above = below = 0
         for g in places:
             if tuple(g) not in self.signs:
-                spend(len(self.planes), "planes")
+                spend(len(self.planes) * (1 + work(len(g), 64, longest([g]))), "planes")
                 values = [dot(row, g) for row in reversed(self.planes)]
                 over, under = ("".join("1" if v * s > 0 else "0" for v in values) + "0" for s in (1, -1))
                 self.signs[tuple(g)] = Sides(int(over, 2), int(under, 2))
@@ -234,7 +238,7 @@ class Circuit:
         todo = [(steps, cone)]
         for steps, part in each(todo, LIMIT, where, f"the bends are not known with {LIMIT} regions"):
             names = {abs(s) for product in steps for s in product}
-            spend(2 * len(steps), where)
+            spend(2 * len(steps) + sum(map(len, steps)), where)
             left = local(steps, {k: part.side(self.planes[k - 1]) for k in names}.__getitem__)
             cuts = set().union(*left)
             if left and not cuts:
@@ -256,7 +260,7 @@ class Circuit:
 def is_gate(circuit: Circuit, form: Form, row: list[int], along: list[int], where: str) -> bool:
     """Whether the form has the sign of the row, or is 0, everywhere: by fans, or along a vector if there is one."""
     affine, terms, _ = circuit.whole(form)
-    spend(20 * len(terms), where)
+    spend((20 + len(affine)) * len(terms), where)
     if along:
         grows = dot(row, along) > 0 and slopes(circuit, affine, terms, along, {})[0] >= 0
         return grows and is_zero_on(circuit, row, form, where)
@@ -269,6 +273,7 @@ def slopes(
 ) -> tuple[int, int]:
     """Bounds of the slope of a sum along a vector. What begins on one plane, [l > 0] Y, has slopes between 0 and
     those of Y; so has relu(Y)."""
+    spend(4 + len(u) // 8 + 4 * len(terms), "slopes")
     low = high = dot(affine, u)
     for (side, weight), gates in by_plane(circuit, terms).items():
         across = dot(circuit.planes[abs(side) - 1], u)
@@ -311,6 +316,7 @@ def is_zero_on(circuit: Circuit, row: list[int], form: Form, where: str) -> bool
     def reduced(affine: list[int], terms: Terms, scale: int) -> Form:
         total = {i: Fraction(x, scale * abs(row[k])) for i, x in enumerate(on_plane(affine)) if x}
         for c, a in terms:
+            spend(2 + 2 * len(values[a]) + long(c), where)
             for i, x in values[a].items():
                 total[i] = total.get(i, Fraction(0)) + Fraction(c, scale) * x
         return {i: x for i, x in total.items() if x}
@@ -353,6 +359,7 @@ def of_fans(row: list[int], affine: list[int], hinges: list[tuple[int, list[int]
         fans.setdefault(tuple(z // y for z in trace) if y else (), []).append((c, x, y))
     low, high = Fraction(0), Fraction(0)  # above the plane at least this times l, below at most this times -l
     for t, fan in fans.items():
+        spend(len(fan) ** 2, "fans")
         s = sum(c * y for c, _, y in fan if y > 0)
         if s != sum(c * y for c, _, y in fan if y < 0):
             return False
@@ -423,7 +430,9 @@ def on_section(plane: int, planes: list[list[int]], places: list[list[int]], ste
     own = [dot(planes[plane - 1], g) for g in places]
     pairs = [(i, j) for i, u in enumerate(own) if u > 0 for j, v in enumerate(own) if v < 0]
     found = {}
-    for k in {abs(s) for product in steps for s in product}:
+    names = {abs(s) for product in steps for s in product}
+    spend(len(names) * (len(pairs) + len(places) * (1 + len(places[0]) // 8)) // 4, "sections")
+    for k in names:
         values = [dot(planes[k - 1], g) for g in places]
         between = [own[i] * values[j] - own[j] * values[i] for i, j in pairs]
         found[k] = common_sign(between + [v for u, v in zip(own, values, strict=True) if u == 0])
@@ -479,6 +488,7 @@ def bends(law: Law, layers: Layers, proof: Any) -> Fraction:
     outputs = [(circuit.whole(form), circuit.bends(form, f"output {o}")) for o, form in forms]
     for j, piece in share(law.pieces):
         cone = piece_cone(piece, n)
+        spend(len(rows) * (1 + (len(cone.rays) + 2 * len(cone.lines)) * (1 + n // 8) // 4), f"piece {j}")
         inside = all(dot(row, g) >= 0 for row in rows for g in cone.generators())
         need(inside, "limits", f"piece {j} is not inside")
         if any(g[-1] for g, _ in cone.rays):  # otherwise the piece is empty

@@ -24,9 +24,9 @@ from collections import defaultdict
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from cpwl_check.budget import each, need, share, spend
+from cpwl_check.budget import each, long, need, share, spend
 from cpwl_check.cones import Cone, dot, outside, piece_cone, region, show
-from cpwl_check.pieces import Law, Layers, Piece, half_space, over_one
+from cpwl_check.pieces import Law, Layers, Piece, common, half_space, over_one
 from cpwl_check.reading import Rational, read
 
 Row = list[int]  # an affine function, by integer multiples of its coefficients, or a point
@@ -70,7 +70,8 @@ def whole(layers: Layers, n: int) -> list[list[Neuron]]:
         neurons = []
         for form in layer:
             items = [(j, Fraction(w) / (scales[j] if j < len(scales) else 1)) for j, w in form.items()]
-            d = math.lcm(*(w.denominator for _, w in items))
+            d = common(w.denominator for _, w in items)
+            spend(len(items) * (1 + long(d)), "network")
             numbers = {j: int(w * d) for j, w in items}
             bias = numbers.pop(len(scales), 0)
             neurons.append(Neuron(list(numbers.items()), bias, d))
@@ -93,6 +94,7 @@ class Halves:
             terms, bias, _ = self.layers[l][i]
             spend(1 + len(terms), "halves")
             known[l, i] = max(0, bias * x[-1] + sum(c * self.value(l - 1, j, x, known) for j, c in terms))
+            spend(len(terms) * long(known[l, i]), "halves")
         return known[l, i]
 
     def most(self, l: int, i: int, x: Row, known: dict[Any, int]) -> int:
@@ -100,7 +102,8 @@ class Halves:
         if l == 0:
             return self.value(l, i, x, known)
         if (l, i) not in known:
-            terms, bias, _ = self.layers[l][i]
+            terms, bias, scale = self.layers[l][i]
+            spend(1 + len(terms) * (1 + long(scale)), "halves")
             known[l, i] = max(0, bias * x[-1] + sum(c * self.most(l - 1, j, x, known) for j, c in terms if c > 0))
         return known[l, i]
 
@@ -121,7 +124,8 @@ class Halves:
     def law(self, l: int, i: int, cone: Cone, known: dict[Any, Any]) -> tuple[Row | None, Row]:
         """The same for what a neuron gives."""
         if (l, i) not in known:
-            spend(2 + len(self.layers[l][i].terms), "halves")
+            terms, _, scale = self.layers[l][i]
+            spend(2 + len(terms) * (1 + long(scale)), "halves")
             row, cut = self.reads(l, i, cone, known)
             side = 0 if row is None else cone.side(row)
             known[l, i] = (None, cut) if side == 0 else (row, cut) if side > 0 else ([0] * (self.n + 1), cut)
@@ -206,6 +210,7 @@ def read_bumps(proof: Any, halves: Halves, points: list[Row], domain: Cone) -> l
         need(len(own) in (1, 2), where, "it must have one half or two")
         triangles = []
         for star in stars:
+            spend(20, where)
             heights = [max(height(halves, i, points[v]) for i in own) for v in star]
             triangles.append(make_triangle([points[v] for v in star], heights, where))
         bumps.append(Bump(neuron, own, triangles))
@@ -231,7 +236,8 @@ def need_apart(bumps: list[Bump]) -> None:
     for neuron, own in boxes.items():
         own.sort()
         for k, (low, high) in enumerate(own):
-            for other, top in own[k + 1 :]:
+            for other, top in (own[j] for j in range(k + 1, len(own))):
+                spend(1, f"neuron {neuron}")
                 if other[0] >= high[0]:
                     break  # they are sorted by where they begin
                 apart = other[1] >= high[1] or top[1] <= low[1]
@@ -252,6 +258,7 @@ def combine(layers: Layers, bumps: list[Bump]) -> list[tuple[Fraction, list[Frac
     result = []
     for o, form in enumerate(layers[-1]):
         rest: dict[int, Fraction] = defaultdict(Fraction)
+        spend(len(bumps) + sum(1 + len(taken.get(d, last[d]) if d < len(last) else ()) for d in form), f"output {o}")
         for d, c in form.items():
             if d in taken:
                 for i, sign in taken[d].items():
@@ -279,7 +286,9 @@ class Places:
         self.tiles: dict[tuple[int, int], list[tuple[int, Triangle]]] = defaultdict(list)
         for b, bump in enumerate(bumps):
             for triangle in bump.triangles:
-                for key in self.keys(triangle.corners):
+                keys = self.keys(triangle.corners)
+                spend(20 + 2 * len(keys), f"bump {b}")
+                for key in keys:
                     self.tiles[key].append((b, triangle))
 
     def keys(self, corners: list[Row]) -> list[tuple[int, int]]:
@@ -290,7 +299,9 @@ class Places:
         return [(i, j) for i in ranges[0] for j in ranges[1]]
 
     def near(self, corners: list[Row]) -> list[tuple[int, Triangle]]:
-        found = {id(entry[1]): entry for key in self.keys(corners) for entry in self.tiles.get(key, [])}
+        held = [self.tiles.get(key, []) for key in self.keys(corners)]
+        spend(len(held) + sum(map(len, held)), "tiles")
+        found = {id(entry[1]): entry for own in held for entry in own}
         return list(found.values())
 
 
@@ -315,6 +326,7 @@ def check_piece(piece: Piece, cone: Cone, sums: Any, near: list[tuple[int, Trian
             todo += [part.cut(cut), part.cut([-v for v in cut])]
             continue
         for o, (constant, factors) in enumerate(sums):
+            spend(6 * len(inside) + 20 * (len(part.rays) + len(part.lines)), f"piece {j}")
             total = [Fraction(0), Fraction(0), constant]
             for b, triangle in inside.items():
                 factor = factors[b] / triangle.divisor

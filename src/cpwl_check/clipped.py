@@ -22,7 +22,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from cpwl_check.budget import need, spend
+from cpwl_check.budget import need, spend, total
 from cpwl_check.pieces import Bound, Form, Law, Layers, rounding
 from cpwl_check.reading import Rational, read
 
@@ -42,8 +42,8 @@ def clipped(law: Law, layers: Layers, proof: Any, decide: Callable[[Law, Layers,
     level, growth = shown if isinstance(shown, tuple) else (shown, Fraction(0))
     reach = max(map(abs, ends[0] + ends[1]))
     apart = max(abs(x - y) for x, y in zip(low + high, ends[0] + ends[1], strict=True))
-    total = level + growth * reach + (apart * slope(behind, n) if apart else 0)
-    need(total <= stated < 10**300, "error_bound", f"it is less than {float(total):.3g}, which is shown")
+    least = level + growth * reach + (apart * slope(behind, n) if apart else 0)
+    need(least <= stated < 10**300, "error_bound", f"it is less than {float(least):.3g}, which is shown")
     return Fraction(stated)
 
 
@@ -66,7 +66,7 @@ def network_behind(layers: Layers, high: list[Fraction], n: int) -> Layers:
     """The network without its first two layers, of the point that they give: what it reads is ``high`` minus that."""
     first = []
     for form in layers[2]:
-        bias = form.get(n, 0) + sum((w * high[j] for j, w in form.items() if j < n), Fraction(0))
+        bias = total((w * high[j] if j < n else w for j, w in form.items()), "layer 2")
         turned: Form = {j: -w for j, w in form.items() if j < n} | {n: bias}
         first.append({j: w for j, w in turned.items() if w})
     return [first, *layers[3:]]
@@ -77,5 +77,5 @@ def slope(layers: Layers, n: int) -> Fraction:
     size = [Fraction(1)] * n
     for layer in layers:
         width = len(size)
-        size = [sum((abs(Fraction(w)) * size[j] for j, w in form.items() if j < width), Fraction(0)) for form in layer]
+        size = [total((abs(Fraction(w)) * size[j] for j, w in form.items() if j < width), "network") for form in layer]
     return max(size)

@@ -45,7 +45,7 @@ from fractions import Fraction
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
-from cpwl_check.budget import need, spend
+from cpwl_check.budget import need, spend, total
 from cpwl_check.pieces import Form, Forms, Law, Layers
 from cpwl_check.reading import Rational, read
 
@@ -145,6 +145,7 @@ def heights(
     found: list[dict[Place, list[Fraction]]] = [{} for _ in bases]
     back = [order.index(i) for i in range(len(order))]
     for foot in product(*(range(len(axis)) for axis in axes[:-1])):
+        spend(2 * len(axes[-1]) * (len(axes) + len(bases)), "table")
         line = [(*foot, k) for k in range(len(axes[-1]))]
         points = [tuple(place[i] for i in back) for place in line]
         missing = [x for x in points if x not in values]
@@ -175,6 +176,7 @@ def front_neuron(grid: Grid, coordinate: dict[int, int], k: int, form: Form, n: 
     used = [i for i in form if i < n]
     need(len(used) == 1, f"layer 0, neuron {k}", "it reads more or less than one input")
     c = coordinate[used[0]]
+    spend(5 * len(grid.axes[c]), f"layer 0, neuron {k}")
     weight, bias = form[used[0]], form.get(n, 0)
     need(-bias / Fraction(weight) in grid.axes[c], f"layer 0, neuron {k}", "it bends between places")
     return c, [max(ZERO, weight * x + bias) for x in grid.axes[c]]
@@ -186,6 +188,7 @@ def at_places(form: Form, grid: Grid, knots: list[tuple[int, list[Any]]]) -> tup
     for k, weight in form.items():
         if k < len(knots):
             c, own = knots[k]
+            spend(2 * len(own), "hinges")
             values[c] = [a + weight * b for a, b in zip(values[c], own, strict=True)]
     return values, Fraction(form.get(len(knots), 0))
 
@@ -225,6 +228,7 @@ def hinge_list(grid: Grid) -> Iterator[tuple[int, int, int]]:
 
 def column_layers(foot: Place, steps: list[int]) -> list[list[Sum]]:
     """What the neurons of a column read, layer by layer, as in (c), (d) and (e) of the proof."""
+    spend(20 * (1 + len(foot)), "columns")
     zero = [c for c, v in enumerate(foot, 1) if v == 0]
     full = [c for c, (v, m) in enumerate(zip(foot, steps, strict=True), 1) if v == m]
     top = [c for c in range(len(foot) + 1) if c not in full and (c or not zero)]
@@ -266,11 +270,11 @@ def one_round(values: list[Sum], d: Sum, neurons: list[Sum]) -> tuple[list[Sum],
 
 
 def mix(*parts: tuple[int, Sum]) -> Sum:
-    total: Sum = {}
+    mixed: Sum = {}
     for factor, part in parts:
         for key, value in part.items():
-            total[key] = total.get(key, 0) + factor * value
-    return {key: value for key, value in total.items() if value}
+            mixed[key] = mixed.get(key, 0) + factor * value
+    return {key: value for key, value in mixed.items() if value}
 
 
 def check_first(grid: Grid, known: list[Any], layer: Forms) -> None:
@@ -307,7 +311,7 @@ def step(height: list[Fraction], k: int) -> Fraction:
 def integral(height: list[Fraction], end: int) -> Fraction:
     """Of the step function from 0 to a whole number."""
     sign = 1 if end >= 0 else -1
-    return sign * sum((step(height, k) for k in range(min(end, 0), max(end, 0))), ZERO)
+    return sign * total((step(height, k) for k in range(min(end, 0), max(end, 0))), "columns")
 
 
 def check_later(grid: Grid, known: list[Any], layers: Layers, depth: int) -> None:
@@ -330,21 +334,22 @@ def check_later(grid: Grid, known: list[Any], layers: Layers, depth: int) -> Non
             for o in range(len(grid.bases))
         ]
         now = {}
-        for o, total in enumerate(sums):
-            if total:
+        for o, form in enumerate(sums):
+            if form:
                 now[o] = len(wanted)
-                wanted.append(total)
+                wanted.append(form)
         compare(layers[level], wanted, f"layer {level} of the columns")
         place, carried, width = after, now, len(wanted)
     outputs = []
     for o, base in enumerate(grid.bases):
-        total = ended(known, place, depth, o) | ({carried[o]: Fraction(1)} if o in carried else {})
-        outputs.append(total | ({width: base} if base else {}))
+        form = ended(known, place, depth, o) | ({carried[o]: Fraction(1)} if o in carried else {})
+        outputs.append(form | ({width: base} if base else {}))
     compare(layers[depth], outputs, "output")
 
 
 def ended(known: list[Any], place: list[int], level: int, output: int) -> dict[int, Fraction]:
     """The columns of an output whose last layer is the one below `level`."""
+    spend(1 + len(known) // 4, "columns")
     of = zip(known, place, strict=True)
     return {start: Fraction(1) for (o, _, _, rows), start in of if o == output and len(rows) == level}
 

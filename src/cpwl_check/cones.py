@@ -7,7 +7,7 @@ from fractions import Fraction
 from operator import and_, mul
 from typing import NamedTuple
 
-from cpwl_check.budget import Refused, Undecided, aside, spend
+from cpwl_check.budget import Refused, Undecided, aside, longest, spend, work
 from cpwl_check.pieces import Law, Piece, over_one
 
 
@@ -38,37 +38,50 @@ class Cone(NamedTuple):
     lines: list[list[int]]
     rays: list[tuple[list[int], int]]
     rows: int
+    bits: int  # of the longest number in lines and rays
 
     def generators(self) -> list[list[int]]:
         return [ray for ray, _ in self.rays] + self.lines + [minus(line) for line in self.lines]
 
+    def pay(self, times: int, row: list[int], where: str = "geometry") -> None:
+        """For a number of products of the row with lines and rays."""
+        one = 1 + work(len(row), longest([row]), self.bits)
+        spend(1 + times * (len(self.rays) + len(self.lines)) * one // 2, where)
+
     def cut(self, row: list[int]) -> "Cone":
         """The part where the row is at least 0 (double description: Motzkin, Raiffa, Thompson and Thrall 1953)."""
-        bit, where, size = 1 << self.rows, "geometry", max(map(abs, row)).bit_length() // 1000
-        spend((2 + size) * (4 + len(self.rays) + len(self.lines)), where)
+        bit, where, size = 1 << self.rows, "geometry", longest([row]) + 2 * self.bits
+        self.pay(4, row)
+        mixing = 1 + work(2 * len(row), size, size)
         for i, line in enumerate(self.lines):
             if v := dot(row, line):
+                spend((len(self.lines) + len(self.rays)) * mixing, where)
                 ray, v = (line, v) if v > 0 else (minus(line), -v)
                 lines = [mix(v, g, -dot(row, g), ray) for g in self.lines[:i] + self.lines[i + 1 :]]
                 rays = [(mix(v, g, -dot(row, g), ray), bits | bit) for g, bits in self.rays]
-                return Cone(lines, [*rays, (ray, bit - 1)], self.rows + 1)
+                longer = max(self.bits, longest(lines), longest(g for g, _ in rays))
+                return Cone(lines, [*rays, (ray, bit - 1)], self.rows + 1, longer)
         values = [(dot(row, g), g, bits) for g, bits in self.rays]
         above, below = [x for x in values if x[0] > 0], [x for x in values if x[0] < 0]
         on = {bits | bit: g for v, g, bits in values if v == 0}
         # A new ray that is no sum of others is 0 in all independent rows but one; in as many before, without this one.
-        few = len(row) - len(self.lines) - 2
-        spend(len(above) * len(below) // 4, where)
-        pairs = ((b & c, (u, h, -v, g)) for u, g, b in above for v, h, c in below)
-        new = {both | bit: rest for both, rest in pairs if both.bit_count() >= few}
+        few, one = len(row) - len(self.lines) - 2, 1 + self.rows // 256
+        new: dict[int, tuple[int, list[int], int, list[int]]] = {}
+        for u, g, b in above:
+            known = len(new)
+            new |= {b & c | bit: (u, h, -v, g) for v, h, c in below if (b & c).bit_count() >= few}
+            spend(one * len(below) // 4 + 4 * (len(new) - known), where)
         # Of these, those are no sums of others for which no other one is 0 in more rows.
-        spend(len(new) * (len(on) + len(new)) // 20, where)
+        spend(one * len(new) * (len(on) + len(new)) // 20, where)
         extreme = [b for b in new if not any(b & c == b != c for c in (*on, *new))]
-        on = {b: mix(*new[b]) for b in extreme} | on
-        return Cone(self.lines, [(g, bits) for _, g, bits in above] + [(g, b) for b, g in on.items()], self.rows + 1)
+        spend(len(extreme) * mixing, where)
+        made = {b: mix(*new[b]) for b in extreme}
+        rays = [(g, bits) for _, g, bits in above] + [(g, b) for b, g in (made | on).items()]
+        return Cone(self.lines, rays, self.rows + 1, max(self.bits, longest(made.values())))
 
     def side(self, row: list[int]) -> int:
         """1 if the row is negative nowhere here, -1 if it is positive nowhere, 0 if it has both signs."""
-        spend(1 + len(self.rays) // 2, "geometry")
+        self.pay(1, row)
         if any(dot(row, line) for line in self.lines):
             return 0
         values = [dot(row, g) for g, _ in self.rays]
@@ -81,14 +94,17 @@ class Cone(NamedTuple):
 
 def region(n: int, rows: list[list[int]]) -> Cone:
     """The cone over the points where all rows are at least 0."""
+    spend((n + 1) ** 2 // 2, "geometry")
     unit = [[int(i == j) for j in range(n + 1)] for i in range(n + 1)]
-    return functools.reduce(Cone.cut, [unit[n], *rows], Cone(unit, [], 0))
+    return functools.reduce(Cone.cut, [unit[n], *rows], Cone(unit, [], 0, 1))
 
 
 def simplex_cone(corners: list[list[int]]) -> Cone:
     """The cone over a simplex: facet i is opposite corner i."""
     facets = 2 ** len(corners) - 1
-    return Cone([], [(mix(1, x, 0, x), facets - 2**i) for i, x in enumerate(corners)], len(corners))
+    spend(len(corners) ** 2 // 8, "geometry")
+    rays = [(mix(1, x, 0, x), facets - 2**i) for i, x in enumerate(corners)]
+    return Cone([], rays, len(corners), longest(g for g, _ in rays))
 
 
 def piece_cone(piece: Piece, n: int) -> Cone:
@@ -120,6 +136,7 @@ def has_inner_point(rows: list[list[int]], n: int) -> bool:
         unit = [[v / size for v in row] for row, size in zip(rows, sizes, strict=True)]
         x = [0.0] * n
         for step in range(40):
+            spend(len(rows) * (8 + n) // 16, "pieces")
             values = [sum(map(mul, row, [*x, 1.0])) for row in unit]
             least = min(values, default=1.0)
             if least > 0:
@@ -144,7 +161,7 @@ def shape(piece: Piece, n: int) -> str:
 
 def need_substance(law: Law) -> None:
     """Hypothesis (3): of no pieces, or of pieces without interior, almost everything is true."""
-    seen = set()
+    seen = set[str]()
     for piece in law.pieces:
         seen.add(shape(piece, law.n))
         if "solid" in seen:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cpwl_check.bends import bends
-from cpwl_check.budget import RUN, STEPS, Undecided, need
+from cpwl_check.budget import limited, need
 from cpwl_check.clamped import clamped
 from cpwl_check.clipped import clipped
 from cpwl_check.columns import columns
@@ -55,13 +55,13 @@ def check(function: Any, network: Any, proof: Any) -> Bound:
     """The proven bound of ``|network - function|``: a number, or (a, b) for ``a + b max |x_i|``.
 
     `Refused` if it is not shown; `Undecided` if that takes more steps than files of this size are given."""
-    token = RUN.set([STEPS, 0])
-    try:
-        law = read_function(function)
-        layers = read_network(network, law.n, law.outputs)
-        need_substance(law)
-        return decide(law, layers, proof)
-    except (MemoryError, RecursionError) as reason:
-        raise Undecided(f"files: {type(reason).__name__}") from None
-    finally:
-        RUN.reset(token)
+    with limited():
+        return checked(function, network, proof)
+
+
+def checked(function: Any, network: Any, proof: Any) -> Bound:
+    """The same as part of a run."""
+    law = read_function(function)
+    layers = read_network(network, law.n, law.outputs)
+    need_substance(law)
+    return decide(law, layers, proof)

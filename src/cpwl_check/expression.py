@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from cpwl_check.budget import need, spend
+from cpwl_check.budget import long, need, spend
 from cpwl_check.pieces import Form, Law, Layers, Piece, Short, Vector, over_one, plus, rounding
 from cpwl_check.reading import Rational, read
 
@@ -71,7 +71,7 @@ class Circuit:
         One of the two has any atom of the form; so only values with the rarest one are looked at."""
         few = min((self.having.get(i, []) for i in form if i > self.n), key=len, default=[])
         for value in few:
-            spend(2 + len(form), "network")
+            spend(2 + len(form) + len(value.form), "network")
             for two in self.known.get(self.name(plus(value.form, -1, form)), []):
                 yield self.lower_bound(form, value, two)
             for one in self.known.get(self.name(plus(value.form, 1, form)), []):
@@ -79,6 +79,7 @@ class Circuit:
 
     def lower_bound(self, form: Form, one: Value, two: Value) -> Rational:
         """Of the form, which is `one` less `two` plus something affine."""
+        spend(2 * (len(form) + len(one.form) + len(two.form)), "network")
         low, _ = self.affine_range(plus(plus(form, -1, one.form), 1, two.form))
         return low + one.bounds[0] - two.bounds[1]
 
@@ -88,6 +89,7 @@ class Circuit:
         if sign:
             return form if sign > 0 else {}
         lead = Fraction(form[min(i for i in form if i != self.n)])
+        spend(2 * len(form) + sum(map(long, form.values())), "network")
         name = tuple((i, form[i] / lead) for i in sorted(form))
         if name not in self.atoms and weights is not None:
             if max(weights.values()) <= 0:  # neurons are at least 0
@@ -144,7 +146,7 @@ def trace(layers: Layers, circuit: Circuit) -> list[Form]:
     neurons: list[Form] = [{i: 1} for i in range(n)]
     for l, layer in enumerate(layers):
         neurons = [*neurons, {n: 1}]  # the weight after the last is the bias
-        spend(sum(1 + len(neurons[j]) for weights in layer for j in weights) // 2, f"layer {l}")
+        spend(sum(1 + len(neurons[j]) for weights in layer for j in weights), f"layer {l}")
         reads = [total(weights, neurons) for weights in layer]
         if l < len(layers) - 1:
             reads = [circuit.relu(form, weights if l else None) for form, weights in zip(reads, layer, strict=True)]
@@ -188,7 +190,8 @@ class Claim(NamedTuple):
         e = (Fraction(0), where)
         for j, (piece, tree) in enumerate(zip(pieces, trees, strict=True)):
             e = max(e, self.settle(piece, tree, f"{where}, piece {j}", leaves))
-        spend(len(self.values) * (1 + len(leaves) // 64), where)
+        named = sum(len(members) for _, members in leaves)
+        spend((len(self.values) + named) * (1 + len(leaves) // 64), where)
         wrong = unsettled(self.values, [members for _, members in leaves], self.side, self.output)
         place = where if wrong is None else leaves[wrong][0]
         need(wrong is None, place, "these members do not settle the expression")

@@ -17,7 +17,7 @@ from bisect import bisect_left, bisect_right
 from fractions import Fraction
 from typing import Any
 
-from cpwl_check.budget import Refused, need, spend
+from cpwl_check.budget import Refused, long, need, spend
 from cpwl_check.cones import region
 from cpwl_check.pieces import Form, Law, Layers, Piece, over_one
 from cpwl_check.reading import Rational, read
@@ -54,7 +54,9 @@ class Walk:
             forms = []
             for weights in neurons:
                 form = [Fraction(0)] * self.n + [Fraction(weights.get(width, 0))]
+                spend(10 * (1 + self.n), "network")
                 for j, w in weights.items():
+                    spend(2 * (1 + self.n) * (1 + long(w) + long(form[-1])), "network")
                     if j < width:
                         form = [u + w * v for u, v in zip(form, before[j], strict=True)]
                 forms.append(form)
@@ -142,7 +144,7 @@ class Walk:
         self.gives[l][k] = now = self.forms[l][k] if self.sign_after(l, k, t) else self.nothing
         self.plan(l, k, t)
         step = [u - v for u, v in zip(now, was, strict=True)]
-        spend(10 * (1 + self.n) * (1 + len(self.readers[l][k])), "network")
+        spend((10 + sum(map(long, (*step, t))) + self.n * 10) * (1 + len(self.readers[l][k])), "network")
         if any(step):
             for reader, w in self.readers[l][k]:
                 form = self.forms[l + 1][reader]
@@ -168,6 +170,7 @@ def line(law: Law, layers: Layers, proof: Any) -> Fraction:
 
 def check_piece(walk: Walk, piece: Piece, generators: list[list[int]], j: int) -> None:
     """On every stretch of `t` that the piece meets the network has the law of the piece."""
+    spend(2 * (1 + walk.n) * len(generators), f"piece {j}")
     tops = [(sum((u * v for u, v in zip(walk.a, g, strict=False)), Fraction(0)), g[-1]) for g in generators]
     ends = [Fraction(t, d) for t, d in tops if d]
     low = None if any(t < 0 for t, d in tops if not d) else min(ends)
@@ -178,6 +181,7 @@ def check_piece(walk: Walk, piece: Piece, generators: list[list[int]], j: int) -
     for i in range(first, last + 1):
         spend(4 * (1 + walk.n) * len(generators) * len(walk.outputs[i]), f"piece {j}")
         for o, form in enumerate(walk.outputs[i]):
+            spend(len(generators) * sum(map(long, form)), f"piece {j}")
             law, d = piece.laws[o]
             for g, x in enumerate(generators):
                 meant = law[g] * Fraction(1, d) if piece.corners else Fraction(sum(map(int.__mul__, law, x)), d)

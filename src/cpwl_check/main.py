@@ -10,23 +10,28 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
-from cpwl_check.budget import STEPS, Refused, Undecided, aside
+from cpwl_check.budget import STEPS, Refused, Undecided, aside, limited
 from cpwl_check.cones import outside, region, shape
 from cpwl_check.decide import check
 from cpwl_check.near import unavoidable
-from cpwl_check.pieces import Bound, Law, read_function
+from cpwl_check.pieces import Bound, Law, read_function, solved
 from cpwl_check.reading import RATIONAL, Rational, load, number
 
 USAGE = "usage: python -m cpwl_check law.json net.json law.proof.json [--max-error NUMBER] [--json]"
+MEMORY = 2**30  # bytes that the program may use
+PARSED = 100  # and for each byte of the files: JSON takes up to thirty as objects of Python
 WORDS = {0: "proved", 1: "refused", 2: "not decided", 65: "unreadable", 70: "failed"}
 
 
 def main(arguments: list[str]) -> int:
     """Prints the verdict in one line, and returns the exit status."""
     words = list(arguments)
-    as_json = "--json" in words and not words.remove("--json")  # type: ignore[func-returns-value]
+    as_json = "--json" in words
+    if as_json:
+        words.remove("--json")
     most = None
     if "--max-error" in words[:-1]:
         k = words.index("--max-error")
@@ -35,10 +40,22 @@ def main(arguments: list[str]) -> int:
     if len(words) != 3 or any(word.startswith("--") for word in words):
         print(USAGE, file=sys.stderr)
         return 64
-    getattr(sys, "set_int_max_str_digits", int)(0)  # numbers may have many thousand digits
     code, found = verdict(words, most)
     print(json.dumps({"verdict": WORDS[code]} | found) if as_json else f"{WORDS[code]}: {found['reason']}")
     return code
+
+
+def run(arguments: list[str]) -> int:
+    """`main` as a program of its own, which may have long numbers, and a limited memory where there is such a limit."""
+    getattr(sys, "set_int_max_str_digits", int)(0)  # `load` has its own limit
+    try:
+        import resource
+
+        size = sum(path.stat().st_size for path in map(Path, arguments) if path.is_file())
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY + PARSED * size, resource.RLIM_INFINITY))
+    except (ImportError, OSError, ValueError):  # this is no Unix, or it has no such limit
+        pass
+    return main(arguments)
 
 
 def allowed_error(word: str) -> Rational | None:
@@ -56,9 +73,12 @@ def verdict(
     try:
         function, network, proof = map(load, paths)
         bound = check(function, network, proof)
-        law = read_function(function)
-        found = summary(law, proof, bound)
-        allowed = usual_error(law) if most is None else most
+        with limited():
+            law = read_function(function)
+            shapes = [shape(piece, law.n) for piece in law.pieces]
+            found = summary(law, shapes, proof, bound)
+            off = sum(bound, Fraction(0)) if isinstance(bound, tuple) else bound
+            allowed = most if most is not None else usual_error(law, shapes) if off else Fraction(0)
     except Refused as reason:
         return 1, {"reason": str(reason)}
     except (Undecided, MemoryError) as reason:
@@ -68,39 +88,33 @@ def verdict(
     except Exception as reason:  # a mistake of the checker is neither a proof nor a refusal
         return 70, {"reason": f"{type(reason).__name__}: {reason}"}
     said = sentence(found, law)
-    if sum(bound if isinstance(bound, tuple) else [bound]) > allowed:
+    if off > allowed:
         more = f"that is more than {upwards(allowed)}, which is allowed; --max-error allows more"
         return 1, {**found, "reason": f"only {said}: {more}"}
     return 0, {**found, "reason": said}
 
 
-def upwards(x: Rational | float) -> float:
+def upwards(x: Rational) -> float:
     """A float that is not smaller."""
-    near = float(x)
+    try:
+        near = float(x)
+    except OverflowError:
+        return math.inf if x > 0 else -sys.float_info.max
     return near if near >= x else math.nextafter(near, math.inf)
 
 
-def usual_error(law: Law) -> float:
-    """What a bound may be if nothing else is said: 1e-4 of the largest coefficient of the laws."""
-    largest = 0.0
-    for piece in law.pieces:
-        for values, d in piece.laws:
-            numbers = [float(Fraction(v, d)) for v in values]
-            if piece.corners:
-                numbers = through([[float(Fraction(v, piece.scale)) for v in x] for x in piece.corners], numbers)
-            largest = max(largest, *map(abs, numbers))
-    return 1e-4 * (largest or 1.0)
-
-
-def through(corners: list[list[float]], values: list[float]) -> list[float]:
-    """The law with these values at the corners (x, 1), by elimination."""
-    rows = [[*x, z] for x, z in zip(corners, values, strict=True)]
-    for k in range(len(rows)):
-        rows[k:] = sorted(rows[k:], key=lambda row, k=k: -abs(row[k]))  # type: ignore[misc]
-        pivot = [v / (rows[k][k] or 1.0) for v in rows[k]]
-        rows = [[u - row[k] * v for u, v in zip(row, pivot, strict=True)] for row in rows]
-        rows[k] = pivot
-    return [row[-1] for row in rows]
+def usual_error(law: Law, shapes: list[str]) -> Fraction:
+    """What a bound may be if nothing else is said: 1e-4 of the largest coefficient of the laws. Only pieces that are
+    seen to have an interior count: of the others a file may say anything."""
+    largest = Fraction(0)
+    try:
+        for piece, seen in zip(law.pieces, shapes, strict=True):
+            if seen == "solid":
+                for values, d in solved(piece) if piece.corners else piece.laws:
+                    largest = max(largest, Fraction(max(map(abs, values)), d))
+    except Undecided as reason:
+        raise Undecided(f"proved, but the usual bound is not known; state one with --max-error: {reason}") from None
+    return (largest or Fraction(1)) / 10**4
 
 
 def covers(law: Law) -> bool | None:
@@ -120,9 +134,9 @@ def covers(law: Law) -> bool | None:
     return aside(covered, steps=STEPS)
 
 
-def summary(law: Law, proof: Any, bound: Bound) -> dict[str, Any]:
+def summary(law: Law, shapes: list[str], proof: Any, bound: Bound) -> dict[str, Any]:
     """What the verdict counts."""
-    shapes = Counter(shape(piece, law.n) for piece in law.pieces)
+    count = Counter(shapes)
     kinds, box, inner = list[str](), None, proof
     while type(inner) is dict:
         kinds, box, inner = [*kinds, inner["kind"]], box or inner.get("box"), inner.get("proof")
@@ -135,9 +149,9 @@ def summary(law: Law, proof: Any, bound: Bound) -> dict[str, Any]:
         "growth": upwards(b),
         "box": box and {"low": box["low"], "high": box["high"]},
         "pieces": len(law.pieces) + law.flat,
-        "empty": shapes["empty"],
-        "flat": shapes["flat"] + law.flat,
-        "open": shapes["open"],
+        "empty": count["empty"],
+        "flat": count["flat"] + law.flat,
+        "open": count["open"],
         "covers_domain": covers(law),
         "unavoidable": least and -upwards(-least),
     }

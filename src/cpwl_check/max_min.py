@@ -34,8 +34,10 @@ def read_layer(groups: list[Any], before: list[Value], layers: Layers, l: int) -
         (sign, rows, u), *others = [level[r] for r in references]
         for other, more, _ in others:
             need(sign == other, where, "a maximum of a positive and a negative value")
-            spend(len(rows) * len(more) if sign < 0 else len(rows) + len(more), where)  # squared in every layer
+            sizes = [sum(map(len, some)) for some in (rows, more)]  # of all unions, their number squared in every layer
+            spend(len(rows) * sizes[1] + len(more) * sizes[0] if sign < 0 else len(rows) + len(more), where)
             rows = rows | more if sign > 0 else frozenset(a | b for a in rows for b in more)
+        spend(4 * sum(len(f) for _, _, f in (level[r] for r in references)), where)
         said = [*(plus(v, -1, u) for _, _, v in others), u, plus({}, -1, u)][:many]
         off.append([plus(layers[l][i], -1, form) for i, form in zip(neurons, said, strict=True)])
         need(l == 0 or not any(off[-1]), where, f"the neurons {neurons} do not read what it says")
@@ -57,15 +59,16 @@ def reach(piece: Piece, tree: Any, law: Vector, rows: list[list[int]], f: dict[i
     return e
 
 
-def sandwich(claim: Any, o: int, meant: Value, components: list[list[Rational]], pieces: list[Piece]) -> Short:
+def sandwich(claim: Any, o: int, meant: Value, components: list[Vector], pieces: list[Piece]) -> Short:
     """The least `e` for which *below* and *reach* are proved for output `o` and the rows that the network computes."""
     k, q, number = len(components), len(pieces), len(meant[1])
     shape = {"rows": [[range(k)], number], "below": [[Any, q], number], "reach": [Any, q]}
     rows, below, trees = read(claim, shape, f"output {o}")
     need(meant[:2] == (1, frozenset(map(frozenset, rows))), f"output {o}", "the network does not compute these rows")
-    e = (Fraction(0), "")
+    e, used = (Fraction(0), ""), set[int]().union(*rows)
     for j, piece in enumerate(pieces):
-        law, f = piece.laws[o], {m: piece.vector(over_one(components[m])) for m in set().union(*rows)}
+        spend(len(used) + sum(map(len, rows)), f"output {o}, piece {j}")
+        law, f = piece.laws[o], {m: piece.vector(components[m]) for m in used}
         for i, row in enumerate(rows):
             members = {str(m): f[m] for m in row}
             e = max(e, piece.shortfall(below[i][j], [(1, law)], f"output {o}, row {i} below piece {j}", members))
@@ -85,7 +88,8 @@ def max_min(law: Law, layers: Layers, proof: Any) -> Bound:
     values, off = read_layer(groups[0], values, layers, 0)
     for l in range(1, len(layers)):
         values, _ = read_layer(groups[l], values, layers, l)
-    shown = [sandwich(claim, o, values[o], components, law.pieces) for o, claim in enumerate(claims)]
+    forms = [over_one(f) for f in components]
+    shown = [sandwich(claim, o, values[o], forms, law.pieces) for o, claim in enumerate(claims)]
     e, place = max(shown)
     a, b = rounding(off, box, n, law.pieces)
     bounds = read(stated if type(stated) is list else [stated, 0], [Rational, 2], "error_bound")

@@ -23,14 +23,13 @@ all is nearer to both pieces than half of the jump: the part of the bound that t
 a proof is in docs/proof.md.
 """
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from cpwl_check.budget import need, spend
+from cpwl_check.budget import long, need, spend
 from cpwl_check.cones import Cone, dot, minus, piece_cone
-from cpwl_check.pieces import Bound, Form, Law, Layers, Piece, Vector, half_space, over_one, read_function
+from cpwl_check.pieces import Bound, Form, Law, Layers, Piece, Vector, half_space, over_one, read_function, solved
 from cpwl_check.reading import Rational, read
 
 Point = list[Fraction]
@@ -114,31 +113,7 @@ def farthest(
 
 def by_coefficients(law: Law) -> Law:
     """The data with laws held by their coefficients, those of simplices, too."""
-    simplices = sum(bool(piece.corners) for piece in law.pieces)
-    spend(simplices * (law.n + 1) ** 2 * (law.n + 1 + law.outputs), "function")
     return law._replace(pieces=[p._replace(laws=solved(p)) if p.corners else p for p in law.pieces])
-
-
-def solved(piece: Piece) -> list[Vector]:
-    """The coefficients ``(c, d)`` of the affine functions that have the values of a simplex at its corners."""
-    count = len(piece.corners)
-    rows = [
-        [Fraction(v, piece.scale) for v in x] + [Fraction(f[k], d) for f, d in piece.laws]
-        for k, x in enumerate(piece.corners)
-    ]
-    for j in range(count):  # the corners of a simplex that is not flat are independent: there is a pivot
-        k = next(i for i in range(j, count) if rows[i][j])
-        rows[j], rows[k] = rows[k], rows[j]
-        rows[j] = [v / rows[j][j] for v in rows[j]]
-        for i in range(count):
-            if i != j and rows[i][j]:
-                rows[i] = [u - rows[i][j] * v for u, v in zip(rows[i], rows[j], strict=True)]
-    found = []
-    for o in range(len(piece.laws)):
-        law = [row[count + o] for row in rows]
-        d = math.lcm(*(v.denominator for v in law))
-        found.append(([int(v * d) for v in law], d))
-    return found
 
 
 class Leaves:
@@ -178,7 +153,7 @@ def table(law: Law, meant: Law, layers: Layers, leaves: list[Any], growth: Fract
         where = f"piece {j}"
         shape = {"piece": range(len(others)), "box": Any}
         i, box = read({"box": None} | leaf if type(leaf) is dict else leaf, shape, where)
-        spend(4 * n * n, where)
+        spend(4 * n * n * (1 + len(piece.laws)), where)
         ours, theirs = ([[Fraction(v, p.scale) for v in x[:-1]] for x in p.corners] for p in (piece, others[i]))
         whose = [nearest(x, theirs) for x in ours]
         span, other = Span(ours, [], []), Span([theirs[k] for k in whose], [], [])
@@ -230,6 +205,7 @@ def view(x: Point) -> list[float]:
 def spanned(part: Cone, where: str) -> Span:
     """The corners, rays and lines of a region. A line is found by a coordinate in which the others are 0: it is made 1
     there, and taken off corners and rays until they are 0 there. So its factor in a sum x is that coordinate of x."""
+    spend(4 * (1 + len(part.lines)) * sum(map(len, part.generators())), where)
     lines = [[Fraction(v) for v in line[:-1]] for line in part.lines]
     corners = [[Fraction(v, g[-1]) for v in g[:-1]] for g, _ in part.rays if g[-1]]
     rays = [[Fraction(v) for v in g[:-1]] for g, _ in part.rays if not g[-1]]
@@ -256,6 +232,7 @@ def partners(rows: list[list[int]], span: Span, named: list[list[Point]], where:
             return not any(values) if what == "lines" else min(values, default=0) >= 0
 
         need(all(map(fits, others)), where, f"one of its {what} is not in the other piece")
+        spend((len(some) + len(others)) * (2 + len(rows)) + len(some) * len(others), where)
         kept = []
         for x in some:
             own = fits(x)
@@ -344,6 +321,7 @@ def weighted(form: Form, neurons: list[Any]) -> Any:
     for j, w in form.items():
         if j < size:
             value, slopes = neurons[j]
+            spend(len(slopes) * (long(w) + long(value[1])), "network")
             l, u = scaled(w, value)
             low, high = low + l, high + u
             for k, interval in slopes.items():

@@ -1,12 +1,12 @@
 """Functions and networks as a proof speaks of them: pieces with their laws, and what each neuron reads."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from operator import add, mul
 from typing import Any, NamedTuple, TypeVar
 
-from cpwl_check.budget import need, spend
+from cpwl_check.budget import long, longest, need, spend, total, work
 from cpwl_check.reading import COUNT, WEIGHTS, Rational, read
 
 Vector = tuple[list[int], int]  # integers over one positive denominator: many times faster than fractions
@@ -18,6 +18,7 @@ Layers = list[Forms]  # a network: what each neuron reads, layer by layer
 Bound = Fraction | tuple[Fraction, Fraction]  # a number, or (a, b) for a + b max |x_i|
 Key = TypeVar("Key")
 Number = TypeVar("Number", Fraction, Rational)
+PRIME = 2**61 - 1
 
 
 def plus(u: dict[Key, Number], factor: Number | int, v: dict[Key, Number]) -> dict[Key, Number]:
@@ -26,8 +27,19 @@ def plus(u: dict[Key, Number], factor: Number | int, v: dict[Key, Number]) -> di
     return {i: x for i, x in total.items() if x}
 
 
+def common(denominators: Iterable[int]) -> int:
+    """The least common multiple, which may be as long as all of them together."""
+    d = 1
+    for e in denominators:
+        if d % e:
+            d = math.lcm(d, e)
+            spend(long(d), "denominators")
+    return d
+
+
 def over_one(numbers: Sequence[Rational]) -> Vector:
-    d = math.lcm(*(x.denominator for x in numbers))
+    d = common(x.denominator for x in numbers)
+    spend(1 + len(numbers) * (32 + d.bit_length()) // 256, "denominators")
     return [x.numerator * (d // x.denominator) for x in numbers], d
 
 
@@ -39,13 +51,38 @@ def half_space(row: list[Rational]) -> Vector:
 
 
 def is_flat(matrix: list[list[int]]) -> bool:
-    """Whether the determinant is 0, by elimination without fractions (Bareiss 1968)."""
+    """Whether the determinant is 0: it is not if it is not so modulo a prime."""
+    return has_determinant_0(matrix, PRIME) and has_determinant_0(matrix, None)
+
+
+def has_determinant_0(matrix: list[list[int]], prime: int | None) -> bool:
+    """By elimination without fractions (Bareiss 1968), or modulo a prime."""
     before = 1
     while matrix and before:
+        spend(1 + (work(2 * len(matrix) ** 2, *[longest(matrix)] * 2)), "simplices")
         (p, *pivot), *others = sorted(matrix, key=lambda row: row[0] == 0)
-        matrix = [[(p * x - first * y) // before for x, y in zip(row, pivot, strict=True)] for first, *row in others]
+        parts = ([p * x - first * y for x, y in zip(row, pivot, strict=True)] for first, *row in others)
+        matrix = [[x % prime if prime else x // before for x in row] for row in parts]
         before = p
     return before == 0
+
+
+def solved(piece: "Piece") -> list[Vector]:
+    """The coefficients of the affine functions that have the values of a simplex at its corners, by elimination."""
+    count = len(piece.corners)
+    rows = [
+        [Fraction(v, piece.scale) for v in x] + [Fraction(f[k], d) for f, d in piece.laws]
+        for k, x in enumerate(piece.corners)
+    ]
+    for j in range(count):  # the corners of a simplex that is not flat are independent: there is a pivot
+        k = next(i for i in range(j, count) if rows[i][j])
+        rows[j], rows[k] = rows[k], rows[j]
+        rows[j] = [v / rows[j][j] for v in rows[j]]
+        spend(count * (len(rows[j]) + sum(map(long, rows[j]))), "simplices")
+        for i in range(count):
+            if i != j and rows[i][j]:
+                rows[i] = [u - rows[i][j] * v for u, v in zip(rows[i], rows[j], strict=True)]
+    return [over_one([row[count + o] for row in rows]) for o in range(len(piece.laws))]
 
 
 class Piece(NamedTuple):
@@ -59,7 +96,10 @@ class Piece(NamedTuple):
 
     def vector(self, f: Vector) -> Vector:
         """The affine function with coefficients `f`."""
-        return f if not self.corners else ([sum(map(mul, f[0], x)) for x in self.corners], f[1] * self.scale)
+        if not self.corners:
+            return f
+        spend(1 + work(len(f[0]) ** 2, longest([f[0]]), longest(self.corners)), "simplices")
+        return [sum(map(mul, f[0], x)) for x in self.corners], f[1] * self.scale
 
     def shortfall(self, entry: Any, h: list[Term], where: str, members: dict[str, Vector] | None = None) -> Short:
         """The least `e` for which the entry proves ``h >= -e`` here; a mean of the `members` is first taken off `h`."""
@@ -75,9 +115,10 @@ class Piece(NamedTuple):
             need(factors.keys() <= vectors.keys(), where, "there is a multiplier for a number that has none")
             need(min(factors.values(), default=0) >= 0, where, "there is a negative multiplier")
             terms = terms + [(-c, vectors[name]) for name, c in factors.items()]
-        d = math.lcm(*(c.denominator * e for c, (_, e) in terms))
+        d = common(c.denominator * e for c, (_, e) in terms)
         scaled = [c.numerator * (d // (c.denominator * e)) for c, (_, e) in terms]
         rest = [sum(map(mul, scaled, column)) for column in zip(*(v for _, (v, _) in terms), strict=True)]
+        spend(len(terms) * work(len(rest), longest([scaled]), longest([rest])), where)
         least = Fraction(min(rest) if self.corners else rest[-1], d)
         holds = self.corners or (not any(rest[:-1]) and (empty or least == others[0]))
         need(holds, where, "the two sides of the identity differ")
@@ -138,9 +179,9 @@ def read_function(function: Any) -> Law:
     values = read([z if type(z) is list else [z] for z in data[1]], [[Rational, outputs], len(points)], "values")
     simplices = read(data[2], [[range(len(points)), n + 1]], "simplices")
     for simplex in simplices:
-        d = math.lcm(*(points[v][-1] for v in simplex))
+        d = common(points[v][-1] for v in simplex)
+        spend((n + 1) ** 2 * (64 + d.bit_length()) // 256, "simplices")
         corners = [[x * (d // points[v][-1]) for x in points[v]] for v in simplex]
-        spend(n**3, "simplices")
         if not is_flat(corners):
             laws = [over_one([values[v][o] for v in simplex]) for o in range(outputs)]
             pieces.append(Piece(laws, {}, corners, d))
@@ -181,6 +222,8 @@ def rounding(off: list[Forms], box: Any, n: int, pieces: list[Piece]) -> tuple[R
                 need(short == 0, where, "the piece is not inside")
     centre = [Fraction(x + y) / 2 for x, y in zip(low, high, strict=True)] + [Fraction(1)]
     half = [abs(Fraction(y - x)) / 2 for x, y in zip(low, high, strict=True)] + [Fraction(0)]
-    constants = [sum(abs(sum((x * centre[i] for i, x in d.items()), Fraction(0))) for d in group) for group in off]
-    slopes = [sum(abs(x * half[i]) for d in group for i, x in d.items()) for group in off]
+    where = "layer 0"
+    values = [[abs(total((x * centre[i] for i, x in d.items()), where)) for d in group] for group in off]
+    constants = [total(group, where) for group in values]
+    slopes = [total((abs(x * half[i]) for d in group for i, x in d.items()), where) for group in off]
     return (max(constants), max(slopes)) if box is None else (max(map(add, constants, slopes)), 0)

@@ -8,10 +8,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from cpwl_check.budget import RUN, Refused, need
+from cpwl_check.budget import DIGITS, RUN, Refused, Undecided, need
 
 Rational = int | Fraction
 RATIONAL = re.compile(r"[+-]?[0-9]+(/0*[1-9][0-9]*|\.[0-9]+)?")
+LONG = re.compile(rb"[0-9]{%d}" % (DIGITS + 1))
 COUNT = range(1, sys.maxsize)
 WEIGHTS = {str: Rational}
 NOT_READ = {"complete", "domain", "note", "tol"}  # what is proved is proved on every piece, whatever the domain
@@ -19,7 +20,10 @@ NOT_READ = {"complete", "domain", "note", "tol"}  # what is proved is proved on 
 
 def load(path: str) -> Any:
     """A JSON file; an object in which a name comes twice is read as `...`, which is no object."""
-    return json.loads(Path(path).read_bytes(), object_pairs_hook=lambda x: dict(x) if len(dict(x)) == len(x) else ...)
+    text = Path(path).read_bytes()
+    if LONG.search(text):
+        raise Undecided(f"{path}: it has a number of more than {DIGITS} digits")
+    return json.loads(text, object_pairs_hook=lambda x: dict(x) if len(dict(x)) == len(x) else ...)
 
 
 def number(value: Any) -> Rational | None:
@@ -37,9 +41,8 @@ def numbers(values: list[Any], where: str) -> list[Rational]:
     found = [number(value) for value in values]
     if None in found:
         raise Refused(f"{where}[{found.index(None)}]: this is no number")
-    if (left := RUN.get()) is not None:  # (m + k)^2 = m^2 + k (2 m + k)
-        left[0] += len(found) * (2 * left[1] + len(found)) // 4
-        left[1] += len(found)
+    if (run := RUN.get()) is not None:
+        run.grant(len(found))
     return found  # type: ignore[return-value]
 
 

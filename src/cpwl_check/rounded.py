@@ -27,7 +27,7 @@ from fractions import Fraction
 from operator import add, mul
 from typing import Any, NamedTuple
 
-from cpwl_check.budget import Refused, need, spend
+from cpwl_check.budget import Refused, need, spend, total
 from cpwl_check.cones import piece_cone
 from cpwl_check.pieces import Bound, Form, Law, Layers, read_network, rounding
 from cpwl_check.reading import Rational, read
@@ -71,16 +71,16 @@ def difference(layers: Layers, exact: Layers, size: list[Fraction], one: Fractio
     for real, meant in zip(layers, exact, strict=True):
         size, off = [*size, one], [*off, Fraction(0)]  # a bias is multiplied with 1
         moved = [{j: v.get(j, 0) - w.get(j, 0) for j in v | w} for v, w in zip(real, meant, strict=True)]
-        off = [total(d, size) + total(v, off) for d, v in zip(moved, real, strict=True)]
-        size = [total(w, size) for w in meant]
+        off = [added(d, size) + added(v, off) for d, v in zip(moved, real, strict=True)]
+        size = [added(w, size) for w in meant]
         if max([*size, *off]) >= LARGE:
             return None
         size, off = [up(x) for x in size], [up(x) for x in off]
     return max(off)
 
 
-def total(weights: Form, sizes: list[Fraction]) -> Fraction:
-    return sum((abs(Fraction(x)) * sizes[j] for j, x in weights.items()), Fraction(0))
+def added(weights: Form, sizes: list[Fraction]) -> Fraction:
+    return total((abs(Fraction(x)) * sizes[j] for j, x in weights.items()), "network")
 
 
 def up(x: Fraction) -> Fraction:
@@ -205,7 +205,7 @@ def settled(state: Open, where: Region) -> tuple[Open, int]:
             known = reading(known, [t for t in terms if t[0] in below and below[t[0]][1]], below, where.reach)
             terms = [t for t in terms if t[0] in below and not below[t[0]][1]]
             reads = reading(known, terms, below, where.reach)
-            spend(10 + len(where.corners), "network")
+            spend(10 + (1 + len(where.corners)) * (4 + len(known.value)) // 2, "network")
             gives, sure = (reads, False) if depth == len(state) - 1 else relu(reads, where)
             if gives is not None:  # it may be on
                 now[i] = gives, sure and not terms

@@ -21,9 +21,9 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from cpwl_check.budget import need, spend
+from cpwl_check.budget import long, need, spend, total
 from cpwl_check.cones import dot, region
-from cpwl_check.pieces import Law, Layers, Piece, plus
+from cpwl_check.pieces import Law, Layers, Piece, common, plus
 from cpwl_check.reading import Rational, read
 
 Row = tuple[int, int, int]  # a xi + b eta + c up to a positive factor, or a point (W xi, W eta, W) with W > 0
@@ -45,7 +45,7 @@ SYSTEM = (0, 1, 2, 1, 2)
 
 
 def whole(f: Affine) -> Scaled:
-    d = math.lcm(*(x.denominator for x in f))
+    d = common(x.denominator for x in f)
     a, b, c = (x.numerator * (d // x.denominator) for x in f)
     return (a, b, c), d
 
@@ -126,6 +126,7 @@ class Frame(NamedTuple):
             return None
         need(all(g[2] for g in points), where, "it is unbounded")
         (t, v), (u, w) = self.t, self.u
+        spend(20 * (len(points) + len(piece.laws)), where)
         places = [(t * x + v * y, u * x + w * y, d) for x, y, d in points]
         corners, laws = hull(places), []
         need(len(corners) > 2, where, "it has no interior")
@@ -133,12 +134,12 @@ class Frame(NamedTuple):
             if not piece.corners:
                 laws.append(self.affine(*(Fraction(x, d) for x in law)))
                 continue
-            total = [ZERO, ZERO, ZERO]  # from the values at the corners: the sum of these times hat functions
+            sums = [ZERO, ZERO, ZERO]  # from the values at the corners: the sum of these times hat functions
             for i, z in enumerate(law):
                 side = cross(places[i - 2], places[i - 1])
                 share = Fraction(z * places[i][2], d * dot(side, places[i]))
-                total = [s + share * x for s, x in zip(total, side, strict=True)]
-            laws.append(total)
+                sums = [s + share * x for s, x in zip(sums, side, strict=True)]
+            laws.append(sums)
         xi = [Fraction(x[0], x[2]) for x in corners]
         return Polygon(corners, laws, min(xi), max(xi), [cross(p, q) for p, q in around(corners)])
 
@@ -180,9 +181,10 @@ class Bends:
 
     def kinks(self, parts: list[tuple[Fraction, Fraction, Fraction]]) -> dict[Fraction, Fraction]:
         """Kinks of ``relu(f)`` for ``f(p) = sum of w relu(k (p - q))``; it must not end in a positive constant."""
-        f = {q: sum((w * max(k * (q - r), ZERO) for w, k, r in parts), ZERO) for _, _, q in parts}
+        spend(2 * len(parts) * (4 + len(parts)), self.where)
+        f = {q: total((w * max(k * (q - r), ZERO) for w, k, r in parts), self.where) for _, _, q in parts}
         first, *_, last = places = sorted(f)
-        before, after = (sum((w * k for w, k, _ in parts if s * k > 0), ZERO) for s in (-1, 1))
+        before, after = (total((w * k for w, k, _ in parts if s * k > 0), self.where) for s in (-1, 1))
         vertical = (f[first] > 0 and not before) or (f[last] > 0 and not after)
         need(not vertical, self.where, "a gate bends on a vertical line")
         zeros = [p + (q - p) * f[p] / (f[p] - f[q]) for p, q in pairwise(places) if f[p] * f[q] < 0]
@@ -221,11 +223,13 @@ class Strip(NamedTuple):
 
     def at(self, x: Row) -> Fraction:
         sums = [*((c, [(Fraction(1), hinge)]) for c, hinge in self.hinges), *self.gates]
-        inner = [(c, sum((w * Fraction(max(0, dot(row, x)), d) for w, (row, d) in parts), ZERO)) for c, parts in sums]
-        return value(self.affine, x) + sum((c * v for c, v in inner if v > 0), ZERO) / x[2]
+        read = ((c, [w * Fraction(max(0, dot(row, x)), d) for w, (row, d) in parts]) for c, parts in sums)
+        inner = ((c, total(parts, self.where)) for c, parts in read)
+        return value(self.affine, x) + total((c * v for c, v in inner if v > 0), self.where) / x[2]
 
     def check(self, pieces: list[Polygon], edges: list[Edge], start: Row) -> None:
         """The system is the law on every piece here: it does not bend inside, and jumps as the laws do."""
+        spend(4 * (len(self.hinges) + len(self.gates)) + len(pieces) // 4, self.where)
         bends = Bends(self.where, self.begin, self.end)
         for c, (row, d) in self.hinges:
             bends.hinge(c, row, d)
@@ -233,7 +237,7 @@ class Strip(NamedTuple):
             bends.gate(c, parts)
         jumps = bends.jumps()
         here = {j for j, piece in enumerate(pieces) if piece.begin < self.end and piece.end > self.begin}
-        spend(2 * len(jumps) * len(here) + len(edges) // 2, self.where)
+        spend(len(jumps) * sum(2 + len(pieces[j].corners) // 2 for j in here) + len(edges), self.where)
         for line, intervals in jumps.items():
             for j in here:
                 if ends := inside(pieces[j], line):
@@ -256,6 +260,7 @@ class Strip(NamedTuple):
         left = set(beside)
         todo = [j for j in beside if all(dot(side, start) >= 0 for side in pieces[j].sides)][:1]
         while left:
+            spend(1 + len(left) // 16, self.where)
             j = (todo or [*left])[0]
             for x in between(pieces[j].corners, self.begin, self.end):
                 same = self.at(x) == value(pieces[j].laws[self.output], x)
@@ -307,11 +312,12 @@ class Circuit:
         for l, layer in enumerate(layers[1:], 1):
             forms = []
             for weights in layer:
-                total: Form = defaultdict(Fraction)
+                read: Form = defaultdict(Fraction)
                 for j, w in weights.items():
+                    spend(2 + (2 * len(values[j]) if j < len(values) else 0) + long(w), f"layer {l}")
                     for atom, x in values[j].items() if j < len(values) else [(ONE, Fraction(1))]:
-                        total[atom] += w * x
-                forms.append({atom: x for atom, x in total.items() if x})
+                        read[atom] += w * x
+                forms.append({atom: x for atom, x in read.items() if x})
             self.reads.append(forms)
             known = range(len(forms)) if l > len(linear) else linear[l - 1]
             values = [form if i in known else {(l, i): Fraction(1)} for i, form in enumerate(forms)]
@@ -325,20 +331,22 @@ class Circuit:
 
     def falls(self, form: Form) -> list[tuple[int, Fraction]]:
         """Hinges with factors: a form falls at most as fast as its row on knots, and the falling ones of these, do."""
-        total: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
+        sums: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
         for (l, i), x in form.items():
+            spend(2 * (1 + (len(self.reads[2][i]) if l == 2 else 0)), "network")
             for (_, s), w in self.reads[2][i].items() if l == 2 else [((1, i), Fraction(1))] if l == 1 else []:
-                total[s, x * w > 0] += x * w
-        return [(s, x) for (s, _), x in total.items()]
+                sums[s, x * w > 0] += x * w
+        return [(s, x) for (s, _), x in sums.items()]
 
     def below(self, form: Form, sign: int) -> dict[int, Fraction]:
         """Hinges with factors: less their sum, ``sign * form`` is at least its row on knots."""
-        total: dict[int, Fraction] = defaultdict(Fraction)
+        sums: dict[int, Fraction] = defaultdict(Fraction)
         for (l, i), x in form.items():
+            spend(2 * (1 + (len(self.reads[2][i]) if l == 2 else 0)), "network")
             if l > 0 and sign * x < 0:  # a gate is at most the sum of its positive terms
                 for (_, s), w in self.reads[2][i].items() if l == 2 else [((1, i), Fraction(1))]:
-                    total[s] += abs(x) * max(w, ZERO)
-        return total
+                    sums[s] += abs(x) * max(w, ZERO)
+        return sums
 
 
 class Walk:
@@ -357,6 +365,7 @@ class Walk:
         """Whether the knot has changed."""
         changed, self.on[k] = self.on[k] != on, on
         row, d = self.knots[k]
+        spend(6 * len(self.readers[k]) * (1 + long(d)) if changed else 0, "knots")
         for name, x in self.readers[k] if changed else []:
             w = (x if on else -x) / d
             self.now[name] = [u + w * v for u, v in zip(self.now[name], row, strict=True)]
@@ -441,6 +450,7 @@ class System:
             return
         hinges = [(x, walk.row((1, s))) for s, x in self.hinges.items()]
         reads = {g: self.circuit.reads[2][g] for g in self.gates}
+        spend(4 * (1 + len(self.hinges) + len(self.gates) + sum(map(len, reads.values()))), "strips")
         gates = [(x, [(w, walk.row((1, s))) for (_, s), w in reads[g].items()]) for g, x in self.gates.items()]
         where = f"output {self.output}, system {self.number}, strip {len(self.strips)}"
         affine = walk.now["system", self.output, self.number]
@@ -470,7 +480,7 @@ def walk_through(
     walk = Walk(circuit.knots, rows)
     for i, (begin, end) in enumerate(pairwise(breaks)):
         here = [piece.corners for piece in pieces if piece.begin < end and piece.end > begin]
-        spend(10 * len(here) + len(pieces) // 4, f"interval {i}")
+        spend(20 * len(here) + len(pieces) // 4, f"interval {i}")
         polygon = hull([x for corners in here for x in between(corners, begin, end)])
         if len(polygon) < 3:
             continue

@@ -40,9 +40,9 @@ from bisect import bisect_left, bisect_right
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from cpwl_check.budget import each, need, spend
+from cpwl_check.budget import each, need, spend, total
 from cpwl_check.cones import dot, minus, mix, piece_cone, show
-from cpwl_check.pieces import Form, Forms, Law, Layers, Piece, half_space, over_one
+from cpwl_check.pieces import Form, Forms, Law, Layers, half_space, over_one, solved
 from cpwl_check.reading import Rational, read
 
 ZERO = Fraction(0)
@@ -77,6 +77,7 @@ def windows(law: Law, layers: Layers, proof: Any) -> Fraction:
     every = sorted(k for side in sides for group in side for k in group)
     need(sides and all(sides) and every == list(range(count)), "sides", "each clamp must be in one class of one side")
     places, parts = parts_of(law, named, count)
+    spend(4 * n * len(places), "places")
     low, high = ([Fraction(f(Fraction(x[i], x[-1]) for x in places)) for i in range(n)] for f in (min, max))
     knots = read_knots(layers[0], n)
     second = read_second(layers[1], knots, low, high)
@@ -266,8 +267,8 @@ class Ground(NamedTuple):
     bends: Bends
 
     def at(self, x: Row) -> Fraction:
-        parts = [-c * max(ZERO, Fraction(x[i], x[-1]) - place) for (i, place), c in self.bends.items()]
-        return sum(parts, ZERO)
+        spend(2 * len(self.bends), "places")
+        return total((-c * max(ZERO, Fraction(x[i], x[-1]) - place) for (i, place), c in self.bends.items()), "places")
 
     def cell(self, i: int, value: Fraction) -> int:
         """The number of a place of axis i among FINE parts of the box, rounded down."""
@@ -276,8 +277,9 @@ class Ground(NamedTuple):
 
 def make_ground(low: list[Fraction], high: list[Fraction], bends: Bends) -> Ground:
     places = [sorted({low[i], high[i], *(x for j, x in bends if j == i)}) for i in range(len(low))]
+    spend(sum(map(len, places)) * (1 + len(bends) // 8), "knots")
     values = [
-        [sum((-c * max(ZERO, x - place) for (j, place), c in bends.items() if j == i), ZERO) for x in places[i]]
+        [total((-c * max(ZERO, x - place) for (j, place), c in bends.items() if j == i), "knots") for x in places[i]]
         for i in range(len(low))
     ]
     return Ground(low, high, places, values, bends)
@@ -289,7 +291,7 @@ def need_apart(clamps: list[Clamp], sides: Any, ground: Ground) -> list[list[tup
     for group in (group for side in sides for group in side):
         own = sorted((b, k) for k in group if (b := boxes[k]) is not None)
         for place, (box, k) in enumerate(own):
-            for other, j in own[place + 1 :]:
+            for other, j in (own[i] for i in range(place + 1, len(own))):
                 if other[0][0] >= box[0][1]:
                     break  # they are sorted by where they begin
                 spend(2 * len(box), "boxes")
@@ -305,6 +307,7 @@ def box_of(clamp: Clamp, ground: Ground) -> list[tuple[int, int]] | None:
         spend(4 * len(parts) * len(hinge) * len(ground.places[0]), "boxes")
         parts += [[a + b for a, b in zip(part, hinge, strict=True)] for part in parts]
     found: list[tuple[int, int]] | None = None
+    spend(2 * len(parts) * sum(map(len, ground.places)), "boxes")
     for part in parts:
         phi = [
             [value - Fraction(c * x.numerator, clamp.scale * x.denominator) for x, value in zip(xs, own, strict=True)]
@@ -399,32 +402,15 @@ def need_values(
 ) -> None:
     """(9)"""
     for o, (own, constant) in enumerate(zip(factors, constants, strict=True)):
-        total = [sum((c * v for c, v in zip(own, row, strict=True)), constant) for row in zip(*values, strict=True)]
+        rows = zip(*values, strict=True)
+        sums = [total((c * v for c, v in zip(own, row, strict=True)), "values", constant) for row in rows]
         for j, ends, _, whole in parts:
             where, piece = f"output {o}, piece {j}", law.pieces[j]
             spend(4 * len(ends), where)
             numbers, divisor = piece.laws[o]
             if piece.corners and not whole:
-                numbers, divisor = coefficients(piece, numbers, divisor)
+                numbers, divisor = solved(piece._replace(laws=[piece.laws[o]]))[0]
             for k, v in enumerate(ends):
                 x = places[v]
                 meant = Fraction(numbers[k] if whole else Fraction(dot(numbers, x), x[-1])) / divisor
-                need(total[v] == meant, where, f"network and function differ at {show(x)}", [x])
-
-
-def coefficients(piece: Piece, values: Row, divisor: int) -> tuple[Row, int]:
-    """The affine function with some values at the corners of a simplex, by elimination."""
-    size = len(piece.corners)
-    spend(4 * size**3, "values")
-    table = [
-        [*map(Fraction, x), Fraction(v * piece.scale, divisor)] for x, v in zip(piece.corners, values, strict=True)
-    ]
-    for i in range(size):
-        pivot = next(k for k in range(i, size) if table[k][i])
-        table[i], table[pivot] = table[pivot], table[i]
-        table[i] = [v / table[i][i] for v in table[i]]
-        for k in range(size):
-            if k != i:
-                table[k] = [v - table[k][i] * w for v, w in zip(table[k], table[i], strict=True)]
-    found: tuple[Row, int] = over_one([row[-1] for row in table])
-    return found
+                need(sums[v] == meant, where, f"network and function differ at {show(x)}", [x])

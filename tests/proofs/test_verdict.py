@@ -3,17 +3,20 @@
 import json
 import subprocess
 import sys
-import time
+import tracemalloc
+from pathlib import Path
 
 import pytest
 
 from cpwl.cli.check import _answer
-from cpwl_check.budget import RUN, Undecided, spend
-from cpwl_check.decide import check
+from cpwl_check.budget import DIGITS, MOST, RUN, STEPS, Undecided, aside, limited, spend
+from cpwl_check.decide import check, checked
 from cpwl_check.main import main
+from cpwl_check.max_min import read_layer
 from cpwl_check.reading import numbers
-from support.proof_attacks import ATTACKS
+from support.proof_attacks import ATTACKS, LARGER, sawtooth
 from support.proof_examples import absolute_value, documents, function, inexact_law, network, table
+from support.proofs import run_alone
 
 HALVES = ([[1, 0]], [0]), ([[-1, 0]], [0])  # x <= 0 and x >= 0 in the plane
 
@@ -52,20 +55,74 @@ def hinge(*pieces, domain=None):
 # --- Limits -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_small_files_do_not_keep_the_checker_busy(capsys, tmp_path, attack):
-    """A few kilobytes that would take hours, or all memory, end within seconds, and not in a proof."""
+@pytest.mark.parametrize("attack", ATTACKS + LARGER)
+def test_files_that_would_take_all_time_or_memory_are_not_decided(capsys, tmp_path, monkeypatch, attack):
+    """With a fifteenth of the usual steps all of them end soon, with a few megabytes: what they do is paid for."""
+    monkeypatch.setattr("cpwl_check.budget.STEPS", 200_000)
+    monkeypatch.setattr("cpwl_check.budget.MANY", 16)
     files = attack()
-    assert sum(len(json.dumps(document)) for document in files) < 8000
-    began = time.process_time()
-    code, _ = verdict(capsys, tmp_path, files)
-    assert time.process_time() - began < 20
-    assert code in (1, 2)
+    tracemalloc.start()
+    code, found = verdict(capsys, tmp_path, files)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (code, found["verdict"]) == (2, "not decided")
+    assert peak < 30 * 10**6
+
+
+def test_long_numbers_are_not_read(tmp_path):
+    """Not even where nobody looks at them: reading takes time that grows with the square of their length."""
+    p, *rest = documents(absolute_value)
+    for digits, expected in ((DIGITS, 0), (DIGITS + 1, 2)):
+        paths = write(tmp_path, [p, *rest])
+        Path(paths[0]).write_text(json.dumps(p)[:-1] + f', "note": {"7" * digits}}}')
+        code, said, _ = run_alone(paths, tmp_path)
+        assert code == expected
+    assert f"law.json: it has a number of more than {DIGITS} digits" in said
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no endless file")
+def test_the_program_has_a_limited_memory(tmp_path):
+    """An endless file is not decided."""
+    paths = write(tmp_path, documents(absolute_value))
+    program = "import sys; from cpwl_check import main; main.MEMORY = 2**28; sys.exit(main.run(sys.argv[1:]))"
+    command = [sys.executable, "-c", program, "/dev/zero", *paths[1:]]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "not decided: out of memory\n")
+
+
+def test_right_proofs_take_a_small_part_of_the_steps():
+    """One of each kind."""
+    from test_hypotheses import KINDS
+
+    for make, _ in KINDS.values():
+        with limited() as run:
+            checked(*make())
+        assert run.left > 0.99 * STEPS
+
+
+def test_a_question_aside_is_paid_by_the_run():
+    """It may take no more than is left, and what it took is gone."""
+    with limited(100) as run:
+        assert aside(lambda: spend(30, "here") or 7, steps=50) == 7
+        assert run.left == 70
+        assert aside(lambda: spend(60, "here"), steps=50) is None
+        assert run.left == 20
+        assert aside(lambda: spend(30, "here"), steps=50) is None
+        assert run.left == 0
+
+
+def test_a_union_costs_its_size():
+    """A minimum of maxima has all unions of their rows."""
+    rows = [frozenset(range(100 * k, 100 * k + 60)) for k in range(30)]
+    before = [(-1, frozenset(rows), {}), (-1, frozenset(rows[:20]), {})]
+    with limited(10**6) as run:
+        read_layer([{"max": [1, 2], "neurons": [0, 0, 0]}], before, [[{}], [{}]], 0)
+    assert 10**6 - run.left >= 20 * 30 * 60
 
 
 def test_running_out_is_no_refusal(capsys, tmp_path):
     """The sawtooth has too many places, and a limit of steps says nothing about the network."""
-    code, found = verdict(capsys, tmp_path, ATTACKS[2]())
+    code, found = verdict(capsys, tmp_path, sawtooth())
     assert (code, found["verdict"]) == (2, "not decided")
     assert "steps" in found["reason"]
 
@@ -90,15 +147,14 @@ def test_a_mistake_of_the_checker_is_no_refusal(capsys, tmp_path, monkeypatch):
 
 def test_the_budget_is_for_the_whole_run_and_grows_with_the_files():
     """Steps add up over questions, and what is left when one run ends is not there for the next."""
-    token = RUN.set([10, 0])
-    try:
+    with limited(10) as run:
         numbers([1] * 10, "here")
-        assert RUN.get() == [10 + 100 // 4, 10]
+        assert (run.left, run.read) == (10 + 100 // 4, 10)
         spend(30, "here")
         with pytest.raises(Undecided):
             spend(6, "there")
-    finally:
-        RUN.reset(token)
+        numbers([1] * 10**6, "here")
+        assert run.left == 10 + MOST - 36
     assert RUN.get() is None
     check(*documents(absolute_value))
     assert RUN.get() is None
@@ -132,6 +188,15 @@ def test_nothing_left_is_refused(capsys, tmp_path):
     code, found = verdict(capsys, tmp_path, hinge(nothing, segment))
     assert code == 1
     assert "no piece has an interior, of 2" in found["reason"]
+
+
+def test_pieces_that_are_not_seen_to_have_an_interior_are_not_decided(capsys, tmp_path, monkeypatch):
+    """If that is so for all of them, the statement may be about nothing."""
+    monkeypatch.setattr("cpwl_check.cones.has_inner_point", lambda *_: False)
+    monkeypatch.setattr("cpwl_check.cones.aside", lambda *_: None)
+    code, found = verdict(capsys, tmp_path, hinge((*HALVES[0], [0, 0], 0)))
+    assert code == 2
+    assert "not seen in some steps that any piece has an interior" in found["reason"]
 
 
 @pytest.mark.parametrize(
@@ -182,6 +247,33 @@ def test_a_bound_must_be_small_enough(capsys, tmp_path):
     assert verdict(capsys, tmp_path, files, "--max-error", "1/100")[0] == 0
     assert verdict(capsys, tmp_path, files, "--max-error", "0.00999")[0] == 1
     assert verdict(capsys, tmp_path, documents(absolute_value), "--max-error", "0")[0] == 0
+
+
+def test_pieces_without_interior_do_not_raise_the_usual_error(capsys, tmp_path):
+    """An empty piece may have any law, and a flat one: what is allowed follows from the others."""
+    _, net, proof = far_off()
+    nothing, point = ([[1], [-1]], [0, -1]), ([[1], [-1]], [0, 0])
+    for A, b in (nothing, point):
+        q = function(1, [([], [], [0], 0), (A, b, [0], 10**20)])
+        claim = json.loads(json.dumps(proof["outputs"][0]))
+        gone = {"empty": {"0": 1, "1": 1}} if b == nothing[1] else {"lambda": {}, "t": 10**20 - 10**6, "mu": {"0": 1}}
+        claim["below"][0].append(gone)
+        claim["reach"].append({"row": 0, "members": [gone if b == nothing[1] else {"lambda": {}, "t": 10**6 - 10**20}]})
+        files = [q, net, proof | {"outputs": [claim], "error_bound": 10**20}]
+        code, found = verdict(capsys, tmp_path, files)
+        assert (code, found["error_bound"]) == (1, 1e20)
+        assert "more than 0.0001, which is allowed" in found["reason"]
+
+
+def test_the_usual_error_of_a_table_is_that_of_its_laws(capsys, tmp_path):
+    """Found from the values at the corners, exactly: 20 x on [0, 1/10] may be off by 0.002, and not by more."""
+    p = table([[0], ["1/10"]], [[0, 1]], [0, 2])
+    for off, expected in (("1/500", 0), ("2001/1000000", 1)):
+        claim = {"rows": [[0]], "below": [[{"lambda": {}, "mu": {"0": 1}}]]}
+        claim["reach"] = [{"row": 0, "members": [{"lambda": {}}]}]
+        proof = {"format": "cpwl-proof", "version": 1, "kind": "max-min", "inputs": 1, "components": [[20, 0]]}
+        proof |= {"outputs": [claim], "wiring": [], "output": [1], "error_bound": off, "box": None}
+        assert verdict(capsys, tmp_path, [p, network([[20, 0]]), proof])[0] == expected
 
 
 @pytest.mark.parametrize("wrong", [["--max-error"], ["--max-error", "x"], ["--max-error", "-1"], ["--other"]])

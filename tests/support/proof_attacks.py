@@ -1,8 +1,18 @@
-"""Small files that would keep a checker busy for hours, or take all memory: functions, networks and proofs."""
+"""Files that would keep a checker busy for minutes or hours, or take all memory: functions, networks and proofs."""
 
-from support.proof_examples import function, network
+import random
 
-__all__ = ["ATTACKS", "box_and_a_slanted_row", "repeated_groups", "sawtooth"]
+from support.proof_examples import function, network, table
+
+__all__ = ["ATTACKS", "LARGER"]
+
+
+def head(kind, n):
+    return {"format": "cpwl-proof", "version": 1, "kind": kind, "inputs": n, "error_bound": 0}
+
+
+def bends(n):
+    return head("bends", n) | {"planes": [], "limits": [], "roles": []}
 
 
 def repeated_groups(width=16, depth=8):
@@ -10,15 +20,31 @@ def repeated_groups(width=16, depth=8):
 
     All neurons are 0, so that the wiring is right whatever it says.
     """
-    layers = [[[0, 0]] * 3] + [[[0, 0, 0, 0], [-1, -1, 1, 0], [1, 1, -1, 0]]] * (depth - 1) + [[[1, 1, -1, 0]]]
     signs = [1] + [-1] * (depth - 1)  # minus the value before: a maximum and a minimum in turn
     wiring = [
         [{"max": [s * (g + 1), s * ((g + 2 ** (level // 2)) % width + 1)], "neurons": [0, 1, 2]} for g in range(width)]
         for level, s in enumerate(signs)
     ]
-    proof = {"format": "cpwl-proof", "version": 1, "kind": "max-min", "inputs": 1, "error_bound": 0, "box": None}
-    proof |= {"components": [[0, 0]] * width, "outputs": [{"rows": [], "below": [], "reach": []}]}
-    return function(1, [([], [], [0], 0)]), network(*layers), proof | {"wiring": wiring, "output": [1]}
+    return max_min(width, wiring)
+
+
+def max_min(width, wiring):
+    """A proof with this wiring; all neurons are 0, and read what it says."""
+    signs = [1 if groups[0]["max"][0] > 0 else -1 for groups in wiring[1:]]
+    layers = [[[0, 0]] * 3, *([[0, 0, 0, 0], [s, s, -s, 0], [-s, -s, s, 0]] for s in signs), [[1, 1, -1, 0]]]
+    proof = head("max-min", 1) | {"box": None, "components": [[0, 0]] * width}
+    proof |= {"outputs": [{"rows": [], "below": [], "reach": []}], "wiring": wiring, "output": [1]}
+    return function(1, [([], [], [0], 0)]), network(*layers), proof
+
+
+def unions_of_long_rows(width=64):
+    """Few unions, of rows with dozens of members each: what a union costs is its size."""
+    levels = [(-1, 1), *((1, 2**k) for k in (1, 2, 3)), (-1, 1), *((1, 2**k) for k in range(1, 6)), (-1, 17), (1, 31)]
+    wiring = [
+        [{"max": [s * (g + 1), s * ((g + shift) % width + 1)], "neurons": [0, 1, 2]} for g in range(width)]
+        for s, shift in levels
+    ]
+    return max_min(width, wiring)
 
 
 def box_and_a_slanted_row(n=11):
@@ -26,18 +52,81 @@ def box_and_a_slanted_row(n=11):
     rows = [[s * (i == k) for i in range(n)] for s in (1, -1) for k in range(n)]
     slanted = [1, *range(2, n + 1)]
     piece = ([*rows, slanted], [1] * (2 * n) + [0], [0] * n, 0)
-    proof = {"format": "cpwl-proof", "version": 1, "kind": "bends", "inputs": n, "error_bound": 0}
-    proof |= {"planes": [], "limits": [], "roles": []}
-    net = network([[*[1] * n, 0]], [[1, 0]])
-    return function(n, [piece]), net, proof
+    return function(n, [piece]), network([[*[1] * n, 0]], [[1, 0]]), bends(n)
 
 
 def sawtooth(depth=40):
     """A hat put into itself 40 times bends at 2^40 places."""
     hat = [[2, -4, 0], [2, -4, -1]]
     layers = [[[1, 0], [1, "-1/2"]], *([hat] * depth), [[2, -4, 0]]]
-    proof = {"format": "cpwl-proof", "version": 1, "kind": "line", "inputs": 1, "error_bound": 0, "direction": [1]}
-    return function(1, [([[1], [-1]], [1, 0], [0], 0)]), network(*layers), proof
+    return function(1, [([[1], [-1]], [1, 0], [0], 0)]), network(*layers), head("line", 1) | {"direction": [1]}
+
+
+def space_without_rows(n=6000):
+    """One piece, all of R^6000: its cone has as many lines, of that many coordinates each."""
+    return function(n, [([], [], [0] * n, 0)]), network([[0] * n + [0]]), bends(n)
+
+
+def outputs_of_a_simplex(n=60, outputs=60):
+    """A simplex in R^60, and a bound that is not 0: what is usual is found from the laws of all outputs."""
+    points = [[0] * n] + [[int(i == j) for i in range(n)] for j in range(n)]
+    p = table(points, [list(range(n + 1))], [[0] * outputs] * (n + 1)) | {"outputs": outputs}
+    proof = head("max-min", n) | {"error_bound": 1, "box": None, "components": [[0] * (n + 1)]}
+    claim = {"rows": [[0]], "below": [[{"lambda": {}, "mu": {"0": 1}}]]}
+    claim["reach"] = [{"row": 0, "members": [{"lambda": {}}]}]
+    return (
+        p,
+        network([[0] * n + [0]] * outputs),
+        proof | {"outputs": [claim] * outputs, "wiring": [], "output": [1] * outputs},
+    )
+
+
+def long_numbers(n=30, digits=300):
+    """A simplex in R^30 whose coordinates are fractions of 300 digits: they have no short common denominator."""
+    draw = random.Random(0)
+    points = [[f"1/{draw.randrange(10**digits)}" for _ in range(n)] for _ in range(n + 1)]
+    p = table(points, [list(range(n + 1))], [0] * (n + 1))
+    return p, network([[0] * n + [0]]), bends(n)
+
+
+def many_weights_and_inputs(n=40, width=40, depth=3):
+    """A network on a line in R^40: every weight is multiplied with a form of 40 inputs."""
+    layers = [[[1] * n + [k] for k in range(width)], *([[[1] * width + [0]] * width] * depth), [[1] * width + [0]]]
+    return function(n, [([], [], [0] * n, 0)]), network(*layers), head("line", n) | {"direction": [1] * n}
+
+
+def denominators_of_a_row(n=400, digits=100):
+    """One row whose 400 denominators of 100 digits have a common multiple of 40,000 digits, in every entry."""
+    draw = random.Random(0)
+    row = [f"1/{draw.randrange(10**digits) | 1}" for _ in range(n)]
+    return function(n, [([row], [0], [0] * n, 0)]), network([[0] * n + [0]]), bends(n)
+
+
+def one_fan(count=1500):
+    """Hinges through one line, and a gate that reads them all: each is compared with each."""
+    planes = [[k, 1, 0] for k in range(1, count + 1)]
+    net = network([[k, 1, 0] for k in range(1, count + 1)], [[1] * count + [0]], [[1, 0]])
+    proof = bends(2) | {"planes": planes, "roles": [[{"gate": 1, "along": []}]]}
+    return function(2, [([], [], [0, 0], 0)]), net, proof
+
+
+def tiles_of_one_triangle(count=300):
+    """Bumps that all cover the same large triangles: each of these is in every tile of a grid."""
+    points = [[0, 0], [1, 0], [0, 1]]
+    net = network([[0, 0, 0]], [[0, 0]], [[0, 0]] * count, [[0] * count + [0]])
+    bump = {"halves": [0], "triangles": [[0, 1, 2]] * 30}
+    proof = head("clamped", 2) | {"limits": [], "points": points}
+    return function(2, [([], [], [0, 0], 0)]), net, proof | {"bumps": [bump | {"neuron": k} for k in range(count)]}
 
 
 ATTACKS = (repeated_groups, box_and_a_slanted_row, sawtooth)
+LARGER = (
+    unions_of_long_rows,
+    space_without_rows,
+    outputs_of_a_simplex,
+    long_numbers,
+    many_weights_and_inputs,
+    denominators_of_a_row,
+    one_fan,
+    tiles_of_one_triangle,
+)

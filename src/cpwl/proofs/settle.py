@@ -14,10 +14,8 @@ from typing import Any, TypeAlias
 from cpwl.executors import spread, workers_of
 from cpwl.proofs.rounding import Bound
 from cpwl_check import main
-from cpwl_check.budget import RUN, SHARE, STEPS, Refused, Undecided
-from cpwl_check.cones import need_substance
-from cpwl_check.decide import check, decide
-from cpwl_check.pieces import read_function, read_network
+from cpwl_check.budget import SHARE, Refused, Undecided, limited
+from cpwl_check.decide import check, checked
 
 __all__ = ["settle", "verdict"]
 
@@ -78,15 +76,12 @@ def _accepted_in_shares(documents: _Documents, executor: Executor) -> Bound | No
 def _share(documents: _Documents, which: tuple[int, int]) -> tuple[Bound, int, int] | None:
     """What one run says that looks at a share: the bound, the steps left, and those spent on its share; None for no."""
     function, network, proof = documents
-    run, mine = [STEPS, 0], [*which, 0]
-    tokens = RUN.set(run), SHARE.set(mine)
+    mine = [*which, 0]
+    token = SHARE.set(mine)
     try:
-        law = read_function(function)
-        layers = read_network(network, law.n, law.outputs)
-        need_substance(law)
-        return decide(law, layers, proof), run[0], mine[2]
-    except (Refused, Undecided, MemoryError, RecursionError):
+        with limited() as run:
+            return checked(function, network, proof), run.left, mine[2]
+    except (Refused, Undecided):
         return None
     finally:
-        RUN.reset(tokens[0])
-        SHARE.reset(tokens[1])
+        SHARE.reset(token)

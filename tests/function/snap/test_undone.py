@@ -14,8 +14,7 @@ from cpwl.function.snap.runs import ends_of_runs
 from cpwl.function.snap.undone import undone
 from cpwl_check.budget import Refused
 from cpwl_check.decide import check
-from cpwl_check.near import solved
-from cpwl_check.pieces import read_function
+from cpwl_check.pieces import read_function, solved
 
 SAMPLED = {
     "the sum of two absolute values": lambda x, y: abs(x) + abs(y),
