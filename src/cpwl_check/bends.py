@@ -133,7 +133,7 @@ class Circuit:
         """Of an atom at a point; with `most` a bound above, at a sum of points at most the sum of those at each."""
         if a not in known:
             _, row, affine, terms, _ = self.atoms[a]
-            spend(2 + len(terms) // 2 + work(len(row), longest([row, affine]), longest([x])), "atoms")
+            spend(2 + len(terms) // 2 + len(row) // 8, "atoms")
             if most or affine is row:
                 read = dot(affine, x) + sum(c * self.value(b, x, known, most) for c, b in terms if c > 0 or not most)
                 known[a] = max(0, read)

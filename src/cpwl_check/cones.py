@@ -45,7 +45,7 @@ class Cone(NamedTuple):
 
     def pay(self, times: int, row: list[int], where: str = "geometry") -> None:
         """For a number of products of the row with lines and rays."""
-        one = 1 + work(len(row), longest([row]), self.bits)
+        one = 1 + work(len(row), max(map(abs, row)).bit_length(), self.bits)
         spend(1 + times * (len(self.rays) + len(self.lines)) * one // 2, where)
 
     def cut(self, row: list[int]) -> "Cone":

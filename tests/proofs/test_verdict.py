@@ -190,15 +190,6 @@ def test_nothing_left_is_refused(capsys, tmp_path):
     assert "no piece has an interior, of 2" in found["reason"]
 
 
-def test_pieces_that_are_not_seen_to_have_an_interior_are_not_decided(capsys, tmp_path, monkeypatch):
-    """If that is so for all of them, the statement may be about nothing."""
-    monkeypatch.setattr("cpwl_check.cones.has_inner_point", lambda *_: False)
-    monkeypatch.setattr("cpwl_check.cones.aside", lambda *_: None)
-    code, found = verdict(capsys, tmp_path, hinge((*HALVES[0], [0, 0], 0)))
-    assert code == 2
-    assert "not seen in some steps that any piece has an interior" in found["reason"]
-
-
 @pytest.mark.parametrize(
     ("high", "covers", "said"),
     [
