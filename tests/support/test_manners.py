@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -74,3 +75,14 @@ def test_manners(file):
         assert ast.get_docstring(function) or len(function.name.split("_")) >= 6, function.name
         assert silent_returns(function) == [], function.name
     assert not re.search(r"""["'](?:/home|~|\.\.)/""", text)
+
+
+def test_no_file_has_marks_of_a_conflict():
+    """Every file that is under version control, or in the folder where there is none."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=TESTS.parent, capture_output=True, check=False).stdout
+    names = listed.decode().split("\0") if listed else [str(path) for path in TESTS.parent.rglob("*.*")]
+    files = [path for path in map(TESTS.parent.joinpath, filter(None, names)) if path.is_file()]
+    assert len(files) > 400
+    marks = re.compile(rb"^(<{7}|>{7}|\|{7}) ", re.MULTILINE)
+    assert marks.search(b"text\n" + b"<" * 7 + b" HEAD\n")
+    assert [path.name for path in files if marks.search(path.read_bytes())] == []
