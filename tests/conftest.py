@@ -1,8 +1,10 @@
 """Settings shared by all tests."""
 
 import os
+import re
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -19,6 +21,14 @@ settings.register_profile("cpwl", deadline=None, max_examples=60, derandomize=Tr
 settings.register_profile("random", deadline=None, max_examples=60, derandomize=False, print_blob=True)
 settings.load_profile("cpwl")
 
+# Files that start processes of their own: one after the other.
+PROCESSES = {
+    "tests/test_workers.py",
+    "tests/test_executors.py",
+    "tests/regions/test_portions.py",
+    "tests/regions/test_tiles.py",
+}
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _key_of_checkpoints():
@@ -28,12 +38,20 @@ def _key_of_checkpoints():
         yield
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of one case of the catalogue go to one worker, where what was compiled and proved is at hand.
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """What tests share is made once: a file goes to one worker, and so do all tests of a case of the catalogue.
 
-    (`--dist loadgroup`; without workers it changes nothing.)
+    (`--dist loadgroup` would do so by marks, but xdist 3.8 does not see them under pytest 9.)
     """
-    for item in items:
-        name = getattr(item, "callspec", None) and item.callspec.params.get("name")  # type: ignore[attr-defined]
-        if isinstance(name, str) and name in pinned():
-            item.add_marker(pytest.mark.xdist_group(name))
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Shared(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file, _, test = nodeid.partition("::")
+            case = re.search(r"\[(\w+)", test)
+            if case is not None and case[1] in pinned():
+                return case[1]
+            return "workers" if file in PROCESSES else file
+
+    return Shared(config, log)

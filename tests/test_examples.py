@@ -20,8 +20,6 @@ from support.forks import Forks
 SCRIPTS = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 Ran = tuple[str, Path]
 
-pytestmark = pytest.mark.xdist_group("examples")  # one worker: each script runs once
-
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Ran]]:

@@ -24,8 +24,6 @@ from cpwl.executors import placed, spread
 from cpwl.parcels import NotHere, Parcel, opened, posted
 from support.pools import POOLS, SPAWN, pool_of
 
-pytestmark = pytest.mark.xdist_group("workers")
-
 
 class Counting(Executor):
     """Another executor, with the number of bytes that each task takes to send."""

@@ -27,8 +27,6 @@ from cpwl_check.budget import Refused, Undecided
 from cpwl_check.decide import check
 from support.pools import POOLS, pool_of
 
-pytestmark = pytest.mark.xdist_group("workers")
-
 
 def functions() -> dict[str, CPWL]:
     rng = np.random.default_rng(2)

@@ -17,7 +17,6 @@ from support.faults import PRINTED
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="signals, streams and disks are as on POSIX systems"),
-    pytest.mark.xdist_group("faults"),
 ]
 FAST = [name for name, command in {**COMMANDS, **PRINTING}.items() if not command.slow]
 SLOW = [name for name in {**COMMANDS, **PRINTING} if name not in FAST]

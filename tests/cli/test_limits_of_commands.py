@@ -116,7 +116,6 @@ def test_limits_that_are_not_reached_change_nothing(law: Path) -> None:
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
-@pytest.mark.xdist_group("workers")
 def test_workers_change_no_byte_of_files(tmp_path: Path) -> None:
     net = wide(tmp_path / "net.json", (2, 8, 6, 1))
     for out, more in (("a", []), ("b", ["--workers", "2"])):

@@ -19,8 +19,6 @@ from cpwl.executors import More, unfold
 from cpwl.io import save
 from support.pools import POOLS, pool_of
 
-pytestmark = pytest.mark.xdist_group("workers")
-
 
 def deep(widths: tuple[int, ...], seed: int = 0) -> Network:
     rng = np.random.default_rng(seed)

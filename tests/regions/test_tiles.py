@@ -107,7 +107,6 @@ def test_the_first_neurons_decide_the_parts() -> None:
 
 
 @pytest.mark.parametrize("kind", POOLS)
-@pytest.mark.xdist_group("workers")
 def test_the_same_bytes_whoever_does_the_work(kind: str) -> None:
     network = deep((2, 8, 6, 2), exact=False)
     alone = [as_text(part) for part in extract_parts(network, size=30)]

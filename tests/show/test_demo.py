@@ -27,8 +27,6 @@ from cpwl.show.bundled import Example, Row, Verdict, bundled_examples, check_pro
 from cpwl.show.demo import NOTES, demo_table, failures, index_of, run_demo
 from cpwl.show.explorer.facts import rounded_up
 
-pytestmark = pytest.mark.xdist_group("demo")  # one worker: the demo runs once
-
 EXAMPLES = {example.slug: example for example in bundled_examples()}
 
 
