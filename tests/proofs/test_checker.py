@@ -18,7 +18,7 @@ import pytest
 import cpwl_check
 from cpwl_check.archive import NAME, archive
 from cpwl_check.budget import Refused
-from cpwl_check.decide import check
+from cpwl_check.decide import KINDS, check
 from cpwl_check.main import main
 from cpwl_check.pieces import is_flat
 from support.proof_examples import (
@@ -43,6 +43,7 @@ from support.proofs import run_alone
 
 TINY = Fraction(1, 10**30)
 FOLDER = Path(cpwl_check.__file__).parent
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -569,3 +570,12 @@ def test_the_module_is_the_same_program(tmp_path):
     paths = write(tmp_path, documents(five_pieces))
     done = subprocess.run([sys.executable, "-m", "cpwl_check", *paths], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == run_alone(paths, tmp_path)
+
+
+def test_the_documentation_says_how_many_lines_check_a_proof():
+    """What all kinds share and the module of one kind, to the next hundred."""
+    lines = {path.stem: len(path.read_text(encoding="utf-8").splitlines()) for path in FOLDER.glob("*.py")}
+    kinds = [lines[kind.replace("-", "_")] for kind in KINDS]
+    shared = sum(lines[name] for name in ("budget", "reading", "pieces", "cones", "decide", "main"))
+    least, most = (shared + min(kinds)) // 100 * 100, -(-(shared + max(kinds)) // 100) * 100
+    assert f"that {least:,} to {most:,} lines of plain Python check" in (ROOT / "docs" / "index.md").read_text()
