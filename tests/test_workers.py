@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, get_args
@@ -15,11 +16,10 @@ import pytest
 from bench_functions import delaunay, noisy, rational_delaunay
 from cpwl import CPWL, Network, certify, compile, extract
 from cpwl.compiler import Compiled
-from cpwl.construct.ahead import Ahead
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.options import Minimize, Options
 from cpwl.construct.select import Candidate
-from cpwl.construct.table import TABLE
+from cpwl.construct.table import TABLE, in_order, ruled_out
 from cpwl.documents.write import document_text, function_document, network_document
 from cpwl.errors import CpwlWarning, InputError, LimitError
 from cpwl.proofs.settle import _accepted_in_shares, _is_worth_sharing, _share, settle
@@ -94,18 +94,20 @@ def test_the_doctor_says_the_same(kind: str) -> None:
 # --- plans, in waves --------------------------------------------------------------------------------------------------
 
 
-def test_a_construction_says_which_ones_it_looks_at() -> None:
-    """Whether it is skipped does not change with what others give that it does not name."""
+def test_a_construction_that_is_ruled_out_stays_so() -> None:
+    """More plans rule out more: one that is not sent ahead would not have been made one after the other either."""
     for p in (functions()["line"], functions()["two outputs"]):
         for minimize in get_args(Minimize):
             analysis = Analysis(p, Options(minimize, "float64", 1e-9))
-            ahead = Ahead(analysis, tuple(TABLE))
-            candidate = Candidate.of(ahead.plan("hinge" if p.dim == 1 else "gates"), analysis)
-            for k, (name, row) in enumerate(TABLE.items()):
-                named = dict.fromkeys(row.after(analysis), candidate)
-                every = dict.fromkeys(list(TABLE)[:k], candidate)
-                assert set(named) <= set(every)
-                assert row.skip(analysis, named) == row.skip(analysis, every), name
+            planned: dict[str, Candidate] = {}
+            out: set[str] = set()
+            for name in in_order(analysis):
+                now = {other for other in TABLE if ruled_out(other, analysis, planned)}
+                assert out <= now
+                out = now
+                with suppress(InputError, LimitError):
+                    planned[name] = Candidate.of(TABLE[name].plan(analysis), analysis)
+            assert out or minimize not in ("neurons", "depth")
 
 
 def test_errors_of_plans_are_those_of_one_after_the_other() -> None:
