@@ -98,7 +98,7 @@ def questions():
         "maximum": (lambda one, two: cpwl.maximum(one, two), {"one": ABSOLUTE, "two": 1}),
         "minimum": (lambda one, two: cpwl.minimum(one, two), {"one": NETWORK, "two": 1}),
         "stack": (cpwl.stack, {"functions": [ABSOLUTE, ABSOLUTE]}),
-        "compose": (ABSOLUTE.compose, {"q": ABSOLUTE, "outside": "refuse"}),
+        "compose": (ABSOLUTE.compose, {"q": ABSOLUTE, "outside": "error"}),
         "restrict": (ABSOLUTE.restrict, where),
         "restrict to a box": (ABSOLUTE.restrict, box),
         "clip": (ABSOLUTE.clip, {"low": 0, "high": 1}),

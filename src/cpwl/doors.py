@@ -9,6 +9,7 @@ from __future__ import annotations
 import numbers
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -23,6 +24,7 @@ __all__ = [
     "check_limit",
     "check_list",
     "check_number",
+    "check_outside",
     "check_path",
     "check_switch",
     "chosen_numbers",
@@ -146,6 +148,16 @@ def check_choice(value: Any, choices: tuple[str, ...], name: str) -> None:
     if not (isinstance(value, str) and value in choices):
         known = ", ".join(f'"{choice}"' for choice in choices)
         raise InputError(f"`{name}` must be one of {known}, not {_given(value, True)}", name=name)
+
+
+def check_outside(value: Any) -> str:
+    """What to do with points outside a domain, "error" or "drop"; "refuse" is what "error" was called up to 0.1."""
+    if isinstance(value, str) and value == "refuse":
+        message = '`outside="refuse"` has moved, and goes with the next release: write `outside="error"`'
+        warnings.warn(message, DeprecationWarning, stacklevel=4)
+        return "error"
+    check_choice(value, ("error", "drop"), "outside")
+    return str(value)
 
 
 def check_path(path: Any, verb: str) -> None:

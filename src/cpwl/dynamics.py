@@ -18,7 +18,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
-from cpwl.doors import check_argument, check_choice, check_count, within_float64
+from cpwl.doors import check_argument, check_count, check_outside, within_float64
 from cpwl.errors import InputError, InternalError
 from cpwl.exact.integers import primitive
 from cpwl.exact.rational import fraction, fraction_array, from_flint, to_flint
@@ -86,7 +86,7 @@ def closed_loop(
     return plus_affine(gain @ controller.restrict(domain, box=box), matrix, shift)
 
 
-def iterate(f: _F, k: int, *, outside: str = "refuse") -> _F:
+def iterate(f: _F, k: int, *, outside: str = "error") -> _F:
     """The map after `k` steps, ``f(f(..f(x)..))``, as one function or one network.
 
     Parameters
@@ -96,7 +96,7 @@ def iterate(f: _F, k: int, *, outside: str = "refuse") -> _F:
     k
         How many steps, from 1 to 10,000.
     outside
-        For functions, where a step leaves the domain of `f`: "refuse", with a point that leaves, or "drop" such `x`.
+        For functions, where a step leaves the domain of `f`: "error", with a point that leaves, or "drop" such `x`.
 
     >>> tent = CPWL.from_grid([[0, 1, 2]], [0, 2, 0])
     >>> iterate(tent, 3).num_pieces
@@ -104,7 +104,7 @@ def iterate(f: _F, k: int, *, outside: str = "refuse") -> _F:
     """
     check_argument(f, (CPWL, Network), "iterate")
     check_count(k, "k", least=1, most=_MOST_STEPS)
-    check_choice(outside, ("refuse", "drop"), "outside")
+    outside = check_outside(outside)
     if f.inputs != f.outputs:
         raise InputError(f"only a map R^n -> R^n can be iterated: this one maps R^{f.inputs} to R^{f.outputs}")
     result = f

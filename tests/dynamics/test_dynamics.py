@@ -199,3 +199,10 @@ def test_a_map_with_a_corner_cut_out_keeps_no_set():
     for options in ({}, {"box": (0, 2)}):
         with pytest.raises(cpwl.InputError, match="not continuous on a convex domain"):
             cpwl.dynamics.is_invariant(halved, **options)
+
+
+def test_the_old_name_of_an_error_works_for_one_release():
+    """`outside="refuse"` is `outside="error"`, with a warning that says so."""
+    tent = CPWL.from_grid([[0, 1, 2]], [0, 2, 0])
+    with pytest.warns(DeprecationWarning, match='write `outside="error"`'):
+        assert tent.compose(tent, outside="refuse").num_pieces == tent.compose(tent, outside="error").num_pieces

@@ -486,7 +486,7 @@ class CPWL:
         array([Fraction(-3, 1), Fraction(13, 1)], dtype=object)
         """
 
-    def compose(self, q: CPWL, *, outside: str = "refuse") -> CPWL:
+    def compose(self, q: CPWL, *, outside: str = "error") -> CPWL:
         """The function ``x -> p(q(x))``.
 
         Parameters
@@ -494,7 +494,7 @@ class CPWL:
         q
             The inner function, with as many outputs as `p` has inputs.
         outside
-            What to do where `q` leaves the domain of `p`: "refuse", with a point where it does; or "drop" those
+            What to do where `q` leaves the domain of `p`: "error", with a point where it does; or "drop" those
             `x`, which may leave a domain that is not convex.
 
         >>> tent = CPWL.from_breakpoints([0, 1, 2], [0, 2, 0])

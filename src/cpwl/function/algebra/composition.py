@@ -14,7 +14,7 @@ import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
-from cpwl.doors import check_argument, check_choice, within_float64
+from cpwl.doors import check_argument, check_outside, within_float64
 from cpwl.errors import InputError
 from cpwl.exact.integers import primitive, sign, unit_view
 from cpwl.exact.rational import fraction_array, to_flint
@@ -35,20 +35,20 @@ Integers = NDArray[np.object_]
 
 
 @within_float64()
-def compose(p: CPWL, q: CPWL, *, outside: str = "refuse") -> CPWL:
+def compose(p: CPWL, q: CPWL, *, outside: str = "error") -> CPWL:
     """The function ``x -> p(q(x))``."""
     check_argument(q, CPWL, "compose")
-    check_choice(outside, ("refuse", "drop"), "outside")
+    outside = check_outside(outside)
     if q.outputs != p.dim:
         raise InputError(f"the inner function gives {q.outputs} outputs, but the outer one takes {p.dim} inputs")
     outer, inner = exactly(p), exactly(q)
-    if outside == "refuse":
+    if outside == "error":
         need_convex(outer, "the outer function", 'outside="drop" keeps what is inside its pieces')
     (mine, targets), (yours, bodies) = pieces_of(outer), pieces_of(inner)
     forms, below = _common(inner.laws.integer()[yours])
     image = _image(bodies, forms, below)
     witness = _leaving(bodies, forms, below, image, border_rows(targets))
-    if witness is not None and outside == "refuse":
+    if witness is not None and outside == "error":
         where, value = witness
         raise InputError(
             f"the inner function leaves the domain of the outer one: at x = {point_text(where)} it is "
