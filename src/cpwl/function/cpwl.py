@@ -690,7 +690,7 @@ class Snapped:
     reason: str
     """Empty, or what stands in the way."""
     way: str = ""
-    """How it was made: "exact" (as it was), "even", "straight", "simplices", "laws", "together", "patches", "outputs",
+    """How it was made: "exact" (as it was), "even", "straight", "simplices", "laws", "together", "patches",
     "triangles", "line" (of one input) or "pieces"."""
     laws: int = 0
     """How many laws of pieces changed at all."""

@@ -4,8 +4,8 @@
    first on corners that put bends on one line which nearly are (`straight`).
 2. *Laws.* The laws are the unknowns: exact ones near them that meet where they are meant to (`laws`), every facet where
    two of them are equal, regions that are not convex cut along their own hyperplanes (`cells`).
-3. *Outputs.* Each output on pieces of its own, and the common refinement of all (`apart`): with laws that are made
-   exact together (`together`), so that what outputs share stays shared, or each by itself.
+3. *Together.* Each output on pieces of its own, and the common refinement of all, with laws that are made exact
+   together, so that what outputs share stays shared.
 4. *Patches.* As 2 for all laws but a few, whose pieces are cut into simplices that meet all others (`patched`).
 5. *Triangles.* Every piece cut into simplices over welded corners: always consistent where pieces meet face to face,
    but with more bends.
@@ -212,12 +212,6 @@ def by_triangles(work: Work) -> Nearby:
     return Nearby(parts, moved, count, int((facets > 0).sum()), int((counts > 1).sum()), where)
 
 
-def by_outputs(work: Work) -> Nearby:
-    """Each output by itself."""
-    ways = ("straight", "laws", "simplices")
-    return _refined(work, [_first_of(alone, ways, j) for j, alone in enumerate(_alone(work))])
-
-
 def by_outputs_together(work: Work) -> Nearby:
     """Each output on pieces of its own, with laws that are made exact together: what they share stays shared."""
     meetings = _meetings(work, work.faces)
@@ -249,24 +243,12 @@ def _refined(work: Work, found: Sequence[Nearby]) -> Nearby:
     return Nearby(parts, moved, max(near.laws for near in found), max(near.facets for near in found), 0, farthest.where)
 
 
-def _first_of(work: Work, names: Sequence[str], output: int) -> Nearby:
-    """The first way that can be gone for one output."""
-    reasons = []
-    for name in names:
-        try:
-            return WAYS[name](work)
-        except Unfit as reason:
-            reasons.append(str(reason))
-    raise Unfit(f"output {output}: {'; '.join(reasons)}")
-
-
 WAYS: dict[str, Callable[[Work], Nearby]] = {
     "straight": by_straight_simplices,
     "simplices": by_simplices,
     "laws": by_laws,
     "together": by_outputs_together,
     "patches": by_patches,
-    "outputs": by_outputs,
     "triangles": by_triangles,
 }
 """The ways, in the order in which they are tried."""
@@ -275,8 +257,8 @@ WAYS: dict[str, Callable[[Work], Nearby]] = {
 def ways(work: Work) -> list[str]:
     """The ways that are worth trying; laws that several pieces share are kept first of all, where there are few."""
     shared = len(work.given) < len(work.complex.solid) <= _FEW
-    names = ["straight", "laws", "simplices", "together", "patches", "outputs", "triangles"] if shared else list(WAYS)
-    return [name for name in names if name not in ("together", "outputs") or work.p.outputs > 1]
+    names = ["straight", "laws", "simplices", "together", "patches", "triangles"] if shared else list(WAYS)
+    return [name for name in names if name != "together" or work.p.outputs > 1]
 
 
 def _measured(
