@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpwl import CPWL
-from cpwl.function.doctor.on_line import is_sound_on_line
+from cpwl.function.doctor.first_error import is_sound_on_line
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.evaluate import find_pieces
 

@@ -9,9 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cpwl import CPWL
-from cpwl.function.doctor.first_error import first_error
+from cpwl.function.doctor.first_error import first_error, is_sound_by_twins
 from cpwl.function.doctor.on_pieces import PieceDoctor
-from cpwl.function.doctor.twins import is_sound_by_twins
 from cpwl.function.examine import examine
 from cpwl.function.shallow import random_shallow
 from support.functions import abs_sum, five_pieces, three_piece_cut

@@ -15,7 +15,7 @@ import cpwl
 from cpwl.construct.lattice import schedule
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.table import bend_planes
-from cpwl.function.snap.meant import meant_components
+from cpwl.function.snap.snap import meant_components
 from cpwl.io.mpqp import read_mpqp
 from support.twins import twin
 

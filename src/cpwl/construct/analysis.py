@@ -25,7 +25,7 @@ from cpwl.function.jump import largest_jump
 from cpwl.function.lineality import Divided, divided
 from cpwl.function.order import Order, order_components
 from cpwl.function.sample import Sample, sample
-from cpwl.function.snap.undone import undone
+from cpwl.function.snap.snap import undone
 
 __all__ = ["Analysis"]
 

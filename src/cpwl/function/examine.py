@@ -21,13 +21,11 @@ from cpwl.executors import check_executor
 from cpwl.function.answers import Finding, Report
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.first_error import is_sound, lifted, moved_to
-from cpwl.function.doctor.notes import note_on_half_line, note_on_laws, note_on_planes, notes_on_scale
+from cpwl.function.doctor.notes import note_on_half_line, note_on_laws, note_on_planes, notes_on_scale, piece_notes
 from cpwl.function.doctor.on_mesh import examine_mesh, mesh_notes
 from cpwl.function.doctor.on_pieces import PieceDoctor
-from cpwl.function.doctor.piece_notes import piece_notes
 from cpwl.function.lineality import divided
-from cpwl.function.snap.snap import snap
-from cpwl.function.snap.stretched import stretched, uneven
+from cpwl.function.snap.snap import snap, stretched, uneven
 
 __all__ = ["doctor", "examine", "is_rough_table"]
 

@@ -15,8 +15,7 @@ from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array, text
 from cpwl.function import CPWL
 from cpwl.function.lineality import divided
-from cpwl.function.snap.meant import meant_components
-from cpwl.function.snap.undone import undone
+from cpwl.function.snap.snap import meant_components, undone
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 from cpwl.progress import Progress

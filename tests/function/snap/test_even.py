@@ -7,7 +7,7 @@ import pytest
 
 from cpwl import CPWL, compile
 from cpwl.function.snap.even import even_coordinates
-from cpwl.function.snap.undone import undone
+from cpwl.function.snap.snap import undone
 
 
 def table(axis, size, seed=0):

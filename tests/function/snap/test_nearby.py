@@ -11,8 +11,7 @@ from cpwl import CPWL
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.jump import largest_jump
 from cpwl.function.shallow import random_shallow
-from cpwl.function.snap.complex import float_complex
-from cpwl.function.snap.faces import Face
+from cpwl.function.snap.complex import Face, float_complex
 from cpwl.function.snap.laws import fix_laws
 from cpwl.function.snap.loose import Work
 from cpwl.function.snap.nearby import WAYS

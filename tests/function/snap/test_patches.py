@@ -8,11 +8,10 @@ import pytest
 
 from cpwl import CPWL
 from cpwl.function.doctor.on_pieces import PieceDoctor
-from cpwl.function.snap.complex import Unfit, float_complex
-from cpwl.function.snap.contacts import contacts_of
+from cpwl.function.snap.complex import Unfit, contacts_of, float_complex
 from cpwl.function.snap.loose import Work, tight_laws
 from cpwl.function.snap.nearby import WAYS
-from cpwl.function.snap.places import agreeing, place
+from cpwl.function.snap.patched import agreeing, place
 from support.networks import regions, small_regions
 from support.twins import twin
 

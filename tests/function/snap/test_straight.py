@@ -9,8 +9,7 @@ from scipy.spatial import Delaunay
 
 import cpwl
 from cpwl.function.make import kuhn_simplices
-from cpwl.function.snap.affine_lattice import on_affine_lattice
-from cpwl.function.snap.straight import aligned, flats_of
+from cpwl.function.snap.even import aligned, flats_of, on_affine_lattice
 from support.twins import twin
 
 

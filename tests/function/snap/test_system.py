@@ -8,12 +8,10 @@ import pytest
 
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.snap.complex import Unfit
-from cpwl.function.snap.formal import Formal
-from cpwl.function.snap.lines import lines_of
-from cpwl.function.snap.relations import Relation
+from cpwl.function.snap.laws import simple_laws
+from cpwl.function.snap.relations import Relation, lines_of
 from cpwl.function.snap.short import short
-from cpwl.function.snap.simple import simple_laws
-from cpwl.function.snap.system import solve_system
+from cpwl.function.snap.system import Formal, solve_system
 from support.networks import regions, small_regions
 from support.twins import twin
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from cpwl.function.snap.laws import fix_in_turn
-from cpwl.function.snap.orders import in_rounds
-from cpwl.function.snap.relations import Relation, smoothed
+from cpwl.function.snap.relations import Relation, in_rounds, smoothed
 
 SHARED = Relation("shared", (0, 1, 2, 3), (2, 2))
 SPAN = Relation("span", (0, 1, 2, 3, 4), (3, 2))

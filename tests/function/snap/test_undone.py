@@ -10,8 +10,8 @@ import cpwl
 from cpwl import CPWL
 from cpwl.documents.write import function_document, network_document
 from cpwl.errors import ProofError
-from cpwl.function.snap.runs import ends_of_runs
-from cpwl.function.snap.undone import undone
+from cpwl.function.snap.line import ends_of_runs
+from cpwl.function.snap.snap import undone
 from cpwl_check.budget import Refused
 from cpwl_check.decide import check
 from cpwl_check.pieces import read_function, solved

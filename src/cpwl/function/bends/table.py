@@ -19,7 +19,7 @@ from cpwl.errors import ConstructionError
 from cpwl.exact.integers import determinant, primitive, ratio_view, sign, signs_at
 from cpwl.exact.rational import fraction_array, to_float
 from cpwl.function.cpwl import CPWL
-from cpwl.function.doctor.twins import row_twins
+from cpwl.function.doctor.first_error import row_twins
 from cpwl.function.lineality import divided
 from cpwl.function.mesh import shared_facets
 from cpwl.geometry.complex import complex_of

@@ -1,26 +1,42 @@
-"""Float pieces as a complex: corners in floats, those that are meant to be one welded, and who has which.
+"""The float complex of pieces: welded vertices, which of them lie on which rows, and where laws meet.
 
-Everything here is a proposal, made with tolerances; what is built on it is decided exactly afterwards. Unbounded pieces
-are clipped by a large box, only to see who meets whom.
+First the complex itself; then neighbours across facets and the regions of one law; then the faces of codimension 2 with
+the laws around each, in order, where all conditions on laws are.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from cpwl.geometry.polyhedra import Polyhedra
 
-__all__ = ["FloatComplex", "Unfit", "float_complex"]
+__all__ = [
+    "Contact",
+    "Face",
+    "FloatComplex",
+    "Meetings",
+    "Unfit",
+    "contacts_of",
+    "faces_of",
+    "float_complex",
+    "parallel_laws",
+    "regions_of",
+    "spans",
+]
 
-_Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
+_Floats = NDArray[np.float64]
 
 _MOST = 20_000  # sets of rows of one piece that are intersected
 _BLOCK = 4e6  # floats in one temporary array
@@ -296,3 +312,188 @@ def _welded(
                     apart[lead[k]] = max(apart[lead[k]], gap[best].max())
     leaders, number = np.unique(lead, return_inverse=True)
     return number.ravel(), leaders, apart
+
+
+# Which laws meet where in a float complex: neighbours across facets, regions of one law.
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """Piece `piece` touches piece `other` in a part of its facet on its row number `row`."""
+
+    piece: int
+    row: int
+    other: int
+
+
+def spans(points: _Floats, widths: _Floats, times: float = 30.0) -> bool:
+    """Whether points span a hyperplane, even if each is moved by so many times its width."""
+    n = points.shape[1]
+    if len(points) < n:
+        return False
+    little = times * float(widths.max())
+    if n == 2:
+        return bool(np.ptp(points, axis=0).max() > little)
+    return bool((np.linalg.svd(points[1:] - points[0], compute_uv=False) > little).sum() == n - 1)
+
+
+def contacts_of(complex_: FloatComplex) -> list[Contact]:
+    """All contacts; raises `Unfit` at a facet with nothing beyond it that is not on the boundary."""
+    found: list[Contact] = []
+    n = complex_.dim
+    for i in complex_.solid:
+        cell, on = complex_.cells[i], complex_.on[i]
+        seen: set[tuple[int, ...]] = set()
+        for r in np.flatnonzero(on.sum(axis=0) >= n).tolist():
+            here = cell[on[:, r]]
+            if tuple(here) in seen or not spans(complex_.vertices[here], complex_.widths[here]):
+                continue
+            seen.add(tuple(here))
+            others = _beyond(complex_, i, int(complex_.start[i]) + r, here)
+            found += [Contact(i, r, j) for j in others]
+            if not others and not complex_.on_boundary[here].all(axis=0).any():
+                raise Unfit(f"a facet of piece {i} has nothing beyond it and is not on the boundary of a convex domain")
+    return found
+
+
+def _beyond(complex_: FloatComplex, i: int, row: int, here: _Ints) -> list[int]:
+    """The pieces on the other side of a facet with these vertices."""
+    counts = Counter(j for v in here.tolist() for j in complex_.holders[v] if j != i)
+    found = []
+    for j, many in counts.items():
+        if many < complex_.dim:
+            continue
+        common = [v for v in here.tolist() if j in complex_.holders[v]]
+        own = complex_.own[j]
+        over = complex_.vertices[own] @ complex_.A[row] - complex_.b[row] > 3 * complex_.widths[own]
+        if over.any() and spans(complex_.vertices[common], complex_.widths[common]):
+            found.append(j)
+    return found
+
+
+def regions_of(complex_: FloatComplex, label: _Ints, contacts: list[Contact]) -> list[list[int]]:
+    """The pieces with interior, in groups that follow one law and hang together."""
+    pairs = np.array([(c.piece, c.other) for c in contacts if label[c.piece] == label[c.other]]).reshape(-1, 2)
+    size = len(complex_)
+    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(size, size))
+    number = connected_components(graph, directed=False)[1]
+    groups: dict[int, list[int]] = {}
+    for i in complex_.solid:
+        groups.setdefault(int(number[i]), []).append(i)
+    return list(groups.values())
+
+
+# Faces of codimension 2 of a float complex, and the laws around each, in order.
+#
+# There all conditions on laws are: three laws meet of themselves, as ``(f1 - f2) + (f2 - f3) + (f3 - f1) = 0``; four or
+# more must have hyperplanes of differences that share the face.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Face:
+    """A face of codimension 2: a point inside, its vertices, the laws around it, and whether they go all around."""
+
+    point: _Floats
+    vertices: tuple[int, ...]
+    laws: tuple[int, ...]
+    """In cyclic order, neighbours different; on the boundary of the domain from one side of it to the other."""
+    closed: bool
+
+
+def faces_of(complex_: FloatComplex, label: _Ints) -> list[Face]:
+    """The faces of codimension 2 at which there is more than one law."""
+    n, found = complex_.dim, {}
+    sets = ((v,) for v in range(len(complex_.vertices))) if n == 2 else _vertex_sets(complex_)
+    for vertices in sets:
+        if vertices in found:
+            continue
+        holders = sorted(set.intersection(*(complex_.holders[v] for v in vertices)))
+        if len({int(label[i]) for i in holders}) > 1:
+            found[vertices] = _around(complex_, label, vertices, holders)
+    return list(found.values())
+
+
+def _vertex_sets(complex_: FloatComplex) -> list[tuple[int, ...]]:
+    """The vertices of the faces in which two facets of a piece meet; in space one segment of an edge after another."""
+    n = complex_.dim
+    found: dict[tuple[int, ...], None] = {}
+    for i in complex_.solid:  # rows of pieces differ in number, and so do the vertices on them
+        cell, on = complex_.cells[i], complex_.on[i]
+        common = on.T.astype(np.int64) @ on.astype(np.int64)
+        rows = [r for r in range(on.shape[1]) if common[r, r] >= n]
+        for r, s in itertools.combinations(rows, 2):
+            if common[r, s] < n - 1:
+                continue
+            here = cell[on[:, r] & on[:, s]]
+            points = complex_.vertices[here]
+            if (n > 3 or len(here) > 2) and _rank(points, 1e2 * complex_.widths[here].max()) != n - 2:
+                continue
+            if n == 3:
+                along = np.linalg.svd(points - points.mean(axis=0))[2][0]
+                line = here[np.argsort(points @ along)].tolist()
+                found.update({(min(u, v), max(u, v)): None for u, v in itertools.pairwise(line)})
+            else:
+                found[tuple(sorted(here.tolist()))] = None
+    return list(found)
+
+
+def _rank(points: _Floats, little: float) -> int:
+    """The dimension of the affine hull of some points, but for a little."""
+    return int((np.linalg.svd(points - points.mean(axis=0), compute_uv=False) > little).sum())
+
+
+def _around(complex_: FloatComplex, label: _Ints, vertices: tuple[int, ...], holders: list[int]) -> Face:
+    """The laws of the pieces around a face, by the angle of their centres across it."""
+    points = complex_.vertices[list(vertices)]
+    middle = points.mean(axis=0)
+    across = np.linalg.svd(points - middle)[2][complex_.dim - 2 :] if len(points) > 1 else np.eye(complex_.dim)
+    angle = np.arctan2(*((complex_.centres[holders] - middle) @ across.T).T[::-1])
+    order = np.argsort(angle)
+    ring = label[np.array(holders)[order]].tolist()
+    gap = complex_.A[complex_.boundary] @ middle - complex_.b[complex_.boundary]
+    closed = not (np.abs(gap) <= 3 * complex_.widths[list(vertices)].max()).any()
+    if not closed:  # start after the largest gap
+        turn = np.diff(np.append(angle[order], angle[order[0]] + 2 * np.pi))
+        first = int(np.argmax(turn)) + 1
+        ring = ring[first:] + ring[:first]
+    laws = [law for k, law in enumerate(ring) if law != ring[k - 1] or (k == 0 and not closed)]
+    return Face(middle, vertices, tuple(laws) or (ring[0],), closed)
+
+
+def parallel_laws(complex_: FloatComplex, label: _Ints, laws: _Floats) -> list[tuple[int, ...]]:
+    """Triples of laws with parallel facets on one unbounded region: their gradients lie on a line."""
+    if complex_.box is None:
+        return []
+    n = complex_.dim
+    touch: dict[int, set[int]] = {}
+    found: set[tuple[int, ...]] = set()
+    far = np.flatnonzero((np.abs(complex_.vertices) >= 0.8 * np.abs(complex_.box).min()).any(axis=1))
+    for v in far.tolist():
+        here = {int(label[i]) for i in complex_.holders[v]}
+        for law in here:
+            touch.setdefault(law, set()).update(here - {law})
+    for law, others in touch.items():
+        near = sorted(others)
+        steps = laws[near, :n] - laws[law, :n]
+        length = np.linalg.norm(steps, axis=1)
+        unit = steps / np.where(length > 0, length, 1.0)[:, None]
+        for i, j in itertools.combinations(range(len(near)), 2):
+            bent = length[i] > 0 and length[j] > 0
+            apart = np.linalg.norm(unit[i] - unit[j] * np.sign(unit[i] @ unit[j]))
+            if bent and apart <= 1e3 * max(complex_.tol, complex_.noise):
+                found.add(tuple(sorted((law, near[i], near[j]))))
+    return sorted(found)
+
+
+# Where the laws of a float complex meet.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Meetings:
+    """Where laws meet: faces of codimension 2, pairs with a facet in common, and parallel facets far out."""
+
+    faces: Sequence[Face]
+    pairs: Sequence[tuple[int, int]]
+    parallel: Callable[[NDArray[np.float64]], list[tuple[int, ...]]]
+    """For laws of one output, the triples with parallel facets on one unbounded region."""
+    unbounded: bool

@@ -1,9 +1,4 @@
-"""Which laws are loosened, so that all others meet exactly where they are meant to: the fewest that floats point at.
-
-A loose law holds no longer on its pieces: they take the values that their neighbours dictate (`patched`). What points
-at a law are faces of codimension 2 around which laws miss each other by much more than elsewhere, and relations that
-cannot be solved exactly. A law with pieces that reach far out is loosened only where the corners are; far out it holds.
-"""
+"""The work that the ways to an exact function share: its measures, and laws that are at odds with those around them."""
 
 from __future__ import annotations
 
@@ -17,18 +12,103 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.function.components import label_maps
-from cpwl.function.cpwl import CPWL
-from cpwl.function.snap.complex import FloatComplex, Unfit, float_complex
-from cpwl.function.snap.contacts import Contact, contacts_of, regions_of
-from cpwl.function.snap.faces import Face, faces_of, parallel_laws
-from cpwl.function.snap.measure import Measured
-from cpwl.function.snap.meetings import Meetings
+from cpwl.function.cpwl import CPWL, Moved
+from cpwl.function.parts import Laws
+from cpwl.function.snap.complex import (
+    Contact,
+    Face,
+    FloatComplex,
+    Meetings,
+    Unfit,
+    contacts_of,
+    faces_of,
+    float_complex,
+    parallel_laws,
+    regions_of,
+)
+from cpwl.function.snap.laws import Broken, exact_laws
 from cpwl.function.snap.relations import below_gap
-from cpwl.function.snap.several import Broken, exact_laws
 
-__all__ = ["Tight", "Work", "conflicting", "far_laws", "loosened", "mended", "most_loose", "tight_laws"]
+__all__ = [
+    "Tight",
+    "Work",
+    "conflicting",
+    "far_laws",
+    "loosened",
+    "lost_law",
+    "measure",
+    "mended",
+    "most_loose",
+    "tight_laws",
+]
 
 _Floats = NDArray[np.float64]
+# How far an exact function is from float data: laws at the vertices of their pieces, vertices from their rows.
+
+
+class Measured:
+    """Sizes of the data against which moves are measured."""
+
+    def __init__(self, p: CPWL, complex_: FloatComplex) -> None:
+        self.p, self.complex = p, complex_
+        slopes, offsets = np.abs(p.laws.gradient), np.abs(p.laws.offset)
+        reach = complex_.reach
+        self.slope = slopes.max(axis=(0, 2))
+        self.level = np.maximum(offsets.max(axis=0), self.slope * reach)
+        scale = slopes.sum(axis=2).max(axis=0) * reach + offsets.max(axis=0)
+        self.scale = np.maximum(scale, 1e-6 * scale.max())  # an output that is nothing but noise has no size of its own
+        self.owner = np.repeat(np.arange(len(complex_)), [len(own) for own in complex_.own])
+        self.corner = np.concatenate(complex_.own)
+
+
+def measure(
+    of: Measured, laws: Laws, pieces: NDArray[np.int64], cells: NDArray[np.int64] | None, facet: float
+) -> tuple[Moved, int, tuple[float, ...] | None]:
+    """How far ``laws[k]`` is from the law of ``pieces[k]`` on that piece, or on the simplex ``cells[k]`` of it.
+
+    Also of how many pieces the law moved, and where most.
+    """
+    p, complex_ = of.p, of.complex
+    slopes, offsets = laws.gradient - p.laws.gradient[pieces], laws.offset - p.laws.offset[pieces]
+    if cells is None:
+        number = np.full(len(complex_), -1, dtype=np.int64)
+        number[pieces] = np.arange(len(pieces))
+        own = number[of.owner] >= 0
+        which, corner = number[of.owner[own]], of.corner[own]
+    else:
+        which, corner = np.repeat(np.arange(len(cells)), cells.shape[1]), cells.ravel()
+    points = complex_.vertices[corner]
+    change = np.abs(np.einsum("kmn,kn->km", slopes[which], points) + offsets[which])
+    relative = _ratio(change, of.scale).max(axis=1, initial=0.0)
+    coefficient = max(
+        float(_ratio(np.abs(slopes).max(axis=(0, 2), initial=0.0), of.slope).max()),
+        float(_ratio(np.abs(offsets).max(axis=0, initial=0.0), of.level).max()),
+    )
+    value = float(relative.max(initial=0.0))
+    moved = len(np.unique(pieces[(slopes != 0).any(axis=(1, 2)) | (offsets != 0).any(axis=1)]))
+    where = tuple(points[int(np.argmax(relative))].tolist()) if value > 0 else None
+    return Moved(coefficient, value, facet / complex_.reach), moved, where
+
+
+def _ratio(change: _Floats, scale: _Floats) -> _Floats:
+    return np.asarray(change / np.where(scale > 0, scale, 1.0))
+
+
+def lost_law(of: Measured, function: CPWL, tol: float) -> str | None:
+    """A piece without interior whose law the function is not near at one of its corners, in words."""
+    p, complex_ = of.p, of.complex
+    thin = np.flatnonzero(complex_.flat[of.owner])
+    if len(thin) == 0:
+        return None
+    points, owner = complex_.vertices[of.corner[thin]], of.owner[thin]
+    wanted = np.einsum("kmn,kn->km", p.laws.gradient[owner], points) + p.laws.offset[owner]
+    lost = np.abs(function(points) - wanted) > 10 * tol * of.scale  # outside, where there is no value, is no evidence
+    if not lost.any():
+        return None
+    i = int(owner[np.argmax(lost.any(axis=1))])
+    return f"the law of piece {i}, which has next to no interior, would be lost."
+
+
 _Law = list[Fraction]
 _MANY = 0.6  # laws a piece from which on simplices are what the data is made of
 _ROUNDS = 6  # of loosening what cannot be solved

@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,24 +27,128 @@ from cpwl.function.cpwl import CPWL, Moved
 from cpwl.function.flags import consistency
 from cpwl.function.jump import largest_jump
 from cpwl.function.parts import Laws, Parts
-from cpwl.function.snap.apart import refined
-from cpwl.function.snap.cells import cell_polyhedra, exact_cells
-from cpwl.function.snap.complex import Unfit
-from cpwl.function.snap.domain import Domain
-from cpwl.function.snap.faces import Face, parallel_laws
-from cpwl.function.snap.loose import Work, loosened
-from cpwl.function.snap.measure import measure
-from cpwl.function.snap.meetings import Meetings
+from cpwl.function.snap.cells import Domain, cell_polyhedra, exact_cells, pulled, simplices_of, table
+from cpwl.function.snap.complex import Face, Meetings, Unfit, parallel_laws
+from cpwl.function.snap.even import aligned
+from cpwl.function.snap.laws import Broken, exact_laws, fix_in_turn
+from cpwl.function.snap.loose import Work, loosened, measure
 from cpwl.function.snap.patched import patched
-from cpwl.function.snap.several import Broken, exact_laws
-from cpwl.function.snap.simplices import pulled, simplices_of, table
-from cpwl.function.snap.straight import aligned
-from cpwl.function.snap.together import laws_together
+from cpwl.function.snap.relations import Relation, noise_of, relations_of, smoothed
+from cpwl.geometry.bodies import Bodies, solid
+from cpwl.geometry.overlay import overlay
+from cpwl.geometry.polyhedra import Polyhedron
 
 __all__ = ["WAYS", "Nearby", "ways"]
 
-_Ints = NDArray[np.int64]
 _Law = list[Fraction]
+_Ints = NDArray[np.int64]
+# Several outputs with laws of their own, made exact together: hyperplanes and places that they share stay shared.
+#
+# The laws of all outputs are the unknowns, each once. Where two outputs bend on one facet their jumps there are
+# multiples
+# of each other; around a face of codimension 2 the jumps of all outputs lie in one plane; and each output has the
+# relations that it has alone. All are fixed one after the other.
+
+
+_Floats = NDArray[np.float64]
+
+
+def laws_together(laws: _Floats, meetings: Meetings, reach: float, tol: float) -> list[list[_Law]]:
+    """Exact laws near ``laws[k, j]`` for all outputs `j`, which meet and bend where they are meant to; or `Unfit`."""
+    weight = np.append(np.full(laws.shape[2] - 1, reach), 1.0)
+    size = np.abs(laws * weight).max(axis=(0, 2))
+    scale = np.exp2(-np.round(np.log2(np.where(size > 0, size, 1.0))))  # outputs of about one size, nothing rounded
+    every, number = _stacked(laws * scale[:, None])
+    little = tol * float(np.abs(every * weight).max())
+    relations = _of_each(every, number, meetings, weight, little) + _of_several(number, meetings)
+    fixed = fix_in_turn(every, smoothed(every, relations, weight, little), relations, weight, little)
+    if fixed.broken:
+        raise Unfit(f"{len(fixed.broken)} laws of several outputs do not meet exactly with all that they are to meet")
+    back = [Fraction(1 / s) for s in scale.tolist()]
+    return [[[x * s for x in fixed.laws[k]] for k, s in zip(row, back, strict=True)] for row in number.tolist()]
+
+
+def _stacked(laws: _Floats) -> tuple[_Floats, _Ints]:
+    """The distinct laws of all outputs, one output after the other, and the number of each."""
+    every, number, start = [], [], 0
+    for output in laws.transpose(1, 0, 2):
+        distinct, place = np.unique(output, axis=0, return_inverse=True)
+        every.append(distinct)
+        number.append(place.ravel() + start)
+        start += len(distinct)
+    return np.concatenate(every), np.stack(number, axis=1)
+
+
+def _of_each(every: _Floats, number: _Ints, meetings: Meetings, weight: _Floats, little: float) -> list[Relation]:
+    """The relations that the outputs have by themselves."""
+    found: list[Relation] = []
+    for own in number.T:
+        faces = [_renumbered(face, own) for face in meetings.faces]
+        triples = meetings.parallel(every[own])
+        parallel = list(dict.fromkeys(tuple(sorted({int(own[k]) for k in three})) for three in triples))
+        noise = noise_of(every, faces, weight, little)
+        found += relations_of(every, faces, [three for three in parallel if len(three) == 3], weight, noise)
+    return found
+
+
+def _renumbered(face: Face, own: _Ints) -> Face:
+    """A face with the laws of one output around it."""
+    ring = [int(own[k]) for k in face.laws]
+    laws = [law for k, law in enumerate(ring) if law != ring[k - 1] or (k == 0 and not face.closed)]
+    return replace(face, laws=tuple(laws) or (ring[0],))
+
+
+def _of_several(number: _Ints, meetings: Meetings) -> list[Relation]:
+    """The relations among outputs: facets on which several bend, and faces around which several do."""
+    found: dict[Relation, None] = {}
+    for a, b in meetings.pairs:
+        bent = number[a] != number[b]
+        if bent.sum() > 1:
+            pairs = [
+                tuple(sorted(pair)) for pair in zip(number[a][bent].tolist(), number[b][bent].tolist(), strict=True)
+            ]
+            found[_grouped("shared", pairs)] = None
+    for face in meetings.faces:
+        if face.closed:
+            groups = [tuple(sorted(set(own.tolist()))) for own in number[list(face.laws)].T]
+            groups = [group for group in groups if len(group) > 1]
+            if len(groups) > 1 and sum(len(group) - 1 for group in groups) > 2:
+                found[_grouped("span", groups)] = None
+    return list(found)
+
+
+def _grouped(kind: Literal["shared", "span"], groups: Sequence[tuple[int, ...]]) -> Relation:
+    return Relation(kind, tuple(law for group in groups for law in group), tuple(map(len, groups)))
+
+
+# Several outputs that bend in different places: each made exact by itself, on the common refinement of their pieces.
+#
+# Where two outputs are meant to bend in one place, their exact bends are next to each other, with slivers between:
+# exact
+# all the same, at the price of one bend more.
+
+
+_Family = tuple[Bodies, NDArray[np.object_]]
+
+
+def refined(outputs: Sequence[Parts], domain: Polyhedron | None) -> Parts:
+    """The function with the outputs of several exact ones, in that order, where all of them are defined."""
+    bodies, laws = reduce(_overlaid, map(_family, outputs))
+    return Parts(bodies.polyhedra, Laws.from_integer(laws), domain, 0.0)
+
+
+def _family(parts: Parts) -> _Family:
+    """The pieces with an interior, and their laws."""
+    kept, bodies = solid(parts.polyhedra)
+    return bodies, parts.laws.integer()[kept]
+
+
+def _overlaid(one: _Family, two: _Family) -> _Family:
+    """The intersections that have an interior, with the laws of both."""
+    found = overlay(one[0], two[0])
+    return found.cells, np.concatenate([one[1][found.one], two[1][found.two]], axis=1)
+
+
 _FEW = 50  # simplices of which the laws may be made to meet
 _USUAL = 1e-9  # what float data is off by; a wider tolerance is for what cannot be kept
 _SIMPLE = 2**20  # a denominator below which numbers are meant

@@ -10,30 +10,170 @@ Unbounded pieces are cut into simplices in the box that clipped them; beyond it 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+from flint import fmpq_mat
 from numpy.typing import NDArray
+from scipy.linalg import qr
 
+from cpwl.exact.flint import from_flint, to_flint
+from cpwl.exact.integers import integer_rows
 from cpwl.function.make import parts_of_simplices
 from cpwl.function.parts import Laws, Parts
-from cpwl.function.snap.bodies import Differences
-from cpwl.function.snap.cells import Cells, cell_polyhedra, exact_cells
+from cpwl.function.snap.cells import (
+    Cells,
+    Differences,
+    Domain,
+    cell_polyhedra,
+    exact_cells,
+    simplices_of_piece,
+    whole_row,
+)
 from cpwl.function.snap.complex import Unfit
-from cpwl.function.snap.domain import Domain
 from cpwl.function.snap.loose import Tight, Work, far_laws, most_loose, tight_laws
-from cpwl.function.snap.outer import outer_cells
-from cpwl.function.snap.places import agreeing
-from cpwl.function.snap.simplices import simplices_of_piece
+from cpwl.geometry.bodies import solid
 from cpwl.geometry.polyhedra import Polyhedra
 
-__all__ = ["Patched", "patched"]
+__all__ = ["Patched", "agreeing", "patched", "place"]
 
 _Floats = NDArray[np.float64]
+# Exact places for the vertices of a float complex: where exact laws agree, and on exact rows.
+
+
+_Place = Sequence[Fraction]
+
+
+def place(rows: Sequence[_Place], near: _Floats, most: float) -> list[Fraction] | None:
+    """A point with ``a.x = b`` for all rows ``(a, b)``, nearer than `most` to a float point; None if there is none.
+
+    As few coordinates as there are independent rows are moved, those that are best determined.
+
+    >>> place([[Fraction(1), Fraction(3), Fraction(1)]], np.array([0.25, 0.25 + 1e-12]), 1e-9)
+    [Fraction(1, 4), Fraction(1, 4)]
+    """
+    point = [Fraction(x) for x in near.tolist()]
+    rows = [row for row in rows if any(row)]
+    if not rows:
+        return point
+    view = np.array([[x / (max(map(abs, row[:-1])) or 1) for x in row[:-1]] for row in rows], dtype=np.float64)
+    order = qr(view, mode="r", pivoting=True)[-1].tolist()
+    flat = [to_flint(row[j]) for row in rows for j in (*order, len(order))]
+    reduced, rank = fmpq_mat(len(rows), len(order) + 1, flat).rref()
+    pivots = [next(j for j in range(len(order) + 1) if reduced[i, j] != 0) for i in range(rank)]
+    if len(order) in pivots:
+        return None
+    free = [j for j in range(len(order)) if j not in pivots]
+    for i, j in enumerate(pivots):
+        rest = sum((from_flint(reduced[i, k]) * point[order[k]] for k in free), Fraction(0))
+        point[order[j]] = from_flint(reduced[i, len(order)]) - rest
+    return point if np.abs(np.array(point, dtype=np.float64) - near).max() <= most else None
+
+
+def agreeing(
+    laws: Sequence[int],
+    difference: Callable[[int, int], Sequence[_Place]],
+    fixed: Sequence[_Place],
+    near: _Floats,
+    most: float,
+) -> tuple[list[Fraction] | None, list[int]]:
+    """A point on `fixed` rows where laws agree, and those that cannot: first come, first served.
+
+    `difference` gives the rows on which two laws agree, output by output; None if the fixed rows alone have no point.
+    """
+    point, kept, rows, lost = place(fixed, near, most), list[int](), list(fixed), []
+    for law in laws if point is not None else ():
+        more = [*rows, *difference(kept[0], law)] if kept else rows
+        found = place(more, near, most)
+        if found is None:
+            lost.append(law)
+        else:
+            point, rows = found, more
+            kept.append(law)
+    return point, lost
+
+
+# What is beyond the box that clipped unbounded pieces: the same laws, with the facets that the pieces have there.
+#
+# Beyond a box there are no corners. Its outside is cut into one sector a side, ``x`` beyond that side and not beyond
+# any
+# earlier one, and each piece that reaches out has a part in some of them.
+
+
+_Row = NDArray[np.object_]
+
+
+def outer_cells(
+    work: Work, pieces: Sequence[int], differences: Differences, domain: Domain, sides: Sequence[_Row]
+) -> Cells:
+    """The parts of some pieces beyond the sides ``(a, b)`` of the box, with their laws."""
+    found = Cells([], [])
+    outside = [whole_row(list(row)) for row in sides]
+    beyond: dict[tuple[int, int], list[int]] = {}
+    for contact in work.contacts:
+        beyond.setdefault((contact.piece, contact.row), []).append(contact.other)
+    for i in pieces:
+        if len(outside) and work.complex.on[i][:, -len(outside) :].any():
+            rows = _far_rows(work, i, beyond, differences, domain, len(outside))
+            for k, side in enumerate(outside):
+                sector = [*rows, *outside[:k], -side]
+                found.rows.append(np.array(sector, dtype=object))
+                found.law.append(int(work.label[i]))
+    if not found.law:
+        return found
+    kept, _ = solid(cell_polyhedra(found, work.p.dim))
+    return Cells([found.rows[k] for k in kept], [found.law[k] for k in kept])
+
+
+def _far_rows(
+    work: Work,
+    i: int,
+    beyond: dict[tuple[int, int], list[int]],
+    differences: Differences,
+    domain: Domain,
+    count: int,
+) -> list[_Row]:
+    """The exact rows of a piece that reach beyond the box."""
+    complex_, label = work.complex, work.label
+    on, cell = complex_.on[i], complex_.cells[i]
+    outer = on[:, -count:].any(axis=1)
+    found: list[_Row] = []
+    for r in range(on.shape[1] - count):
+        here = cell[on[:, r] & outer]
+        if len(here) < complex_.dim - 1:
+            continue
+        others = [j for j in beyond.get((i, r), []) if np.isin(here, complex_.cells[j]).sum() >= complex_.dim - 1]
+        for j in others:
+            a, b = int(label[i]), int(label[j])
+            row = differences.row(a, b) if a != b else _shared(work, min((i, r), _facing(j, i, beyond)))
+            found.append(row if _is_within(row, complex_.centres[i]) else -row)
+        if not others:
+            touched = [k for k in domain.real if complex_.on_boundary[here, k].all()]
+            found += [domain.row(k) for k in touched]
+    return found
+
+
+def _facing(j: int, i: int, beyond: dict[tuple[int, int], list[int]]) -> tuple[int, int]:
+    """The row of piece `j` that has piece `i` beyond it."""
+    return next(((piece, row) for (piece, row), others in beyond.items() if piece == j and i in others), (j, 10**9))
+
+
+def _shared(work: Work, which: tuple[int, int]) -> _Row:
+    """A row of the data, exactly."""
+    A, b = work.complex.rows(which[0])
+    return np.asarray(integer_rows(np.append(A[which[1]], b[which[1]])[None], None)[0])
+
+
+def _is_within(row: _Row, centre: NDArray[np.float64]) -> bool:
+    scale = max(abs(int(x)) for x in row[:-1])
+    view = np.array([x / scale for x in row.tolist()], dtype=np.float64)
+    return bool(view[:-1] @ centre <= view[-1])
+
+
 _Ints = NDArray[np.int64]
 _Law = list[Fraction]
 _FAR = 1e3  # widths by which a vertex may move

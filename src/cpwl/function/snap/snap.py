@@ -3,9 +3,12 @@
 What is tried, in this order, until one is exactly consistent:
 
 1. the data as it is, every float being a rational;
-2. what the float complex of the pieces proposes (`nearby`): a table on welded corners, exact laws that meet, all but a
+2. for one input, laws joined one after the other (`line`);
+3. what the float complex of the pieces proposes (`nearby`): a table on welded corners, exact laws that meet, all but a
    few laws with what is left cut up, triangles;
-3. for few pieces, or many inputs, the pieces as they are with laws or rows moved (`on_pieces`), by linear programs.
+4. for few pieces, or many inputs, the pieces as they are with laws or rows moved (`on_pieces`), by linear programs.
+
+At the end: tables and breakpoints of floats with their rounding undone (`undone`).
 """
 
 from __future__ import annotations
@@ -17,22 +20,89 @@ from numpy.typing import NDArray
 
 from cpwl.doors import check_number, within_float64
 from cpwl.errors import InputError, LimitError
+from cpwl.exact.integers import primitive
+from cpwl.exact.rational import fraction_array
 from cpwl.function.cpwl import CPWL, Moved, Snapped
 from cpwl.function.doctor.first_error import first_error
 from cpwl.function.flags import consistency
 from cpwl.function.jump import largest_jump
-from cpwl.function.parts import Parts
+from cpwl.function.parts import Laws, Mesh, Parts
 from cpwl.function.snap.complex import Unfit
 from cpwl.function.snap.even import even_table
-from cpwl.function.snap.loose import Work
-from cpwl.function.snap.measure import lost_law
+from cpwl.function.snap.line import in_runs, is_coarse, snap_line
+from cpwl.function.snap.loose import Work, lost_law
 from cpwl.function.snap.nearby import WAYS, Nearby, ways
 from cpwl.function.snap.on_pieces import snap_pieces
-from cpwl.function.snap.runs import snap_line
-from cpwl.function.snap.stretched import stretched, uneven
-from cpwl.geometry.polyhedra import fact
+from cpwl.function.snap.short import meant
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact
 
-__all__ = ["evened", "near", "snap"]
+__all__ = ["evened", "meant_components", "near", "snap", "stretched", "undone", "uneven"]
+
+# Coordinates of very different sizes, stretched by powers of 2 to about one size, and back: nothing is rounded.
+#
+# Tolerances compare coordinates with each other, so an axis of 1e-6 beside one of 1e6 would be nothing but noise. With
+# ``y_k = 2^e_k x_k`` a row ``a.x <= b`` is ``sum (2^-e_k a_k) y_k <= b``, and a law likewise.
+
+
+_Ints = NDArray[np.int64]
+_EVEN = 10  # powers of 2 between the sizes of coordinates that are no trouble
+
+
+def uneven(polyhedra: Polyhedra) -> _Ints | None:
+    """The powers of 2 that make coordinates of one size, if they are of very different sizes; else None.
+
+    How large a coordinate is, is told by where rows meet its axis: a low quantile, as rows may hardly depend on it.
+    """
+    A, b = polyhedra.A, polyhedra.b
+    powers = []
+    for column in A.T:
+        used = (column != 0) & (b != 0)
+        if not used.any():
+            return None
+        powers.append(-int(np.round(np.quantile(np.log2(np.abs(b[used])) - np.log2(np.abs(column[used])), 0.25))))
+    found = np.array(powers, dtype=np.int64)
+    return found if np.ptp(found) > _EVEN else None
+
+
+def stretched(p: CPWL, powers: _Ints) -> CPWL:
+    """The function of ``y_k = 2^e_k x_k``; domain, tolerance and corners go along."""
+    parts = Parts(
+        _polyhedra(p.polyhedra, powers),
+        _laws(p.laws, powers),
+        None if p.domain is None else _domain(p.domain, powers),
+        p.tol,
+        None if p.mesh is None else _mesh(p.mesh, powers),
+    )
+    return CPWL.from_parts(parts)
+
+
+def _polyhedra(polyhedra: Polyhedra, powers: _Ints) -> Polyhedra:
+    return Polyhedra(polyhedra.A * np.exp2(-powers), polyhedra.b, polyhedra.start, _rows(polyhedra.exact, powers))
+
+
+def _domain(domain: Polyhedron, powers: _Ints) -> Polyhedron:
+    return Polyhedron(domain.A * np.exp2(-powers), domain.b, _rows(domain.exact, powers))
+
+
+def _rows(exact: NDArray[np.object_] | None, powers: _Ints) -> NDArray[np.object_] | None:
+    return None if exact is None else primitive(_shifted(exact, np.append(-powers, 0)))
+
+
+def _laws(laws: Laws, powers: _Ints) -> Laws:
+    exact = None if laws.exact is None else primitive(_shifted(laws.exact, np.append(-powers, [0, 0])))
+    return Laws(laws.gradient * np.exp2(-powers), laws.offset, exact)
+
+
+def _mesh(mesh: Mesh, powers: _Ints) -> Mesh:
+    corners = primitive(_shifted(mesh.corners, np.append(powers, 0)))
+    return replace(mesh, points=mesh.points * np.exp2(powers), corners=corners)
+
+
+def _shifted(rows: NDArray[np.object_], powers: _Ints) -> NDArray[np.object_]:
+    """Integers times powers of 2, column by column, and all of them by one more so that they stay integers."""
+    factors = np.array([1 << int(k) for k in powers - powers.min()], dtype=object)
+    return np.asarray(rows * factors)
+
 
 _FEW = 200  # pieces up to which linear programs are worth the time
 _INPUTS = 5  # more have too many corners
@@ -179,3 +249,102 @@ def _from_complex(p: CPWL) -> Snapped | str:
 def _too_far(near: Nearby, tol: float) -> str:
     far = max(near.moved.value, near.moved.facet)
     return f"something would move by {far:.2g}, relative, which is more than {tol:g}." if far > tol else ""
+
+
+# Components of float data as they were meant: coefficients next to a simple number, such as 0, are that number.
+#
+# Laws that a solver leaves constant but for rounding are constant then, and cost a lattice nothing to carry. A function
+# of the data alone, so that a proof finds the same laws in a network.
+
+
+def meant_components(p: CPWL, output: int) -> NDArray[np.object_]:
+    """The components of one output as rows ``(gradient, offset)`` of rationals; as they are where the data is exact.
+
+    >>> from cpwl import CPWL
+    >>> p = CPWL.from_pieces([[[3.0]], [[-1.0]]], [[1.0], [-0.3333333333333333]], [[1e-16], [3.1]], [0.0, -3.1 / 3])
+    >>> meant_components(p, 0)[0]
+    array([Fraction(0, 1), Fraction(0, 1)], dtype=object)
+    """
+    if p.tol and snap(p, p.tol).way != "exact":
+        return meant(p, output)
+    rows = p.components(output).integer()[:, 0]
+    return np.asarray(fraction_array(rows[:, :-1]) / rows[:, -1:])
+
+
+# Exact data in floats with its rounding undone: fewer bends, for a distance that is measured and proved.
+#
+# Tables and breakpoints mean their numbers exactly, and so they are functions as they are; but where all numbers are
+# floats, rounding has scattered what was one line (`even`, `straight`), and bent what was straight: a table of samples
+# of
+# a function with few pieces has a law of its own on every simplex. Laws that agree up to rounding are made one.
+
+
+_LITTLE = 1e-13  # what may move unasked, relative
+_MOST = 1e-10  # the same, where simplices are so small that rounding turns laws by more
+_ULPS = 16
+_SHARE = 0.9  # of the laws: more are not worth a distance
+
+
+@fact
+def undone(p: CPWL) -> CPWL | None:
+    """An exact function within rounding of a table, or of breakpoints, of floats; None if there is none to gain.
+
+    Numbers that are not floats are meant as they are, and so is a table with a domain of its own. Floats with short
+    mantissas, such as integers, have not been rounded.
+
+    >>> import numpy as np
+    >>> from cpwl import CPWL
+    >>> x = np.linspace(-1, 1, 11)
+    >>> p = CPWL.from_grid([x, x], np.abs(x[:, None]) + np.abs(x))
+    >>> p.num_components, undone(p).num_components
+    (34, 4)
+    """
+    if p.tol or (p.mesh is not None and p.domain is not None):
+        return None
+    if p.dim == 1:
+        try:
+            parts = in_runs(p, _LITTLE)
+        except InputError:  # pieces that nobody has examined may not follow one another
+            return None
+        return None if parts is None else CPWL.from_parts(replace(parts, mesh=None))
+    if p.mesh is None or not p.mesh.is_of_floats or not _may_be_rounded(p.mesh):
+        return None
+    found = evened(p, _LITTLE)
+    straight = None if found is None else found.function
+    if straight is not None and straight.num_pieces != p.num_pieces:
+        straight = None  # slivers are flat once their sides are straight, and the data is another function in them
+    plain = None if p.mesh.exact_values is not None else _plain(p if straight is None else straight)
+    return straight if plain is None else plain
+
+
+def _may_be_rounded(mesh: Mesh) -> bool:
+    """Whether a coordinate, or a value, has a bit as low as rounding leaves it among numbers of its kind."""
+    return any(not is_coarse(column) for column in (*mesh.points.T, *mesh.values.T))
+
+
+def _plain(p: CPWL) -> CPWL | None:
+    """The function with laws that agree up to rounding made one, if there are many such and all is consistent."""
+    tol = _tolerance(p)
+    if _distinct(p, tol) > _SHARE * p.num_components:
+        return None
+    rough = CPWL.from_parts(Parts(p.polyhedra, p.laws, None, tol))
+    function = near(rough, "").function
+    fewer = function is not None and function.num_components <= rough.num_components
+    return function if fewer and function is not None and first_error(function) is None else None
+
+
+def _tolerance(p: CPWL) -> float:
+    """What rounded values at the corners of small simplices do to laws, relative to the largest slope."""
+    assert p.mesh is not None
+    corners = p.mesh.points[p.mesh.simplices]
+    edge = np.linalg.norm(corners[:, 1:] - corners[:, :1], axis=2).min()
+    slope = np.abs(p.laws.gradient).max(initial=1e-300)
+    rounding = _ULPS * float(np.spacing(np.abs(p.mesh.values).max())) / (edge * slope)
+    return float(np.clip(rounding, _LITTLE, _MOST))
+
+
+def _distinct(p: CPWL, tol: float) -> int:
+    """About how many laws there are that differ by more than `tol`, relative; no more than there are."""
+    laws = p.laws.coefficients().reshape(p.num_pieces, -1)
+    weights = np.cos(np.arange(1, laws.shape[1] + 1))
+    return 1 + int((np.diff(np.sort(laws @ weights)) > tol * np.abs(laws).max()).sum())

@@ -1,4 +1,4 @@
-"""Functions on a line with breakpoints that rounding made: straight runs of them become one segment each.
+"""Functions of one input in floats: laws joined in order, and straight runs of breakpoints made one segment each.
 
 Samples of ``|x|`` at 101 floats are off two lines by rounding, and the function through them bends a hundred times. A
 run is straight if all its points are within a little of its chord. The chords of the longest runs, one after the other,
@@ -22,7 +22,7 @@ from cpwl.function.cpwl import CPWL, Moved, Snapped
 from cpwl.function.doctor.first_error import first_error
 from cpwl.function.make import parts_of_breakpoints, parts_of_simplices
 from cpwl.function.parts import Laws, Parts
-from cpwl.function.snap.recut import integer_polyhedra
+from cpwl.function.snap.on_pieces import integer_polyhedra
 from cpwl.function.snap.short import meant_laws, simple
 from cpwl.geometry.polyhedra import Polyhedra
 
