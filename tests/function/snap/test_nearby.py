@@ -97,11 +97,11 @@ def two_functions(one, two):
     ids=["hinges and a maxmin", "two tables"],
 )
 def test_outputs_may_bend_in_different_places(one, two, noise):
-    """Each output by itself is exact with the laws it has, and the common refinement is exactly consistent."""
+    """Each output is exact with the laws it has, and the common refinement is exactly consistent."""
     p = two_functions(one(), two())
     data = twin(p, noise, 0).function()
     work = Work(data)
-    near = WAYS["outputs"](work)
+    near = WAYS["together"](work)
     q = CPWL.from_parts(near.parts)
     assert q.outputs == 2
     assert max(near.moved.value, near.moved.facet) < 1e-9
