@@ -21,8 +21,7 @@ import numpy as np
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.lattice.separate import Affine, Extremum, Formula, Value, arrange, separate
 from cpwl.construct.lattice.sides import find_sides
-from cpwl.exact.span import Span
-from cpwl.exact.sparse import RationalMatrix
+from cpwl.exact.sparse import RationalMatrix, Span
 from cpwl.function.snap.snap import meant_components
 from cpwl.network import Network
 

@@ -22,8 +22,7 @@ from cpwl.executors import spread
 from cpwl.function.answers import Finding, Kind, point_text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.scale import scale_of
-from cpwl.geometry.facet_cover import FacetCover
-from cpwl.geometry.facets import Facet, facets_of, hyperplanes
+from cpwl.geometry.facets import Facet, FacetCover, facets_of, hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
 

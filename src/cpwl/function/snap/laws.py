@@ -20,7 +20,7 @@ import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
-from cpwl.exact.flint import from_flint, to_flint
+from cpwl.exact.rational import from_flint, to_flint
 from cpwl.function.snap.complex import Face, Meetings, Unfit
 from cpwl.function.snap.relations import Relation, in_rounds, noise_of, rank_of, relations_of, smoothed
 from cpwl.function.snap.short import FINE, short, simple

@@ -21,8 +21,8 @@ from flint import fmpq_mat
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from cpwl.exact.flint import from_flint, to_flint
 from cpwl.exact.integers import integer_rows
+from cpwl.exact.rational import from_flint, to_flint
 from cpwl.function.make import parts_of_simplices
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.cells import (

@@ -30,7 +30,7 @@ from scipy.linalg import lstsq
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.linalg import lsqr
 
-from cpwl.exact.flint import to_flint
+from cpwl.exact.rational import to_flint
 from cpwl.function.snap.complex import Face
 
 __all__ = [

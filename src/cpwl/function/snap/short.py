@@ -11,9 +11,8 @@ import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
-from cpwl.exact.flint import from_flint, to_flint
 from cpwl.exact.integers import integer_rows
-from cpwl.exact.rational import fraction_array
+from cpwl.exact.rational import fraction_array, from_flint, to_flint
 from cpwl.function.cpwl import CPWL
 from cpwl.function.scale import scale_of
 
