@@ -15,7 +15,7 @@ from cpwl import CPWL, ConstructionError, InputError, bounds, compile
 from cpwl.exact.rational import fraction_array
 from cpwl.function.order import order_components
 from cpwl.function.shallow import random_shallow
-from cpwl.geometry import corners, generators
+from cpwl.geometry import generators
 from support.functions import abs_sum, delaunay, five_pieces, three_piece_cut
 
 small = st.integers(-3, 3)
@@ -23,8 +23,7 @@ small = st.integers(-3, 3)
 
 def only_programs(monkeypatch):
     """Has everything decided by linear programs."""
-    monkeypatch.setattr(corners, "_MOST", 0)
-    monkeypatch.setattr(generators, "_MOST", 0)
+    monkeypatch.setattr(generators, "MOST", 0)
 
 
 def slow_above(p):
