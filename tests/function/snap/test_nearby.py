@@ -254,3 +254,16 @@ def test_tips_of_slivers_do_not_stretch_the_boundary():
     x = np.random.default_rng(0).uniform(1e-6, 1 - 1e-6, (2000, 2))
     x = np.concatenate([x, x[:500] * [1, 0] + [0, 1 - 1e-6], x[500:1000] * [0, 1] + [1 - 1e-6, 0]])
     assert np.abs(found(x) - p(x)).max() < 5 * float(largest_jump(noisy(p)).unavoidable)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_pieces_that_are_cut_up_count_as_moved(n):
+    """Noise on boxes side by side: triangles move their laws, and the report says by how much, and of how many."""
+    rows = [*np.eye(n), *-np.eye(n)]
+    sides = [[1.0] + [1.0] * (n - 1) + [0.0] * n, [2.0] + [1.0] * (n - 1) + [-1.0] + [0.0] * (n - 1)]
+    slopes = [[0.1 + 1e-13] + [0.3] * (n - 1), [1.1] + [0.3 - 1e-13] * (n - 1)]
+    p = CPWL.from_pieces([rows, rows], sides, slopes, [0.0, -1.0])
+    near = WAYS["triangles"](Work(p))
+    assert near.laws == 2
+    assert near.patches == 2
+    assert 1e-15 < near.moved.value < 1e-12
