@@ -14,8 +14,8 @@ import pytest
 
 import cpwl
 from cpwl.construct.table import TABLE
-from cpwl.show.bundled import check_proof
 from support.forks import Forks
+from support.proofs import run_alone
 
 SCRIPTS = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 Ran = tuple[str, Path]
@@ -167,8 +167,8 @@ def test_scripts_are_notebooks() -> None:
 
 def _check(folder: Path, law: str, network: str, proof: str) -> None:
     cpwl.io.save(cpwl.io.from_onnx(folder / network), folder / "weights.json")
-    verdict = check_proof(folder / law, folder / "weights.json", folder / proof)
-    assert verdict.accepted, verdict.text
+    code, said, wrong = run_alone([folder / law, folder / "weights.json", folder / proof], folder)
+    assert code == 0, said + wrong
 
 
 def test_the_closed_loop_stays_inside(run: Callable[[str], Ran]) -> None:
