@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from cpwl import CPWL, ConstructionError, certify
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.hinges import flips_of
-from cpwl.construct.univariate.cells import Classes, cells_for
-from cpwl.construct.univariate.switch import switching_for
-from cpwl.construct.univariate.univariate import _ways
+from cpwl.construct.univariate.cells import Classes, cells_for, switching_for
+from cpwl.construct.univariate.plan import _ways
 from cpwl.function.bends.profile import profile_of
 from support.constructions import find_hinges, planned, univariate
 from support.line_functions import from_jumps, random_function, ridge, small_function

@@ -10,7 +10,7 @@ from cpwl.construct.lattice import plain, schedule
 from cpwl.construct.options import Options
 from cpwl.construct.strips import strips as in_strips
 from cpwl.construct.table import TABLE
-from cpwl.construct.univariate import univariate as on_a_line
+from cpwl.construct.univariate import plan as on_a_line
 
 
 def planned(construction, p, **options):
