@@ -156,6 +156,7 @@ def _short(text: str) -> str:
 
 
 _FEW = 20_000  # pieces of which constructions are tried only to see if they gave a network
+_SPOILT = 1e-2  # of the largest coefficient: a bound on evaluation above this is told; it is mostly far too large
 _ROUNDED = 1e-9  # of the largest coefficient: what rounded points of a table may cost
 
 
@@ -234,7 +235,7 @@ def certify(
             continue
         if wanted.allows(bound):
             evaluation = _evaluation(question, proposal)
-            caution = evaluation_caution(network, evaluation, max(wanted.error, 1e-4 * _size(question)))
+            caution = evaluation_caution(network, evaluation, max(wanted.error, _SPOILT * _size(question)))
             about = (p.num_pieces, _coverage(question))
             return Certificate(True, bound, "", evaluation, proposal.document, _unavoidable(p), caution, *about)
         _raise_difference(question, Fraction(wanted.error), [])
@@ -410,13 +411,13 @@ def caution_of(p: CPWL, network: Network, max_error: float | None = None) -> str
     >>> caution_of(p, Network([([[1]], [0])]))
     ''
     >>> caution_of(p, Network([([[1e20], [1e20 - 2**14]], [0, 0]), ([[2.0**-14, -(2.0**-14)]], [0])]))
-    'evaluated in float64 it may be off by 6.8 more, which is more than 0.0001'
+    'evaluated in float64 it may be off by 6.8 more, which is more than 0.01'
     """
     ends, on_box = box_around(p), None
     if ends is not None:
         low, high = doubles_around(*zip(*ends, strict=True))
         on_box = {dtype: float_error(network, low, high, dtype) for dtype in network.evaluated_in}
-    return evaluation_caution(network, on_box, max(max_error or 0.0, 1e-4 * _size(Question(p, network))))
+    return evaluation_caution(network, on_box, max(max_error or 0.0, _SPOILT * _size(Question(p, network))))
 
 
 def _no_certificate(question: Question, wanted: _Wanted, failures: list[NoProof]) -> Certificate:
