@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 import cpwl
-from soak.families import FAMILIES
-from soak.questions import QUESTIONS, Wrong
+from soak.questions import PAIRS, QUESTIONS, Wrong
 
 _SECONDS = 60  # for one case
 
@@ -109,9 +108,8 @@ def keep(outcome: Outcome, folder: Path) -> None:
 def cases(seed: int, largest: int) -> Iterator[Case]:
     """All kinds and families in turn, sizes at random."""
     rng = np.random.default_rng(seed)
-    pairs = [(kind, family) for kind in QUESTIONS for family in FAMILIES if kind != "network" or family == "extracted"]
     while True:
-        for kind, family in pairs:
+        for kind, family in PAIRS:
             yield Case(kind, family, int(rng.integers(1, largest + 1)), int(rng.integers(1 << 40)))
 
 

@@ -17,28 +17,16 @@ from cpwl.compiler import CONSTRUCTIONS
 from cpwl.network.network import exact_layers
 from cpwl_check.budget import Refused
 from cpwl_check.decide import check
+from soak.doors import DOORS, Wrong, need
 from soak.families import FAMILIES, random_network
 from soak.truth import Truth
 from soak.twin import Twin, twin
 from support.proofs import documents
 from support.rational_pieces import PieceData, from_data, piece_data, points_in_pieces
 
-__all__ = ["QUESTIONS", "Wrong"]
+__all__ = ["PAIRS", "QUESTIONS", "Wrong"]
 
 _NOISE = (0.0, 1e-15, 1e-12, 1e-9)
-
-
-class Wrong(Exception):
-    """An answer that is not true, with what it was asked about."""
-
-    def __init__(self, message: str, *about: CPWL | Network) -> None:
-        super().__init__(message)
-        self.about = about
-
-
-def need(right: bool, message: str, *about: CPWL | Network) -> None:
-    if not right:
-        raise Wrong(message, *about)
 
 
 def exactly(network: Network, points: list[list[Fraction]]) -> list[list[Fraction]]:
@@ -217,5 +205,13 @@ QUESTIONS: dict[str, Callable[[str, np.random.Generator, int], Iterator[str]]] =
     "exact": ask_exact,
     "float": ask_float,
     "network": ask_network,
+    "door": lambda family, rng, size: DOORS[family](rng, size),
 }
 """By kind of data; each yields the name of a step before it takes it."""
+
+PAIRS = [
+    *((kind, family) for kind in ("exact", "float") for family in FAMILIES),
+    ("network", "extracted"),
+    *(("door", family) for family in DOORS),
+]
+"""Kinds with the families that they are asked about."""

@@ -7,9 +7,7 @@ import cpwl
 from cpwl import Network
 from soak.__main__ import Case, keep, run, smallest
 from soak.families import FAMILIES
-from soak.questions import QUESTIONS
-
-PAIRS = [(kind, family) for kind in QUESTIONS for family in FAMILIES if kind != "network" or family == "extracted"]
+from soak.questions import PAIRS
 
 
 @pytest.mark.parametrize(("kind", "family"), PAIRS)
