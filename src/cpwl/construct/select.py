@@ -13,9 +13,9 @@ from cpwl.construct.plan import Plan
 from cpwl.errors import LimitError
 from cpwl.network import Sizes
 
-__all__ = ["Candidate", "Choice", "predicted_error", "select"]
+__all__ = ["SAFETY", "Candidate", "Choice", "predicted_error", "select"]
 
-_SAFETY = 3.0  # deviations: no error of a network was seen to be more (docs/theory/float_quality.md)
+SAFETY = 3.0  # deviations: no error of a network was seen to be more (docs/theory/float_quality.md)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +59,7 @@ class Choice:
 def predicted_error(plan: Plan, precision: Precision, size: float) -> float:
     """The rounding error that a network will have, relative to the size of the values; 0 in exact arithmetic."""
     unit = PRECISIONS[precision][0]
-    return _SAFETY * unit * plan.magnitude / size if unit else 0.0
+    return SAFETY * unit * plan.magnitude / size if unit else 0.0
 
 
 def select(candidates: Iterable[Candidate], minimize: Minimize, max_error: float) -> Choice:

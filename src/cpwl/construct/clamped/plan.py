@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.clamped.clamped import base_value, clamped
+from cpwl.construct.options import PRECISIONS
 from cpwl.construct.plan import Least, Plan
+from cpwl.construct.select import SAFETY
 from cpwl.exact.integers import determinant
 from cpwl.function.bends.table import Table
 
@@ -17,8 +19,10 @@ __all__ = ["least", "plan"]
 
 
 def plan(analysis: Analysis) -> Plan:
-    """The plan of `clamped`; the network is made on the way."""
-    return Plan.of("clamped", clamped(analysis).network, analysis.sample.points)
+    """The plan of `clamped`, with the tiles that the precision asked for needs; the network is made on the way."""
+    options, unit = analysis.options, PRECISIONS[analysis.options.precision][0]
+    target = options.max_error / SAFETY * PRECISIONS["float32"][0] / unit if unit else math.inf
+    return Plan.of("clamped", clamped(analysis, target=target).network, analysis.sample.points)
 
 
 def least(analysis: Analysis) -> Least | None:
