@@ -26,9 +26,10 @@ __all__ = ["TABLE", "Construction", "Planned", "in_order", "ruled_out"]
 
 Planned = Mapping[str, Candidate]
 """What has been planned so far, by name."""
-# Budgets of "auto", once it has a network that is accurate enough. Each is about half a minute on one core.
+# Budgets of "auto", once it has a network that is accurate enough: about half a minute on one core, for clamped gates,
+# which are rarely the smallest beyond a few hundred pieces, 5 seconds.
 _PAIRS = 2_000_000  # pieces times components, which a lattice compares
-_TRIANGLES = 4_000  # pieces of which clamped gates are made: the time is quadratic in them
+_TRIANGLES = 1_000  # pieces of which clamped gates are made: the time is quadratic in them, 20 s for 2,000
 _CELLS = 100_000_000  # cells times corners, which windows compare
 _QUICK = 150  # pieces beyond which nothing is planned that takes longer than one hidden layer, where that will do
 _FEW = 200_000  # pieces times components: a lattice of so few takes less time than a complex of faces in space
