@@ -62,6 +62,8 @@ def long_line(rng: np.random.Generator, size: int) -> Iterator[str]:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", CpwlWarning)
         network = cpwl.compile(p, precision="float32", max_error=asked).network
+    if said:  # nothing is promised, and the most accurate network may be very large
+        return
     yield "run in float32"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "a.onnx")
@@ -73,7 +75,7 @@ def long_line(rng: np.random.Generator, size: int) -> Iterator[str]:
         at = at[(at >= x[0]) & (at <= x[-1])]
         found = np.array([session.run(None, {"X": v[None, None]})[0][0, 0] for v in at], dtype=np.float64)
     off = np.abs(found - p(at.astype(np.float64)[:, None])[:, 0]).max() / np.ptp(y)
-    need(off <= asked or bool(said), f"off by {off:.2g} of the range, {asked:g} were asked for, no warning", p, network)
+    need(off <= asked, f"off by {off:.2g} of the range, {asked:g} were asked for, no warning", p, network)
 
 
 def noise_around_zero(rng: np.random.Generator, size: int) -> Iterator[str]:
