@@ -27,7 +27,7 @@ def same(a: cpwl.Network, b: cpwl.Network) -> bool:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_files_hold_the_network(tmp_path, ending, dtype):
     """What is written is what is read, to the last bit of the type; the same network gives the same bytes."""
-    write, read = getattr(cpwl, f"to_{ending}"), getattr(cpwl, f"from_{ending}")
+    write, read = getattr(cpwl.io, f"to_{ending}"), getattr(cpwl.io, f"from_{ending}")
     write(network(), tmp_path / "a", dtype=dtype)
     write(network(), tmp_path / "b", dtype=dtype)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
@@ -48,8 +48,8 @@ def test_many_layers_keep_their_order(tmp_path):
     """Layer 10 comes after layer 9."""
     made = network(1, (1, *[2] * 11, 1))
     for ending in ("npz", "safetensors"):
-        getattr(cpwl, f"to_{ending}")(made, tmp_path / "a")
-        assert same(getattr(cpwl, f"from_{ending}")(tmp_path / "a"), made)
+        getattr(cpwl.io, f"to_{ending}")(made, tmp_path / "a")
+        assert same(getattr(cpwl.io, f"from_{ending}")(tmp_path / "a"), made)
 
 
 def test_the_safetensors_library_agrees(tmp_path):

@@ -105,9 +105,7 @@ def test_scipy_reads_the_cells(tmp_path):
 
 
 def test_our_reader_takes_the_cells(tmp_path):
-    """`from_mat`, where there is one."""
-    if not hasattr(cpwl, "from_mat"):
-        pytest.skip("there is no reader of MATLAB files")
+    """`from_mat` reads what `to_mat` wrote."""
     p = cpwl.CPWL.from_pieces([[[1, 0]], [[-1, 0]]], [[0], [0]], [[[1, 2], [0, 0]], [[3, 2], [1, 0]]], [[1, 0], [1, 0]])
     cpwl.io.to_mat(p, tmp_path / "a.mat")
     q = cpwl.io.from_mat(tmp_path / "a.mat")

@@ -40,7 +40,9 @@ def measured_error(network: Network, analysis: Analysis) -> float | None:
     kind: Any = np.float32 if options.precision == "float32" else np.float64
     most = min(_POINTS, max(1, _WORK // (1 + sum(weight.nnz for weight, _ in network.layers))))
     at = corners(analysis.function, -(-most // 2))
-    points = np.concatenate([at, cloud.points[:: -(-len(cloud.points) // max(1, most - len(at)))]])
+    points = np.concatenate([at, cloud.points[:: max(1, -(-len(cloud.points) // max(1, most - len(at))))]])
+    if not len(points):
+        return None  # no point inside a piece was found
     x: NDArray[Any] = points.astype(kind)
     with np.errstate(all="ignore"):  # beyond the format there are no numbers: that is an error without bound
         found = _in_order([(weight.astype(kind), bias.astype(kind)) for weight, bias in network.layers], x)

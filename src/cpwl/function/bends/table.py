@@ -22,6 +22,7 @@ from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.first_error import row_twins
 from cpwl.function.lineality import divided
 from cpwl.function.mesh import shared_facets
+from cpwl.function.sample import inner_points
 from cpwl.geometry.complex import complex_of
 from cpwl.geometry.facets import Hyperplanes, facets_of, hyperplanes, trim
 from cpwl.geometry.polyhedra import Polyhedra, fact
@@ -197,8 +198,7 @@ def _merged(places: Integers) -> tuple[Integers, NDArray[np.int64]]:
 
 def _triangulated(p: CPWL) -> tuple[Integers, NDArray[np.int64], NDArray[np.object_]]:
     """Pieces given by half-spaces, refined until they meet face to face, as fans of triangles."""
-    probe = Probe(0.0)
-    thick = [i for i, body in enumerate(p.polyhedra) if probe.interior(body) is not None]
+    thick = sorted(inner_points(p, range(p.num_pieces)))
     p = p if len(thick) == p.num_pieces else p.take(np.array(thick, dtype=np.int64))
     if (np.diff(p.polyhedra.start) < 3).any():
         raise ConstructionError("a table of triangles needs a bounded domain, and a piece is unbounded")

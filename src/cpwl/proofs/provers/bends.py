@@ -334,9 +334,11 @@ def guess_roles(network: Network, seen: _Seen, *, quick: bool = False) -> tuple[
 def _told_apart(network: Network, layer: int, neuron: int, seen: _Seen, number: int) -> tuple[int, ...]:
     """The plane of this number, or one that floats take for the same, on which the neuron is 0 exactly."""
     planes, unit, points = seen.planes, seen.unit, seen.points
-    apart = np.abs(unit - unit[number]).max(axis=1)
-    twins = np.flatnonzero(apart <= _CLOSE * max(1.0, np.abs(points).max()))
+    size = max(1.0, float(np.abs(points).max()))
+    apart = np.abs(unit - unit[number]) / np.append(np.ones(points.shape[1]), size)  # offsets are as large as points
+    twins = np.flatnonzero(apart.max(axis=1) <= _CLOSE)
     if len(twins) > 1:
+        twins = np.concatenate([[number], twins[twins != number]])  # of equals the one that was found
         places = _on_planes(unit[[number]], points)[0, :_PLACES]
         number = twins[exactly_on(network, layer + 1, neuron, planes[twins], places)]
     return tuple(planes[number].tolist())
