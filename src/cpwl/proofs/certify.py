@@ -261,7 +261,7 @@ def _exact_twin(question: Question) -> Network | None:
         few = p.num_pieces * p.num_components <= 10 * _FEW  # a lattice compares them all
         for precision in ("float64", "float32"):
             analysis = Analysis(p, Options(precision=precision, max_error=default_error(precision), check=False))
-            for name in TABLE if precision == "float64" else ("lattice",):  # others do not depend on it
+            for name in TABLE if precision == "float64" else ("clamped", "lattice"):  # others do not depend on it
                 if name in ("lattice", "paper") and not few:
                     continue
                 try:
