@@ -81,6 +81,8 @@ def from_csv(path: str | os.PathLike[str], *, outputs: int = 1, layout: Layout =
             message = f"with {outputs} columns of values there are no coordinates left of {table.shape[1]}"
             raise InputError(f"{message}; a table has at least two columns" if outputs == 1 else message)
         points, values = table[:, :dim], table[:, dim:]
+        if 1 < dim >= len(points):  # a grid has more points, too
+            raise _too_few(dim)
         _check_distinct(points, lines)
         return _function(points, values)
 
@@ -188,8 +190,6 @@ def _function(points: NDArray[np.object_], values: NDArray[np.object_]) -> CPWL:
             raise InputError("a table of one input needs at least two points")
         pairs = np.column_stack([np.arange(count - 1), np.arange(1, count)])
         return CPWL.from_simplices(points[order], pairs, values[order])
-    if count <= dim:  # a grid has more, too
-        raise _too_few(dim)
     axes = [np.unique(points[:, k]) for k in range(dim)]
     shape = [len(axis) for axis in axes]
     if int(np.prod(shape, dtype=object)) == count and min(shape) > 1:

@@ -44,6 +44,8 @@ def number(word: str, line: int, column: int | None = None) -> Fraction:
     >>> number("0.1", 1), number("2/3", 1)
     (Fraction(1, 10), Fraction(2, 3))
     """
+    if word.isascii() and word.isdigit() and len(word) < 16:
+        return Fraction(int(word))  # a tenth of the time, and tables have millions of cells
     try:
         return fraction(word.strip())
     except InputError as error:

@@ -19,6 +19,7 @@ from cpwl.errors import LimitError
 from cpwl.exact.rational import is_exact_float
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.geometry.polyhedra import Polyhedron
+from cpwl.limits import check_memory
 from cpwl.network.network import ExactLayer, Network, assemble, exact_layer, exact_layers, float_layer
 
 __all__ = ["EPS", "Forms", "Level", "balanced"]
@@ -143,6 +144,8 @@ class Forms:
     def _start(self, domain: Polyhedron | None) -> None:
         n = self.dim
         rows = 0 if domain is None else len(domain.b)
+        entries = (1 + rows + self.network.layers[0][0].shape[0]) * (n + 1)
+        check_memory(40.0 * entries, f"forms in {n:,} inputs", "Regions are for networks with fewer inputs.")
         view, error = np.zeros((1 + rows, n + 1)), np.zeros((1 + rows, n + 1))
         exact = np.zeros((1 + rows, n + 1), dtype=np.int64).astype(object)
         view[0, n], exact[0, n] = 1.0, 1

@@ -162,6 +162,7 @@ def _round_up(size: float) -> float:
 
 
 _OVERLAPS = 64  # pairs of overlapping pieces that are measured
+_PAIRS = 100_000  # overlapping pairs that are collected: 20,000 equal pieces have 200 million
 _BRIDGES = 64  # gaps within rounding that one facet may have
 
 
@@ -316,12 +317,15 @@ class PieceDoctor:
         """
         pairs: dict[tuple[int, int], NDArray[np.float64]] = {}
         for i, x in zip(self.solid, centers, strict=True):
+            if len(pairs) > _PAIRS:
+                break
             for j in self._holding(x, -1e-9):
                 if j != i:
                     pairs.setdefault((min(i, j), max(i, j)), x)
         worst = sorted(pairs, key=lambda pair: -float(self.agreement.gap(pair[0], pair[1], pairs[pair])))
         if len(pairs) > _OVERLAPS:
-            self.many = f" There are {len(pairs)} pairs of pieces that overlap; nothing else was looked for."
+            least = "at least " if len(pairs) > _PAIRS else ""
+            self.many = f" There are {least}{len(pairs)} pairs of pieces that overlap; nothing else was looked for."
         for pair in worst[:_OVERLAPS]:
             self._overlap(*pair, pairs[pair])
         return len(pairs) > _OVERLAPS
