@@ -17,6 +17,7 @@ from cpwl.function.jump import largest_jump
 from cpwl.function.shallow import random_shallow
 from cpwl.io.mpqp import from_active_sets
 from cpwl.network.network import exact_layers
+from cpwl.proofs.provers.near import nearest
 from cpwl_check.budget import Refused
 from cpwl_check.decide import check
 from cpwl_check.main import main
@@ -432,3 +433,9 @@ def test_gates_on_planes_that_floats_cannot_tell_apart_are_proved(seed):
     certificate = certify(p, compile(p, construction="gates").network)
     assert certificate.proved
     assert certificate.error_bound < 1e-13
+
+
+def test_rows_of_integers_beyond_float64_have_a_nearest_point():
+    """Rows are compared by exact quotients: their integers may be longer than any float."""
+    big = 10**400
+    assert nearest([(big, 0), (-big, 2 * big)], [Fraction(3)], [], 1) == [Fraction(2)]

@@ -355,7 +355,7 @@ def nearest(rows: Rows, x: Point, places: list[Point], last: int) -> Point | Non
         values = [sum((a * v for a, v in zip(row, place, strict=True)), Fraction(0)) for row in rows]
         if min(values, default=0) >= 0:
             break
-        sizes = [float(value) / float(max(map(abs, row[:-1])) or 1) for value, row in zip(values, rows, strict=True)]
+        sizes = [float(value / (max(map(abs, row[:-1])) or 1)) for value, row in zip(values, rows, strict=True)]
         active.append(int(np.argmin(sizes)))
         foot = _foot([rows[r] for r in active], x, last) if len(active) <= len(x) else None
     if foot is not None and not active:
