@@ -440,8 +440,8 @@ class _Compilation:
         """Whether it has no proof although one was wanted, and whether it is off by more than is allowed."""
         return int(built.proof is not None and not built.proof.proved), int(self._is_off(built))
 
-    def _is_off(self, built: _Built, most: float | None = None) -> bool:
-        if built.measured is None or built.measured <= (self.options.max_error if most is None else most):
+    def _is_off(self, built: _Built) -> bool:
+        if built.measured is None or built.measured <= self.options.max_error:
             return False
         # What every function is off the data is no reason to take a larger one, unless that is asked for.
         return self.told or built.measured > _NEAR * self.data.unavoidable
@@ -460,8 +460,10 @@ class _Compilation:
             none = f"no construction is predicted to be within {limit}; {best.name}, the most accurate,"
             said, aim = (none, "") if self.auto else (best.name, f", which is more than {limit}")
             text = f"{said} is off by about {best.candidate.error:.1g}{aim} (use {advice})"
-        elif choice.accurate and self._is_off(best, most):
+        elif choice.accurate and best.measured is not None and best.measured > most:
             text = f"{best.name} was seen to be off the data by {best.measured:.1g}, which is more than {limit}"
+            if not self.told and (least := self.data.unavoidable):
+                text += f"; pieces of the data overlap, and every continuous function is off by {least:.1g}"
         else:
             return
         warnings.warn(text, CpwlWarning, stacklevel=4)
