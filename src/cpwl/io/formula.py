@@ -96,7 +96,6 @@ class _Finder:
 
     def inside(self, rows: tuple[_Row, ...]) -> NDArray[np.object_] | None:
         """A point inside, or None."""
-        self.spend(len(rows) * self.dim)
         if self.dim == 1:
             return _inside_interval(rows)
         return self.probe.interior(polyhedra_from_integers([rows], self.dim)[0])
@@ -115,7 +114,7 @@ class _Finder:
         found = [(cell, self.law(part.base))]
         for factor, term in part.terms:
             found = [
-                (inner, tuple(a + factor * b for a, b in zip(law, extra, strict=True)))
+                (inner, tuple(a + factor * b if b else a for a, b in zip(law, extra, strict=True)))
                 for within, law in found
                 for inner, extra in self.pieces(term, within)
             ]
@@ -138,7 +137,8 @@ class _Finder:
                 continue  # parallel, and below
             proper = tuple(dict.fromkeys((*cell.rows, *(row for row in rows if any(row[:-1])))))
             proper = _tightest(proper) if self.dim == 1 else proper
-            inner = cell.inner if len(proper) == len(cell.rows) else self.inside(proper)
+            self.spend(len(proper) * self.dim)
+            inner = cell.inner if _is_inside(cell.inner, rows) else self.inside(proper)
             if inner is not None:
                 found.append((_Cell(proper, inner, {**cell.known, part: law}), law))
         return found
@@ -175,9 +175,15 @@ def _inside_interval(rows: tuple[_Row, ...]) -> NDArray[np.object_] | None:
     return np.array([high - 1 if high is not None else Fraction(0) if low is None else low + 1], dtype=object)
 
 
+def _is_inside(point: NDArray[np.object_] | None, rows: Sequence[_Row]) -> bool:
+    """Whether a point is strictly inside all half-spaces that cut something off."""
+    proper = [row for row in rows if any(row[:-1])]
+    return point is not None and all(sum(a * x for a, x in zip(row, point, strict=False) if a) < row[-1] for row in proper)
+
+
 def _below(a: _Law, b: _Law) -> _Row:
     """The half-space ``a <= b`` in primitive integers."""
-    row = [*(p - q for p, q in zip(a[:-1], b[:-1], strict=True)), b[-1] - a[-1]]
+    row = [*(p - q if q else p for p, q in zip(a[:-1], b[:-1], strict=True)), b[-1] - a[-1]]
     below = math.lcm(*(v.denominator for v in row))
     whole = [v.numerator * (below // v.denominator) for v in row]
     divisor = math.gcd(*whole) or 1
