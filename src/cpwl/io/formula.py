@@ -178,7 +178,9 @@ def _inside_interval(rows: tuple[_Row, ...]) -> NDArray[np.object_] | None:
 def _is_inside(point: NDArray[np.object_] | None, rows: Sequence[_Row]) -> bool:
     """Whether a point is strictly inside all half-spaces that cut something off."""
     proper = [row for row in rows if any(row[:-1])]
-    return point is not None and all(sum(a * x for a, x in zip(row, point, strict=False) if a) < row[-1] for row in proper)
+    if point is None:
+        return False
+    return all(sum(a * x for a, x in zip(row[:-1], point, strict=True) if a) < row[-1] for row in proper)
 
 
 def _below(a: _Law, b: _Law) -> _Row:
