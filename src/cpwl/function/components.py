@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from cpwl.function.parts import Laws
 from cpwl.function.scale import Scale, scale_of
@@ -54,7 +54,7 @@ def _label_near(laws: Laws, output: int, tol: float, scale: Scale) -> NDArray[np
         natural = min(slope_scale * scale.unit, np.finfo(np.float64).max)
     offset_scale = max(np.abs(laws.offset).max(initial=0.0), natural)
     own = np.column_stack([laws.gradient[:, output], laws.offset[:, output]])
-    tree = cKDTree(own / np.append(np.full(own.shape[1] - 1, slope_scale), offset_scale))
+    tree = scipy.spatial.cKDTree(own / np.append(np.full(own.shape[1] - 1, slope_scale), offset_scale))
     agree = _Agree(own, 2 * scale.slack(tol), scale)
     leader = np.full(len(own), -1, dtype=np.int64)
     for i in range(len(own)):  # Each piece goes to the first law near it that leads a class.

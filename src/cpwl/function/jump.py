@@ -11,8 +11,8 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from cpwl.function.answers import Jump
 from cpwl.function.cpwl import CPWL
@@ -88,7 +88,7 @@ def _inside(
     middle /= np.bincount(number)[:, None]
     far = np.zeros(len(pieces))
     np.maximum.at(far, number, np.linalg.norm(points - middle[number], axis=1))
-    around = cKDTree(points).query_ball_point(middle, far + slack)
+    around = scipy.spatial.cKDTree(points).query_ball_point(middle, far + slack)
     who = np.repeat(pieces, [len(some) for some in around])
     corner = np.fromiter((k for some in around for k in some), dtype=np.int64, count=len(who))
     who, corner = who[owner[corner] != who], corner[owner[corner] != who]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from cpwl.doors import within_float64
 from cpwl.function.components import label_maps
@@ -77,7 +77,7 @@ class Contacts:
         pieces, place = np.unique(pairs, return_inverse=True)
         one, two = place.reshape(-1, 2).T
         graph = coo_array((np.ones(len(one)), (one, two)), shape=(len(pieces), len(pieces)))
-        region = connected_components(graph, directed=False)[1]
+        region = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
         order = np.argsort(region, kind="stable")
         ends = np.flatnonzero(np.diff(region[order])) + 1
         return [part.tolist() for part in np.split(pieces[order], ends) if len(part)]

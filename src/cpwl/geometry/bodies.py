@@ -14,9 +14,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import scipy
 from flint import fmpq
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull, QhullError
 
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import determinant, primitive, sides, signs_at, unit_view
@@ -247,8 +247,8 @@ def _proposed(polyhedra: Polyhedra, i: int, inner: NDArray[np.object_]) -> NDArr
         return every[distinct]
     points = np.vstack([A / slack[:, None], np.zeros(polyhedra.dim)])
     try:
-        corners = ConvexHull(points).vertices
-    except (QhullError, ValueError):  # flat: the polyhedron contains a line
+        corners = scipy.spatial.ConvexHull(points).vertices
+    except (scipy.spatial.QhullError, ValueError):  # flat: the polyhedron contains a line
         return every[distinct]
     return np.asarray(every[distinct[np.sort(corners[corners < len(distinct)])]])
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from cpwl.exact.integers import primitive, sign
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact
@@ -67,9 +66,9 @@ def _clusters(rows: NDArray[np.float64], tol: float) -> NDArray[np.int64]:
     Many rows lie on one hyperplane: those that agree far better than that count as one point.
     """
     _, first, place = np.unique(np.round(rows / (tol / 2)), axis=0, return_index=True, return_inverse=True)
-    pairs = cKDTree(rows[first]).query_pairs(10 * tol, output_type="ndarray")
+    pairs = scipy.spatial.cKDTree(rows[first]).query_pairs(10 * tol, output_type="ndarray")
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(first), len(first)))
-    label = connected_components(graph, directed=False)[1][place.ravel()]
+    label = scipy.sparse.csgraph.connected_components(graph, directed=False)[1][place.ravel()]
     order = np.unique(label, return_index=True)[1]
     number = np.empty(len(order), dtype=np.int64)
     number[np.argsort(order)] = np.arange(len(order))

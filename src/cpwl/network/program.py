@@ -15,9 +15,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
-from scipy.sparse.csgraph import connected_components
 
 from cpwl.errors import LimitError
 from cpwl.exact.rational import fraction_array, is_exact_float, to_float
@@ -401,7 +401,7 @@ def _carry(needed: RationalMatrix, signed: int) -> _Carried:
     atoms, place = np.unique(distinct.indices, return_inverse=True)
     count = len(directions)
     links = csr_array((np.ones(len(place)), (distinct.rows, count + place)), shape=(count + len(atoms),) * 2)
-    label = connected_components(links, directed=False)[1]
+    label = scipy.sparse.csgraph.connected_components(links, directed=False)[1]
     single = np.array([_is_positive(distinct, i, signed) for i in range(count)], dtype=bool)
     row_cost = np.bincount(label[:count], np.where(single, 1, 2), minlength=label.max() + 1)
     atom_cost = np.bincount(label[count:], np.where(atoms >= signed, 1, 2), minlength=label.max() + 1)

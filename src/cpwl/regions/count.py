@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import scipy
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from cpwl.doors import check_argument, check_call, check_choice, check_limit, check_path, within_float64
 from cpwl.errors import InputError, InternalError
@@ -190,4 +190,4 @@ def connected_pieces(pieces: Pieces) -> int:
     a, b = owner[inner], pieces.neighbour[inner]
     same = laws[a] == laws[b]
     graph = coo_array((np.ones(same.sum()), (a[same], b[same])), shape=(len(pieces), len(pieces)))
-    return int(connected_components(graph, directed=False)[0])
+    return int(scipy.sparse.csgraph.connected_components(graph, directed=False)[0])

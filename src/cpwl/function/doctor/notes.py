@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from cpwl.function.answers import Finding, Kind, point_text
 from cpwl.function.components import label_maps
@@ -116,7 +116,7 @@ def note_on_planes(p: CPWL, rows: NDArray[np.int64], number: NDArray[np.int64] |
     first = np.unique(alike, return_index=True)[1]
     if len(first) < 2:
         return []
-    nearest = cKDTree(view[first]).query(view[first], k=[2], distance_upper_bound=_NEAR)
+    nearest = scipy.spatial.cKDTree(view[first]).query(view[first], k=[2], distance_upper_bound=_NEAR)
     distance, other = (np.asarray(found).ravel() for found in nearest)
     near = np.flatnonzero(np.isfinite(distance))
     if len(near) == 0:

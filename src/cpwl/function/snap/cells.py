@@ -14,10 +14,9 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from cpwl.errors import CpwlWarning
 from cpwl.exact.integers import integer_rows, primitive
@@ -288,7 +287,7 @@ def _connected(bodies: list[Body]) -> list[list[Body]]:
     points = np.concatenate([body.points for body in bodies])
     width = 30 * max(float(body.widths.max()) for body in bodies)
     owner = np.repeat(np.arange(count), [len(body.points) for body in bodies])
-    pairs = cKDTree(points).query_pairs(width, output_type="ndarray")
+    pairs = scipy.spatial.cKDTree(points).query_pairs(width, output_type="ndarray")
     number = _components(pairs, len(points))
     incidence = coo_array((np.ones(len(points)), (owner, number)), shape=(count, number.max() + 1)).tocsr()
     shared = (incidence @ incidence.T).tocoo()
@@ -324,7 +323,7 @@ def _join(group: list[int], bodies: list[Body], links: list[_Pair]) -> None:
 
 def _components(pairs: _Ints, count: int) -> _Ints:
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(count, count))
-    return np.asarray(connected_components(graph, directed=False)[1])
+    return np.asarray(scipy.sparse.csgraph.connected_components(graph, directed=False)[1])
 
 
 def _touch(one: Body, two: Body) -> bool:

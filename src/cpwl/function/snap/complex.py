@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from cpwl.geometry.polyhedra import Polyhedra
 
@@ -116,7 +115,7 @@ class FloatComplex:
     @cached_property
     def cells(self) -> list[_Ints]:
         """For each piece its corners and those of others that lie on it (T-junctions)."""
-        tree, found = cKDTree(self.vertices), [np.zeros(0, dtype=np.int64)] * len(self)
+        tree, found = scipy.spatial.cKDTree(self.vertices), [np.zeros(0, dtype=np.int64)] * len(self)
         solid = np.array(self.solid, dtype=np.int64)
         far = [np.linalg.norm(self.vertices[self.own[i]] - self.centres[i], axis=1).max() for i in solid]
         near: list[list[int]] = list(tree.query_ball_point(self.centres[solid], np.array(far) + 2 * self.width))
@@ -272,7 +271,7 @@ def _noises(A: _Floats, b: _Floats, reach: float, tol: float) -> tuple[float, _F
     """How noisy rows are: a high quantile of their distances to the nearest one of the other sense, of those within
     `tol`; and for each row that or its own distance."""
     view = np.column_stack([A, b / reach])
-    distance = np.asarray(cKDTree(view).query(-view, k=1, distance_upper_bound=10 * tol)[0])
+    distance = np.asarray(scipy.spatial.cKDTree(view).query(-view, k=1, distance_upper_bound=10 * tol)[0])
     near = np.isfinite(distance)
     noise = float(max(np.quantile(distance[near], 0.98) if near.any() else 0.0, _ROUNDING))
     return noise, np.maximum(np.where(near, distance, 0.0), noise)
@@ -294,7 +293,7 @@ def _welded(
     noise = rough[found.rows].max(axis=1, initial=usual)
     noisy = np.where(noise > _ROUGH * usual, noise, usual)
     radius, slack = _width(size, found.condition, noisy, tol), 50 * noisy * size
-    order, tree = np.argsort(found.condition * noisy, kind="stable"), cKDTree(found.points)
+    order, tree = np.argsort(found.condition * noisy, kind="stable"), scipy.spatial.cKDTree(found.points)
     lead, apart = np.full(len(order), -1, dtype=np.int64), np.zeros(len(order))
     near = tree.query_ball_point(found.points[order], np.minimum(1e3 * tol * size, 2 * radius)[order])
     for k, some in zip(order.tolist(), near, strict=True):
@@ -376,7 +375,7 @@ def regions_of(complex_: FloatComplex, label: _Ints, contacts: list[Contact]) ->
     pairs = np.array([(c.piece, c.other) for c in contacts if label[c.piece] == label[c.other]]).reshape(-1, 2)
     size = len(complex_)
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(size, size))
-    number = connected_components(graph, directed=False)[1]
+    number = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
     groups: dict[int, list[int]] = {}
     for i in complex_.solid:
         groups.setdefault(int(number[i]), []).append(i)

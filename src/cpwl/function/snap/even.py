@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from cpwl.errors import CpwlWarning
 from cpwl.exact.integers import determinant, integer_rows
@@ -194,7 +194,7 @@ def flats_of(points: _Floats, simplices: _Ints, little: _Floats) -> list[Flat]:
     if not len(one):
         return []
     joined = coo_array((np.ones(len(one)), (one, two)), shape=(len(facets),) * 2)
-    label = connected_components(joined, directed=False)[1]
+    label = scipy.sparse.csgraph.connected_components(joined, directed=False)[1]
     order = np.argsort(label, kind="stable")
     ends = np.flatnonzero(np.diff(label[order], prepend=-1, append=-1))
     found, crooked = [], False

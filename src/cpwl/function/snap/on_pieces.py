@@ -21,10 +21,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from cpwl.exact.integers import primitive, ratio_view
 from cpwl.exact.rational import fraction_array
@@ -356,9 +355,9 @@ def from_corners(frame: Frame, reach: float) -> CPWL | None:
     except np.linalg.LinAlgError:  # as many facets as a simplex, but unbounded
         return None
     points = corners.reshape(-1, p.dim)
-    pairs = cKDTree(points).query_pairs(10 * p.tol * reach, output_type="ndarray")
+    pairs = scipy.spatial.cKDTree(points).query_pairs(10 * p.tol * reach, output_type="ndarray")
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(points), len(points)))
-    number = connected_components(graph, directed=False)[1]
+    number = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
     cells = number.reshape(-1, size)
     if (np.diff(np.sort(cells, axis=1), axis=1) == 0).any():
         return None

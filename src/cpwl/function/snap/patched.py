@@ -17,9 +17,9 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+import scipy
 from flint import fmpq_mat
 from numpy.typing import NDArray
-from scipy.linalg import qr
 
 from cpwl.exact.integers import integer_rows
 from cpwl.exact.rational import from_flint, to_flint
@@ -61,7 +61,7 @@ def place(rows: Sequence[_Place], near: _Floats, most: float) -> list[Fraction] 
     if not rows:
         return point
     view = np.array([[x / (max(map(abs, row[:-1])) or 1) for x in row[:-1]] for row in rows], dtype=np.float64)
-    order = qr(view, mode="r", pivoting=True)[-1].tolist()
+    order = scipy.linalg.qr(view, mode="r", pivoting=True)[-1].tolist()
     flat = [to_flint(row[j]) for row in rows for j in (*order, len(order))]
     reduced, rank = fmpq_mat(len(rows), len(order) + 1, flat).rref()
     pivots = [next(j for j in range(len(order) + 1) if reduced[i, j] != 0) for i in range(rank)]

@@ -24,11 +24,10 @@ from random import Random
 from typing import Literal
 
 import numpy as np
+import scipy
 from flint import fmpq_mat
 from numpy.typing import NDArray
-from scipy.linalg import lstsq
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.linalg import lsqr
 
 from cpwl.exact.rational import to_flint
 from cpwl.function.snap.complex import Face
@@ -235,8 +234,10 @@ def _least_squares(system: csr_array, right: _Floats) -> _Floats:
     """The smallest solution, directions that the system hardly sees left alone."""
     if system.shape[0] * system.shape[1] <= _DENSE:
         # By a pivoted QR decomposition: the same solution as by singular values, several times as fast.
-        return np.asarray(lstsq(system.toarray(), right, cond=1e-7, lapack_driver="gelsy")[0])
-    parts = [lsqr(system, part, atol=1e-15, btol=1e-15, conlim=1e7, iter_lim=2000)[0] for part in right.T]
+        return np.asarray(scipy.linalg.lstsq(system.toarray(), right, cond=1e-7, lapack_driver="gelsy")[0])
+    parts = [
+        scipy.sparse.linalg.lsqr(system, part, atol=1e-15, btol=1e-15, conlim=1e7, iter_lim=2000)[0] for part in right.T
+    ]
     return np.stack(parts, axis=1)
 
 

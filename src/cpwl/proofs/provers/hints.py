@@ -14,8 +14,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull
 
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.integers import primitive, ratio_view
@@ -233,7 +233,7 @@ class _Recovered:
         self.t, self.u, self.parallel = self._frame(places)
         frame = np.array([self.t, self.u], dtype=object)
         self.place = ratio_view(places[:, :2].dot(frame.T), places[:, 2:])
-        self.hull = self.place[ConvexHull(self.place).vertices]
+        self.hull = self.place[scipy.spatial.ConvexHull(self.place).vertices]
         low, high = self.place[:, 0].min(), self.place[:, 0].max()
         self.ends = [Fraction(math.nextafter(low, -math.inf)), Fraction(math.nextafter(high, math.inf))]
         at = self.t[0] ** 2 + self.t[1] ** 2

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from flint import fmpz_mat
 from numpy.typing import NDArray
-from scipy.linalg import qr
 
 from cpwl.errors import InputError, InternalError, LimitError
 from cpwl.geometry.polyhedra import Polyhedron
@@ -69,7 +69,7 @@ def essential_rows(rows: NDArray[np.float64], exact: Callable[[], NDArray[np.obj
         scaled = _first_of_parallel(scaled)
         # As many rows, or columns, as there are of the other kind.
         tall = len(rows) >= n
-        order = qr(scaled.T if tall else scaled, pivoting=True, mode="economic")[2]
+        order = scipy.linalg.qr(scaled.T if tall else scaled, pivoting=True, mode="economic")[2]
         first = np.sort(order[: min(rows.shape)])
         values = np.linalg.svd(scaled[first] if tall else scaled[:, first], compute_uv=False)
         if values[-1] > 1e-6 * values[0] > 0:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import scipy
 from flint import fmpz_mat
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from cpwl.errors import InternalError
 from cpwl.exact.integers import primitive, sign
@@ -130,7 +130,7 @@ class Polar:
         target[-1] = 1.0
         hull[:-1, k] = 0.0  # the origin in its place
         try:
-            weight, distance = nnls(hull, target)
+            weight, distance = scipy.optimize.nnls(hull, target)
         except RuntimeError:  # too many iterations
             return None, None
         if distance <= 1e-11 * (1 + np.abs(target).max()):
