@@ -141,6 +141,7 @@ def check(p, construction="auto"):
     return True
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize("maker", MAKERS)
 def test_exact_in_equal_out(maker, n, tmp_path):
@@ -154,6 +155,7 @@ def test_exact_in_equal_out_on_a_line(maker):
     assert check(ON_A_LINE[maker]())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("lattice", LATTICES)
 def test_points_of_an_even_lattice_stay_where_they_are(lattice):
     """Tables that are on an even lattice as they are."""

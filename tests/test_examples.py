@@ -38,7 +38,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Ra
         yield once
 
 
-LONG = {"terrain", "compress_network", "ground_truth"}  # notebooks that take some seconds
+LONG = {"terrain", "compress_network", "ground_truth", "stays_inside"}  # notebooks that take some seconds
 
 
 @pytest.mark.parametrize(
@@ -171,6 +171,7 @@ def _check(folder: Path, law: str, network: str, proof: str) -> None:
     assert code == 0, said + wrong
 
 
+@pytest.mark.slow
 def test_the_closed_loop_stays_inside(run: Callable[[str], Ran]) -> None:
     """The set is kept, with a proof; a box is not, with a point; six steps are one network with a certificate."""
     said, _ = run("stays_inside")

@@ -68,6 +68,7 @@ def _told(ready: tuple[float, int, int], i: int) -> tuple[float, int, int, int]:
     return (*ready, i)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", POOLS)
 def test_results_come_in_order_from_every_kind_of_executor(kind: str) -> None:
     table = np.arange(3000.0)

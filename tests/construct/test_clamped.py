@@ -98,6 +98,7 @@ def test_it_equals_the_function(name, tiles):
     assert (clamped(p, tiles=tiles).network(x) == p(x)).all()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", EXACT)
 def test_it_equals_every_planar_function_of_the_catalogue(name):
     """T-junctions, pieces that are no triangles, slivers, several outputs: exactly, with tiles as chosen and with 3."""
@@ -268,6 +269,7 @@ def test_it_is_proved(example):
     assert check(*example) == 0
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", EXACT)
 def test_the_catalogue_is_proved(name):
     """`certify` proves equality from the weights alone, and the checker agrees."""

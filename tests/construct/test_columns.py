@@ -43,6 +43,7 @@ def interpolated(axes, values, x):
     return value
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "steps", [(1,), (4,), (1, 1), (3, 2), (2, 5), (1, 3, 2), (3, 3, 3), (2, 1, 2, 2), (1, 2, 1, 1, 2)]
 )

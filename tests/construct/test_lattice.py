@@ -54,6 +54,7 @@ def test_the_examples_on_which_algorithm_1_is_wrong(p, x, value):
 DELAUNAY = [(2, 12, 5), (2, 14, 2), (2, 24, 3), (2, 24, 4), (3, 8, 1), (3, 10, 3), (3, 10, 11), (4, 8, 1), (4, 10, 1)]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("n", "points", "seed"), DELAUNAY)
 def test_delaunay_interpolants(n, points, seed):
     """Random interpolants compile, and pieces are split iff Algorithm 1 is wrong."""
@@ -280,6 +281,7 @@ def test_shared_lattices_are_proved(name):
     assert assert_shared(p).network.sizes.neurons <= plain_lattice(p).network.sizes.neurons
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("n", "points", "seed"), DELAUNAY)
 def test_shared_delaunay_interpolants(n, points, seed):
     """Random interpolants; and the plan says what is built."""

@@ -108,6 +108,7 @@ def test_an_executor_changes_nothing(monkeypatch):
     np.testing.assert_array_equal(shared.above, order_components(p, 0).above)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "p",
     [

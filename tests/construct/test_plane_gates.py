@@ -79,6 +79,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("spare", [True, False])
 def test_the_network_equals_the_function(name, spare):
@@ -88,6 +89,7 @@ def test_the_network_equals_the_function(name, spare):
     assert len(differences(p, made.network)) == 0
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_count_is_that_of_the_theory(name):
     """|H u G| + |G| + 4 neurons for one output, one less on a bounded domain; a sum of one sign is carried by one."""
@@ -105,6 +107,7 @@ def test_the_count_is_that_of_the_theory(name):
     assert p.outputs > 1 or len(made.gates) == made.gate_lines
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_sparing_hinges_never_costs_a_neuron(name):
     """A gate that makes its own hinge needless is chosen only where the whole gets smaller."""

@@ -129,6 +129,7 @@ def formula(p, made):
     return made.planes + p.dim + (p.dim - 1) + sum((c - 1) * count for c, count in made.gates.items())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", TABLES)
 def test_equals_table(name):
     """The network is the interpolant at all vertices, and at points of every cell and every facet, exactly."""
@@ -137,6 +138,7 @@ def test_equals_table(name):
     assert space_gates(p).network(points)[:, 0].tolist() == values
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", EVERYWHERE)
 def test_equals_everywhere(name):
     """On all of R^n the network is the function, exactly, near and far."""
@@ -169,6 +171,7 @@ def test_count(name):
     assert made.network.sizes.neurons == formula(p, made)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", {**TABLES, **EVERYWHERE})
 def test_depth(name):
     """There are at most n hidden layers."""
@@ -332,6 +335,7 @@ def test_cover_is_one():
         assert len(set(chosen.values())) == least
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", {**TABLES, **EVERYWHERE})
 def test_plan(name):
     """The plan of gates says the sizes exactly, before the network is built."""

@@ -64,6 +64,7 @@ def small():
     return p, files(p, made.network)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("count", [None, 1, 3])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_network_equals_the_function(name, count):
@@ -75,6 +76,7 @@ def test_the_network_equals_the_function(name, count):
     assert len(differences(p, made.network)) == 0
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_piece_is_proved(name):
     """The proof found from the weights alone is accepted, for one strip and for several."""
@@ -84,6 +86,7 @@ def test_every_piece_is_proved(name):
         assert check(*json.loads(json.dumps(files(p, network)))) == 0
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_plan_is_what_is_built(name):
     """Neurons, depth, width and nonzeros, before there is a network."""

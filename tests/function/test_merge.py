@@ -33,6 +33,7 @@ def guillotine(low, high, depth, rng):
     return guillotine(low, middle_high, depth - 1, rng) + guillotine(middle_low, high, depth - 1, rng)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", EXACT)
 def test_values_stay_the_same(name):
     """At rational points of every piece, its boundary included, the value is the same rational."""
@@ -41,6 +42,7 @@ def test_values_stay_the_same(name):
     assert (p.merge()(x) == p(x)).all()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", EXACT)
 def test_the_domain_stays_the_same(name):
     """Points outside all pieces stay outside: those of a large box, exactly."""
@@ -49,6 +51,7 @@ def test_the_domain_stays_the_same(name):
     assert ((p.merge()(x) == None) == (p(x) == None)).all()  # noqa: E711 - asked of every entry
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", names())
 def test_merged_functions_are_healthy_and_keep_their_laws(name):
     """Nothing overlaps, nothing is missing, and no law is lost."""
@@ -59,6 +62,7 @@ def test_merged_functions_are_healthy_and_keep_their_laws(name):
     assert q.num_components <= q.num_pieces <= p.num_pieces
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", names())
 def test_what_is_merged_cannot_be_merged(name):
     """The second time nothing happens, and the same object comes back."""
@@ -72,6 +76,7 @@ def test_nothing_to_merge_is_the_same_object(p):
     assert p.merge() is p
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(
     "p",

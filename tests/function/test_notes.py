@@ -150,6 +150,7 @@ def test_mergeable_pieces_are_counted(p):
     assert found.message.startswith(f"{p.num_pieces} pieces could be {p.merge().num_pieces}")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "pieces", "laws"),
     [("mpc_double_integrator_27", 27, 5), ("mpc_double_integrator_83", 83, 9), ("mpqp_3d_55", 55, 27)],

@@ -16,6 +16,7 @@ from support.twins import catalogue_twin, twin
 BOUNDED = [name for name in names(without="float") if "bounded" in BY_NAME[name].tags and name != "slivers"]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("variant", ["plain", "far 1e9", "repeated", "column-major", "two outputs"])
 @pytest.mark.parametrize("name", BOUNDED)
 def test_floats_without_noise_are_ordered_as_the_exact_function(name, variant):
@@ -53,6 +54,7 @@ def test_pieces_with_rays_are_left_to_linear_programs():
         assert order_components(q, 0).solves > 0
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("noise", [0.0, 1e-15, 1e-12])
 @pytest.mark.parametrize(("n", "count"), [(2, 2), (3, 3), (10, 3), (40, 4)])
 def test_pieces_with_independent_rows_need_no_linear_programs(n, count, noise):

@@ -66,6 +66,7 @@ def points_of(p, count=300):
 WITH_NOISE = [(name, noise) for name in ROUNDED for noise in (0.0, 1e-13) if noise == 0 or name not in PARALLEL]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("name", "noise"), WITH_NOISE)
 def test_rounded_functions_come_back_exact_and_near(name, noise):
     """The exact doctor finds nothing wrong, and values differ by no more than rounding."""
@@ -80,6 +81,7 @@ def test_rounded_functions_come_back_exact_and_near(name, noise):
     np.testing.assert_allclose(found.function(x)[both], p(x)[both], rtol=0, atol=1e-9)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("name", "noise"), WITH_NOISE)
 def test_nothing_moves_by_more_than_the_tolerance(name, noise):
     """And something moves where there is noise, but never by much more than the noise."""

@@ -120,6 +120,7 @@ SMALL = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 @pytest.mark.parametrize(("name", "construction"), SMALL)
 def test_a_changed_network_is_refuted_or_harmless(name, construction, change):
@@ -256,6 +257,7 @@ def largest(bound, x):
     return np.full(len(x), bound, dtype=object)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 @pytest.mark.parametrize("name", ROUNDED)
 @pytest.mark.parametrize("form", ["plain", "shared"])
@@ -400,6 +402,7 @@ def at_least(bound, other):
     return all(a >= b for a, b in zip(*pairs, strict=True))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", PROOFS)
 def test_a_changed_number_of_a_proof_is_refused_or_proves_no_more(name, proof_files):
     """Function and network stay, one number of the proof changes: then no smaller bound is accepted than was proved."""
@@ -574,6 +577,7 @@ def shared_files(name):
     return json.loads(json.dumps(function_document(function(name)))), network_document(shared(name)), written_proof
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 @pytest.mark.parametrize("name", SHARED)
 def test_a_changed_shared_network_is_refuted_or_harmless(name, change):
@@ -639,6 +643,7 @@ def test_other_operations_are_refused(name):
         assert verdict((p, network, {k: v for k, v in proof.items() if k != key})) is None
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 @pytest.mark.parametrize("name", ["thirds_and_sevenths", "strips", "concave", "kuhn_rationals", "delaunay_space"])
 @pytest.mark.parametrize("told", [True, False], ids=["told", "guessed"])
@@ -654,6 +659,7 @@ def test_rounded_shared_networks_keep_to_their_bound(name, dtype, told):
     assert check(*files, json.loads(json.dumps(proof.document))) == proof.error_bound
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("off", ["1/1000000000000000000000000000000", "1/10000000000", "1/1000000"])
 def test_a_table_of_rounded_points_excuses_no_other_error(off):
     """A network of the even table is proved with the distance; one that is off both tables is refuted with a point."""

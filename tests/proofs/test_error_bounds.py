@@ -89,6 +89,7 @@ def total_bound(name: str, kind: str) -> float:
     return float(proof.error_bound) + proof.evaluation_bound[kind]
 
 
+@pytest.mark.one_in(4)
 @extended
 @pytest.mark.parametrize(("name", "kind"), BOTH)
 def test_no_error_exceeds_its_bound(name, kind):
@@ -112,6 +113,7 @@ def test_bounds_hold_at_a_million_points(name, kind):
     assert error <= total_bound(name, kind) <= 100 * error
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", names("bounded", without="float"))
 def test_an_exact_network_evaluates_within_its_bound(name):
     """For exact weights the evaluation bound includes their rounding: in float64 the network keeps to it."""

@@ -78,6 +78,7 @@ def test_the_checker_has_the_last_word(tmp_path, monkeypatch, refused):
     assert refused or seen >= {kind.name for kind in KINDS} - {"columns", "windows"}  # they have tests of their own
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", BY_NAME)
 def test_what_is_proved_is_what_is_saved(tmp_path, name):
     """The document of a function and that of its network are the files that `save` writes."""
@@ -98,6 +99,7 @@ def few_bends(seed, exactly):
     return extract(Network([(row, bias), ([factor], [0])]), exact=exactly)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("exactly", [True, False])
 @pytest.mark.parametrize("seed", range(8))
 def test_functions_with_lines_are_proved_on_all_coordinates(tmp_path, seed, exactly):
@@ -130,6 +132,7 @@ def thirds(n, seed):
     return Network([(row, [rng.randint(-4, 4) for _ in range(3)]), ([[1, 2, -3]], [0])])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_noise_is_no_difference_however_far_out(seed):
     """On R^n values of float data differ by as much as one likes if one goes far enough: that refutes nothing."""

@@ -41,6 +41,7 @@ def made(name, dtype=np.float32):
     return p, near, certify(p, near, rounded_from=exact)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", CASES)
 def test_the_bound_holds_and_the_checker_agrees(name, dtype):

@@ -86,6 +86,7 @@ CASES = [
 # --- against brute force ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("network", "domain"), CASES)
 def test_every_pattern_and_law(network, domain):
     """The cells are exactly the patterns that hold on a set with interior, and the laws are equal as rationals."""
@@ -112,6 +113,7 @@ def test_float_and_exact_agree(network, domain):
     assert np.allclose(a.laws.offset, b.laws.offset)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("network", "domain"), CASES)
 def test_walking_finds_the_same(network, domain):
     """Walking from cell to cell gives the same cells, facets and neighbours as cutting the whole complex."""
@@ -221,6 +223,7 @@ SOME = ["hat", "sawtooth", "thirds_and_sevenths", "plane_hinge", "sum_norm", "su
         "huge_breakpoints", "tiny_breakpoints", "point_contact", "nested_squares"]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("name", "construction"), applicable(SOME, ("lattice", "hinge", "gates")))
 def test_round_trip(name, construction):
     """What was compiled comes back: at a rational point in each region the values agree, and the laws are the same."""

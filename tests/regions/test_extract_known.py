@@ -85,6 +85,7 @@ def test_neighbours_agree_on_their_facet_and_know_each_other(extracted):
         assert np.abs(apart - across).max(initial=0.0) < 1e-9 * (1 + np.abs(p.laws.coefficients()).max())
 
 
+@pytest.mark.one_in(2)
 def test_merging_by_what_is_known_needs_no_linear_program(extracted, monkeypatch):
     """It is as good as merging from nothing, and keeps all values."""
     p = extracted
@@ -103,6 +104,7 @@ def test_merging_by_what_is_known_needs_no_linear_program(extracted, monkeypatch
         assert np.allclose(q(x), p(x), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [name for name in CASES if name not in {"walked", "lines in every piece"}])
 def test_merged_regions_are_healthy(name):
     """A doctor who knows nothing finds nothing wrong with them."""
@@ -166,6 +168,7 @@ def sliver_network(seed, inputs=8):
     return Network(layers), (rows, np.zeros(len(rows)))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.filterwarnings("ignore:.*thinner than")
 @pytest.mark.parametrize("seed", range(6))
 def test_merging_next_to_slivers_loses_nothing(seed):

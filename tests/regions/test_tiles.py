@@ -50,6 +50,7 @@ def test_cells_of_arrangements_are_those_of_the_formula(planes: int, dim: int, s
     assert len({tile.name for tile, _ in tiles}) == len(tiles)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("widths", [(1, 6, 4, 1), (2, 6, 5, 1), (2, 4, 3, 2, 2), (3, 4, 3, 1)])
 @pytest.mark.parametrize("exact", [True, False])
 def test_parts_of_deep_networks_are_the_network(widths: tuple[int, ...], exact: bool) -> None:
@@ -106,6 +107,7 @@ def test_the_first_neurons_decide_the_parts() -> None:
 # --- whoever does the work --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", POOLS)
 def test_the_same_bytes_whoever_does_the_work(kind: str) -> None:
     network = deep((2, 8, 6, 2), exact=False)

@@ -99,6 +99,7 @@ def test_rounding_up(x: Fraction) -> None:
     assert x <= Fraction(rounded_up(x)) <= 2 * x
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("slug", sorted(EXAMPLES))
 def test_onnx_weights_are_proved(rows: list[Row], folder: Path, tmp_path: Path, slug: str) -> None:
     """The proof beside each ONNX file is accepted for the weights in that file."""
@@ -108,6 +109,7 @@ def test_onnx_weights_are_proved(rows: list[Row], folder: Path, tmp_path: Path, 
     assert verdict.accepted, verdict.text
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("slug", sorted(EXAMPLES))
 def test_a_corrupted_proof_is_refused(rows: list[Row], tmp_path: Path, slug: str) -> None:
     """Change one component of the proof by 1e-30, or one bias of the network, and the checker says no."""

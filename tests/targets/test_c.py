@@ -61,6 +61,7 @@ def points(p: cpwl.CPWL, seed: int = 0) -> np.ndarray:
 CASES = ["hat", "absolute_value", "constant", "sum_norm_in_space", "pinwheel", "star_of_cones", "one_triangle"]
 
 
+@pytest.mark.one_in(2)
 @needs_gcc
 @pytest.mark.parametrize("form", ["network", "tree"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -181,6 +182,7 @@ def test_flash_bytes_are_those_of_the_object(tmp_path, form):
     assert 0 <= data - code.costs[form].flash <= 64 * len(code.body.tables)
 
 
+@pytest.mark.one_in(2)
 @needs_gcc
 @pytest.mark.parametrize("form", ["network", "tree"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -39,6 +39,7 @@ def as_pieces(p):
     return from_data(piece_data(p))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("noise", [1e-15, 1e-13, 1e-12])
 @pytest.mark.parametrize("name", sorted(TWINS))
 def test_twins_come_back_exact_near_and_as_small(name, noise):
@@ -155,6 +156,7 @@ def test_pieces_that_meet_in_the_middle_of_facets(bounded):
     assert not any(f.severity == "error" for f in PieceDoctor(found.function).findings())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [n for n in names(without="float") if 2 <= function(n).dim <= 3][::3])
 def test_whatever_comes_back_is_exactly_consistent(name):
     """Every kind of function with shuffled, repeated and redundant rows: a reason, or a sound function."""

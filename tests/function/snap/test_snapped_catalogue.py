@@ -39,6 +39,7 @@ def snaps(name, variant, noise):
     return True
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("variant", ["plain", "boxed", "all"])
 @pytest.mark.parametrize("name", FEW)

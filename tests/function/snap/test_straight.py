@@ -40,6 +40,7 @@ def polygon_mesh(sides, seed):
     return points, triangles[area > 1e-12], rng.random(len(points))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("fill", [False, True])
 @pytest.mark.parametrize("noise", [1e-15, 1e-10])
 def test_noisy_half_spaces_of_a_grid_cost_no_more_than_the_grid(noise, fill):

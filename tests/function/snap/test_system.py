@@ -25,6 +25,7 @@ NETWORKS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("noise", [1e-15, 1e-13])
 @pytest.mark.parametrize("name", sorted(NETWORKS))
 def test_regions_of_networks_come_back(name, noise):
@@ -40,6 +41,7 @@ def test_regions_of_networks_come_back(name, noise):
     assert not any(f.severity == "error" for f in PieceDoctor(replace(q, mesh=None)).findings())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("noise", [1e-15, 1e-13, 1e-11])
 @pytest.mark.parametrize(
     ("inputs", "widths", "outputs", "seed", "box"),
