@@ -1,6 +1,7 @@
 """cpwl: an exact, optimizing compiler between continuous piecewise-linear functions and ReLU networks.
 
-Readers and writers of files and of objects of other programs are in `cpwl.io`, closed loops in `cpwl.dynamics`.
+Readers and writers of files and of objects of other programs are in `cpwl.io`, closed loops in `cpwl.dynamics`,
+multiparametric programs in `cpwl.mpqp`.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ if TYPE_CHECKING:
     from cpwl.combine import maximum, minimum, stack
     from cpwl.compiler import Compiled, compile
     from cpwl.compressor import compress
-    from cpwl.equality import Verdict, equal
+    from cpwl.equality import equal
     from cpwl.function import CPWL
     from cpwl.function.questions.sets import image
     from cpwl.io.endings import read, write
     from cpwl.io.formula import parse
+    from cpwl.mpqp.solve import solve_mpqp
     from cpwl.network import Network
     from cpwl.passes.simplify import simplify
     from cpwl.proofs.certify import Certificate, certify
@@ -52,7 +54,6 @@ __all__ = [
     "Network",
     "ProofError",
     "SolverError",
-    "Verdict",
     "ask",
     "bounds",
     "certify",
@@ -71,6 +72,7 @@ __all__ = [
     "read",
     "report",
     "simplify",
+    "solve_mpqp",
     "stack",
     "write",
 ]
@@ -82,7 +84,6 @@ _HOME = {
     "Certificate": "cpwl.proofs.certify",
     "Compiled": "cpwl.compiler",
     "Network": "cpwl.network",
-    "Verdict": "cpwl.equality",
     "ask": "cpwl.regions.inquiry",
     "certify": "cpwl.proofs.certify",
     "compile": "cpwl.compiler",
@@ -98,6 +99,7 @@ _HOME = {
     "read": "cpwl.io.endings",
     "report": "cpwl.show.explorer.page",
     "simplify": "cpwl.passes.simplify",
+    "solve_mpqp": "cpwl.mpqp.solve",
     "stack": "cpwl.combine",
     "write": "cpwl.io.endings",
 }
@@ -113,6 +115,7 @@ _MOVED = {
     "Precision": "cpwl.construct.options",
     "Report": "cpwl.function.answers",
     "Sizes": "cpwl.network",
+    "Verdict": "cpwl.equality",
     "Weights": "cpwl.construct.options",
 }
 

@@ -52,7 +52,7 @@ def test_outputs_are_chosen(outputs):
 @pytest.mark.parametrize("lost", range(9))
 def test_lost_regions_are_gaps(lost):
     """The doctor finds each region that is not there, also in the corners of the domain, with a point of it."""
-    p = from_active_sets(plane(), CELLS[:lost] + CELLS[lost + 1 :])
+    p = from_active_sets(plane(), CELLS[:lost] + CELLS[lost + 1 :], complete=False)
     report = p.doctor()
     gaps = [finding for finding in report.errors if finding.kind == "gap"]
     assert gaps
@@ -64,7 +64,50 @@ def test_lost_regions_are_gaps(lost):
 def test_lost_regions_are_not_compiled():
     """Nobody compiles a law with a hole in it."""
     with pytest.raises(InputError, match="a piece is missing there"):
-        cpwl.compile(from_active_sets(plane(), CELLS[1:]))
+        cpwl.compile(from_active_sets(plane(), CELLS[1:], complete=False))
+
+
+@pytest.mark.parametrize("kept", [slice(1, None), slice(0, 9, 2), slice(4, 5)])
+def test_lost_regions_are_added(kept):
+    """With a warning that counts them; the result is the whole law, and known to be complete."""
+    rest = CELLS[kept]
+    with pytest.warns(CpwlWarning, match=f"{9 - len(rest)} regions? w(as|ere) missing and ha(s|ve) been added"):
+        p = from_active_sets(plane(), rest)
+    assert p.num_pieces == 9
+    assert p.known.complete
+    assert cpwl.equal(p, from_active_sets(plane(), CELLS))
+
+
+def test_a_thin_region_is_added():
+    """A bound that cuts a corner off by 1e-18: the three regions that floats do not see are counted as thin."""
+    cut = Fraction(2) - Fraction(1, 10**18)
+    program = plane(A=[[1, 0], [0, 1], [-1, 0], [0, -1], [1, 1]], b=[1, 1, 1, 1, cut], F=[[0, 0]] * 5)
+    with pytest.warns(CpwlWarning, match=r"3 regions were missing .* 1 of them are thinner than 1e-15"):
+        p = from_active_sets(program, [cell for cell in CELLS if cell != [0, 1]])
+    assert p.num_pieces == 11
+
+
+def test_many_dependent_rows():
+    """The tip of a cone over a 16-gon, every row written twice: 32 rows of rank 3 are active at once."""
+    angle = np.linspace(0, 2 * np.pi, 16, endpoint=False)
+    sides = np.round(100 * np.column_stack([np.cos(angle), np.sin(angle), np.ones(16)])).astype(int)
+    rows = np.vstack([sides, 2 * sides])
+    eye = np.eye(3, dtype=int)
+    program = {"Q": eye, "H": -eye, "c": [0] * 3, "A": rows, "b": [0] * 32, "F": np.zeros((32, 3), int)}
+    program |= {"A_t": np.vstack([eye, -eye]), "b_t": [1] * 6}
+    with pytest.warns(CpwlWarning, match="32 regions were missing and have been added"):
+        p = from_active_sets(program, [[], list(range(32))])
+    assert p.num_pieces == 34  # the cone, its 16 facets and edges, and its tip
+    np.testing.assert_allclose(p([[0.0, 0, 0.5], [0, 0, -0.5]]), [[0, 0, 0], [0, 0, -0.5]], atol=1e-12)
+
+
+def test_rows_that_nobody_named_may_be_independent():
+    """Row 0 is tight wherever row 1 is, with multiplier 0: the region of [1] is that of both."""
+    program = {"Q": [[1, 0], [0, 1]], "H": [[0], [-1]], "c": [0, 0], "A": [[1, 0], [0, 1]], "b": [0, 1]}
+    program |= {"F": [[0], [0]], "A_t": [[1], [-1]], "b_t": [3, 3]}
+    p = from_active_sets(program, [[], [1]])
+    assert p.num_pieces == 2
+    np.testing.assert_allclose(p([[2.0]]), [[0, 1]])
 
 
 def repeated():

@@ -69,7 +69,15 @@ def test_every_lost_region_is_found(solution):
     regions = solution.critical_regions
     for lost in range(0, len(regions), 4):
         rest = SimpleNamespace(program=solution.program, critical_regions=regions[:lost] + regions[lost + 1 :])
-        assert any(finding.kind == "gap" for finding in from_ppopt(rest, outputs=0).doctor().errors)
+        assert any(finding.kind == "gap" for finding in from_ppopt(rest, outputs=0, complete=False).doctor().errors)
+
+
+def test_every_lost_region_is_added(solution):
+    """Half of the regions are enough: the rest is found, and the law is that of all."""
+    rest = SimpleNamespace(program=solution.program, critical_regions=solution.critical_regions[::2])
+    with pytest.warns(cpwl.CpwlWarning, match="regions were missing and have been added"):
+        p = from_ppopt(rest, outputs=0)
+    assert cpwl.equal(p, from_ppopt(solution, outputs=0))
 
 
 def test_a_linear_program_has_a_continuous_value():

@@ -16,7 +16,8 @@ from cpwl.cli import main
 from cpwl.errors import InputError
 from cpwl.exact.rational import fraction_array
 from cpwl.function.sample import sample
-from cpwl.io.c.tree import cell_of, cut, search_tree
+from cpwl.geometry.cells import cell_of, cut
+from cpwl.io.c.tree import search_tree
 from support.catalogue import function, names
 from support.functions import delaunay
 from support.twins import catalogue_twin

@@ -581,6 +581,8 @@ def _merged(p: CPWL, groups: list[Group]) -> CPWL:
     exact = None if p.polyhedra.exact is None else p.polyhedra.exact[chosen]
     polyhedra = Polyhedra(p.polyhedra.A[chosen], p.polyhedra.b[chosen], first, exact)
     laws = p.laws.take(np.array(list(rows), dtype=np.int64))
-    known = None if p.known is None else replace(p.known.take(np.array(list(rows))), complete=p.known.complete)
+    known = p.known
+    if known is not None:
+        known = replace(known.take(np.array(list(rows))), complete=known.complete, optimal=known.optimal)
     merged = CPWL.from_parts(Parts(polyhedra, laws, p.domain, p.tol, known=known))
     return replace(merged, complete=p.complete)

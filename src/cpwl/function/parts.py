@@ -41,6 +41,8 @@ class Known:
     """Proved: each piece has an interior, they cover the (convex) domain once, and neighbours agree where they meet."""
     network: Callable[[], Any] | None = None
     """Makes a network that is the function on its domain, as a formula does: one more that "auto" compares."""
+    optimal: Any = None
+    """Says of which program the function is the optimiser, with ``document()`` for a proof; `solve_mpqp` sets it."""
 
     def __post_init__(self) -> None:
         for array in (self.inner, self.neighbours):

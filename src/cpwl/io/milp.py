@@ -28,10 +28,10 @@ from cpwl.exact.rational import text
 from cpwl.files import read_bytes, write_bytes, write_together
 from cpwl.function.cpwl import CPWL
 from cpwl.function.domain import domain_rows
+from cpwl.geometry.cells import cell_of
 from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.geometry.probe import Range, bounding_box
-from cpwl.io.c.tree import cell_of
 from cpwl.io.onnx.write import onnx_bytes
 from cpwl.network.network import ExactLayer, Network, exact_layers
 from cpwl.passes.ranges import ranges

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -9,9 +10,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import fmpq, fmpq_mat
+from numpy.typing import NDArray
 
 from cpwl.documents.read import read_json
-from cpwl.doors import check_count, check_list, check_path, within_float64
+from cpwl.doors import check_count, check_list, check_path, check_switch, within_float64
 from cpwl.errors import CpwlWarning, InputError, LimitError
 from cpwl.exact.rational import from_flint, to_flint
 from cpwl.function.cpwl import CPWL
@@ -22,7 +25,10 @@ from cpwl.geometry.generators import generators
 from cpwl.geometry.linear_program import LinearProgram
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
-from cpwl.io.critical_regions import CriticalRegion, Program, allowed, critical_region, half_space, integer_law
+from cpwl.mpqp.critical import CriticalRegion, allowed, critical_region, integer_law
+from cpwl.mpqp.explore import explore
+from cpwl.mpqp.program import Program, beside, half_spaces, indefinite_direction
+from cpwl.mpqp.solve import check_program, chosen_outputs, law_of
 
 __all__ = ["distinct_regions", "from_active_sets", "from_ppopt", "law_of_regions", "read_mpqp"]
 
@@ -60,7 +66,9 @@ def convex_value(program: Program, laws: Sequence[Any], domain: Polyhedron) -> C
     bounds = [tuple(int(v) for v in row) for row in domain.integer()]
     rows, which = [], []
     for key in keys:
-        above = [half_space([a - b for a, b in zip(key, other, strict=True)]) for other in keys if other != key]
+        above = half_spaces(
+            fmpq_mat([[a - b for a, b in zip(key, other, strict=True)] for other in keys if other != key])
+        )
         if all(any(row[:-1]) or row[-1] >= 0 for row in above):
             rows.append([*bounds, *(row for row in above if any(row[:-1]))])
             which.append(key)
@@ -98,14 +106,10 @@ def _check_corners(program: Program, pieces: Polyhedra, laws: Sequence[Any]) -> 
 
 def _value_at(program: Program, x: Sequence[Fraction]) -> Fraction:
     """The optimal value for one parameter, in rationals."""
-    point = [to_flint(v) for v in x]
-    rows: list[tuple[int, ...]] = []
-    for i in range(program.A.nrows()):
-        right = sum((program.F[i, j] * point[j] for j in range(program.inputs)), program.b[i, 0])
-        left = [-program.A[i, j] for j in range(program.moves)]
-        rows.append(half_space([*left, right]))
-        if i < program.equalities:
-            rows.append(half_space([*(-v for v in left), -right]))
+    point = fmpq_mat(len(x) + 1, 1, [*map(to_flint, x), fmpq(1)])
+    left = beside(program.A * fmpq(-1), program.right * point)
+    whole = half_spaces(left)
+    rows = [*whole.tolist(), *(-whole[: program.equalities]).tolist()]
     body = polyhedra_from_integers([rows], program.moves)[0]
     objective = [-from_flint(program.c[j, 0]) for j in range(program.moves)]
     best = LinearProgram(body.A, body.b).maximize_exactly(body.integer(), objective)
@@ -130,26 +134,27 @@ def distinct_regions(program: Program, active_sets: Sequence[Sequence[int]]) -> 
     return regions
 
 
-def law_of_regions(program: Program, regions: Sequence[CriticalRegion | None], outputs: Any) -> CPWL:
+def law_of_regions(
+    program: Program, regions: Sequence[CriticalRegion | None], outputs: Any, complete: bool = False
+) -> CPWL:
     """The function with these regions: decision variables `outputs`, all if None, or the optimal value ("value").
 
-    The domain is what the constraints allow, as far as the facets of the regions tell: a region that is missing at its
-    boundary is a gap, too.
+    If it is to be complete, and `Q` is positive definite, missing regions are added. Otherwise the domain is what the
+    constraints allow, as far as the facets of the regions tell: a region that is missing at its boundary is a gap, too.
     """
     there = [region for region in regions if region is not None]
     if not there:
         raise InputError("no active set has a region: there is no function")
+    if complete and outputs != "value" and indefinite_direction(program.Q) is None:
+        return _completed(program, regions, outputs)
     laws = [value_on(program, region, i) if outputs == "value" else region.law for i, region in enumerate(there)]
-    chosen = [0] if outputs == "value" else _chosen(outputs, program.moves)
+    chosen = [0] if outputs == "value" else chosen_outputs(outputs, program.moves)
     dim = program.inputs
-    polyhedra = polyhedra_from_integers([[half_space(row) for row in region.rows] for region in there], dim)
+    polyhedra = polyhedra_from_integers([region.rows.tolist() for region in there], dim)
     probe = Probe(0.0)
     inner = [probe.interior(body) for body in polyhedra]
     solid = np.array([i for i, point in enumerate(inner) if point is not None], dtype=np.int64)
-    if len(solid) < len(regions):
-        dropped = len(regions) - len(solid)
-        message = f"{dropped} of {len(regions)} active sets have no region of their own, and were dropped"
-        warnings.warn(message, CpwlWarning, stacklevel=4)
+    _tell_dropped(len(regions), len(regions) - len(solid))
     if len(solid) == 0:
         raise InputError("no active set has a region with an interior: there is no function")
     points = np.array([inner[i] for i in solid], dtype=object)
@@ -161,24 +166,49 @@ def law_of_regions(program: Program, regions: Sequence[CriticalRegion | None], o
     return CPWL.from_parts(Parts(polyhedra, Laws.from_integer(exact), domain, 0.0, None, Known(points)))
 
 
-def _chosen(outputs: Any, moves: int) -> list[int]:
-    """The numbers of the decision variables that were asked for."""
-    if outputs is None:
-        return list(range(moves))
-    given = list(range(moves))[outputs] if isinstance(outputs, slice) else outputs
-    numbers: list[Any] = [given] if np.ndim(given) == 0 else list(given)
-    for number in numbers:
-        if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or not 0 <= number < moves:
-            known = f'numbers from 0 to {moves - 1}, a slice, or "value"'
-            raise InputError(f"`outputs` must be {known}, not {outputs!r:.50}")
-    if not numbers:
-        raise InputError("`outputs` is empty: name at least one decision variable")
-    return [int(number) for number in numbers]
+def _tell_dropped(count: int, dropped: int) -> None:
+    if dropped:
+        message = f"{dropped} of {count} active sets have no region of their own, and were dropped"
+        warnings.warn(message, CpwlWarning, stacklevel=5)
+
+
+def _completed(program: Program, given: Sequence[CriticalRegion | None], outputs: Any) -> CPWL:
+    """The function of all regions of the program; a warning says which were missing."""
+    chosen = chosen_outputs(outputs, program.moves)
+    seeds = {tuple(sorted(region.tight)) for region in given if region is not None}
+    regions = explore(program, sorted(seeds))
+    missing = [region for region in regions if region.tight not in seeds]
+    _tell_dropped(len(given), len(given) - len(regions) + len(missing))
+    if missing:
+        radii = sorted((_radius(region.rows) for region in missing), reverse=True)
+        are = "1 region was missing and has" if len(missing) == 1 else f"{len(missing)} regions were missing and have"
+        message = f"{are} been added; the radius of the largest ball in {'it' if len(missing) == 1 else 'one of them'}"
+        message += f" (in the largest coordinate) is {radii[0]:.3g}"
+        thin = sum(radius < _THIN for radius in radii)
+        message += f", and {thin} of them are thinner than {_THIN:g}" if 0 < thin < len(radii) else ""
+        warnings.warn(message, CpwlWarning, stacklevel=4)
+    return law_of(program, regions, chosen)
+
+
+_THIN = 1e-15  # a region that solvers in floats cannot see
+
+
+def _radius(rows: NDArray[np.object_]) -> float:
+    """The radius of a largest ball inside ``a.x <= b``, in the largest norm, exactly but for the last rounding."""
+    wide = np.column_stack([rows[:, :-1], np.abs(rows[:, :-1]).sum(axis=1), rows[:, -1]])
+    body = polyhedra_from_integers([wide.tolist()], rows.shape[1])[0]
+    best = LinearProgram(body.A, body.b).maximize_exactly(body.integer(), [0] * (rows.shape[1] - 1) + [1])
+    return math.inf if best.value is None else float(best.value)
 
 
 @within_float64()
 def from_active_sets(
-    program: Mapping[str, Any], active_sets: Sequence[Sequence[int]], *, outputs: Any = None, equalities: int = 0
+    program: Mapping[str, Any],
+    active_sets: Sequence[Sequence[int]],
+    *,
+    outputs: Any = None,
+    equalities: int = 0,
+    complete: bool = True,
 ) -> CPWL:
     """The optimiser of ``min 1/2 u'Qu + (H x + c)'u`` over ``A u <= b + F x`` as a function of ``x``, exactly.
 
@@ -197,11 +227,15 @@ def from_active_sets(
         program, which is continuous where its optimisers may jump.
     equalities
         How many rows, the first ones, are equations.
+    complete
+        Where `Q` is positive definite, missing regions are found and added, with a warning that says how many and how
+        large they are, and it is proved that none is missing (see `cpwl.solve_mpqp`). With ``complete=False``, and for
+        other programs, regions that are missing are gaps for `doctor`.
 
     Returns
     -------
     CPWL
-        The function, not examined yet: regions that are missing are gaps for `doctor`.
+        The function, complete, or not examined yet.
 
     Raises
     ------
@@ -213,16 +247,16 @@ def from_active_sets(
     >>> p([[-3.0], [0.5], [2.0]]).ravel()
     array([-1. ,  0.5,  1. ])
     """
-    if not isinstance(program, Mapping):
-        raise InputError(f"`program` must map names to matrices, not be a {type(program).__name__}")
+    check_program(program)
     check_list(active_sets, "active_sets")
     check_count(equalities, "equalities", least=0)
+    check_switch(complete, "complete")
     for active in active_sets:
         check_list(active, "active_sets")
         for row in active:
             check_count(row, "active_sets", least=0)
     made = Program.from_matrices(dict(program), equalities)
-    return law_of_regions(made, distinct_regions(made, active_sets), outputs)
+    return law_of_regions(made, distinct_regions(made, active_sets), outputs, complete)
 
 
 # Control laws in JSON, as programs around PPOPT save them: the matrices of the program, and active sets.
@@ -231,19 +265,19 @@ def from_active_sets(
 _MATRICES = ("Q", "H", "c", "A", "F", "b", "A_t", "b_t")
 
 
-def read_mpqp(path: str | os.PathLike[str]) -> CPWL:
+def read_mpqp(path: str | os.PathLike[str], *, complete: bool = True) -> CPWL:
     """The control law in a JSON file ``{"proc": matrices, "pieces": [{"act": rows}, ..], "m": outputs}``.
 
     `proc` has the matrices of the program as `from_active_sets` takes them, and active sets refer to its rows. Of the
     decision variables the first `m` are taken, all if it is not there. Decimal numbers are read as decimals: 0.1 is one
-    tenth. What else is in the file is not looked at.
+    tenth. What else is in the file is not looked at. Missing regions are added, as `from_active_sets` does.
     """
     check_path(path, "read_mpqp")
     name = os.fspath(path)
     data = read_json(name, decimal=str)
     try:
         program, active, outputs = _parts(data)
-        return from_active_sets(program, active, outputs=outputs)
+        return from_active_sets(program, active, outputs=outputs, complete=complete)
     except (InputError, LimitError) as error:
         raise type(error)(f"{name}: {error}", **{**error.details, "path": name}) from error
 
@@ -277,13 +311,13 @@ _NEAR = 1e-3  # a law that is farther off than this, relative, belongs to anothe
 
 
 @within_float64()
-def from_ppopt(solution: Any, *, outputs: Any = None) -> CPWL:
+def from_ppopt(solution: Any, *, outputs: Any = None, complete: bool = True) -> CPWL:
     """The control law of a PPOPT `Solution`, exactly: not its floats, but what its active sets say.
 
     Regions and laws are recomputed in rationals from the active sets and the matrices of ``solution.program``. The
     function is exactly consistent, so that it compiles as small as can be and the certificate is of equality. Regions
-    that PPOPT has lost are gaps for `doctor`, with a witness; regions that overlap are refused there, too. (PPOPT marks
-    every solution as overlapping; that is not looked at. Several active sets for one region are united.)
+    that PPOPT has lost are found and added. (PPOPT marks every solution as overlapping; that is not looked at. Several
+    active sets for one region are united.)
 
     Parameters
     ----------
@@ -293,6 +327,9 @@ def from_ppopt(solution: Any, *, outputs: Any = None) -> CPWL:
         Which decision variables: a number, a list, a slice (``slice(0, m)`` is the first move of `m` inputs), or all if
         None. "value": the optimal value of a linear program; its optimisers may jump where they are not unique, and
         then `doctor` and `compile` refuse them, but its value never does.
+    complete
+        Add missing regions of a strictly convex program, with a warning that says how many and how large they are.
+        With ``complete=False`` they are gaps for `doctor`, with a witness.
 
     Returns
     -------
@@ -304,6 +341,7 @@ def from_ppopt(solution: Any, *, outputs: Any = None) -> CPWL:
     InputError
         For mixed-integer programs, whose optimisers jump, and where active sets do not fit the matrices.
     """
+    check_switch(complete, "complete")
     program, regions = getattr(solution, "program", None), getattr(solution, "critical_regions", None)
     if program is None or regions is None:
         kind = type(solution).__name__
@@ -316,7 +354,7 @@ def from_ppopt(solution: Any, *, outputs: Any = None) -> CPWL:
     made = Program.from_matrices(matrices, len(getattr(program, "equality_indices", None) or ()))
     found = distinct_regions(made, [region.active_set for region in regions])
     _check_laws(regions, found)
-    return law_of_regions(made, found, outputs)
+    return law_of_regions(made, found, outputs, complete)
 
 
 def _check_laws(regions: Sequence[Any], found: Sequence[CriticalRegion | None]) -> None:

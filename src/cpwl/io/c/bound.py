@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.geometry.cells import Cell, cell_of
 from cpwl.io.c.text import NetworkTables, TreeTables, law_row, scaled_plane
-from cpwl.io.c.tree import Cell, Leaf, cell_of
+from cpwl.io.c.tree import Leaf
 
 __all__ = ["network_values", "row_sums", "sum_error", "tree_error", "tree_values"]
 

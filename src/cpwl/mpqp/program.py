@@ -1,0 +1,230 @@
+"""A multiparametric quadratic or linear program, with every number taken at its exact value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import fmpq, fmpq_mat
+from numpy.typing import NDArray
+
+from cpwl.errors import InputError
+from cpwl.exact.integers import primitive
+from cpwl.exact.rational import fraction_array, from_flint, text, to_flint, unmasked
+from cpwl.function.make import polyhedra_from_integers
+from cpwl.geometry.polyhedra import Polyhedron
+
+__all__ = [
+    "Program",
+    "beside",
+    "exact_matrix",
+    "fractions_of",
+    "half_spaces",
+    "indefinite_direction",
+    "independent",
+    "take",
+]
+
+_NAMES = ("Q", "H", "c", "A", "F", "b", "A_t", "b_t")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """``min 1/2 u'Qu + (H x + c)'u + d'x + e`` over ``A u <= b + F x``, for all `x` with ``A_t x <= b_t``.
+
+    The first `equalities` rows of `A` are equations. All matrices are rational (``fmpq_mat``); vectors are columns.
+    """
+
+    Q: Any
+    H: Any
+    c: Any
+    A: Any
+    F: Any
+    b: Any
+    A_t: Any
+    b_t: Any
+    equalities: int = 0
+    slope: Any = None
+    """``(d, e)`` as a row of `n + 1` numbers."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        tables = [(m.nrows(), m.ncols(), fractions_of(m)) for m in (*(getattr(self, k) for k in _NAMES), self.slope)]
+        return _remade, (tables, self.equalities)
+
+    @classmethod
+    def from_matrices(cls, given: dict[str, Any], equalities: int = 0) -> Program:
+        """The program of the matrices Q (absent: a linear program), H, c, A, F, b, A_t, b_t, and c_t, c_c if given.
+
+        `A_t` and `b_t` may be absent or empty: then all parameters are allowed.
+
+        >>> Program.from_matrices({"Q": [[1]], "H": [[-1]], "c": [0], "A": [[1]], "F": [[0]], "b": [1]}).inputs
+        1
+        """
+        missing = [name for name in _NAMES[1:6] if given.get(name) is None]
+        if missing:
+            raise InputError(f"the program has no `{missing[0]}`; it takes {', '.join(_NAMES)}", name=missing[0])
+        A = _table(given["A"], "A")
+        rows, moves = A.shape
+        H = _table(given["H"], "H")
+        n = H.shape[1]
+        Q = np.zeros((moves, moves), dtype=object) if given.get("Q") is None else _table(given["Q"], "Q")
+        parts = {"Q": Q, "H": H, "A": A, "F": _table(given["F"], "F")}
+        none = all(given.get(name) is None or np.size(given[name]) == 0 for name in ("A_t", "b_t"))
+        parts["A_t"] = np.zeros((0, n), dtype=object) if none else _table(given.get("A_t"), "A_t")
+        parts["b_t"] = np.zeros((0, 1), dtype=object) if none else _column(given.get("b_t"), "b_t")
+        parts |= {name: _column(given[name], name) for name in ("c", "b")}
+        wanted = {"Q": (moves, moves), "H": (moves, n), "F": (rows, n), "c": (moves, 1), "b": (rows, 1)}
+        wanted |= {"A_t": (len(parts["b_t"]), n)}
+        for name, shape in wanted.items():
+            if parts[name].shape != shape:
+                raise InputError(f"`{name}` must be {shape}, not {parts[name].shape}, with `A` {A.shape}", name=name)
+        if not 0 <= equalities <= rows:
+            raise InputError(f"there are {equalities} equations among {rows} rows")
+        if (Q != Q.T).any():
+            Q = (Q + Q.T) / 2  # what a quadratic form depends on
+        matrices = {name: exact_matrix(Q if name == "Q" else part) for name, part in parts.items()}
+        return cls(**matrices, equalities=equalities, slope=exact_matrix(_slope(given, n)))
+
+    @property
+    def inputs(self) -> int:
+        """The number of parameters `n`."""
+        return int(self.F.ncols())
+
+    @property
+    def moves(self) -> int:
+        """The number of decision variables."""
+        return int(self.A.ncols())
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether there is no quadratic term."""
+        return not any(self.Q.entries())
+
+    @property
+    def right(self) -> Any:
+        """``b + F x`` as a matrix times ``(x, 1)``."""
+        return beside(self.F, self.b)
+
+    @property
+    def bounds(self) -> Any:
+        """``b_t - A_t x`` as a matrix times ``(x, 1)``."""
+        return beside(self.A_t * fmpq(-1), self.b_t)
+
+    def feasible(self) -> Polyhedron:
+        """All pairs ``(u, x)`` that the constraints allow: rows of `A`, opposites of equations, and then bounds."""
+        both = [[-v for v in row] + other for row, other in zip(self.A.tolist(), self.right.tolist(), strict=True)]
+        both += [[-v for v in row] for row in both[: self.equalities]]
+        both += [[fmpq(0)] * self.moves + row for row in self.bounds.tolist()]
+        size = self.moves + self.inputs
+        rows = half_spaces(fmpq_mat(len(both), size + 1, [v for row in both for v in row]))
+        return polyhedra_from_integers([rows.tolist()], size)[0]
+
+    def document(self) -> dict[str, Any]:
+        """The matrices as a proof has them: integers, or "p/q"."""
+        found: dict[str, Any] = {"equalities": self.equalities}
+        for name in _NAMES:
+            matrix = getattr(self, name)
+            rows = [[text(from_flint(v)) for v in row] for row in matrix.tolist()]
+            found[name] = [row[0] for row in rows] if name in ("c", "b", "b_t") else rows
+        return found
+
+
+def _remade(tables: list[tuple[int, int, list[Fraction]]], equalities: int) -> Program:
+    """A program after it was sent to another process."""
+    made = [fmpq_mat(rows, columns, [to_flint(v) for v in table]) for rows, columns, table in tables]
+    return Program(**dict(zip(_NAMES, made, strict=False)), equalities=equalities, slope=made[-1])
+
+
+def _table(values: Any, name: str) -> NDArray[np.object_]:
+    try:
+        table = fraction_array(unmasked(values, name))
+    except InputError as error:
+        raise InputError(f"`{name}`: {error}", name=name) from error
+    except ValueError:
+        raise InputError(f"`{name}` is ragged: all its rows must have the same length", name=name) from None
+    if table.ndim != 2 or 0 in table.shape:
+        raise InputError(f"`{name}` must be a matrix, not an array of shape {table.shape}", name=name)
+    return table
+
+
+def _column(values: Any, name: str) -> NDArray[np.object_]:
+    """A vector as a column, whether it is written as a list, a column or a row."""
+    table = np.asarray(unmasked(values, name), dtype=object)
+    return _table(table.reshape(-1, 1) if max(table.shape, default=1) == table.size else table, name)
+
+
+def _slope(given: dict[str, Any], n: int) -> NDArray[np.object_]:
+    """The terms of the objective that do not depend on `u`."""
+    if given.get("Q_t") is not None and np.any(np.asarray(given["Q_t"], dtype=object) != 0):
+        return np.full((0, n + 1), None, dtype=object)
+    slope = np.zeros(n, dtype=object) if given.get("c_t") is None else _column(given["c_t"], "c_t")[:, 0]
+    constant = np.zeros(1, dtype=object) if given.get("c_c") is None else _column(given["c_c"], "c_c")[:, 0]
+    if len(slope) != n or len(constant) != 1:
+        raise InputError(f"`c_t` must have {n} numbers and `c_c` one, not {len(slope)} and {len(constant)}")
+    return np.concatenate([slope, constant])[None]
+
+
+# Matrices of rationals, and their rows as integers.
+
+
+def exact_matrix(table: NDArray[np.object_]) -> Any:
+    """An ``fmpq_mat`` of a matrix of rationals."""
+    return fmpq_mat(*table.shape, [to_flint(v) for v in table.ravel()])
+
+
+def fractions_of(matrix: Any) -> list[Fraction]:
+    """The entries of an ``fmpq_mat``, row after row."""
+    return [from_flint(v) for v in matrix.entries()]
+
+
+def take(matrix: Any, rows: list[int]) -> Any:
+    """Some rows of a matrix."""
+    table, width = matrix.tolist(), matrix.ncols()
+    return fmpq_mat(len(rows), width, [v for i in rows for v in table[i]])
+
+
+def beside(left: Any, right: Any) -> Any:
+    """``[left right]``."""
+    entries = [v for one, other in zip(left.tolist(), right.tolist(), strict=True) for v in (*one, *other)]
+    return fmpq_mat(left.nrows(), left.ncols() + right.ncols(), entries)
+
+
+def independent(matrix: Any, rows: list[int]) -> list[int]:
+    """The first of the given rows that span all of them."""
+    if not rows:
+        return []
+    reduced, rank = take(matrix, rows).transpose().rref()
+    table = reduced.tolist()
+    return [rows[next(j for j, v in enumerate(table[i]) if v)] for i in range(rank)]
+
+
+def half_spaces(matrix: Any) -> NDArray[np.object_]:
+    """Each row ``r (x, 1) >= 0`` as a primitive integer row ``(a, b)`` of ``a.x <= b``.
+
+    >>> half_spaces(fmpq_mat(1, 2, [fmpq(-1, 2), fmpq(3)])).tolist()
+    [[1, 6]]
+    """
+    whole = np.array([int(v) for v in matrix.numer_denom()[0].entries()], dtype=object)
+    rows = primitive(whole.reshape(matrix.nrows(), matrix.ncols()))
+    return np.concatenate([-rows[:, :-1], rows[:, -1:]], axis=1)
+
+
+def indefinite_direction(Q: Any) -> list[Fraction] | None:
+    """A direction `v` with ``v'Qv <= 0``; None if the symmetric matrix is positive definite (``L D L'``, exactly).
+
+    >>> indefinite_direction(fmpq_mat(2, 2, [1, 1, 1, 1]))
+    [Fraction(-1, 1), Fraction(1, 1)]
+    """
+    size = Q.nrows()
+    rest, basis = Q.tolist(), [[fmpq(int(i == k)) for i in range(size)] for k in range(size)]
+    for k in range(size):  # basis[i]' Q basis[j] = rest[i][j], and 0 between the first ones
+        if rest[k][k] <= 0:
+            return [from_flint(v) for v in basis[k]]
+        for i in range(k + 1, size):
+            factor = rest[i][k] / rest[k][k]
+            if factor:
+                rest[i] = [u - factor * v for u, v in zip(rest[i], rest[k], strict=True)]
+                basis[i] = [u - factor * v for u, v in zip(basis[i], basis[k], strict=True)]
+    return None

@@ -1,0 +1,140 @@
+"""All regions of a program: compared with every active set tried, and with the optimality conditions at points."""
+
+import pickle
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import cpwl
+from cpwl.errors import InputError, LimitError
+from cpwl.function.examine import examine
+from cpwl.mpqp.explore import Edge, explore
+from cpwl.mpqp.program import Program
+from support.programs import (
+    DEGENERATE,
+    OCTAHEDRON,
+    SPJOTVOLD,
+    SQUARE,
+    optimum_by_trying,
+    projection,
+    random_programs,
+    regions_by_trying,
+)
+
+
+@pytest.mark.parametrize("name", DEGENERATE)
+def test_degenerate_programs(name):
+    """Rows twice, dependent rows, regions that do not meet face to face, parameters without bounds, equations."""
+    matrices, equalities = DEGENERATE[name]
+    program = Program.from_matrices(matrices, equalities)
+    assert {frozenset(region.tight) for region in explore(program)} == regions_by_trying(program)
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
+def test_random_programs(seed):
+    """Small integers, so that many rows are tight at once: the regions are those that trying finds."""
+    for matrices in random_programs(seed, 150 if seed else 15):
+        program = Program.from_matrices(matrices)
+        found = regions_by_trying(program)
+        if not found:
+            with pytest.raises(InputError, match="no interior|no parameter is feasible"):
+                explore(program)
+            continue
+        assert {frozenset(region.tight) for region in explore(program)} == found
+
+
+@pytest.mark.parametrize("name", ["octahedron", "not face to face", "touching rows", "equation twice", "a strip"])
+def test_values_are_optimal(name):
+    """At rational points the law is the optimiser, and the domain is where there is one."""
+    matrices, equalities = DEGENERATE[name]
+    program = Program.from_matrices(matrices, equalities)
+    law = cpwl.solve_mpqp(matrices, equalities=equalities)
+    rng = np.random.default_rng(0)
+    points = [[Fraction(int(v), 7) for v in row] for row in rng.integers(-30, 31, (25, law.dim))]
+    for x in points:
+        wanted = optimum_by_trying(program, x)
+        found = law([x])[0]
+        assert (wanted is None and np.isnan(np.asarray(found, dtype=float)).all()) or list(found) == wanted
+
+
+@pytest.mark.parametrize("matrices", [OCTAHEDRON, SPJOTVOLD, projection([[1], [-1]], [1, 1])])
+def test_what_is_claimed_is_true(matrices):
+    """The doctor, which is told nothing, finds nothing wrong; neighbours, where they are told, are those it finds."""
+    law = cpwl.solve_mpqp(matrices)
+    plain = cpwl.CPWL.from_pieces(
+        [body.integer()[:, :-1] for body in law.polyhedra],
+        [body.integer()[:, -1] for body in law.polyhedra],
+        [[[Fraction(int(v), int(row[-1])) for v in row[:-2]] for row in rows] for rows in law.laws.integer()],
+        [[Fraction(int(row[-2]), int(row[-1])) for row in rows] for rows in law.laws.integer()],
+        domain=(law.domain.integer()[:, :-1], law.domain.integer()[:, -1]),
+    )
+    assert plain.known is None
+    assert len(examine(plain, notes=False)) == 0
+    assert cpwl.equal(law, plain)
+
+
+def test_edges_are_farkas_rows():
+    """``y'A = 0`` with ``y >= 0``, and ``y'(b + F x) + z'(b_t - A_t x)`` is the facet's row up to a factor."""
+    for matrices in [*random_programs(5, 8), SPJOTVOLD]:
+        program = Program.from_matrices(matrices)
+        A, right, bounds = (np.array(m.tolist(), dtype=object) for m in (program.A, program.right, program.bounds))
+        for region in explore(program):
+            for row, there in zip(region.rows, region.beyond, strict=True):
+                if not isinstance(there, Edge):
+                    continue
+                assert min([*there.y.values(), *there.z.values()]) > 0
+                assert not any(sum(int(y.numerator) * A[i] / int(y.denominator) for i, y in there.y.items()) + A[0] * 0)
+                total = sum(right[i] * y.numerator / y.denominator for i, y in there.y.items()) + right[0] * 0
+                total = total + sum(bounds[i] * z.numerator / z.denominator for i, z in there.z.items())
+                shown = [*(-row[:-1]), row[-1]]
+                assert all(a * total[j] == b * total[i] for (i, a), (j, b) in pairwise(enumerate(shown)))
+                assert any(a * t > 0 for a, t in zip(shown, total, strict=True))
+
+
+def test_laws_do_not_depend_on_the_executor():
+    """Processes and threads give the same pieces in the same order; a law can be sent to a process."""
+    alone = cpwl.solve_mpqp(OCTAHEDRON, outputs=0)
+    for pool in (ThreadPoolExecutor, ProcessPoolExecutor):
+        with pool(2) as executor:
+            other = cpwl.solve_mpqp(OCTAHEDRON, outputs=0, executor=executor)
+        assert (alone.polyhedra.integer() == other.polyhedra.integer()).all()
+        assert (alone.laws.integer() == other.laws.integer()).all()
+    sent = pickle.loads(pickle.dumps(alone))
+    assert sent.known.optimal.document() == alone.known.optimal.document()
+
+
+def test_a_limit_says_how_to_go_on():
+    """The active sets found so far complete the law."""
+    seen = []
+    with pytest.raises(LimitError, match="more than 9 regions") as stopped:
+        cpwl.solve_mpqp(OCTAHEDRON, max_regions=9, progress=lambda *news: seen.append(news))
+    assert seen[-1][1] > 9
+    with pytest.warns(cpwl.CpwlWarning, match="were missing and have been added"):
+        law = cpwl.io.from_active_sets(OCTAHEDRON, stopped.value.details["active_sets"])
+    assert law.num_pieces == 27
+
+
+FLAT = {"Q": [[1]], "H": [[0, 0]], "c": [0], "A": [[1], [-1]], "F": [[1, 0], [0, -1]], "b": [0, 0]}
+CLIP = {"Q": [[1]], "H": [[-1]], "c": [0], "A": [[1], [-1]], "F": [[0], [0]], "b": [1, 1]}
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ({**FLAT, "A_t": [*SQUARE, [1, -1]], "b_t": [4, 4, 4, 4, 0]}, "all of them satisfy x0 - x1 = 0"),
+        ({**FLAT, "A_t": SQUARE, "b_t": [1, -1, 4, 4]}, "all of them satisfy x0 = 1"),
+        ({**CLIP, "b": [-1, -2]}, r"no parameter is feasible: .* 1 \* A\[0\] \+ 1 \* A\[1\]"),
+        ({**CLIP, "A_t": [[2], [-1]], "b_t": [-4, 1]}, r"1 \* A_t\[0\] \+ 2 \* A_t\[1\]"),
+        ({**projection(SQUARE, [1] * 4), "Q": [[1, 2], [2, 4]]}, r"v'Qv <= 0 for v = \(-2, 1\)"),
+        ({**projection(SQUARE, [1] * 4), "Q": None}, "`Q` is not positive definite"),
+        ([1], "must map names to matrices"),
+        ({**CLIP, "A_t": [[1]]}, "`b_t`"),
+    ],
+)
+def test_refusals_name_the_reason(program, message):
+    """The equation among the parameters, the multipliers of Farkas, the direction, the matrix."""
+    with pytest.raises(InputError, match=message):
+        cpwl.solve_mpqp(program)
