@@ -40,7 +40,7 @@ def test_random_programs(seed):
         program = Program.from_matrices(matrices)
         found = regions_by_trying(program)
         if not found:
-            with pytest.raises(InputError, match="no interior|no parameter is feasible"):
+            with pytest.raises(InputError, match=r"no interior|no parameter is feasible"):
                 explore(program)
             continue
         assert {frozenset(region.tight) for region in explore(program)} == found

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from cpwl.errors import InputError
 from cpwl.function.make import polyhedra_from_integers
 from cpwl.geometry.probe import Probe
 from cpwl.mpqp.critical import critical_region
@@ -142,14 +141,3 @@ def optimum_by_trying(program: Program, x: list[Fraction]) -> list[Fraction] | N
             if signs and all(v >= 0 for v in slack) and not any(slack[r] for r in equations):
                 return [Fraction(int(v.p), int(v.q)) for v in u.entries()]
     return None
-
-
-def refused(program: dict[str, Any]) -> bool:
-    """Whether a program is refused because its feasible parameters are flat, or there are none."""
-    from cpwl.mpqp.explore import explore
-
-    try:
-        explore(Program.from_matrices(program))
-    except InputError:
-        return True
-    return False

@@ -398,7 +398,7 @@ def _are_facets(rows: _Rows, places: _Rows) -> NDArray[np.bool_]:
     on = np.asarray(_values(rows, places) == 0, dtype=bool)
     within = ~(on[:, None] & ~on[None]).any(axis=2)
     less = within & (on.sum(axis=1)[:, None] < on.sum(axis=1)[None])
-    return on[:, places[:, -1] != 0].any(axis=1) & ~less.any(axis=1)
+    return np.asarray(on[:, places[:, -1] != 0].any(axis=1) & ~less.any(axis=1))
 
 
 def _place(x: Sequence[Fraction]) -> _Rows:
