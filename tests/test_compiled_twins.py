@@ -52,7 +52,7 @@ def compiled(name, variant, noise):
     return twin, made
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("variant", ["plain", "all"])
 @pytest.mark.parametrize("name", FAST)

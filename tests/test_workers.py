@@ -63,7 +63,11 @@ def alone() -> dict[str, tuple[Any, ...]]:
     return of_all(None, list(functions()))
 
 
-@pytest.mark.parametrize("kind", [*POOLS[:2], *(pytest.param(kind, marks=pytest.mark.slow) for kind in POOLS[2:])])
+# Processes are the hardest: arguments and results travel; the other kinds are slow tests.
+KINDS = [kind if kind == "processes" else pytest.param(kind, marks=pytest.mark.slow) for kind in POOLS]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_compiling_and_proving_give_the_same_bytes(kind: str, alone: dict[str, tuple[Any, ...]]) -> None:
     names = list(functions()) if kind == "processes" else ["rational", "float"]
     with pool_of(kind) as pool:
@@ -77,7 +81,7 @@ def float_pieces() -> CPWL:
     return noisy(replace(extract(network, box=([-4] * 3, [4] * 3)), known=None))
 
 
-@pytest.mark.parametrize("kind", ["threads", "processes"])
+@pytest.mark.parametrize("kind", KINDS[:2])
 def test_the_doctor_says_the_same(kind: str) -> None:
     p = float_pieces()
     gap = p.take(np.arange(p.num_pieces - 2))

@@ -89,6 +89,7 @@ def error_in_float32(network, p, per_triangle=4):
 # --- The network ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("tiles", [None, 1, 2, 5])
 @pytest.mark.parametrize("name", SMALL)
 def test_it_equals_the_function(name, tiles):
@@ -370,6 +371,7 @@ def test_a_smaller_multiplier_is_refused():
     assert refused >= 0.8 * len(rows)
 
 
+@pytest.mark.one_in(2)
 def test_a_missing_half_or_bump_is_refused(example):
     """A half that is cut off, a bump that is left out of the proof, a triangle that is left out of a star."""
     p, network, proof = example
@@ -392,6 +394,7 @@ def test_a_missing_half_or_bump_is_refused(example):
             check(p, network, wrong)
 
 
+@pytest.mark.one_in(2)
 def test_a_changed_value_is_refused(example):
     """By 1e-12, at any corner, or a corner moved by as much."""
     p, network, proof = example

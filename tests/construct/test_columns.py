@@ -115,6 +115,7 @@ def test_columns_at_the_base_cost_nothing():
     assert columns(CPWL.from_grid([range(5)] * 3, values)).sizes.neurons == 4 + 12 + 12 + 9
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("n", "m", "reach"), [(2, 8, 60), (3, 4, 251), (3, 8, 775), (4, 3, 733)])
 def test_sizes_and_errors(n, m, reach):
     """Fewer neurons than asked for; in float32 the error is a few units of rounding, in float64 it is 1e-13 or less."""

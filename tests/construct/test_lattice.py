@@ -319,6 +319,7 @@ def test_outputs_share():
     assert assert_shared(two).network.sizes.neurons == assert_shared(one).network.sizes.neurons
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("n", [2, 3])
 @pytest.mark.parametrize("sign", [1, -1], ids=["convex", "concave"])
 def test_convex_and_concave_functions_are_one_extremum(n, sign):
@@ -343,6 +344,7 @@ def negative(p):
 CASES = {"mpc_double_integrator_27": 19, "mpc_double_integrator_83": 47, "mpqp_3d_55": 150}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_sizes_of_control_laws(name):
     """Three explicit control laws: fewer neurons than were asked for, and a proven bound far below the tolerance."""

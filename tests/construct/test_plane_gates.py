@@ -79,7 +79,7 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("spare", [True, False])
 def test_the_network_equals_the_function(name, spare):
@@ -128,6 +128,7 @@ def test_sizes_of_grids(m, reach):
     assert plane_gates(grid(m, 0)).network.sizes.neurons <= reach
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["one vertex", "Delaunay 1", "max-min 2", "several outputs", "half-plane", "grid"])
 def test_gates_are_zero_on_one_side_of_their_line(name):
     """Each neuron of layer 2 is a gate with the zero set of its form, or a carry that is at least 0."""

@@ -129,7 +129,7 @@ def formula(p, made):
     return made.planes + p.dim + (p.dim - 1) + sum((c - 1) * count for c, count in made.gates.items())
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", TABLES)
 def test_equals_table(name):
     """The network is the interpolant at all vertices, and at points of every cell and every facet, exactly."""
@@ -376,6 +376,7 @@ def test_progress():
         planned("gates", TABLES["space"](), progress=stop)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("n", "count", "seed"), [(3, 12, 0), (3, 13, 1), (4, 8, 2), (4, 9, 3)])
 def test_random_tables_are_proved(n, count, seed):
     """Gates of random tables are not only right: there is a proof."""
@@ -461,6 +462,7 @@ def test_an_affine_function_of_many_inputs():
     assert (network(x) == p(x)).all()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "p",
     [

@@ -64,7 +64,7 @@ def small():
     return p, files(p, made.network)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("count", [None, 1, 3])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_network_equals_the_function(name, count):

@@ -85,6 +85,7 @@ def test_any_scale_and_place(scale, shift):
     assert sum(b is not None for b in meant[:, 0]) > len(simplices) / 2
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("n", "count", "most"), [(2, 200, 1.62), (3, 80, 2.0), (4, 24, 2.2)])
 def test_size_and_float32_error(n, count, most):
     """Neurons a cell, and an error of about what rounding the inputs to float32 costs."""

@@ -149,6 +149,7 @@ def test_law_of_the_pattern_at_a_point(data):
     assert (law[:, :-1] @ x + law[:, -1] == network(x)).all()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("layer", [0, 1, 2])
 @pytest.mark.parametrize("sizes", [(2, 8, 8, 1), (3, 6, 5, 2), (1, 10, 10, 3)])
 def test_planted_differences(sizes, layer):
@@ -244,6 +245,7 @@ def test_many_inputs():
     assert verdict.gap == np.abs(a(verdict.witness) - with_change(a, 2, 0, 0, "1/8")(verdict.witness)).max()
 
 
+@pytest.mark.slow
 def test_trained_network_and_its_files(tmp_path):
     """The float64 file of a trained network is equal to it; the float32 file is within rounding, by the exact gap."""
     from cpwl.io import from_onnx, from_torch

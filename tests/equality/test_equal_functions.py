@@ -83,6 +83,7 @@ def test_certificate_and_regions_agree():
     assert equal(p, network, domain=box(2)).equal
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "name", ["five_pieces_cut_up", "bricks", "duplicates", "table_cut_up", "sum_norm_in_space_cut_up"]
 )

@@ -29,7 +29,7 @@ def agree(name, variant, noise):
     assert merged.num_pieces >= p.merge().num_pieces
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("variant", FAST)
 @pytest.mark.parametrize("name", FEW)

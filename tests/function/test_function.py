@@ -101,6 +101,7 @@ def test_breakpoints_agree_with_numpy():
     np.testing.assert_allclose(CPWL.from_breakpoints(x, y)(t[:, None])[:, 0], np.interp(t, x, y), atol=1e-12)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("n", "points"), [(2, 300), (3, 60), (4, 20)])
 def test_simplices_agree_with_scipy(n, points):
     """LinearNDInterpolator on the same points (Delaunay) is the oracle; outside both are NaN."""
@@ -152,6 +153,7 @@ def test_maxmin_is_max_of_min(n, data):
     assert p.doctor().healthy
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("n", "w", "q"), [(1, 6, 7), (2, 5, 16), (3, 6, 42), (10, 5, 32), (100, 3, 8)])
 def test_all_pieces_of_a_shallow_network_are_found(n, w, q):
     """In general position the number of cells is Zaslavsky's sum of binomials, and the values are the network's."""

@@ -123,6 +123,7 @@ def test_euler(name):
     assert EVERY[name]().euler() == 1
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", EVERY)
 def test_brianchon_gram(name):
     """The sum of (-1)^dim p_F over all faces is p, for any laws on the cells, at every point of the domain."""

@@ -34,6 +34,7 @@ def uneven(seed=0):
 TABLES = [delaunay(2, 60, 0), delaunay(3, 30, 1), uneven(), CPWL.from_grid([range(9), range(9)], np.eye(9))]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("p", TABLES)
 @pytest.mark.parametrize("count", [40, 400])
 def test_points_are_found_where_they_are(p, count):

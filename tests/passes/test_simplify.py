@@ -65,6 +65,7 @@ def within(line, low, high):
     return first, [(t, law) for t, law in kept if low < t < high]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("run", PASSES)
 @given(seed=seeds, data=st.data())
 def test_a_pass_keeps_the_function_and_never_grows(run, seed, data):
@@ -77,6 +78,7 @@ def test_a_pass_keeps_the_function_and_never_grows(run, seed, data):
     assert smaller is network or smaller.sizes.neurons < network.sizes.neurons
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("run", PASSES)
 @given(network=networks(inputs=1, max_width=4))
 def test_on_a_line_the_function_is_proved_to_be_the_same(run, network):

@@ -78,7 +78,7 @@ def test_the_checker_has_the_last_word(tmp_path, monkeypatch, refused):
     assert refused or seen >= {kind.name for kind in KINDS} - {"columns", "windows"}  # they have tests of their own
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", BY_NAME)
 def test_what_is_proved_is_what_is_saved(tmp_path, name):
     """The document of a function and that of its network are the files that `save` writes."""

@@ -65,6 +65,7 @@ def test_a_domain_without_bound_has_a_bound_that_grows():
     assert isinstance(made("triangles")[2].error_bound, Fraction)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", CASES)
 def test_wrong_statements_are_refused(name):
     """A smaller bound, another weight, a wrong exact network, another function, no box: all refused."""

@@ -61,6 +61,7 @@ def with_layer(network, l, change):
     return network | {"layers": layers}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [*TABLES, "split", "polyhedra"])
 def test_equality_is_proved(name):
     """By this kind, and the checker says 0."""

@@ -42,6 +42,7 @@ def as_text(part: CPWL) -> str:
     return document_text(function_document(part), None)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("planes", "dim", "size"), [(12, 1, 3), (20, 2, 40), (14, 3, 50), (8, 4, 60), (20, 2, 10**6)])
 def test_cells_of_arrangements_are_those_of_the_formula(planes: int, dim: int, size: int) -> None:
     tiles = list(stream(arrangement(planes, dim), None, COUNT, size=size))

@@ -10,7 +10,7 @@ from soak.families import FAMILIES
 from soak.questions import PAIRS
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(("kind", "family"), PAIRS)
 def test_small_cases_end_well(kind, family):
     """Two of each kind and family, of the smallest sizes."""

@@ -93,6 +93,7 @@ def test_without_the_pragma_other_bits_come_out(tmp_path):
     assert run(code, tmp_path, x, FAST)[0].tobytes() != np.ascontiguousarray(code(x)).tobytes()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [name for name in names(without="float") if name in CASES])
 @pytest.mark.parametrize("form", ["network", "tree"])
 def test_values_are_those_of_the_function(tmp_path, name, form):

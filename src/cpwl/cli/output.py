@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -123,7 +124,7 @@ def run(app: typer.Typer, argv: Sequence[str]) -> int:
             _open_streams()
             warnings.simplefilter("always", CpwlWarning)
             warnings.showwarning = _show_warning
-            code = typer.main.get_command(app).main(args=list(argv), prog_name="cpwl", standalone_mode=False)
+            code = _command(app).main(args=list(argv), prog_name="cpwl", standalone_mode=False)
             sys.stdout.flush()
         except (Exception, KeyboardInterrupt) as error:
             if os.environ.get("CPWL_DEBUG") and not isinstance(error, _UsageError):
@@ -134,6 +135,10 @@ def run(app: typer.Typer, argv: Sequence[str]) -> int:
         if code == Code.INTERRUPTED:  # some versions of typer turn Ctrl-C into this
             return _flushed(say(heard.message, Code(heard.code)))
     return code if isinstance(code, int) else int(Code.DONE)
+
+
+# Reading the signatures of all commands takes longer than some commands do.
+_command = cache(typer.main.get_command)
 
 
 def _open_streams() -> None:

@@ -60,6 +60,7 @@ def test_twins_come_back_exact_near_and_as_small(name, noise):
     assert np.abs(q(x) - p(x))[both].max() <= 1e-9 * scale
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("name", "outputs"),
     [("triangles", 2), ("triangles", 3), ("crossing lines", 2), ("maxmin", 2), ("nested squares", 2)],
@@ -88,6 +89,7 @@ def two_functions(one, two):
     return from_data(pieces)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("noise", [1e-15, 1e-13])
 @pytest.mark.parametrize(
     ("one", "two"),

@@ -28,6 +28,7 @@ def sampled(f, m):
     return CPWL.from_grid([axis, axis], f(axis[:, None], axis))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("m", [6, 11])
 @pytest.mark.parametrize("name", SAMPLED)
 def test_samples_of_a_function_with_few_pieces_cost_what_it_does(name, m):
@@ -63,6 +64,7 @@ def test_fractions_and_values_in_general_position_stay():
     assert undone(CPWL.from_breakpoints(axis, [x + Fraction(k * k, 10**20) for k, x in enumerate(axis)])) is None
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("bounded", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 def test_runs_stay_within_the_tolerance_at_every_breakpoint(seed, bounded):
