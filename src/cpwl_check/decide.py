@@ -22,6 +22,7 @@ from cpwl_check.expression import expression
 from cpwl_check.line import line
 from cpwl_check.max_min import max_min
 from cpwl_check.near import near
+from cpwl_check.optimal import optimal
 from cpwl_check.pieces import Bound, Law, Layers, read_function, read_network
 from cpwl_check.rounded import rounded
 from cpwl_check.strip import strip
@@ -39,7 +40,12 @@ PLAIN: dict[str, Decide] = {
     "strip": strip,
 }
 # These hold a proof of another kind, on which `decide` decides.
-HOLDING: dict[str, Callable[[Law, Layers, Any, Decide], Bound]] = {"rounded": rounded, "near": near, "clipped": clipped}
+HOLDING: dict[str, Callable[[Law, Layers, Any, Decide], Bound]] = {
+    "rounded": rounded,
+    "near": near,
+    "clipped": clipped,
+    "optimal": optimal,
+}
 KINDS = (*PLAIN, *HOLDING)
 
 

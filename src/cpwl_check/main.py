@@ -175,4 +175,6 @@ def sentence(found: dict[str, Any], law: Law) -> str:
     least = found["unavoidable"]
     half = f"; pieces overlap and differ: no function is within {least}" if least else ""
     more = f"{', '.join(counts)}; {domain}{box}{half}"
-    return f"{near} on every piece, in exact arithmetic (kind {found['kind']}; {more})"
+    said = f"{near} on every piece, in exact arithmetic (kind {found['kind']}; {more})"
+    is_optimal = found["kind"].startswith("optimal")
+    return f"{said}; the function is the optimiser of the program, for all feasible parameters" if is_optimal else said

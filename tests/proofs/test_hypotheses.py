@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cpwl import CPWL
+from cpwl import CPWL, compile, solve_mpqp
 from cpwl.documents.write import function_document, network_document
 from cpwl_check import decide as every
 from cpwl_check.budget import Refused
@@ -18,6 +18,7 @@ from cpwl_check.pieces import read_function, read_network
 from support.constructions import clamped as clamped_gates
 from support.constructions import strips
 from support.planar import delaunay_on_box
+from support.programs import projection
 from support.proof_examples import (
     absolute_value,
     documents,
@@ -332,7 +333,33 @@ def test_the_bound_of_clipping_counts_the_ends():
         check(*files)
 
 
+# --- optimal ----------------------------------------------------------------------------------------------------------
+
+
+@cache
+def clipping():
+    law = solve_mpqp(projection([[1], [-1]], [1, 1]))
+    made = compile(law, certificate=True)
+    return json.dumps([function_document(law), network_document(made.network), made.certificate.document])
+
+
+def optimal():
+    """The nearest point of [-1, 1]: region 0 is [-1, 1], region 1 is [1, 4] and region 2 is [-4, -1]."""
+    return json.loads(clipping())
+
+
+OPTIMAL = {
+    1: ([(2, ("program", "Q"), [[0]])], "program.Q: it is not positive definite"),
+    2: ([(2, ("program", "b", 0), str(1 - TINY))], "region 0: row 0 of A does not hold everywhere"),
+    3: ([(2, ("program", "c", 0), str(TINY))], "region 0: .* is not 0 in entry 0"),
+    4: ([(2, ("program", "b_t", 0), str(4 + TINY))], "region 1, row 1: it is not edge 0"),
+    5: ([(0, ("pieces", 1, "offset"), lambda _: [str(1 + TINY)])], "region 1: piece 1 does not have its law"),
+    6: ([(1, ("layers", -1, "bias", 0), more)], "the network is not the law"),
+}
+
+
 KINDS = {
+    "optimal": (optimal, OPTIMAL),
     "clipped": (clipped, CLIPPED),
     "decide": (all_kinds, COMMON),
     "max_min": (max_min, MAX_MIN),

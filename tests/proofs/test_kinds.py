@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from cpwl import CPWL, ConstructionError, InputError, Network, ProofError, certify, compile, extract
+from cpwl import CPWL, ConstructionError, InputError, Network, ProofError, certify, compile, extract, solve_mpqp
 from cpwl.documents.write import function_document, network_document
 from cpwl.io import save
 from cpwl.proofs.certify import Certificate
@@ -16,6 +16,7 @@ from cpwl_check import decide as every
 from cpwl_check.budget import Refused
 from cpwl_check.decide import check
 from support.catalogue import BY_NAME, compiled, function
+from support.programs import projection
 from support.proofs import documents, rounded
 
 HINGE = Network([([[1, 0]], [0]), ([[1]], [0])])
@@ -43,6 +44,8 @@ def networks():
     yield function("thirds_and_sevenths"), rounded(exact, np.float64), exact
     yield function("rounded_thirds"), compiled("rounded_thirds", "gates").network, None
     yield function("one_box"), compile(function("one_box"), outside="clip").network, None
+    law = solve_mpqp(projection([[1], [-1]], [1, 1]))
+    yield law, compile(law).network, None
 
 
 def test_what_another_kind_refuses_is_no_obstacle():

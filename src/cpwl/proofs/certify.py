@@ -104,6 +104,8 @@ class Certificate:
             said = said.replace("on every piece", "on every piece, and outside the box at its nearest point")
         if self.coverage not in ("they cover the domain", "no domain is stated"):
             said = said.replace("on every piece", f"on every piece ({self.pieces:,} in all; {self.coverage})")
+        if self.document is not None and self.document.get("kind") == "optimal":
+            said = f"{said}; the function is the optimiser of the program, for all feasible parameters"
         return f"{said} only: {self.caution}" if self.caution else said
 
     def _on_pieces(self) -> str:

@@ -1,7 +1,8 @@
 """The table of proof kinds: when each applies, and who proposes such a proof.
 
-`proposals` walks the table. Three kinds hold a proof of another kind inside: "clipped" for networks that clip their
-input, "rounded" for rounded weights, "near" for float data; for what is inside they walk part of the table again.
+`proposals` walks the table. Four kinds hold a proof of another kind inside: "optimal" for optimisers of programs,
+"clipped" for networks that clip their input, "rounded" for rounded weights, "near" for float data; for what is inside
+they walk part of the table again.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from cpwl.proofs.provers.expression import propose_expression, restored
 from cpwl.proofs.provers.hints import bend_direction, propose_clamped, propose_columns, propose_line, propose_strips
 from cpwl.proofs.provers.maxmin import propose_max_min
 from cpwl.proofs.provers.near import propose_near
+from cpwl.proofs.provers.optimal import propose_optimal
 from cpwl.proofs.provers.windows import propose_windows
 from cpwl.proofs.question import Proposal, Question, proof_head
 from cpwl.proofs.refute import far_out
@@ -102,10 +104,18 @@ def _near(question: Question) -> Iterator[Proposal]:
 
 def _clipped(question: Question) -> Iterator[Proposal]:
     """Of the network behind, any other kind."""
-    return propose_clipped(question, partial(_inside, tuple(kind.name for kind in KINDS if kind.name != "clipped")))
+    return propose_clipped(
+        question, partial(_inside, tuple(kind.name for kind in KINDS if kind.name not in ("clipped", "optimal")))
+    )
+
+
+def _optimal(question: Question) -> Iterator[Proposal]:
+    """Of the network and the function, any other kind."""
+    return propose_optimal(question, partial(_inside, tuple(kind.name for kind in KINDS if kind.name != "optimal")))
 
 
 KINDS = (
+    Kind("optimal", lambda question: question.p.known is not None and question.p.known.optimal is not None, _optimal),
     Kind("clipped", lambda question: unclipped(question.network) is not None, _clipped),
     Kind("columns", _table, propose_columns),
     Kind("windows", _all_as_meant, propose_windows),
