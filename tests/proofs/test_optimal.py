@@ -38,7 +38,7 @@ def proved(name):
 
 @pytest.mark.parametrize("name", [*DEGENERATE, "two"])
 def test_optimisers_are_proved(name):
-    """Dependent rows, facets with several neighbours, equations, lines: the documents are accepted as they are saved."""
+    """Dependent rows, facets with several neighbours, equations, lines: accepted as they are saved."""
     assert check(*json.loads(proved(name))) == 0
 
 
