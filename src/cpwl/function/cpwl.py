@@ -691,7 +691,7 @@ class Snapped:
     """Empty, or what stands in the way."""
     way: str = ""
     """How it was made: "exact" (as it was), "even", "straight", "simplices", "laws", "together", "patches",
-    "triangles", "line" (of one input) or "pieces"."""
+    "triangles" or "line" (of one input)."""
     laws: int = 0
     """How many laws of pieces changed at all."""
     facets: int = 0

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
 from cpwl.errors import CpwlWarning
-from cpwl.exact.integers import integer_rows, primitive
+from cpwl.exact.integers import integer_rows, primitive, ratio_view
 from cpwl.function.make import parts_of_simplices
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.complex import Contact, Face, FloatComplex, Unfit, spans
@@ -30,8 +30,8 @@ __all__ = [
     "Cells",
     "Differences",
     "Domain",
-    "cell_polyhedra",
     "exact_cells",
+    "integer_polyhedra",
     "pulled",
     "simplices_of",
     "simplices_of_piece",
@@ -423,12 +423,11 @@ def _follows(domain: Domain, differences: Differences, face: Face) -> bool:
     return False
 
 
-def cell_polyhedra(cells: Cells, dim: int) -> Polyhedra:
-    """The cells as polyhedra, with a float view of a like size for all rows."""
-    rows = primitive(np.concatenate([*cells.rows, np.zeros((0, dim + 1), dtype=object)]))
-    scale = np.abs(rows[:, :-1]).max(axis=1, initial=1)
-    view = np.asarray(rows / scale[:, None], dtype=np.float64)
-    start = np.cumsum([0] + [len(part) for part in cells.rows]).astype(np.int64)
+def integer_polyhedra(pieces: Sequence[NDArray[np.object_]], dim: int) -> Polyhedra:
+    """Polyhedra of integer rows ``(a, b)``, with a float view of a like size for all rows."""
+    rows = primitive(np.concatenate([*pieces, np.zeros((0, dim + 1), dtype=object)]))
+    view = ratio_view(rows, np.abs(rows[:, :-1]).max(axis=1, initial=1)[:, None])
+    start = np.cumsum([0] + [len(part) for part in pieces]).astype(np.int64)
     return Polyhedra(view[:, :-1].copy(), view[:, -1].copy(), start, rows)
 
 

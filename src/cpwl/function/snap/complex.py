@@ -24,6 +24,7 @@ __all__ = [
     "Contact",
     "Face",
     "FloatComplex",
+    "Gap",
     "Meetings",
     "Unfit",
     "contacts_of",
@@ -37,7 +38,8 @@ __all__ = [
 _Ints = NDArray[np.int64]
 _Floats = NDArray[np.float64]
 
-_MOST = 20_000  # sets of rows of one piece that are intersected
+_MOST = 200_000  # sets of rows of one piece that are intersected
+_WORK = 5_000_000  # and of all pieces
 _BLOCK = 4e6  # floats in one temporary array
 _ROUNDING = 2e-16
 _USUAL = 1e-9  # the tolerance of float data, if nothing else is said
@@ -46,6 +48,10 @@ _ROUGH = 100.0  # times the usual noise from which on a row is one that is off
 
 class Unfit(Exception):
     """The data does not lend itself to this way, in words."""
+
+
+class Gap(Unfit):
+    """A facet has nothing beyond it: the domain is not convex, or rows are noisier than they seem."""
 
 
 @dataclass(eq=False)
@@ -165,26 +171,26 @@ class FloatComplex:
         return np.asarray(np.abs(gap) <= 20 * self.widths[:, None])
 
 
-def float_complex(polyhedra: Polyhedra, tol: float) -> FloatComplex:
-    """The complex of pieces given by float rows; raises `Unfit` where it cannot be made."""
+def float_complex(polyhedra: Polyhedra, tol: float, least: float = 0.0) -> FloatComplex:
+    """The complex of pieces given by float rows with noise of at least that; raises `Unfit` where it cannot be made."""
     length = np.linalg.norm(polyhedra.A, axis=1)
     A, b, start = polyhedra.A / length[:, None], polyhedra.b / length, polyhedra.start
-    most = max(math.comb(int(k), polyhedra.dim) for k in np.diff(start))
-    if most > _MOST:
-        raise Unfit(f"a piece has {most} sets of rows that may meet in a corner")
-    noise = _noises(A, b, float(np.abs(b).max(initial=0.0)) or 1.0, tol)[0]
+    sets = [math.comb(k, polyhedra.dim) for k in np.diff(start).tolist()]
+    if max(sets) > _MOST or sum(sets) > _WORK:
+        raise Unfit(f"pieces have {sum(sets)} sets of rows that may meet in a corner, one of them {max(sets)}")
+    noise = _noises(A, b, float(np.abs(b).max(initial=0.0)) or 1.0, tol, least)[0]
     fine = min(tol, max(_USUAL, 1e3 * noise))  # a wider tolerance is for single rows that are off
     found, box = _corners(A, b, start, fine, noise), None
     reach = float(np.abs(found.points).max(initial=0.0)) or 1.0
     typical = float(np.median(np.abs(found.points).max(axis=1))) if len(found.points) else 0.0
-    if _unbounded(A, start):
+    if _unbounded(A, b, start, 10 * tol * reach):
         box = (4 * reach + 1.0) * (1 + 0.1 * np.cos(1.0 + np.arange(2 * polyhedra.dim)))  # in general position
         A, b, start = _clipped(A, b, start, box)
         found = _corners(A, b, start, fine, noise)
         reach = float(np.abs(found.points).max(initial=0.0)) or 1.0
     if len(found.points) == 0:
         raise Unfit("no piece has a corner")
-    noise, rough = _noises(A, b, reach, tol)
+    noise, rough = _noises(A, b, reach, tol, least)
     typical = typical if typical > 1e-6 * reach else reach  # corners in the origin have no size
     size = np.maximum(np.abs(found.points).max(axis=1), typical)
     number, leaders, apart = _welded(found, A, b, size, noise, rough, tol)
@@ -233,8 +239,11 @@ def _corners(A: _Floats, b: _Floats, start: _Ints, tol: float, noise: float) -> 
     )
 
 
-def _unbounded(A: _Floats, start: _Ints) -> bool:
-    """Whether some piece has a ray: a direction held by one row less than dimensions that no row forbids."""
+def _unbounded(A: _Floats, b: _Floats, start: _Ints, little: float) -> bool:
+    """Whether some piece has a ray: a direction held by one row less than dimensions that no row forbids.
+
+    Pieces between two opposite rows that are a `little` apart do not count: they are thinner than the noise.
+    """
     n, length = A.shape[1], np.diff(start)
     if (length <= n).any():
         return True
@@ -243,15 +252,18 @@ def _unbounded(A: _Floats, start: _Ints) -> bool:
         pieces = np.flatnonzero(length == count)
         step = max(1, int(_BLOCK // (len(sets) * (count + n * n))))
         for k in range(0, len(pieces), step):
-            rows = A[start[pieces[k : k + step]][:, None] + np.arange(count)]
+            which = start[pieces[k : k + step]][:, None] + np.arange(count)
+            rows, right = A[which], b[which]
             minors = [(-1) ** j * np.linalg.det(np.delete(rows[:, sets], j, axis=-1)) for j in range(n)]
             ray = np.stack(minors, axis=-1)
             size = np.linalg.norm(ray, axis=-1)
             ray = ray / np.where(size > 1e-9, size, 1.0)[..., None]
             rise = np.einsum("pcn,prn->pcr", ray, rows)
             allowed = (rise <= 1e-9).all(axis=2) | (rise >= -1e-9).all(axis=2)
-            if (allowed & (size > 1e-9)).any():
-                return True
+            for i in np.flatnonzero((allowed & (size > 1e-9)).any(axis=1)).tolist():
+                turned = np.abs(rows[i][:, None] + rows[i]).max(axis=2) + np.abs(right[i][:, None] + right[i])
+                if turned.min() > little:
+                    return True
     return False
 
 
@@ -267,13 +279,13 @@ def _clipped(A: _Floats, b: _Floats, start: _Ints, box: _Floats) -> tuple[_Float
     )
 
 
-def _noises(A: _Floats, b: _Floats, reach: float, tol: float) -> tuple[float, _Floats]:
+def _noises(A: _Floats, b: _Floats, reach: float, tol: float, least: float) -> tuple[float, _Floats]:
     """How noisy rows are: a high quantile of their distances to the nearest one of the other sense, of those within
     `tol`; and for each row that or its own distance."""
     view = np.column_stack([A, b / reach])
     distance = np.asarray(scipy.spatial.cKDTree(view).query(-view, k=1, distance_upper_bound=10 * tol)[0])
     near = np.isfinite(distance)
-    noise = float(max(np.quantile(distance[near], 0.98) if near.any() else 0.0, _ROUNDING))
+    noise = float(max(np.quantile(distance[near], 0.98) if near.any() else 0.0, _ROUNDING, least))
     return noise, np.maximum(np.where(near, distance, 0.0), noise)
 
 
@@ -337,7 +349,7 @@ def spans(points: _Floats, widths: _Floats, times: float = 30.0) -> bool:
 
 
 def contacts_of(complex_: FloatComplex) -> list[Contact]:
-    """All contacts; raises `Unfit` at a facet with nothing beyond it that is not on the boundary."""
+    """All contacts; raises `Gap` at a facet with nothing beyond it that is not on the boundary."""
     found: list[Contact] = []
     n = complex_.dim
     for i in complex_.solid:
@@ -351,7 +363,7 @@ def contacts_of(complex_: FloatComplex) -> list[Contact]:
             others = _beyond(complex_, i, int(complex_.start[i]) + r, here)
             found += [Contact(i, r, j) for j in others]
             if not others and not complex_.on_boundary[here].all(axis=0).any():
-                raise Unfit(f"a facet of piece {i} has nothing beyond it and is not on the boundary of a convex domain")
+                raise Gap(f"a facet of piece {i} has nothing beyond it and is not on the boundary of a convex domain")
     return found
 
 

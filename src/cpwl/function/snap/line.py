@@ -22,7 +22,7 @@ from cpwl.function.cpwl import CPWL, Moved, Snapped
 from cpwl.function.doctor.first_error import first_error
 from cpwl.function.make import parts_of_breakpoints, parts_of_simplices
 from cpwl.function.parts import Laws, Parts
-from cpwl.function.snap.on_pieces import integer_polyhedra
+from cpwl.function.snap.cells import integer_polyhedra
 from cpwl.function.snap.short import meant_laws, simple
 from cpwl.geometry.polyhedra import Polyhedra
 

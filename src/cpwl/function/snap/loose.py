@@ -121,9 +121,9 @@ _USUAL = 1e-9  # a wide tolerance is for what is loose
 class Work:
     """What the ways share: the complex of the data, its laws in classes, and who meets whom."""
 
-    def __init__(self, p: CPWL, complex_: FloatComplex | None = None) -> None:
+    def __init__(self, p: CPWL, complex_: FloatComplex | None = None, least: float = 0.0) -> None:
         self.p = p
-        self.complex: FloatComplex = float_complex(p.polyhedra, p.tol) if complex_ is None else complex_
+        self.complex: FloatComplex = float_complex(p.polyhedra, p.tol, least) if complex_ is None else complex_
         if not self.complex.solid:
             raise Unfit("no piece is thicker than the noise")
         self.label = label_maps(p.component)

@@ -29,8 +29,8 @@ from cpwl.function.snap.cells import (
     Cells,
     Differences,
     Domain,
-    cell_polyhedra,
     exact_cells,
+    integer_polyhedra,
     simplices_of_piece,
     whole_row,
 )
@@ -125,7 +125,7 @@ def outer_cells(
                 found.law.append(int(work.label[i]))
     if not found.law:
         return found
-    kept, _ = solid(cell_polyhedra(found, work.p.dim))
+    kept, _ = solid(integer_polyhedra(found.rows, work.p.dim))
     return Cells([found.rows[k] for k in kept], [found.law[k] for k in kept])
 
 
@@ -296,7 +296,7 @@ class _Patch:
         each = self._each()
         parts = [(mesh.polyhedra, mesh.laws)]
         parts += [
-            (cell_polyhedra(some, work.p.dim), each.take(np.array(some.law, dtype=np.int64)))
+            (integer_polyhedra(some.rows, work.p.dim), each.take(np.array(some.law, dtype=np.int64)))
             for some in (cells, outer)
             if some.law
         ]
@@ -384,4 +384,4 @@ def _joined(parts: Sequence[tuple[Polyhedra, Laws]], work: Work) -> Parts:
     laws = np.concatenate([each.integer() for _, each in parts])
     start = np.concatenate([[0], *(np.diff(polyhedra.start) for polyhedra, _ in parts)]).cumsum().astype(np.int64)
     cells = Cells([rows[a:b] for a, b in pairwise(start.tolist())], [0] * (len(start) - 1))
-    return Parts(cell_polyhedra(cells, work.p.dim), Laws.from_integer(laws), work.p.domain, 0.0)
+    return Parts(integer_polyhedra(cells.rows, work.p.dim), Laws.from_integer(laws), work.p.domain, 0.0)

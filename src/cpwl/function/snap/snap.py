@@ -6,7 +6,9 @@ What is tried, in this order, until one is exactly consistent:
 2. for one input, laws joined one after the other (`line`);
 3. what the float complex of the pieces proposes (`nearby`): a table on welded corners, exact laws that meet, all but a
    few laws with what is left cut up, triangles;
-4. for few pieces, or many inputs, the pieces as they are with laws or rows moved (`on_pieces`), by linear programs.
+4. the same once pieces of one law are merged, which takes linear programs.
+
+A function of many inputs that bends in few directions is made one of few inputs first (`many`).
 
 At the end: tables and breakpoints of floats with their rounding undone (`undone`).
 """
@@ -26,13 +28,14 @@ from cpwl.function.cpwl import CPWL, Moved, Snapped
 from cpwl.function.doctor.first_error import first_error
 from cpwl.function.flags import consistency
 from cpwl.function.jump import largest_jump
+from cpwl.function.merge import merge
 from cpwl.function.parts import Laws, Mesh, Parts
-from cpwl.function.snap.complex import Unfit
+from cpwl.function.snap.complex import Gap, Unfit
 from cpwl.function.snap.even import even_table
 from cpwl.function.snap.line import in_runs, is_coarse, snap_line
 from cpwl.function.snap.loose import Work, lost_law
-from cpwl.function.snap.nearby import WAYS, Nearby, ways
-from cpwl.function.snap.on_pieces import snap_pieces
+from cpwl.function.snap.many import in_few_directions, moved_laws
+from cpwl.function.snap.nearby import WAYS, ways
 from cpwl.function.snap.short import meant
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact
 
@@ -105,7 +108,8 @@ def _shifted(rows: NDArray[np.object_], powers: _Ints) -> NDArray[np.object_]:
 
 
 _FEW = 200  # pieces up to which linear programs are worth the time
-_INPUTS = 5  # more have too many corners
+_INPUTS = 5  # with more, pieces have many corners
+_NOISY = (0.0, 1e-3, 0.1)  # of the tolerance: how noisy rows are at least, one after the other
 
 
 @within_float64()
@@ -154,16 +158,29 @@ def near(rough: CPWL, reason: str) -> Snapped:
     """The function of the first way that leads to one; `reason` is why the data itself is none."""
     if rough.dim == 1:
         return snap_line(rough)
-    if rough.dim <= _INPUTS:
-        tried = _from_complex(rough)
-        if isinstance(tried, Snapped):
-            return tried
-        reason = tried
-    if rough.num_pieces > _FEW:
-        return Snapped(None, Moved(), reason)
-    found = snap_pieces(rough)
-    told = found.function is not None or rough.dim > _INPUTS
-    return found if told else replace(found, reason=f"{found.reason} Other ways: {reason}")
+    few = in_few_directions(rough) if rough.dim > _INPUTS else None
+    if few is not None:
+        return few.lift(near(few.data, reason))
+    found = _from_complex(rough)
+    if found.function is not None or rough.num_pieces > _FEW:
+        return found
+    error = first_error(rough)
+    if error is not None:
+        return replace(found, reason=f"it is no function within {rough.tol:g}, relative: {error.message}")
+    merged = merge(rough)  # cuts between pieces of one law are not part of the function
+    if merged is rough:
+        return found
+    off = moved_laws(rough, *(2 * np.abs(change) for change in _from_leaders(rough)))
+    tried = _from_complex(merged)
+    moved = tried.moved + off
+    return found if tried.function is None or _too_far(moved, rough.tol) else replace(tried, moved=moved, flat=None)
+
+
+def _from_leaders(p: CPWL) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """How far the slopes and the offsets of each piece are from those that stand for its component."""
+    leader = np.stack([p.representatives(j)[p.component[:, j]] for j in range(p.outputs)], axis=1)
+    output = np.arange(p.outputs)
+    return p.laws.gradient - p.laws.gradient[leader, output], p.laws.offset - p.laws.offset[leader, output]
 
 
 def _back(p: CPWL, found: Snapped, powers: NDArray[np.int64]) -> Snapped:
@@ -224,30 +241,58 @@ def _examined(p: CPWL) -> tuple[str, tuple[int, ...] | None]:
     return "" if error is None else error.message, None
 
 
-def _from_complex(p: CPWL) -> Snapped | str:
-    """The first of the ways that leads to an exactly consistent function near the data, or why none does."""
-    reasons = []
-    try:
-        work = Work(p)
-    except Unfit as reason:
-        return str(reason)
+def _from_complex(p: CPWL) -> Snapped:
+    """The first of the ways that leads to an exactly consistent function near the data, or why none does.
+
+    Rows are as noisy as those on the two sides of facets differ; rows that occur once do not tell, so that facets may
+    seem to have no neighbour. Then more noise is assumed. If pieces thinner than the noise are in the way, they are
+    left out.
+    """
+    said = ""
+    for share in _NOISY:
+        try:
+            work = Work(p, least=share * p.tol)
+        except Unfit as reason:
+            return Snapped(None, Moved(), said or f"{reason}.")
+        tried, has_gap = _by_ways(p, work)
+        if tried.function is None and work.complex.flat.any():
+            tried = _without_flat(p, work, tried)
+        said = said or tried.reason
+        if tried.function is not None or not has_gap:
+            return tried
+    return Snapped(None, Moved(), said)
+
+
+def _without_flat(p: CPWL, work: Work, tried: Snapped) -> Snapped:
+    """What the pieces thicker than the noise lead to, if it is near the laws of the others; else what was tried."""
+    found = _from_complex(p.take(np.array(work.complex.solid)))
+    if found.function is None or lost_law(work.measured, found.function, p.tol) is not None:
+        return tried
+    return replace(found, flat=tuple(np.flatnonzero(work.complex.flat).tolist()))
+
+
+def _by_ways(p: CPWL, work: Work) -> tuple[Snapped, bool]:
+    """The function of the first way, or why there is none; and whether a facet seemed to have no neighbour."""
+    reasons, has_gap = [], False
     for name in ways(work):
         try:
             near = WAYS[name](work)
             function = CPWL.from_parts(near.parts)
-            objection = _too_far(near, p.tol) or _examined(function)[0] or lost_law(work.measured, function, p.tol)
+            objection = (
+                _too_far(near.moved, p.tol) or _examined(function)[0] or lost_law(work.measured, function, p.tol)
+            )
         except (Unfit, InputError, LimitError) as reason:
-            objection = str(reason)
+            objection, has_gap = str(reason), has_gap or isinstance(reason, Gap)
         if not objection:
             flat = tuple(np.flatnonzero(work.complex.flat).tolist())
             counts = (near.laws, near.facets, near.patches)
-            return Snapped(function, near.moved, "", name, *counts, near.where, near.places, flat)
+            return Snapped(function, near.moved, "", name, *counts, near.where, near.places, flat), has_gap
         reasons.append(f"{name}: {objection}")
-    return "; ".join(reasons)
+    return Snapped(None, Moved(), "; ".join(reasons)), has_gap
 
 
-def _too_far(near: Nearby, tol: float) -> str:
-    far = max(near.moved.value, near.moved.facet)
+def _too_far(moved: Moved, tol: float) -> str:
+    far = max(moved.value, moved.facet)
     return f"something would move by {far:.2g}, relative, which is more than {tol:g}." if far > tol else ""
 
 
