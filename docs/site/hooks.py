@@ -37,6 +37,7 @@ def on_config(config: Any) -> Any:
         "auto",
         "hinge",
         "univariate",
+        "sums",
         "gates",
         "columns",
         "windows",

@@ -26,6 +26,7 @@ from cpwl_check.optimal import optimal
 from cpwl_check.pieces import Bound, Law, Layers, read_function, read_network
 from cpwl_check.rounded import rounded
 from cpwl_check.strip import strip
+from cpwl_check.sums import sums
 from cpwl_check.windows import windows
 
 Decide = Callable[[Law, Layers, Any], Bound]
@@ -45,6 +46,7 @@ HOLDING: dict[str, Callable[[Law, Layers, Any, Decide], Bound]] = {
     "near": near,
     "clipped": clipped,
     "optimal": optimal,
+    "sums": sums,
 }
 KINDS = (*PLAIN, *HOLDING)
 

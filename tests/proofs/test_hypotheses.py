@@ -307,6 +307,74 @@ CLIPPED = {
 }  # fmt: skip
 
 
+# --- sums -------------------------------------------------------------------------------------------------------------
+
+
+def sums():
+    """s(x) + s(y) on the four quadrants, each by two layers."""
+    signs = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
+    p = function(2, [([[-a, 0], [0, -b]], [0, 0], [max(a, 0), max(b, 0)], 0) for a, b in signs])
+    net = network([[1, 0, 0], [0, 1, 0]], [[1, 0, 0], [0, 1, 0]], [[1, 1, 0]])
+    inner = {"format": "cpwl-proof", "version": 1, "kind": "line", "inputs": 1, "error_bound": 0, "direction": [1]}
+    relu = function(1, [([[1]], [0], [0], 0), ([[-1]], [0], [1], 0)])
+    proof = {"format": "cpwl-proof", "version": 1, "kind": "sums", "inputs": 2, "error_bound": 0, "parts": []}
+    for k in range(2):
+        part = {"rows": [[int(k == 0), int(k == 1)]], "columns": [k], "neurons": [[k], [k]], "bias": [0]}
+        at = [int(sign[k] > 0) for sign in signs]
+        proof["parts"].append(part | {"function": relu, "at": at, "proof": inner})
+    return json.loads(json.dumps([p, net, proof]))
+
+
+SUMS = {
+    1: ([(1, ("layers", 1, "entries"), [[0, 0, 1], [0, 1, str(TINY)], [1, 1, 1]])], "it reads a neuron of another"),
+    2: ([(2, ("parts", 0, "function", "pieces", 1, "gradient", 0), more)], "the network is not the law"),
+    3: ([(2, ("parts", 1, "at", 0), 0)], "piece 0: it does not lie in piece 0 of part 1"),
+    4: ([(0, ("pieces", 3, "offset"), str(TINY))], "piece 3: the parts do not add up to the law"),
+    5: ([(2, ("error_bound",), str(-TINY))], "error_bound: it is less than 0"),
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ((1, ("layers", 0, "entries"), [[0, 0, 1], [0, 1, str(TINY)], [1, 1, 1]]), "inputs of part 0 alone"),
+        ((1, ("layers", 2, "bias", 0), str(TINY)), "the biases of the parts do not add up"),
+        ((2, ("parts", 0, "bias", 0), str(TINY)), "the biases of the parts do not add up"),
+        ((2, ("parts", 0, "neurons"), [[0, 1], [0]]), "belongs to two parts"),
+        ((2, ("parts",), lambda parts: parts[:1]), "belongs to none"),
+        ((2, ("parts",), []), "there are none"),
+        ((2, ("parts", 0, "rows"), [[2, 0]]), "not the identity"),
+        ((2, ("parts", 0, "columns"), [1]), "not the identity"),
+        ((2, ("parts", 0, "at"), [0, 0, 0]), "must have length 4"),
+        ((2, ("parts", 0, "at", 0), 2), "this must be"),
+        ((2, ("parts", 0, "proof", "kind"), "sums"), "another kind"),
+        ((2, ("parts", 0, "neurons", 1), []), "belongs to none"),
+    ],
+)
+def test_parts_of_sums_are_as_they_must_be(change, reason):
+    """Neurons, inputs, biases and pieces of the parts, one wrong each."""
+    with pytest.raises(Refused, match=reason):
+        check(*changed(sums(), change))
+
+
+def test_simplices_of_a_part_hold_the_pieces():
+    """A piece that leaves a triangle of a table of a part by 1e-30 is refused, and one that touches its edge is not."""
+    corners = {"points": [[0, 0], [1, 0], [0, 1]], "values": [[0], [1], [2]], "simplices": [[0, 1, 2]]}
+    table = {"format": "cpwl", "version": 1, "dim": 2, "outputs": 1} | corners
+    half = network([[1, 2, 0]], [[1, 0]], [[1, 0]])
+    inner = {"format": "cpwl-proof", "version": 1, "kind": "line", "inputs": 2, "error_bound": 0, "direction": [1, 2]}
+    part = {"rows": [[1, 0], [0, 1]], "columns": [0, 1], "neurons": [[0], [0]], "bias": [0], "function": table}
+    proof = {"format": "cpwl-proof", "version": 1, "kind": "sums", "inputs": 2, "error_bound": 0}
+    proof["parts"] = [part | {"at": [0], "proof": inner}]
+
+    def piece(total):
+        return function(2, [([[-1, 0], [0, -1], [1, 1]], [0, 0, str(total)], [1, 2], 0)])
+
+    assert check(piece(Fraction(1)), half, proof) == 0
+    with pytest.raises(Refused, match="it does not lie in piece 0"):
+        check(piece(1 + TINY), half, proof)
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -361,6 +429,7 @@ OPTIMAL = {
 KINDS = {
     "optimal": (optimal, OPTIMAL),
     "clipped": (clipped, CLIPPED),
+    "sums": (sums, SUMS),
     "decide": (all_kinds, COMMON),
     "max_min": (max_min, MAX_MIN),
     "expression": (expression, EXPRESSION),

@@ -15,7 +15,7 @@ from cpwl.proofs.kinds import KINDS
 from cpwl_check import decide as every
 from cpwl_check.budget import Refused
 from cpwl_check.decide import check
-from support.catalogue import BY_NAME, compiled, function
+from support.catalogue import BY_NAME, SOLE, compiled, function
 from support.programs import projection
 from support.proofs import documents, rounded
 
@@ -40,6 +40,8 @@ def networks():
     few = CPWL.from_grid([[0, 1, 3], [0, 2, 3]], [[0, 3, 1], [2, -1, 4], [1, 5, 0]])
     yield few, compile(few, construction="clamped").network, None
     yield few, compile(few, construction="strips").network, None
+    apart = SOLE["sums"][0]()
+    yield apart, compile(apart, construction="sums").network, None
     exact = compiled("thirds_and_sevenths", "auto").network
     yield function("thirds_and_sevenths"), rounded(exact, np.float64), exact
     yield function("rounded_thirds"), compiled("rounded_thirds", "gates").network, None

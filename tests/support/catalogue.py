@@ -750,10 +750,18 @@ def _one_bump() -> CPWL:
     return CPWL.from_grid([range(6), range(6)], values)
 
 
+def _sum_of_lines(seed: int) -> CPWL:
+    """f(x) + g(y) on 15 x 3 rectangles."""
+    rng = np.random.default_rng(seed)
+    f, g = (CPWL.from_breakpoints(range(k), rng.integers(-9, 10, k).tolist()) for k in (16, 4))
+    return (f @ ([[1, 0]], [0]) + g @ ([[0, 1]], [0])).restrict(box=(0, [15, 3]))
+
+
 _FLOAT32: dict[str, Any] = {"precision": "float32"}
 SOLE: dict[str, tuple[Callable[[], CPWL], dict[str, Any]]] = {
     "hinge": (lambda: from_hidden_layer([[-2, 1, 1], [2, -1, 0], [2, -1, -2]], [1, -1, 1], [3, 2, 1]), {}),
     "univariate": (lambda: function("sawtooth"), {}),
+    "sums": (lambda: _sum_of_lines(0), {}),
     "gates": (lambda: function("wrong_for_algorithm_1"), {}),
     "columns": (lambda: _grid(3, 3, 3, seed=2), {**_FLOAT32, "max_error": 3e-6}),
     "windows": (lambda: whole_table(2, 34, 1000, 4), {**_FLOAT32, "max_error": 3e-5}),

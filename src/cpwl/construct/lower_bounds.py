@@ -15,9 +15,10 @@ from flint import fmpz_mat
 from numpy.typing import NDArray
 
 from cpwl.construct.analysis import Analysis
-from cpwl.exact.integers import primitive, sign
+from cpwl.exact.integers import primitive
 from cpwl.function import CPWL
 from cpwl.function.bends.table import Neighbours
+from cpwl.function.domain import is_everything
 
 __all__ = ["LowerBound", "for_any_network", "lower_bounds"]
 
@@ -67,21 +68,11 @@ def _rank(p: CPWL, laws: NDArray[np.object_]) -> LowerBound:
     """
     slopes = laws[..., :-2].reshape(-1, p.dim)
     rank = fmpz_mat([[int(v) for v in row] for row in slopes]).rank()
-    if _is_everything(p) and all(law.any() for law in laws[..., :-2].reshape(len(laws), -1)):
+    if is_everything(p) and all(law.any() for law in laws[..., :-2].reshape(len(laws), -1)):
         return LowerBound(
             rank + 1, f"the gradients have rank {rank}, and the function is nowhere constant on R^{p.dim}"
         )
     return LowerBound(rank, f"the gradients have rank {rank}")
-
-
-def _is_everything(p: CPWL) -> bool:
-    """Whether the domain, which is convex, is R^n: some piece goes on forever along each axis, both ways."""
-    if p.mesh is not None:
-        return False
-    slopes, start = sign(p.polyhedra.integer()[:, :-1]), p.polyhedra.start[:-1]
-    if (np.diff(p.polyhedra.start) == 0).any():
-        return True  # a piece without rows
-    return all((np.maximum.reduceat(s * slopes, start, axis=0) <= 0).any(axis=0).all() for s in (1, -1))
 
 
 def _patterns(n: int, laws: int, hidden_layers: int | None) -> int:

@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 ConstructionName = Literal[
-    "auto", "hinge", "univariate", "gates", "columns", "windows", "clamped", "strips", "lattice", "paper"
+    "auto", "hinge", "univariate", "sums", "gates", "columns", "windows", "clamped", "strips", "lattice", "paper"
 ]
 """How to build a network (`cpwl.construct.table`)."""
 Minimize = Literal["neurons", "depth", "width", "nonzeros"]

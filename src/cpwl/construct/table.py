@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
-from cpwl.construct import hinge, paper
+from cpwl.construct import hinge, paper, sums
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.clamped import plan as clamped
 from cpwl.construct.columns import plan as columns
@@ -21,6 +22,7 @@ from cpwl.construct.strips import plan as strips
 from cpwl.construct.univariate import plan as univariate
 from cpwl.construct.windows import plan as windows
 from cpwl.errors import InputError, LimitError
+from cpwl.function import CPWL
 
 __all__ = ["TABLE", "Construction", "Planned", "in_order", "ruled_out"]
 
@@ -112,9 +114,25 @@ def _cells(analysis: Analysis) -> str:
     return f"comparisons of {p.num_pieces:,} cells with their corners" if p.num_pieces * corners > _CELLS else ""
 
 
+def _of_part(function: CPWL, whole: Analysis) -> list[Candidate]:
+    """What is planned for a part of a function: networks as accurate as its own must be, if there are any."""
+    analysis, planned = replace(whole, function=function), dict[str, Candidate]()
+    for name in in_order(analysis):
+        if name not in ("sums", "paper") and not ruled_out(name, analysis, planned):
+            try:
+                planned[name] = Candidate.of(TABLE[name].plan(analysis), analysis)
+            except (InputError, LimitError):
+                continue
+    most = whole.options.max_error * whole.sample.range / analysis.sample.range
+    return [other for other in planned.values() if other.error <= most] or list(planned.values())
+
+
 _ROWS = (
     Construction("hinge", "one hidden layer, one neuron per hyperplane, where the jumps are consistent", hinge.plan),
     Construction("univariate", "one direction of bends: one to three hidden layers", univariate.plan),
+    Construction(
+        "sums", "sums of functions of fewer inputs, each with its smallest network", partial(sums.plan, _of_part)
+    ),
     Construction("gates", "linear in the pieces, any dimension", gates.plan, gates.least, rank=1),
     Construction("columns", "Kuhn grids, any n: safe in float32, far terms are exactly 0", columns.plan),
     Construction(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import InputError, LimitError
-from cpwl.exact.integers import signs_at
+from cpwl.exact.integers import sign, signs_at
 from cpwl.exact.rational import text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.snap.snap import snap
@@ -20,7 +20,7 @@ from cpwl.geometry.generators import generators, plane_rows
 from cpwl.geometry.polyhedra import fact
 from cpwl.geometry.probe import Probe, bounding_box
 
-__all__ = ["Box", "box_around", "box_to_clip", "domain_box", "domain_rows", "domain_text"]
+__all__ = ["Box", "box_around", "box_to_clip", "domain_box", "domain_rows", "domain_text", "is_everything"]
 
 # The smallest box around all pieces of a function, exactly.
 
@@ -87,6 +87,16 @@ def domain_box(p: CPWL) -> Box | None:
     if p.tol:
         return (low, high) if np.isfinite(p(corners.astype(np.float64))).all() else None
     return (low, high) if all(value is not None for value in p(corners)[:, 0]) else None
+
+
+def is_everything(p: CPWL) -> bool:
+    """Whether the domain, which is convex, is R^n: some piece goes on forever along each axis, both ways."""
+    if p.mesh is not None:
+        return False
+    slopes, start = sign(p.polyhedra.integer()[:, :-1]), p.polyhedra.start[:-1]
+    if (np.diff(p.polyhedra.start) == 0).any():
+        return True  # a piece without rows
+    return all((np.maximum.reduceat(s * slopes, start, axis=0) <= 0).any(axis=0).all() for s in (1, -1))
 
 
 def box_to_clip(p: CPWL) -> Box:

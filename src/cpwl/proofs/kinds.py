@@ -1,8 +1,8 @@
 """The table of proof kinds: when each applies, and who proposes such a proof.
 
-`proposals` walks the table. Four kinds hold a proof of another kind inside: "optimal" for optimisers of programs,
-"clipped" for networks that clip their input, "rounded" for rounded weights, "near" for float data; for what is inside
-they walk part of the table again.
+`proposals` walks the table. Five kinds hold proofs of other kinds inside: "optimal" for optimisers of programs,
+"clipped" for networks that clip their input, "rounded" for rounded weights, "near" for float data, "sums" for networks
+side by side; for what is inside they walk part of the table again.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from cpwl.proofs.provers.hints import bend_direction, propose_clamped, propose_c
 from cpwl.proofs.provers.maxmin import propose_max_min
 from cpwl.proofs.provers.near import propose_near
 from cpwl.proofs.provers.optimal import propose_optimal
+from cpwl.proofs.provers.sums import propose_sums
 from cpwl.proofs.provers.windows import propose_windows
 from cpwl.proofs.question import Proposal, Question, proof_head
 from cpwl.proofs.refute import far_out
@@ -88,7 +89,8 @@ def _inside(names: tuple[str, ...], question: Question) -> Iterator[Proposal]:
         raise NoProof(str(failures[-1]) if failures else "no kind of proof applies", points, settles=settled)
 
 
-_EQUAL = ("columns", "windows", "line", "clamped", "strip", "bends")
+_PARTS = ("columns", "windows", "line", "clamped", "strip", "bends")
+_EQUAL = (*_PARTS, "sums")
 
 
 def _rounded(question: Question) -> Iterator[Proposal]:
@@ -100,6 +102,23 @@ def _rounded(question: Question) -> Iterator[Proposal]:
 def _near(question: Question) -> Iterator[Proposal]:
     names = _EQUAL if question.rounded_from is None else ("rounded",)
     return propose_near(question, partial(_inside, names))
+
+
+def _sums(question: Question) -> Iterator[Proposal]:
+    """Of each part, any kind that proves equality; the first that the checker accepts."""
+    return propose_sums(question, _accepted)
+
+
+def _accepted(question: Question) -> Proposal:
+    failures: list[NoProof] = []
+    for proposal in proposals(question, failures, ("max-min", "expression", *_PARTS)):
+        try:
+            decide(question, proposal)
+        except NoProof as reason:
+            failures.append(reason)
+        else:
+            return proposal
+    raise NoProof(f"a part is not proved: {failures[-1] if failures else 'no kind of proof applies'}")
 
 
 def _clipped(question: Question) -> Iterator[Proposal]:
@@ -125,6 +144,7 @@ KINDS = (
     Kind("line", _bends_in_one_direction, propose_line),
     Kind("clamped", _two_inputs, propose_clamped),
     Kind("strip", _two_inputs, propose_strips),
+    Kind("sums", _all_as_meant, _sums),
     Kind("bends", _all_as_meant, propose_bends),
     Kind("near", _float_data, _near),
 )

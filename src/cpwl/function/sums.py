@@ -1,0 +1,514 @@
+"""Sums come apart: ``p(x) = q_1(L_1 x) + ... + q_r(L_r x)``, functions of fewer inputs each.
+
+Let `w_H` be the jump of `p` across a bend hyperplane `H`. A set `C` of hyperplanes *comes apart* if there is a
+continuous function that bends on `H` in `C` by `w_H` and nowhere else. On a convex domain there is one iff around every
+cycle of neighbouring pieces the jumps across hyperplanes of `C` add up to 0. These conditions are linear in the
+indicator of `C`, and split exactly where the row space of their matrix does: the finest sets are the connected
+components of the matroid of its columns. Modulo a prime they are read off the reduced matrix, which only proposes;
+`contained` and a subtraction decide.
+
+A hyperplane in no condition is a hinge; all with one normal together are a function of one input. The other sets are
+functions of as many inputs as their normals span. What has as many as `p` stays on the pieces of `p`.
+
+*Peeling*: a hyperplane that cuts no piece, and whose jump has one value on more than half of its facets, has this value
+taken off all along: that is a hinge, and what is left bends on fewer facets. See docs/sums.md.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import fmpq_mat, nmod_mat
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+from cpwl.errors import ConstructionError, LimitError
+from cpwl.exact.rational import fraction_array, from_flint, to_flint, to_float
+from cpwl.function.bends.table import neighbours
+from cpwl.function.cpwl import CPWL
+from cpwl.function.domain import domain_box, is_everything
+from cpwl.function.evaluate import find_pieces
+from cpwl.function.merge import merge
+from cpwl.function.parts import Laws, Parts
+from cpwl.function.sample import inner_points
+from cpwl.geometry.generators import generators
+from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.geometry.probe import Probe
+
+__all__ = ["Part", "come_apart", "contained", "rest_of", "slice_of", "span_of", "with_laws"]
+
+_PRIME = 1_048_573  # sums of products stay exact in float64
+_TERMS = 8_192  # products that are added up in one go
+_WORK = 30_000_000  # pieces times hyperplanes
+_PLANES = 1_000  # hyperplanes of which all sets are looked for
+_NOT = "the bends of this function do not come apart into functions of fewer inputs"
+_MANY = 7  # breakpoints up to which one hidden layer is the smallest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """The function ``x -> function(rows x)`` of fewer inputs; ``rows[:, columns]`` is the identity.
+
+    Piece `i` of the whole lies, seen through `rows`, in piece ``at[i]`` of the part.
+    """
+
+    rows: NDArray[np.object_]
+    columns: NDArray[np.int64]
+    function: CPWL
+    at: NDArray[np.int64]
+
+    def laws(self) -> NDArray[np.object_]:
+        """The law of the part on every piece of the whole, ``(q, m, n + 1)`` rationals."""
+        own = _fractions(self.function)
+        return _lifted(own, self.rows)[self.at]
+
+
+def come_apart(p: CPWL, *, peel: bool) -> list[Part]:
+    """The parts of an exact function: they add up to it on every piece. `ConstructionError` if there is only one.
+
+    >>> p = CPWL.from_grid([range(9), range(4)], [[(7 * i * i) % 9 + (j * j) % 3 for j in range(4)] for i in range(9)])
+    >>> [(len(part.rows), part.function.num_pieces) for part in come_apart(p, peel=False)]
+    [(1, 8), (1, 3)]
+    """
+    graph = _Graph.of(p)
+    _check_hope(p, graph)
+    value, rest = _peeled(p, graph) if peel else _constant(graph)
+    directions: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    for h in np.flatnonzero((value != 0).any(axis=1)).tolist():
+        directions[_primitive(graph.planes[h, :-1])].append(h)
+    spans = _spans(graph, rest)
+    if max(map(len, directions.values()), default=0) <= _MANY and not any(len(rows) < p.dim for rows in spans):
+        raise ConstructionError(_NOT)
+    parts = []
+    for normal, own in directions.items():
+        # A few hinges in the inputs of another part are a neuron each there as well.
+        if len(own) > _MANY or not any(_holds(rows, np.array([normal], dtype=object)) for rows in spans):
+            part = _line(p, graph, own, value)
+            parts += [] if part is None else [part]
+    for rows in sorted(spans, key=len):
+        part = None if len(rows) == p.dim else _section(p, rows, parts)
+        parts += [] if part is None else [part]
+    parts = _with_slopes(p, parts)
+    if len(parts) < 2:
+        raise ConstructionError(_NOT)
+    return parts
+
+
+# The graph of neighbouring pieces, and the jump across each pair.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Graph:
+    """Pairs of neighbours with the hyperplane between them; `planes` has one row ``(a, b)`` each, first slope positive.
+
+    Across pair `e`, from ``one[e]`` to ``two[e]``, the law changes by ``sense jump (a . x - b)``.
+    """
+
+    pieces: int
+    one: NDArray[np.int64]
+    two: NDArray[np.int64]
+    plane: NDArray[np.int64]
+    sense: NDArray[np.int64]
+    jump: NDArray[np.object_]
+    """``(pairs, m)`` rationals."""
+    planes: NDArray[np.object_]
+
+    @classmethod
+    def of(cls, p: CPWL) -> _Graph:
+        found = neighbours(p)
+        lead = found.row[np.arange(len(found.row)), np.argmax(found.row[:, :-1] != 0, axis=1)]
+        sense = np.where(lead > 0, 1, -1)
+        numbers: dict[tuple[int, ...], int] = {}
+        rows = found.row * sense[:, None].astype(object)
+        plane = np.array([numbers.setdefault(tuple(row), len(numbers)) for row in rows], dtype=np.int64)
+        planes = np.array(list(numbers), dtype=object).reshape(len(numbers), p.dim + 1)
+        laws, c = p.laws.integer(), np.argmax(found.row[:, :-1] != 0, axis=1)
+        every = np.arange(len(c))
+        f, g = laws[found.two], laws[found.one]
+        top = f[every, :, c] * g[..., -1] - g[every, :, c] * f[..., -1]
+        jump = _fraction(top, f[..., -1] * g[..., -1] * lead[:, None])
+        return cls(p.num_pieces, found.one, found.two, plane, sense, jump, planes)
+
+
+def _check_hope(p: CPWL, graph: _Graph) -> None:
+    """Refuse at once what has no chance: in the plane, and where hyperplanes are many, some must be parallel."""
+    bent = graph.planes[np.unique(graph.plane[(graph.jump != 0).any(axis=1)])]
+    parallel = max(Counter(_primitive(row) for row in bent[:, :-1]).values(), default=0)
+    if parallel <= _MANY and (p.dim <= 2 or len(bent) > _PLANES):
+        raise ConstructionError(_NOT)
+    if p.num_pieces * len(bent) > _WORK:
+        raise LimitError(f"whether {p.num_pieces:,} pieces with {len(bent):,} hyperplanes come apart takes too long")
+
+
+def _constant(graph: _Graph) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+    """The jumps of hyperplanes that are in no condition; and the jumps across pairs on all others."""
+    free = ~np.isin(np.arange(len(graph.planes)), np.unique(np.concatenate([[-1], *_components(graph, graph.jump)])))
+    value = np.zeros((len(graph.planes), graph.jump.shape[1]), dtype=object)
+    value[graph.plane] = graph.jump
+    value[~free] = 0
+    return value, np.where(free[graph.plane][:, None], 0, graph.jump)
+
+
+def _peeled(p: CPWL, graph: _Graph) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+    """The commonest jump of each hyperplane that has one on most of its facets; and what is left across pairs."""
+    value, _ = _constant(graph)
+    seen: dict[int, Counter[tuple[Any, ...]]] = defaultdict(Counter)
+    for h, jump in zip(graph.plane.tolist(), graph.jump, strict=True):
+        seen[h][tuple(jump)] += 1
+    wanted = []
+    for h, count in seen.items():
+        jump, often = count.most_common(1)[0]
+        if not value[h].any() and any(jump) and 2 * often > count.total():
+            wanted.append((h, jump))
+    many = Counter(_primitive(graph.planes[h, :-1]) for h, _ in wanted)
+    free = Counter(_primitive(graph.planes[h, :-1]) for h in np.flatnonzero((value != 0).any(axis=1)))
+    rows = [(h, jump) for h, jump in wanted if (many + free)[_primitive(graph.planes[h, :-1])] > _MANY]
+    cut = _cuts(p, graph.planes[[h for h, _ in rows]])
+    for (h, jump), is_cut in zip(rows, cut, strict=True):
+        if not is_cut:
+            value[h] = jump
+    return value, graph.jump - value[graph.plane]
+
+
+def _cuts(p: CPWL, planes: NDArray[np.object_]) -> list[bool]:
+    """Whether each hyperplane cuts a piece; one that is not seen not to counts as cutting."""
+    spanned = generators(p.polyhedra) if p.mesh is None else None
+    if spanned is not None and not spanned.known.all():
+        return [True] * len(planes)
+    places = p.mesh.corners if p.mesh is not None else spanned.places  # type: ignore[union-attr]
+    member = p.mesh.simplices.ravel() if p.mesh is not None else spanned.member  # type: ignore[union-attr]
+    start = np.arange(p.num_pieces) * (p.dim + 1) if spanned is None else spanned.start[:-1]
+    found = []
+    for row in planes:
+        at = np.sign(places[:, :-1].dot(row[:-1]) - places[:, -1] * row[-1]).astype(np.int64)[member]
+        found.append(bool((np.minimum.reduceat(at, start) * np.maximum.reduceat(at, start) < 0).any()))
+    return found
+
+
+def _components(graph: _Graph, jump: NDArray[np.object_]) -> list[NDArray[np.int64]]:
+    """The sets of hyperplanes whose jumps come apart, but for those that are in no condition."""
+    bent = np.unique(graph.plane[(jump != 0).any(axis=1)])
+    if not len(bent):
+        return []
+    rng = np.random.default_rng(0)
+    column = np.full(len(graph.planes), -1, dtype=np.int64)
+    column[bent] = np.arange(len(bent))
+    mixed = _residues(jump).dot(rng.integers(1, _PRIME, jump.shape[1]).astype(object)) % _PRIME
+    step = graph.sense * mixed.astype(np.int64)
+    order, before, edge = _tree(graph)
+    total = np.zeros((graph.pieces, len(bent)), dtype=np.int32)
+    for i in order[1:].tolist():  # from piece to piece along a tree: each needs the one before
+        e = int(edge[i])
+        total[i] = total[before[i]]
+        if column[graph.plane[e]] >= 0:
+            k = column[graph.plane[e]]
+            total[i, k] = (total[i, k] + (step[e] if graph.two[e] == i else -step[e])) % _PRIME
+    others = np.setdiff1d(np.arange(len(graph.one)), edge)
+    forms = (graph.planes[bent] % _PRIME).astype(np.int64)
+    conditions = np.zeros((len(bent) + 8, len(bent)), dtype=np.int64)
+    for first in range(0, len(others), _TERMS):
+        some = others[first : first + _TERMS]
+        around = total[graph.one[some]].astype(np.int64) - total[graph.two[some]]
+        inside = np.flatnonzero(column[graph.plane[some]] >= 0)
+        around[inside, column[graph.plane[some[inside]]]] += step[some[inside]]
+        around %= _PRIME
+        for c in range(forms.shape[1]):
+            weights = rng.integers(0, _PRIME, (len(conditions), len(some))).astype(np.float64)
+            conditions = (conditions + (weights @ (around * forms[:, c] % _PRIME)) % _PRIME).astype(np.int64) % _PRIME
+    reduced, rank = nmod_mat(*conditions.shape, conditions.ravel().tolist(), _PRIME).rref()
+    table = np.array(reduced.entries()).astype(np.int64).reshape(conditions.shape)[:rank]
+    label = connected_components(csr_array(table.T != 0) @ csr_array(table != 0), directed=False)[1]
+    used = np.flatnonzero((table != 0).any(axis=0))
+    return [bent[used[label[used] == k]] for k in np.unique(label[used])]
+
+
+def _tree(graph: _Graph) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """A breadth-first order of the pieces, the piece before each, and the pair between them (-1 for the first)."""
+    number = np.arange(1, len(graph.one) + 1)
+    shape = (graph.pieces, graph.pieces)
+    pairs = csr_array((number, (graph.one, graph.two)), shape=shape).maximum(
+        csr_array((number, (graph.two, graph.one)), shape=shape)
+    )
+    order, before = breadth_first_order(pairs, 0, directed=False)
+    if len(order) < graph.pieces:
+        raise ConstructionError("the pieces of this function are not connected through facets")
+    edge = np.full(graph.pieces, -1, dtype=np.int64)
+    edge[order[1:]] = np.asarray(pairs[order[1:], before[order[1:]]]).ravel() - 1
+    return order.astype(np.int64), before.astype(np.int64), edge
+
+
+def _residues(values: NDArray[np.object_]) -> NDArray[np.object_]:
+    """Rationals modulo the prime; a denominator that it divides gives a wrong number, and so a refusal later."""
+    return np.asarray(np.frompyfunc(lambda v: v.numerator * pow(v.denominator, _PRIME - 2, _PRIME), 1, 1)(values))
+
+
+def _spans(graph: _Graph, rest: NDArray[np.object_]) -> list[NDArray[np.object_]]:
+    """The spaces that the normals of components span, each once; one in another is taken with it."""
+    found = [span_of(graph.planes[own, :-1])[0] for own in _components(graph, rest)]
+    distinct = list({tuple(map(tuple, rows)): rows for rows in found}.values())
+    return [rows for rows in distinct if not any(len(rows) < len(o) and _holds(o, rows) for o in distinct)]
+
+
+def _holds(rows: NDArray[np.object_], others: NDArray[np.object_]) -> bool:
+    return len(span_of(np.concatenate([rows, others]))[0]) == len(rows)
+
+
+def span_of(vectors: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[np.int64]]:
+    """A basis of the space that vectors span, as rationals, and columns in which it is the identity.
+
+    >>> rows, columns = span_of(np.array([[2, 4, 0], [1, 2, 0]], dtype=object))
+    >>> rows.tolist(), columns
+    ([[Fraction(1, 1), Fraction(2, 1), Fraction(0, 1)]], array([0]))
+    """
+    reduced, rank = _matrix(vectors).rref()
+    rows = [[from_flint(reduced[i, j]) for j in range(vectors.shape[1])] for i in range(rank)]
+    columns = [next(j for j, v in enumerate(row) if v) for row in rows]
+    return np.array(rows, dtype=object).reshape(rank, vectors.shape[1]), np.array(columns, dtype=np.int64)
+
+
+def _matrix(entries: NDArray[np.object_]) -> fmpq_mat:
+    return fmpq_mat(*entries.shape, [to_flint(v) for v in entries.ravel()])
+
+
+# From sets of hyperplanes to functions.
+
+
+def _line(p: CPWL, graph: _Graph, own: list[int], value: NDArray[np.object_]) -> Part | None:
+    """The function of one input with these hinges, 0 before the first."""
+    rows, columns = span_of(graph.planes[own[:1], :-1])
+    scale = [Fraction(graph.planes[h, columns[0]]) for h in own]
+    places = [graph.planes[h, -1] / s for h, s in zip(own, scale, strict=True)]
+    order = sorted(range(len(own)), key=places.__getitem__)
+    slope, height, at = np.zeros(p.outputs, dtype=object), np.zeros(p.outputs, dtype=object), places[order[0]]
+    heights = []
+    for k in order:
+        height = height + slope * (places[k] - at)
+        heights.append([Fraction(v) for v in height])
+        slope, at = slope + value[own[k]] * scale[k], places[k]
+    ends = {"left_slope": [Fraction(0)] * p.outputs, "right_slope": [Fraction(v) for v in slope]}
+    function = CPWL.from_breakpoints([places[k] for k in order], heights, **ends)
+    found = contained(p, rows, function)
+    return None if found is None else Part(rows, columns, function, found)
+
+
+def slice_of(p: CPWL, rows: NDArray[np.object_], columns: NDArray[np.int64]) -> CPWL | None:
+    """The function where all inputs but `columns` are fixed, if that is all of ``rows x``; else None.
+
+    That is so on a box if the rows are unit vectors, and on R^n. A table is seen on a face of its box.
+    """
+    box = None if is_everything(p) else domain_box(p)
+    if box is None and not is_everything(p):
+        return None
+    if box is not None and ((rows != 0).sum(axis=1) != 1).any():
+        return None
+    others = np.setdiff1d(np.arange(p.dim), columns)
+    if p.mesh is not None:
+        return _face(p, columns, others)
+    share = np.array([Fraction(k + 307, 2 * k + 691) for k in range(len(others))], dtype=object)
+    ends = None if box is None else np.array(box, dtype=object)[:, others]
+    at = share if ends is None else ends[0] + (ends[1] - ends[0]) * share
+    stack, laws = p.polyhedra.integer(), _fractions(p)
+    body = np.column_stack([stack[:, columns], stack[:, -1] - stack[:, others].dot(at)])
+    below = np.frompyfunc(lambda v: Fraction(v).denominator, 1, 1)(body[:, -1])
+    exact = np.asarray(_whole(body * below[:, None]))
+    keep = (exact[:, :-1] != 0).any(axis=1) | (exact[:, -1] < 0)
+    exact[~keep, -1] = 1
+    polyhedra = Polyhedra(to_float(exact[:, :-1]), to_float(exact[:, -1]), p.polyhedra.start, exact)
+    offset = laws[..., -1] + laws[..., others].dot(at)
+    own = _laws(np.concatenate([laws[..., columns], offset[..., None]], axis=-1))
+    made = CPWL.from_parts(Parts(polyhedra, own, None, 0.0))
+    thick = sorted(inner_points(made, range(made.num_pieces)))
+    return merge(made.take(np.array(thick, dtype=np.int64))) if thick else None
+
+
+def _face(p: CPWL, columns: NDArray[np.int64], others: NDArray[np.int64]) -> CPWL | None:
+    """A table of a box on the face where the other inputs are least."""
+    assert p.mesh is not None
+    x = fraction_array(p.mesh.corners[:, :-1]) / p.mesh.corners[:, -1:]
+    used = np.unique(p.mesh.simplices)
+    on = (x[:, others] == x[used][:, others].min(axis=0)).all(axis=1)
+    inside = on[p.mesh.simplices]
+    own = p.mesh.simplices[inside.sum(axis=1) == len(columns) + 1]
+    faces = np.unique(np.sort(own[on[own]].reshape(len(own), -1), axis=1), axis=0)
+    if not len(faces):
+        return None
+    points, number = np.unique(faces, return_inverse=True)
+    values = fraction_array(p.mesh.values if p.mesh.exact_values is None else p.mesh.exact_values)
+    return CPWL.from_simplices(x[points][:, columns].tolist(), number.reshape(faces.shape), values[points].tolist())
+
+
+def _section(p: CPWL, rows: NDArray[np.object_], parts: list[Part]) -> Part | None:
+    """The part of these inputs, read off a slice of what the parts before leave; None if that is not all of it."""
+    columns = span_of(rows)[1]
+    function = slice_of(rest_of(p, parts), rows, columns)
+    if function is None:
+        return None
+    found = contained(p, rows, function)
+    return None if found is None else Part(rows, columns, function, found)
+
+
+def contained(p: CPWL, rows: NDArray[np.object_], function: CPWL) -> NDArray[np.int64] | None:
+    """For each piece of `p` a piece of the function in which it lies, seen through `rows`; None if one lies in none."""
+    spanned = generators(p.polyhedra) if p.mesh is None else None
+    if spanned is not None and not spanned.known.all():
+        return _ranges_contained(p, rows, function) if len(rows) == 1 else None
+    places = p.mesh.corners if p.mesh is not None else spanned.places  # type: ignore[union-attr]
+    member = p.mesh.simplices.ravel() if p.mesh is not None else spanned.member  # type: ignore[union-attr]
+    start = np.arange(p.num_pieces) * (p.dim + 1) if spanned is None else spanned.start[:-1]
+    seen = np.column_stack([places[:, :-1].dot(rows.T), places[:, -1]])
+    if len(rows) == 1:
+        ends = _places_of(function)
+        if ends is None:
+            return None
+        most, least = (np.array([_rank(x, ends, side) for x in seen], dtype=np.int64)[member] for side in (1, -1))
+        at = np.minimum.reduceat(most, start)
+        return at if (np.maximum.reduceat(least, start) <= at).all() else None
+    return _pieces_contained(seen, member, np.append(start, len(member)), function)
+
+
+def _places_of(function: CPWL) -> list[Fraction] | None:
+    """Where the pieces of a function on all of R, listed from left to right, meet."""
+    stack = function.polyhedra.integer()
+    upper = stack[stack[:, 0] > 0]
+    ends = [Fraction(b, a) for a, b in upper]
+    fits = len(ends) == function.num_pieces - 1 and len(stack) == 2 * len(ends) and ends == sorted(set(ends))
+    return ends if fits else None
+
+
+def _rank(x: NDArray[np.object_], ends: list[Fraction], side: int) -> int:
+    """How many ends are at most, for side -1 less than, a place ``(t, w)``; of a ray ``(t, 0)``, its far end."""
+    if x[1] == 0:
+        if x[0] == 0:
+            return len(ends) if side > 0 else 0
+        return len(ends) if x[0] > 0 else 0
+    return (bisect_right if side > 0 else bisect_left)(ends, Fraction(x[0]) / x[1])
+
+
+def _ranges_contained(p: CPWL, rows: NDArray[np.object_], function: CPWL) -> NDArray[np.int64] | None:
+    """The same for one row, by linear programs: pieces that contain lines, or have too many corners."""
+    ends, probe, found = _places_of(function), Probe(0.0), []
+    if ends is None:
+        return None
+    for body in p.polyhedra:
+        (most, _), (least, _) = probe.maxima(body, [rows[0], -rows[0]])
+        first = 0 if least == np.inf else bisect_right(ends, Fraction(-least))
+        last = len(ends) if most == np.inf else bisect_left(ends, Fraction(most))
+        if last > first:
+            return None
+        found.append(first)
+    return np.array(found, dtype=np.int64)
+
+
+def _pieces_contained(
+    seen: NDArray[np.object_], member: NDArray[np.int64], start: NDArray[np.int64], function: CPWL
+) -> NDArray[np.int64] | None:
+    """Where the middle of each piece lies, all of it must: its corners and rays satisfy every row."""
+    middle = []
+    for i in range(len(start) - 1):
+        own = seen[member[start[i] : start[i + 1]]]
+        corners = own[own[:, -1] != 0]
+        centre = (fraction_array(corners[:, :-1]) / corners[:, -1:]).mean(axis=0) + own[own[:, -1] == 0][:, :-1].sum(
+            axis=0
+        )
+        middle.append([float(v) for v in centre])
+    at = find_pieces(function, np.array(middle))
+    if (at < 0).any():
+        return None
+    stack, first = function.polyhedra.integer(), function.polyhedra.start
+    for i, k in enumerate(at.tolist()):
+        own, body = seen[member[start[i] : start[i + 1]]], stack[first[k] : first[k + 1]]
+        if (own[:, :-1].dot(body[:, :-1].T) > own[:, -1:] * body[:, -1]).any():
+            return None
+    return at
+
+
+def rest_of(p: CPWL, parts: list[Part]) -> CPWL:
+    """What is left of a function on its pieces when parts are taken off: continuous, as all of them are."""
+    return _function(p, _fractions(p) - sum(part.laws() for part in parts)) if parts else p
+
+
+def _with_slopes(p: CPWL, parts: list[Part]) -> list[Part]:
+    """The parts, with what is left of the function: its affine part goes to inputs that parts have, where it can."""
+    if not parts:
+        raise ConstructionError("the parts of this function cannot be told from its pieces")
+    left = _fractions(p) - sum(part.laws() for part in parts)
+    identity = fraction_array(np.eye(p.dim, dtype=np.int64))
+    if (left != left[:1]).any():
+        return [*parts, Part(identity, np.arange(p.dim), _function(p, left), np.arange(p.num_pieces))]
+    slopes = np.concatenate([part.rows for part in parts])
+    basis, law = span_of(slopes)[0], left[0]
+    if len(span_of(np.concatenate([basis, law[:, :-1]]))[0]) > len(basis):
+        nothing = Polyhedra(np.zeros((0, p.dim)), np.zeros(0), np.zeros(2, dtype=np.int64))
+        affine = CPWL.from_parts(Parts(nothing, _laws(left[:1]), None, 0.0))
+        return [*parts, Part(identity, np.arange(p.dim), affine, np.zeros(p.num_pieces, dtype=np.int64))]
+    shares, done, first = _shares(slopes, law[:, :-1]), [], 0
+    for part in parts:
+        last = first + len(part.rows)
+        own = np.column_stack([shares[:, first:last], law[:, -1] * (first == 0)])
+        moved = _function(part.function, _fractions(part.function) + own) if own.any() else part.function
+        done.append(replace(part, function=moved))
+        first = last
+    return done
+
+
+def _shares(rows: NDArray[np.object_], slopes: NDArray[np.object_]) -> NDArray[np.object_]:
+    """Slopes as combinations of the rows, of as few as they need, the first ones."""
+    k = len(rows)
+    reduced, rank = _matrix(np.column_stack([rows.T, slopes.T])).rref()
+    shares = np.zeros((len(slopes), k), dtype=object) + Fraction(0)
+    for i in range(rank):
+        pivot = next(j for j in range(k) if reduced[i, j] != 0)
+        for o in range(len(slopes)):
+            shares[o, pivot] = from_flint(reduced[i, k + o])
+    return np.asarray(shares)
+
+
+def with_laws(p: CPWL, laws: NDArray[np.object_], *, instead: bool = False) -> CPWL:
+    """The function plus an affine one ``(m, n + 1)``; or `instead` its pieces with other laws, ``(q, m, n + 1)``."""
+    return _function(p, laws if instead else _fractions(p) + laws)
+
+
+def _function(p: CPWL, laws: NDArray[np.object_]) -> CPWL:
+    """The pieces of a function with other laws, ``(q, m, n + 1)`` rationals that agree where pieces meet."""
+    known = None if p.known is None else replace(p.known, network=None)
+    mesh = p.mesh
+    if mesh is not None:
+        x = fraction_array(mesh.corners) / mesh.corners[:, -1:]
+        values = np.zeros((len(x), laws.shape[1]), dtype=object) + Fraction(0)
+        for k in range(p.dim + 1):
+            corner = mesh.simplices[:, k]
+            values[corner] = (laws * x[corner][:, None]).sum(axis=2)
+        mesh = replace(mesh, values=to_float(values), exact_values=values)
+    return CPWL.from_parts(Parts(p.polyhedra, _laws(laws), p.domain, 0.0, mesh, known))
+
+
+def _laws(laws: NDArray[np.object_]) -> Laws:
+    """Laws ``(q, m, n + 1)`` of rationals."""
+    lcm = np.frompyfunc(lambda *row: math.lcm(*(v.denominator for v in row)), laws.shape[-1], 1)
+    below = lcm(*np.moveaxis(laws, -1, 0))
+    return Laws.from_integer(_whole(np.concatenate([laws * below[..., None], below[..., None]], axis=-1)))
+
+
+def _fractions(p: CPWL) -> NDArray[np.object_]:
+    laws = p.laws.integer()
+    return np.asarray(_fraction(laws[..., :-1], laws[..., -1:]))
+
+
+def _lifted(laws: NDArray[np.object_], rows: NDArray[np.object_]) -> NDArray[np.object_]:
+    return np.concatenate([laws[..., :-1].dot(rows), laws[..., -1:]], axis=-1)
+
+
+def _primitive(normal: NDArray[np.object_]) -> tuple[int, ...]:
+    divisor = math.gcd(*normal)
+    return tuple(v // divisor for v in normal)
+
+
+_fraction = np.frompyfunc(Fraction, 2, 1)
+_whole = np.frompyfunc(int, 1, 1)
