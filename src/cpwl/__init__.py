@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cpwl.function.questions.sets import image
     from cpwl.io.endings import read, write
     from cpwl.io.formula import parse
+    from cpwl.mpqp.plan import mpc
     from cpwl.mpqp.solve import solve_mpqp
     from cpwl.network import Network
     from cpwl.passes.simplify import simplify
@@ -68,6 +69,7 @@ __all__ = [
     "io",
     "maximum",
     "minimum",
+    "mpc",
     "parse",
     "read",
     "report",
@@ -95,6 +97,7 @@ _HOME = {
     "image": "cpwl.function.questions.sets",
     "maximum": "cpwl.combine",
     "minimum": "cpwl.combine",
+    "mpc": "cpwl.mpqp.plan",
     "parse": "cpwl.io.formula",
     "read": "cpwl.io.endings",
     "report": "cpwl.show.explorer.page",

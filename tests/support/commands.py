@@ -50,6 +50,10 @@ COMMANDS: dict[str, Command] = {
     "milp omlt": Command(
         "milp net.json -o {out}/a.onnx --box -1 1", ("a.onnx", "a.onnx.bounds.json", "a.onnx.neurons.json")
     ),
+    "mpc": Command("mpc plant.json -o {out}/a.h", ("a.h",), slow=True),
+    "mpc with proof": Command(
+        "mpc plant.json -o {out}/a.h --certify", ("a.h", "a.law.json", "a.net.json", "a.proof.json")
+    ),
     "vnnlib": Command("vnnlib net.json -o {out}/a --box -1 1", ("a",)),
     "report": Command("report law.json -o {out}/a.html", ("a.html",)),
     "plot": Command("plot law.json -o {out}/a.svg", ("a.svg",)),
@@ -79,5 +83,7 @@ def make_inputs(folder: Path) -> None:
     save(net, folder / "net.json")
     to_onnx(net, folder / "net.onnx")
     assert main(["compile", str(folder / "law.json"), "-o", str(folder / "proved.onnx"), "--certify"]) == 0
+    plant = '{"A": [[1.5]], "B": [[1]], "Q": 1, "R": 1, "N": 1, "u": [-1, 1], "x": [-4, 4]}'
+    (folder / "plant.json").write_text(plant, encoding="utf-8")
     (folder / "laws").mkdir()
     save(law, folder / "laws" / "law.json")

@@ -17,6 +17,7 @@ from cpwl.cli.compile import compile
 from cpwl.cli.doctor import doctor
 from cpwl.cli.files import convert, info
 from cpwl.cli.limits import limited, own_process
+from cpwl.cli.mpc import mpc
 from cpwl.cli.networks import compress, count, equal, extract
 from cpwl.cli.output import run
 from cpwl.cli.pictures import demo, plot, report
@@ -39,6 +40,7 @@ _app.command()(limited(check))
 _app.command()(limited(doctor))
 _app.command()(limited(equal))
 _app.command()(limited(ask))
+_app.command()(limited(mpc))
 _app.command()(limited(compress))
 _app.command()(limited(extract))
 _app.command()(limited(count))

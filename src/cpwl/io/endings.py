@@ -43,7 +43,9 @@ class Door:
 
 
 READERS: tuple[Door, ...] = (
-    Door(".json", "JSON of this package; programs with active sets", _BOTH, "cpwl.io.json:read_json_file"),
+    Door(
+        ".json", "JSON of this package; programs with active sets; plants for MPC", _BOTH, "cpwl.io.json:read_json_file"
+    ),
     Door(".onnx", "ONNX model", ("network",), "cpwl.io.onnx.read:from_onnx"),
     Door(".npz", "NumPy arrays of weights", ("network",), "cpwl.io.weights:from_npz"),
     Door(".safetensors", "weights", ("network",), "cpwl.io.weights:from_safetensors"),

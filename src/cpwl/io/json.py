@@ -16,7 +16,7 @@ from cpwl.doors import check_argument, check_path
 from cpwl.errors import InputError, LimitError
 from cpwl.files import read_bytes, write_text
 from cpwl.function.cpwl import CPWL
-from cpwl.io.mpqp import read_mpqp
+from cpwl.io.mpqp import read_mpqp, read_plant
 from cpwl.network.network import Network
 
 __all__ = ["load", "read_json_file", "save"]
@@ -91,9 +91,13 @@ def load(path: str | os.PathLike[str]) -> CPWL | Network:
 
 
 def read_json_file(path: str | os.PathLike[str]) -> CPWL | Network:
-    """The function or network in a JSON file: our own format, or a program with active sets."""
+    """The function or network in a JSON file: our own format, a program with active sets, or a plant with its law."""
     check_path(path, "read")
     raw = read_bytes(path)
-    foreign = b'"format"' not in raw and b'"proc"' in raw and b'"act"' in raw
+    own = b'"format"' in raw
+    solved, plant = (not own and all(name in raw for name in names) for names in (_SOLVED, _PLANT))
     del raw
-    return read_mpqp(path) if foreign else load(path)
+    return read_mpqp(path) if solved else read_plant(path).solve() if plant else load(path)
+
+
+_SOLVED, _PLANT = (b'"proc"', b'"act"'), (b'"A"', b'"B"', b'"R"', b'"N"')

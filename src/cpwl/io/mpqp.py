@@ -27,10 +27,11 @@ from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
 from cpwl.mpqp.critical import CriticalRegion, allowed, critical_region, integer_law
 from cpwl.mpqp.explore import explore
+from cpwl.mpqp.plan import Plan, mpc
 from cpwl.mpqp.program import Program, beside, half_spaces, indefinite_direction
 from cpwl.mpqp.solve import check_program, chosen_outputs, law_of
 
-__all__ = ["distinct_regions", "from_active_sets", "from_ppopt", "law_of_regions", "read_mpqp"]
+__all__ = ["distinct_regions", "from_active_sets", "from_ppopt", "law_of_regions", "read_mpqp", "read_plant"]
 
 # The optimal value of a linear program as a function of its parameters.
 #
@@ -301,6 +302,34 @@ def _parts(data: Any) -> tuple[dict[str, Any], list[list[int]], Any]:
 def _is_numbers(value: Any) -> bool:
     rows = value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
     return all(isinstance(row, list) and all(type(v) in (int, str) for v in row) for row in rows)
+
+
+# Plants in JSON: the arguments of `cpwl.mpc` by name.
+
+
+_PLANT = ("A", "B", "Q", "R", "N", "u", "x", "du", "P", "terminal", "x0", "soft", "reference")
+
+
+def read_plant(path: str | os.PathLike[str]) -> Plan:
+    """The controller in a JSON file with the arguments of `cpwl.mpc`: ``{"A": .., "B": .., "Q": .., "R": .., "N": 5}``.
+
+    Bounds are lists ``[low, high]`` or ``[G, h]``. Decimal numbers are read as decimals: 0.1 is one tenth. A "note" is
+    not looked at.
+    """
+    check_path(path, "read_plant")
+    name = os.fspath(path)
+    data = read_json(name, decimal=str)
+    try:
+        if not isinstance(data, dict):
+            raise InputError(f"a plant is an object with {', '.join(_PLANT[:5])} and constraints")
+        wrong = sorted(data.keys() - {*_PLANT, "note"})
+        if wrong:
+            raise InputError(f'"{wrong[0]}" is not known: a plant has {", ".join(_PLANT)}', name=wrong[0])
+        return mpc(**{key: data[key] for key in _PLANT if key in data})
+    except (InputError, LimitError) as error:
+        raise type(error)(f"{name}: {error}", **{**error.details, "path": name}) from error
+    except TypeError as error:
+        raise InputError(f"{name}: {error}", path=name) from error
 
 
 # PPOPT's solutions, by their active sets; PPOPT itself is not needed.
