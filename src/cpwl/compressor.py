@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ from cpwl.network.network import exact_layers
 from cpwl.network.program import Tape, network_of
 from cpwl.passes.simplify import simplify
 from cpwl.progress import Progress
+from cpwl.proofs.certify import Certificate
+from cpwl.proofs.certify import certify as prove
 from cpwl.regions.cells import find_pieces
 from cpwl.regions.extract import as_function
 
@@ -46,6 +49,8 @@ class Compressed:
     after: Sizes
     method: str
     """How it was made: "simplify", "fold neurons that never bend", "extract and compile", or "unchanged"."""
+    certificate: Certificate | None = None
+    """The proof as a document that the stand-alone checker accepted, where that was asked for."""
 
 
 @within_float64()
@@ -55,6 +60,7 @@ def compress(
     domain: Any = None,
     box: tuple[Any, Any] | None = None,
     max_regions: int = _REGIONS,
+    certify: bool = False,
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Compressed:
@@ -74,6 +80,9 @@ def compress(
         neither is given.
     max_regions
         Regions up to which the network is taken apart and built anew.
+    certify
+        Whether to write down the proof for the stand-alone checker as well (`certify`); it is not proved where the two
+        networks have too many regions in common.
     executor
         Any `concurrent.futures.Executor`: shares out regions, plans and the proof. The result does not depend on it.
     progress
@@ -96,15 +105,16 @@ def compress(
     check_call(progress)
     check_executor(executor)
     body = as_domain(domain, network.inputs, box=box)
-    before = network.sizes
+    before, proof = network.sizes, partial(prove, domain=body)
     found = [(method, other) for method, other in _candidates(network, body, max_regions, executor, progress)]
     for method, other in sorted(found, key=lambda pair: _cost(pair[1])):
         if _cost(other) >= _cost(network):
             break
         verdict = equal(network, other, domain=body, executor=executor, progress=progress)
         if verdict.equal:
-            return Compressed(other, verdict, before, other.sizes, method)
-    return Compressed(network, equal(network, network), before, before, "unchanged")
+            return Compressed(other, verdict, before, other.sizes, method, proof(network, other) if certify else None)
+    same = equal(network, network)
+    return Compressed(network, same, before, before, "unchanged", proof(network, network) if certify else None)
 
 
 def _cost(network: Network) -> tuple[int, int]:

@@ -1,7 +1,8 @@
 """The command line, and the verdict: what was proved, how well, and about how much.
 
 Exit status 0: proved, 1: refused, 2: not decided (a limit was reached), 64: wrong usage, 65: unreadable file, 70: a
-mistake of the checker. A bound above --max-error, by default 1e-4 of the largest coefficient of the laws, is refused.
+mistake of the checker. A bound above --max-error, by default 1e-4 of the largest coefficient of the laws, is refused;
+of two networks, by default every bound above 0.
 """
 
 import json
@@ -13,14 +14,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from cpwl_check.budget import STEPS, Refused, Undecided, aside, limited
+from cpwl_check.budget import STEPS, Refused, Undecided, aside, limited, need
 from cpwl_check.cones import outside, region, shape
-from cpwl_check.decide import check
+from cpwl_check.decide import check, is_network
 from cpwl_check.near import unavoidable
 from cpwl_check.pieces import Bound, Law, read_function, solved
 from cpwl_check.reading import RATIONAL, Rational, load, number
 
-USAGE = "usage: python -m cpwl_check law.json net.json law.proof.json [--max-error NUMBER] [--json]"
+USAGE = """usage: python -m cpwl_check law.json net.json law.proof.json [--max-error NUMBER] [--json]
+       python -m cpwl_check a.json b.json proof.json [--box LOW HIGH] [--max-error NUMBER] [--json]
+The second form compares two networks on R^n, or where every coordinate is from LOW to HIGH."""
 MEMORY = 2**30  # bytes that the program may use
 PARSED = 100  # and for each byte of the files: JSON takes up to thirty as objects of Python
 WORDS = {0: "proved", 1: "refused", 2: "not decided", 65: "unreadable", 70: "failed"}
@@ -32,15 +35,20 @@ def main(arguments: list[str]) -> int:
     as_json = "--json" in words
     if as_json:
         words.remove("--json")
-    most = None
+    most = box = None
     if "--max-error" in words[:-1]:
         k = words.index("--max-error")
         most = allowed_error(words[k + 1])
         words = words[:k] + words[k + 2 :] if most is not None else []
+    if "--box" in words[:-2]:
+        k = words.index("--box")
+        low, high = (rational(word) for word in words[k + 1 : k + 3])
+        box = None if low is None or high is None else (low, high)
+        words = words[:k] + words[k + 3 :] if box is not None else []
     if len(words) != 3 or any(word.startswith("--") for word in words):
         print(USAGE, file=sys.stderr)
         return 64
-    code, found = verdict(words, most)
+    code, found = verdict(words, most, box)
     print(json.dumps({"verdict": WORDS[code]} | found) if as_json else f"{WORDS[code]}: {found['reason']}")
     return code
 
@@ -58,20 +66,30 @@ def run(arguments: list[str]) -> int:
     return main(arguments)
 
 
-def allowed_error(word: str) -> Rational | None:
+def rational(word: str) -> Rational | None:
     try:
-        value: Rational | None = number(word) if RATIONAL.fullmatch(word) else number(float(word))
+        return number(word) if RATIONAL.fullmatch(word) else number(float(word))
     except ValueError:
         return None
+
+
+def allowed_error(word: str) -> Rational | None:
+    value = rational(word)
     return value if value is not None and value >= 0 else None
 
 
 def verdict(
-    paths: list[str], most: Rational | None, check: Callable[[Any, Any, Any], Bound] = check
+    paths: list[str],
+    most: Rational | None,
+    box: tuple[Rational, Rational] | None = None,
+    check: Callable[..., Bound] = check,
 ) -> tuple[int, dict[str, Any]]:
     """The exit status, and what there is to say; `check` may share out the work."""
     try:
         function, network, proof = map(load, paths)
+        if is_network(function):
+            return between_networks(function, network, proof, most or Fraction(0), box)
+        need(box is None, "--box", "a function has its own pieces; a box is for two networks")
         bound = check(function, network, proof)
         with limited():
             law = read_function(function)
@@ -92,6 +110,30 @@ def verdict(
         more = f"that is more than {upwards(allowed)}, which is allowed; --max-error allows more"
         return 1, {**found, "reason": f"only {said}: {more}"}
     return 0, {**found, "reason": said}
+
+
+def between_networks(
+    first: Any, second: Any, proof: Any, most: Rational, box: tuple[Rational, Rational] | None
+) -> tuple[int, dict[str, Any]]:
+    """The same for two networks, on a box or on all of R^n: it is not the proof that says where."""
+    n, domain, where = first.get("inputs"), None, "on all of R^n"
+    if box is not None:
+        need(type(n) is int and 0 < n < 1000, "network.inputs", "this is no number of inputs that a box may have")
+        low, high = map(str, box)
+        A = [[s * (i == j) for j in range(n)] for s in (1, -1) for i in range(n)]
+        domain, where = (
+            {"A": A, "b": [high] * n + [str(-box[0])] * n},
+            f"where every coordinate is from {low} to {high}",
+        )
+    bound = check(first, second, proof, domain)
+    off = sum(bound, Fraction(0)) if isinstance(bound, tuple) else bound
+    cells = sum(map(len, proof["pieces"]))
+    found = {"kind": "regions", "error_bound": upwards(off), "box": box and [low, high], "cells": cells}
+    near = f"the largest difference of the networks is {upwards(off)}" if off else "the networks are equal"
+    said = f"{near} {where}, in exact arithmetic (kind regions; {cells} cells)"
+    if off > most:
+        said = f"{said}: that is more than {upwards(most)}, which is allowed; --max-error allows more"
+    return int(off > most), {**found, "reason": said}
 
 
 def upwards(x: Rational) -> float:

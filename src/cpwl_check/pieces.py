@@ -166,11 +166,7 @@ def read_function(function: Any) -> Law:
     names = ["points", "values", "simplices"] if table else ["pieces"]
     head = {"format": "cpwl", "version": 1, "dim": COUNT, "outputs": COUNT}
     _, _, n, outputs, *data = read(function, head | {name: [Any] for name in names}, "function")
-    domain = None
-    if function.get("domain") is not None:
-        A, b = read(function["domain"], {"A": [[Rational, n]], "b": [Rational]}, "domain")
-        need(len(A) == len(b), "domain", f"A has {len(A)} rows and b has {len(b)}")
-        domain = [half_space([*a, c])[0] for a, c in zip(A, b, strict=True)]
+    domain = read_domain(function["domain"], n) if function.get("domain") is not None else None
     if not table:
         pieces = [read_piece(piece, n, outputs, f"piece {j}") for j, piece in enumerate(data[0])]
         return Law(n, outputs, pieces, 0, domain)
@@ -186,6 +182,13 @@ def read_function(function: Any) -> Law:
             laws = [over_one([values[v][o] for v in simplex]) for o in range(outputs)]
             pieces.append(Piece(laws, {}, corners, d))
     return Law(n, outputs, pieces, len(simplices) - len(pieces), domain)
+
+
+def read_domain(domain: Any, n: int) -> list[list[int]]:
+    """Rows that are at least 0 on a polyhedron ``A x <= b``."""
+    A, b = read(domain, {"A": [[Rational, n]], "b": [Rational]}, "domain")
+    need(len(A) == len(b), "domain", f"A has {len(A)} rows and b has {len(b)}")
+    return [half_space([*a, c])[0] for a, c in zip(A, b, strict=True)]
 
 
 def read_network(network: Any, n: int, outputs: int) -> list[Forms]:

@@ -426,6 +426,52 @@ OPTIMAL = {
 }
 
 
+# --- regions ----------------------------------------------------------------------------------------------------------
+
+
+def regions():
+    """|x| in the plane: 0 where -1 <= x <= 1, which is off by 1, and x - 1/2 where x >= 1; y does not matter."""
+    p = function(2, [([[1, 0], [-1, 0]], [1, 1], [0, 0], 0), ([[-1, 0]], [-1], [1, 0], "-1/2")])
+    proof = {"format": "cpwl-proof", "version": 1, "kind": "regions", "inputs": 2, "error_bound": 1}
+    proof |= {"places": [[-1, 0, 1], [0, 0, 1], [1, 0, 1], [1, 0, 0]], "pieces": [[[0, 1], [1, 2]], [[2, 3]]]}
+    return json.loads(json.dumps([p, network([[1, 0, 0], [-1, 0, 0]], [[1, 1, 0]]), proof]))
+
+
+REGIONS = {
+    1: ([(2, ("places", 0), [-2, 0, 2])], r"places\[0\]: they have a common divisor"),
+    2: ([(0, ("pieces", 0, "gradient"), [0, str(TINY)])], r"piece 0: they differ without bound: .*\['0', '1'\]"),
+    3: ([(0, ("pieces", 0, "b", 0), str(1 - TINY))], "piece 0: place 2 is outside"),
+    4: ([(2, ("pieces", 1), [])], "piece 1: it has points, and no cell is listed"),
+    5: ([(2, ("pieces", 0), [[0, 2]])], "piece 0: a neuron has both signs"),
+    6: ([(2, ("pieces", 0), [[0, 1], [1]])], "piece 0: faces do not close up"),
+    7: ([(2, ("pieces", 0), [[0, 1]])], r"piece 0: no other cell has the facet \(1,\)"),
+    8: ([(0, ("pieces", 1, "gradient"), [str(1 + TINY), 0])], r"piece 1: they differ without bound: .*\['1', '0'\]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ([(2, ("places", 0), [-1, 0, -1])], "no integers with w >= 0"),
+        ([(2, ("places", 0), ["-1", 0, 1])], "no integers with w >= 0"),
+        ([(2, ("places", 0), [0, 0, 1])], "places: one comes twice"),
+        ([(2, ("places", 0), [-1, 1, 1])], r"piece 0: place 0 is not 0 in coordinates \[1\]"),
+        ([(2, ("pieces", 0), [[0, 1], [1, 2], [1, 2]])], "more than two cells have the facet|on the same side"),
+        ([(2, ("pieces", 0), [[1, 2], [2, 1]])], r"two cells are on the same side of the facet \(1,\)"),
+        ([(2, ("pieces", 1), [[2]])], "its first cell has 0 dimensions, and the piece has 1"),
+        ([(2, ("pieces", 1), [[2, 2]])], "no list of different numbers"),
+        ([(2, ("pieces", 1), [[]])], "no list of different numbers"),
+        ([(2, ("pieces", 1), [[2, 4]])], "no list of different numbers from 0 to 3"),
+        ([(2, ("error_bound",), more)], "it is not the supremum"),
+        ([(2, ("error_bound",), str(1 - TINY))], "it is not the supremum"),
+    ],
+)
+def test_lists_of_regions_are_as_they_must_be(changes, reason):
+    """Each part of the hypotheses, and a bound that is larger or smaller than the supremum."""
+    with pytest.raises(Refused, match=reason):
+        check(*changed(regions(), *changes))
+
+
 KINDS = {
     "optimal": (optimal, OPTIMAL),
     "clipped": (clipped, CLIPPED),
@@ -439,6 +485,7 @@ KINDS = {
     "strip": (strip, STRIP),
     "rounded": (rounded, ROUNDED),
     "near": (near, NEAR),
+    "regions": (regions, REGIONS),
 }
 
 

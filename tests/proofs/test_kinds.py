@@ -1,7 +1,9 @@
 """The table of proof kinds, and that nothing is proved but what the stand-alone checker accepted, as it is saved."""
 
+import itertools
 import json
 import random
+from contextlib import nullcontext
 from fractions import Fraction
 
 import numpy as np
@@ -17,7 +19,7 @@ from cpwl_check.budget import Refused
 from cpwl_check.decide import check
 from support.catalogue import BY_NAME, SOLE, compiled, function
 from support.programs import projection
-from support.proofs import documents, rounded
+from support.proofs import documents, rounded, without_regions
 
 HINGE = Network([([[1, 0]], [0]), ([[1]], [0])])
 HALVES = CPWL.from_pieces([[[1, 0]], [[-1, 0]]], [[0], [0]], [[0, 0], [1, 0]], [0, 0])
@@ -70,9 +72,10 @@ def test_the_checker_has_the_last_word(tmp_path, monkeypatch, refused):
 
     monkeypatch.setattr("cpwl.proofs.settle.check", decide)
     seen = set()
-    for p, network, exact in networks():
+    for (p, network, exact), kinds in itertools.product(networks(), (nullcontext, without_regions)):
         asked.clear()
-        proof = certify(p, network, rounded_from=exact)
+        with kinds():
+            proof = certify(p, network, rounded_from=exact)
         assert proof.proved is not refused
         assert asked
         if not refused:

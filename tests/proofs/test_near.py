@@ -29,10 +29,17 @@ from support.functions import delaunay, five_pieces, three_piece_cut
 from support.proof_examples import function as function_of
 from support.proof_examples import network
 from support.proof_oracle import claim_is_true
-from support.proofs import rounded
+from support.proofs import rounded, without_regions
 from support.rational_pieces import piece_data, points_in_pieces, with_noise
 
 FLOAT = [name for name in names("float") if name in names("bounded")]
+
+
+@pytest.fixture(autouse=True)
+def other_kinds():
+    """These tests are about other kinds of proofs than "regions", which would come first."""
+    with without_regions():
+        yield
 
 
 @cache

@@ -18,10 +18,18 @@ from cpwl_check.decide import check
 from cpwl_check.pieces import read_function, read_network
 from cpwl_check.rounded import apart
 from support.functions import delaunay, five_pieces
+from support.proofs import without_regions
 
 GRID = CPWL.from_grid([range(4), range(4)], np.random.default_rng(0).random((4, 4)))
 BOXES = CPWL.from_grid([range(3)] * 3, np.random.default_rng(1).random((3, 3, 3)))
 CASES = {"triangles": delaunay(2, 12, 0), "grid": GRID, "boxes": BOXES, "line": random_shallow(3, 3, 0)}
+
+
+@pytest.fixture(autouse=True)
+def other_kinds():
+    """These tests are about other kinds of proofs than "regions", which would come first."""
+    with without_regions():
+        yield
 
 
 def rounded(network, dtype=np.float64):

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from cpwl import CPWL, Certificate, Network
 from cpwl.io import save
 from cpwl.network.network import exact_layers
-from cpwl.proofs.kinds import prove
+from cpwl.proofs.kinds import KINDS, prove
 from cpwl.proofs.question import Question
 from cpwl_check.archive import NAME, archive
 
@@ -26,8 +28,17 @@ __all__ = [
     "prove_strips",
     "rounded",
     "run_alone",
+    "without_regions",
     "write_documents",
 ]
+
+
+@contextmanager
+def without_regions() -> Iterator[None]:
+    """`certify` without kind "regions", which it tries first where weights or data are floats and regions are few."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cpwl.proofs.kinds.KINDS", tuple(kind for kind in KINDS if kind.name != "regions"))
+        yield
 
 
 def run_alone(arguments: Sequence[object], folder: Path) -> tuple[int, str, str]:

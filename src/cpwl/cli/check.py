@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpwl.cli.options import AsJson, Dask, Workers, executor_of, load_network
+from cpwl.cli.options import AsJson, BoxBounds, Dask, Workers, executor_of, load_network
 from cpwl.cli.output import Code, print_json
 
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ __all__ = ["check"]
 
 
 def check(
-    function: Annotated[Path, typer.Argument(metavar="LAW.json", readable=False, help="The function.")],
+    function: Annotated[
+        Path, typer.Argument(metavar="LAW", readable=False, help="The function, or another network: .json or .onnx.")
+    ],
     network: Annotated[Path, typer.Argument(metavar="NET", readable=False, help="The network: .onnx or .json.")],
     proof: Annotated[Path, typer.Argument(metavar="PROOF.json", readable=False, help="The proof.")],
     max_error: Annotated[
@@ -33,11 +35,14 @@ def check(
             "  [default: 1e-4 of the largest coefficient of the function]",
         ),
     ] = None,
+    box: BoxBounds = None,
     workers: Workers = 1,
     dask: Dask = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a proof against the function and the weights, with the stand-alone checker.
+
+    Two networks are compared on all of R^n, or with --box on that box; the proof does not say where.
 
     Exit status 0: proved; 1: refused; 2: not decided; 3: proved in exact arithmetic, but rounding may make the model in
     NET.onnx differ by more than is allowed when it is evaluated.
@@ -46,17 +51,20 @@ def check(
 
     floats = None
     with tempfile.TemporaryDirectory() as folder:
-        weights = network
+        law, weights = function, network
+        if function.suffix.lower() == ".onnx":
+            law = Path(folder) / "first.json"
+            save(load_network(function), law)
         if network.suffix.lower() != ".json":
             # The checker reads JSON only: the exact values of the exported weights go to a file of their own.
             weights = Path(folder) / "network.json"
             floats = load_network(network)
             save(floats, weights)
         with executor_of(workers, dask) as executor:
-            files = [str(path) for path in (function, weights, proof)]
-            code, found = _decided(files, max_error, executor, folder)
+            files = [str(path) for path in (law, weights, proof)]
+            code, found = _decided(files, max_error, box, executor, folder)
     verdict = f"{found.pop('verdict')}: {found.pop('reason')}"
-    if code == Code.DONE and floats is not None:
+    if code == Code.DONE and floats is not None and "cells" not in found:
         caution = _evaluated(function, floats, max_error)
         found["caution"] = caution
         if caution:
@@ -78,10 +86,10 @@ def _evaluated(function: Path, network: Network, max_error: float | None) -> str
 
 
 def _decided(
-    files: list[str], max_error: float | None, executor: Executor | None, folder: str
+    files: list[str], max_error: float | None, box: tuple[str, str] | None, executor: Executor | None, folder: str
 ) -> tuple[int, dict[str, Any]]:
     """The exit code and the verdict: of the checker alone, in a process of its own, or of workers that call it."""
-    if executor is not None:
+    if executor is not None and box is None:
         from cpwl.proofs.settle import verdict
 
         return verdict(files, max_error, executor)
@@ -91,6 +99,7 @@ def _decided(
     alone.write_bytes(archive())
     command = [sys.executable, "-I", "-S", str(alone), *files, "--json"]
     command += [] if max_error is None else ["--max-error", repr(max_error)]
+    command += [] if box is None else ["--box", *box]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return _answer(done.returncode, done.stdout)
 

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from cpwl.compressor import Compressed
     from cpwl.equality import Verdict
     from cpwl.function import CPWL
-    from cpwl.network import Sizes
+    from cpwl.network import Network, Sizes
+    from cpwl.proofs.certify import Certificate
 
 __all__ = ["compress", "count", "equal", "extract"]
 
@@ -41,6 +42,16 @@ __all__ = ["compress", "count", "equal", "extract"]
 def equal(
     first: Annotated[Path, typer.Argument(metavar="A", readable=False, help="A network or function: .onnx or .json.")],
     second: Annotated[Path, typer.Argument(metavar="B", readable=False, help="Another one.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PROOF.json",
+            readable=False,
+            help="Two networks: write a proof that they are equal, for `cpwl check` and the stand-alone checker.",
+        ),
+    ] = None,
     box: BoxBounds = None,
     max_regions: Annotated[int | None, typer.Option(min=1, help="Give up beyond so many linear regions.")] = None,
     checkpoint: Annotated[
@@ -55,12 +66,21 @@ def equal(
 ) -> None:
     """Prove that two networks or functions are equal, or print a point where they differ.
 
-    Exit code 0: equal, 1: different, 2: undecided within --max-regions, --timeout and --max-memory.
+    Exit code 0: equal, 1: different, 2: undecided within --max-regions, --timeout and --max-memory, or equal and no
+    proof was found to write.
     """
+    if output is not None:
+        check_output(output, first, second)
     from cpwl.equality import Verdict
     from cpwl.equality import equal as compare
+    from cpwl.network import Network
 
     a, b = load_any(first), load_any(second)
+    if output is not None and not (isinstance(a, Network) and isinstance(b, Network)):
+        raise typer.BadParameter(
+            "a proof is of two networks; `cpwl compile --certify` and `certify` prove one for a function.",
+            param_hint="'--output' / '-o'",
+        )
     domain = box_domain(box, a.dim if hasattr(a, "dim") else a.inputs)
     with progress_bar() as progress, executor_of(workers, dask) as executor:
         try:
@@ -75,15 +95,33 @@ def equal(
             )
         except BeyondLimit as reason:
             verdict = Verdict(None, None, (None, None), None, 0, str(reason))
+    proof = None
+    if output is not None and verdict.equal and isinstance(a, Network) and isinstance(b, Network):
+        proof = _proof(a, b, domain, output, 0.0)
     files = (first, second) if verdict.equal is False else ()
     replayed = {str(path): values for path in files if (values := replay(path, verdict.witness)) is not None}
     if as_json:
-        print_json({"first": str(first), "second": str(second), **summary(verdict), "onnxruntime": replayed})
+        said = {} if proof is None else {"proof": proof.statement}
+        print_json({"first": str(first), "second": str(second), **summary(verdict), "onnxruntime": replayed, **said})
     else:
         print(verdict.statement)
+        if proof is not None:
+            print(f"{output}: {proof.statement}" if proof.proved else proof.statement)
         for path, values in replayed.items():
             print(f"onnxruntime on {path}, there: {', '.join(repr(value) for value in values)}")
-    raise typer.Exit(Code.DONE if verdict.equal else Code.UNDECIDED if verdict.equal is None else Code.REFUTED)
+    if verdict.equal and (proof is None or proof.proved):
+        raise typer.Exit(Code.DONE)
+    raise typer.Exit(Code.REFUTED if verdict.equal is False else Code.UNDECIDED)
+
+
+def _proof(first: Network, second: Network, domain: Any, path: Path, max_error: float) -> Certificate:
+    """The proof that two networks differ by no more than that, saved where there is one."""
+    from cpwl.proofs.certify import certify
+
+    proof = certify(first, second, domain=domain, max_error=max_error)
+    if proof.proved:
+        proof.save(path)
+    return proof
 
 
 def summary(verdict: Verdict) -> dict[str, Any]:
@@ -336,15 +374,24 @@ def compress(
         int, typer.Option(min=1, help="Take the network apart only if it has at most so many linear regions.")
     ] = 2_000,
     max_neurons: MaxNeurons = None,
+    certify: Annotated[
+        bool, typer.Option("--certify", help="Write a proof about the network that was written to OUT.proof.json.")
+    ] = False,
     workers: Workers = 1,
     dask: Dask = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a smaller network that is proved equal to the one given, or that one if none is found."""
+    """Write a smaller network that is proved equal to the one given, or that one if none is found.
+
+    With --certify the exit code is 2 if the network was written and no proof was found.
+    """
     suffix = output.suffix.lower()
     if suffix not in (".onnx", ".json"):
         raise typer.BadParameter(f"`{output}` must end in .onnx or .json.", param_hint="'--output' / '-o'")
     check_output(output, source)
+    path = output.with_suffix(".proof.json")
+    if certify:
+        check_output(path, source)
     from cpwl.compressor import compress as shrink
     from cpwl.equality import equal
 
@@ -355,13 +402,23 @@ def compress(
         check_neurons(found.after.neurons, max_neurons)
         _write(found, output)
         # What was written is rounded to float64: the proof is about that file, too, or says how far it is off.
-        written = equal(network, load_network(output), domain=domain, executor=executor, progress=progress)
+        small = load_network(output)
+        written = equal(network, small, domain=domain, executor=executor, progress=progress)
+    proof = None
+    if certify and (written.equal or (written.gap is not None and written.gap < math.inf)):
+        off = float(written.gap or 0)
+        proof = _proof(network, small, domain, path, math.nextafter(off, math.inf) if off else 0.0)
     if as_json:
         sizes = {"before": asdict(found.before), "after": asdict(found.after)}
         proofs = {"proof": summary(found.verdict), "written": summary(written)}
-        print_json({"input": str(source), "output": str(output), "method": found.method, **sizes, **proofs})
+        said = {"certificate": proof and proof.statement} if certify else {}
+        print_json({"input": str(source), "output": str(output), "method": found.method, **sizes, **proofs, **said})
     else:
         _print_compressed(found, written, source, output)
+        if proof is not None:
+            print(f"{path}: {proof.statement}" if proof.proved else proof.statement)
+    if certify and (proof is None or not proof.proved):
+        raise typer.Exit(Code.UNDECIDED)
 
 
 def _write(found: Compressed, output: Path) -> None:

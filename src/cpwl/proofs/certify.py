@@ -16,9 +16,10 @@ import numpy as np
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.options import Options, default_error
 from cpwl.construct.table import TABLE
+from cpwl.documents.write import network_document
 from cpwl.doors import check_argument, check_call, check_number, check_path, within_float64
 from cpwl.errors import InputError, LimitError, ProofError, SolverError
-from cpwl.exact.rational import doubles_around
+from cpwl.exact.rational import doubles_around, fraction_array
 from cpwl.executors import check_executor
 from cpwl.files import write_text
 from cpwl.function import CPWL
@@ -26,17 +27,22 @@ from cpwl.function.answers import point_text
 from cpwl.function.domain import box_around
 from cpwl.function.jump import largest_jump
 from cpwl.function.sample import inner_points
+from cpwl.geometry.polyhedra import Polyhedron, as_domain
+from cpwl.geometry.probe import bounding_box
 from cpwl.network import Network
 from cpwl.network.network import exact_layers, rounded
 from cpwl.progress import Progress
 from cpwl.proofs.entries import NoProof
 from cpwl.proofs.float_error import evaluation_caution, float_error
 from cpwl.proofs.kinds import decide, proposals
+from cpwl.proofs.provers.regions import list_common_regions
 from cpwl.proofs.question import Proposal, Question
-from cpwl.proofs.refute import find_difference
+from cpwl.proofs.refute import find_difference, points_from
 from cpwl.proofs.rounding import Bound, evaluation_bound
+from cpwl_check.budget import Refused, Undecided, limited
+from cpwl_check.decide import check
 from cpwl_check.main import covers
-from cpwl_check.pieces import read_function
+from cpwl_check.pieces import read_domain, read_function, read_network
 
 __all__ = ["Certificate", "certify"]
 
@@ -70,6 +76,8 @@ class Certificate:
         evaluated in floats. Empty where `evaluation_bound` is small.
     pieces, coverage : int, str
         How many pieces the statement is about, and whether they cover the stated domain.
+    domain : str
+        For two networks, where they were compared, in words; the stand-alone checker is to be told the same.
     """
 
     proved: bool
@@ -81,6 +89,7 @@ class Certificate:
     caution: str = ""
     pieces: int = 0
     coverage: str = "no domain is stated"
+    domain: str = ""
 
     def __repr__(self) -> str:
         return f"Certificate({self.statement if self.proved else _short(self.reason)})"
@@ -100,6 +109,9 @@ class Certificate:
         if not self.proved:
             return self.reason
         said = self._on_pieces()
+        if self.domain:
+            said = said.replace("network = function", "the networks are equal")
+            return said.replace("network - function", "first - second").replace("on every piece", self.domain)
         if self.document is not None and self.document.get("kind") == "clipped":
             said = said.replace("on every piece", "on every piece, and outside the box at its nearest point")
         if self.coverage not in ("they cover the domain", "no domain is stated"):
@@ -164,11 +176,13 @@ _ROUNDED = 1e-9  # of the largest coefficient: what rounded points of a table ma
 
 @within_float64()
 def certify(
-    p: CPWL,
+    p: CPWL | Network,
     network: Network,
     *,
     rounded_from: Network | None = None,
     max_error: float | None = None,
+    domain: Any = None,
+    box: tuple[Any, Any] | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Certificate:
@@ -181,8 +195,8 @@ def certify(
 
     Parameters
     ----------
-    p : CPWL
-        The function.
+    p : CPWL or Network
+        The function, or another network: then the two are compared on a domain, region by region.
     network : Network
         The network, with as many inputs and outputs.
     rounded_from : Network, optional
@@ -192,6 +206,9 @@ def certify(
     max_error : float, optional
         A bound above this is refused. Default: a bound above 0 for an exact network of exact data, or else above 1e-4
         of the largest coefficient of the laws, counts as not proved.
+    domain, box : optional
+        Where two networks are compared: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box; on all of R^n by
+        default. A function has its own pieces.
     executor : concurrent.futures.Executor, optional
         Shares out the check of the proof; what is proved, and how, does not depend on it.
     progress : callable, optional
@@ -215,8 +232,12 @@ def certify(
     >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
     >>> certify(p, Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])]))
     Certificate(network = function on every piece, in exact arithmetic)
+    >>> one, two = Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])]), Network([([[1]], [0])])
+    >>> certify(one, two, box=(0, 5))
+    Certificate(the networks are equal where 0 <= x_i <= 5, in exact arithmetic)
     """
-    check_argument(p, CPWL, "certify")
+    if not isinstance(p, Network):
+        check_argument(p, CPWL, "certify")
     check_argument(network, Network, "certify")
     if rounded_from is not None:
         check_argument(rounded_from, Network, "certify")
@@ -224,6 +245,12 @@ def certify(
         check_number(max_error, "max_error", least=0.0)
     check_call(progress)
     check_executor(executor)
+    if isinstance(p, Network):
+        if rounded_from is not None:
+            raise InputError("`rounded_from` is for the network of a function; two networks are compared as they are")
+        return _compared(p, network, as_domain(domain, p.inputs, box=box), Fraction(max_error or 0))
+    if domain is not None or box is not None:
+        raise InputError("a function has its own pieces: `domain` and `box` say where two networks are compared")
     question = replace(_question(p, network, rounded_from, progress), executor=executor)
     wanted = _Wanted.of(question, max_error)
     failures: list[NoProof] = []
@@ -235,12 +262,12 @@ def certify(
             if reason.settles and question.is_exact:  # of data that may be off, the function near it is as good
                 break
             continue
-        if wanted.allows(bound):
+        if wanted.allows(bound) and not (wanted.evened and proposal.points):
             evaluation = _evaluation(question, proposal)
             caution = evaluation_caution(network, evaluation, max(wanted.error, _SPOILT * _size(question)))
             about = (p.num_pieces, _coverage(question))
             return Certificate(True, bound, "", evaluation, proposal.document, _unavoidable(p), caution, *about)
-        _raise_difference(question, Fraction(wanted.error), [])
+        _raise_difference(question, Fraction(wanted.error), list(proposal.points))
         failures.append(_TooLarge(bound, wanted))
     if network.exact is None and rounded_from is None and not any(isinstance(one, _TooLarge) for one in failures):
         exact = _exact_twin(question)
@@ -347,11 +374,16 @@ def _same(a: Network, b: Network) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What a proof must show: equality, or an error that is small enough, and whether that was `asked` for."""
+    """What a proof must show: equality, or an error that is small enough, and whether that was `asked` for.
+
+    For a table whose points were `evened` only the distance of the even table is excused: a proof of the difference
+    itself, which names the point where it is largest, must show that there is none.
+    """
 
     error: float
     equal: bool
     asked: bool
+    evened: bool = False
 
     @classmethod
     def of(cls, question: Question, max_error: float | None) -> _Wanted:
@@ -359,7 +391,7 @@ class _Wanted:
         if max_error is not None:
             return cls(max_error, equal=False, asked=True)
         if exactly and question.undone is not None:  # a network of the even table is as good
-            return cls(_ROUNDED * _rounded_size(question), equal=False, asked=False)
+            return cls(_ROUNDED * _rounded_size(question), equal=False, asked=False, evened=True)
         return cls(0.0 if exactly else 1e-4 * _size(question), equal=exactly, asked=False)
 
     def allows(self, bound: Bound) -> bool:
@@ -463,3 +495,51 @@ def _raise_difference(question: Question, tolerance: Fraction, points: list[Any]
         network=theirs,
         function=ours,
     )
+
+
+# Two networks on a domain: all regions that they have in common, and the largest difference in them.
+
+_COMMON = 20_000  # regions that are listed
+
+
+def _compared(first: Network, second: Network, domain: Polyhedron | None, allowed: Fraction) -> Certificate:
+    """The proof that two networks differ by no more than is allowed."""
+    n, shape = first.inputs, (first.inputs, first.outputs)
+    if shape != (second.inputs, second.outputs):
+        raise InputError(f"one network maps R^{n} to R^{shape[1]}, the other R^{second.inputs} to R^{second.outputs}")
+    rows = [] if domain is None else domain.integer().tolist()
+    stated = {"A": [row[:-1] for row in rows], "b": [row[-1] for row in rows]}
+    files = network_document(first), network_document(second)
+    one, two = (read_network(each, *shape) for each in files)
+    try:
+        with limited(2000 * _COMMON):
+            document, worst = list_common_regions(one, two, n, read_domain(stated, n), _COMMON)
+        bound = check(*files, document, stated)
+    except (NoProof, Undecided) as reason:
+        return Certificate(False, None, f"not proved: {reason}", None, None)
+    except Refused as reason:
+        _raise_apart(first, second, allowed, points_from(reason.places))
+        return Certificate(False, None, f"not proved: {reason}", None, None)
+    if _largest(bound) > allowed:
+        _raise_apart(first, second, allowed, points_from(worst))
+    return Certificate(True, bound, "", None, document, domain=_where(domain))
+
+
+def _raise_apart(first: Network, second: Network, allowed: Fraction, points: list[Any]) -> None:
+    for point in points:
+        x = fraction_array(np.asarray(point, dtype=object))
+        one, two = first(x[None])[0], second(x[None])[0]
+        if max(abs(u - v) for u, v in zip(one, two, strict=True)) > allowed:
+            said = f"the first gives {point_text(one)} and the second {point_text(two)}"
+            raise ProofError(f"the networks differ: at x = {point_text(x)} {said}", point=x, network=two, function=one)
+
+
+def _where(domain: Polyhedron | None) -> str:
+    """A domain in words: all of R^n, a box, or its rows."""
+    if domain is None:
+        return "on all of R^n"
+    ends = bounding_box(domain)
+    if ends is not None and len(set(ends)) == 1 and len(domain.b) == 2 * domain.dim and None not in ends[0]:
+        return f"where {ends[0][0]} <= x_i <= {ends[0][1]}"
+    rows = (f"{[str(v) for v in row[:-1]]} x <= {row[-1]}".replace("'", "") for row in domain.integer().tolist())
+    return f"where {' and '.join(rows)}"

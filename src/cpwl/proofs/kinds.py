@@ -24,10 +24,11 @@ from cpwl.proofs.provers.hints import bend_direction, propose_clamped, propose_c
 from cpwl.proofs.provers.maxmin import propose_max_min
 from cpwl.proofs.provers.near import propose_near
 from cpwl.proofs.provers.optimal import propose_optimal
+from cpwl.proofs.provers.regions import propose_regions
 from cpwl.proofs.provers.sums import propose_sums
 from cpwl.proofs.provers.windows import propose_windows
 from cpwl.proofs.question import Proposal, Question, proof_head
-from cpwl.proofs.refute import far_out
+from cpwl.proofs.refute import points_at
 from cpwl.proofs.rounding import Bound, added
 from cpwl.proofs.settle import settle
 from cpwl_check.budget import STEPS, Refused, Undecided, aside
@@ -74,6 +75,11 @@ def _rounded_weights(question: Question) -> bool:
 def _float_data(question: Question) -> bool:
     """Data that may be off by rounding, points of a table among it."""
     return not question.is_exact
+
+
+def _floats(question: Question) -> bool:
+    """Data or weights that are rounded: what other kinds show of them is a bound, and may be a loose one."""
+    return question.p.tol > 0 or _rounded_weights(question)
 
 
 def _inside(names: tuple[str, ...], question: Question) -> Iterator[Proposal]:
@@ -133,9 +139,13 @@ def _optimal(question: Question) -> Iterator[Proposal]:
     return propose_optimal(question, partial(_inside, tuple(kind.name for kind in KINDS if kind.name != "optimal")))
 
 
+_FEW = 1_000  # regions of a network of floats that are listed before looser bounds are looked for
+_MANY = 20_000  # regions that are listed where no other kind of proof was found
+
 KINDS = (
     Kind("optimal", lambda question: question.p.known is not None and question.p.known.optimal is not None, _optimal),
     Kind("clipped", lambda question: unclipped(question.network) is not None, _clipped),
+    Kind("regions", _floats, partial(propose_regions, most=_FEW)),
     Kind("columns", _table, propose_columns),
     Kind("windows", _all_as_meant, propose_windows),
     Kind("max-min", lambda _: True, propose_max_min),
@@ -147,6 +157,7 @@ KINDS = (
     Kind("sums", _all_as_meant, _sums),
     Kind("bends", _all_as_meant, propose_bends),
     Kind("near", _float_data, _near),
+    Kind("regions", lambda _: True, partial(propose_regions, most=_MANY)),
 )
 
 
@@ -175,10 +186,7 @@ def decide(question: Question, proposal: Proposal) -> Bound:
     except (Undecided, LimitError) as reason:
         raise NoProof(str(reason)) from None
     except Refused as reason:
-        points: list[Any] = [[Fraction(v, x[-1]) for v in x[:-1]] for x in reason.places if x[-1]]
-        for x in reason.places:
-            points += [] if x[-1] else far_out(question.p, x[:-1])
-        raise NoProof(str(reason), points, settles=proposal.settles) from None
+        raise NoProof(str(reason), points_at(question.p, reason.places), settles=proposal.settles) from None
     return bound
 
 

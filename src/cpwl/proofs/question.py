@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -132,13 +133,15 @@ def _points(p: CPWL) -> NDArray[np.float64]:
 class Proposal:
     """A proof as a prover proposes it; the stand-alone checker decides.
 
-    If a refusal `settles` the question, no other kind will do. `wiring` is that of a max of mins.
+    If a refusal `settles` the question, no other kind will do. `wiring` is that of a max of mins. At `points` the
+    difference is largest, if that is known.
     """
 
     bound: Bound
     document: dict[str, Any]
     settles: bool = False
     wiring: Wiring | None = None
+    points: Sequence[Any] = ()
 
 
 # What proof documents of every kind begin with.

@@ -15,7 +15,7 @@ from cpwl.function.sample import inner_points
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 
-__all__ = ["far_out", "find_difference"]
+__all__ = ["find_difference", "points_at", "points_from"]
 
 _PIECES = 400  # how many pieces to look at, at most: a search, not a proof
 _TRIES = 24  # points in each of them
@@ -29,11 +29,30 @@ _FAR = (0, 3, 9, 20, 40, 80)  # powers of ten: an error of 1e-30 in a slope is s
 Point = NDArray[np.object_]
 
 
-def far_out(p: CPWL, direction: list[int]) -> list[list[Fraction]]:
-    """Points farther and farther out in a direction, from some points of the pieces."""
-    _, places = _places(p)
-    starts = places[:: max(1, len(places) // 8)].tolist()
-    return [[a + 10**k * v for a, v in zip(start, direction, strict=True)] for k in _FAR for start in starts]
+def points_at(p: CPWL, places: list[list[int]]) -> list[list[Fraction]]:
+    """The places that a checker names, ``(x w, w)``, as points; a direction ``(r, 0)`` stands for points far out.
+
+    They lie in that direction from the other places, or from some points of the pieces where there are none.
+    """
+    if any(x[-1] for x in places) or not places:
+        return points_from(places)
+    _, found = _places(p)
+    return points_from(places, found[:: max(1, len(found) // 8)].tolist())
+
+
+def points_from(places: list[list[int]], starts: list[list[Fraction]] | None = None) -> list[list[Fraction]]:
+    """Places as points, and points farther and farther out in the directions among them, from these or from `starts`.
+
+    >>> [[str(v) for v in x] for x in points_from([[1, 2], [3, 0]])[:3]]
+    [['1/2'], ['7/2'], ['6001/2']]
+    """
+    points = [[Fraction(v, x[-1]) for v in x[:-1]] for x in places if x[-1]]
+    directions = [x[:-1] for x in places if not x[-1]]
+    for r in directions:
+        points = points + [
+            [a + 10**k * v for a, v in zip(x, r, strict=True)] for k in _FAR for x in starts or points[:8]
+        ]
+    return points
 
 
 def find_difference(

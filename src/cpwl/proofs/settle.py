@@ -43,7 +43,7 @@ def verdict(paths: list[str], max_error: Any, executor: Executor) -> tuple[int, 
     sys.set_int_max_str_digits(0)  # as the checker does: numbers may have many thousand digits
     try:
         most = None if max_error is None else main.allowed_error(repr(max_error))
-        status, found = main.verdict(paths, most, partial(settle, executor=executor))
+        status, found = main.verdict(paths, most, check=partial(settle, executor=executor))
     finally:
         sys.set_int_max_str_digits(limit)
     return status, {"verdict": main.WORDS[status], **found}
