@@ -47,7 +47,7 @@ def questions(p: CPWL, q: CPWL, convex: CPWL) -> dict[str, Callable[[], object]]
         "p + q": lambda: p + q,
         "maximum": lambda: cpwl.maximum(p, q),
         "abs": lambda: abs(p),
-        "restrict": lambda: p.restrict(([[1, 1]], [int(p.mesh.points.max())])),  # type: ignore[union-attr]
+        "restrict": lambda: p.restrict(domain=([[1, 1]], [int(p.mesh.points.max())])),  # type: ignore[union-attr]
         "distance": lambda: p.distance(q),
     }
 

@@ -128,7 +128,7 @@ def main() -> None:
     for horizon in range(2, 13 if "--full" in sys.argv else 6):
         solution = double_integrator(horizon)
         p = cpwl.io.from_ppopt(solution, outputs=0)
-        c = cpwl.compile(p, minimize="nonzeros", certificate=True)
+        c = cpwl.compile(p, minimize="nonzeros", certify=True)
         with tempfile.TemporaryDirectory() as folder:
             codes = {form: cpwl.io.to_c(c, Path(folder, "law.h"), form=form) for form in ("network", "tree")}
         text, size, work = search_code(p)

@@ -225,7 +225,7 @@ def case_rows(full: bool, folder: Path | None) -> Iterator[None]:
     for path in sorted(folder.rglob("*.json")) if folder is not None else []:
         document = json.loads(path.read_text("utf-8"))
         if document.get("format") == "cpwl":
-            p = cpwl.io.load(path)
+            p = cpwl.read(path)
         else:
             pieces = document["pieces"]
             p = CPWL.from_pieces(*([np.array(piece[key]) for piece in pieces] for key in "AbFg"))

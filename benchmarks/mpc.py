@@ -96,7 +96,7 @@ def region_search(law: CPWL) -> tuple[int, int]:
 
 def row(name: str, law: CPWL, solver: float | None, began: float) -> int:
     """Compiles and proves one law, prints its row, and tells its neurons."""
-    made = cpwl.compile(law.merge(), certificate=True)
+    made = cpwl.compile(law.merge(), certify=True)
     seconds = time.process_time() - began
     certificate = made.certificate
     assert certificate is not None
@@ -114,7 +114,7 @@ def from_floats(path: Path) -> CPWL:
     """The regions and laws of a file as they are: this project's format, or `pieces` with A, b, F, g."""
     document = json.loads(path.read_text("utf-8"))
     if document.get("format") == "cpwl":
-        return cpwl.io.load(path)
+        return cpwl.read(path)
     pieces = document["pieces"]
     return CPWL.from_pieces(*([np.squeeze(np.array(piece[key])) for piece in pieces] for key in "AbFg"))
 

@@ -54,7 +54,7 @@ def corners(body: int, bodies: object) -> NDArray[np.float64]:
 def main() -> None:
     """Writes the picture beside this file."""
     law = cpwl.read(str(files("cpwl.show").joinpath("examples", "mpc_double_integrator_27.json"))).snap(1e-9).function
-    six = cpwl.dynamics.iterate(cpwl.dynamics.closed_loop(A, B, law).restrict(SAFE), 6)
+    six = cpwl.dynamics.iterate(cpwl.dynamics.closed_loop(A, B, law).restrict(domain=SAFE), 6)
     found = paths()
     apart = max(float(np.abs(found["pieces"] - found[name]).max()) for name in ("network", "simulation"))
     print(f"largest difference of the three: {apart:.2g}")

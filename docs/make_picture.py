@@ -121,7 +121,7 @@ def bars(p: cpwl.CPWL, compiled: cpwl.Compiled) -> str:
 
 def main() -> None:
     p = landscape()
-    compiled = cpwl.compile(p, certificate=True)
+    compiled = cpwl.compile(p, certify=True)
     # The picture says "proved equal": no proof, no picture.
     assert compiled.certificate is not None
     assert compiled.certificate.error_bound == 0

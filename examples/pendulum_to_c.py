@@ -24,7 +24,7 @@ program = MPQP_Program(torque, bounds, np.zeros((steps, 1)), H, (Q + Q.T) / 2, b
 solution = solve_mpqp(program, mpqp_algorithm.combinatorial)
 
 law = cpwl.io.from_ppopt(solution, outputs=0)  # the first torque, exactly as the active sets say
-made = cpwl.compile(law, certificate=True)
+made = cpwl.compile(law, certify=True)
 print(f"{law.num_pieces} regions -> {made.sizes.neurons} neurons; {made.certificate.statement}")
 code = cpwl.io.to_c(made, "pendulum.h", outside="clip")
 print(code)

@@ -12,7 +12,7 @@ rows = [f"{s / 10:.1f},{load / 4:.2f},{round(np.sin(s / 2) * load, 2)}" for s in
 Path("torque.csv").write_text("speed,load,torque\n" + "\n".join(rows))
 
 table = cpwl.io.from_csv("torque.csv")  # 0.1 is one tenth, so that the grid is even
-made = cpwl.compile(table, precision="float32", certificate=True, weights="float32")
+made = cpwl.compile(table, precision="float32", certify=True, weights="float32")
 print(f"{table.num_pieces} triangles -> {made.sizes.neurons} neurons ({made.construction})")
 cpwl.io.to_onnx(made.network, "torque.onnx", dtype="float32", batch="N")
 

@@ -245,7 +245,7 @@ def test_every_construction_is_tried_before_a_proof_is_given_up(monkeypatch):
     """Also those that "auto" need not have planned, the smallest first; and which were tried is said."""
     tried = []
     monkeypatch.setattr(compiler, "certify", lambda _, network, **__: tried.append(network) or unproved())
-    made = compile(abs_sum(), certificate=True)
+    made = compile(abs_sum(), certify=True)
     assert made.construction == "hinge"
     assert not made.certificate.proved
     names = made.reason.split("(tried ")[1].rstrip(")").split(", ")
@@ -259,7 +259,7 @@ def test_the_first_that_is_proved_is_taken(monkeypatch):
     last = planned("paper", abs_sum()).sizes
     only_paper = {True: certify, False: unproved}
     monkeypatch.setattr(compiler, "certify", lambda p, network, **_: only_paper[network.sizes == last](p, network))
-    made = compile(abs_sum(), certificate=True)
+    made = compile(abs_sum(), certify=True)
     assert (made.construction, made.certificate.proved) == ("paper", True)
     assert made.reason.endswith("among those with a proof")
 
@@ -325,7 +325,7 @@ def test_where_nothing_applies_all_reasons_are_given(monkeypatch):
 def test_a_result_is_one_line():
     """In a session a result is one short line, with the proof if there is one; in a notebook a table."""
     p = delaunay(2, 12, 3)
-    made = compile(p, certificate=True)
+    made = compile(p, certify=True)
     assert (
         repr(made) == f"Compiled({made.construction}: {made.sizes.neurons} neurons, {made.sizes.depth} layers, proved)"
     )
@@ -346,7 +346,7 @@ def test_a_formula_is_compiled_no_larger_than_it_stands(text):
     made = compile(written.function(box=([-1] * len(written.variables), [1] * len(written.variables))), outside="clip")
     clip = 4 * len(written.variables)
     assert made.sizes.neurons <= written.network().sizes.neurons + clip
-    best = compile(written.function(), certificate=True)
+    best = compile(written.function(), certify=True)
     assert best.sizes.neurons <= written.network().sizes.neurons
     assert best.certificate.error_bound == 0
     assert (best.construction == "formula") == ("z" in text)

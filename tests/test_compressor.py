@@ -15,8 +15,8 @@ from cpwl.compressor import compress
 from cpwl.equality import equal
 from cpwl.errors import CpwlWarning, InputError
 from cpwl.geometry.polyhedra import Polyhedron
-from cpwl.io import from_onnx, load, to_onnx
-from cpwl.io.json import save
+from cpwl.io import from_onnx, to_onnx
+from cpwl.io.json import load, save
 from cpwl.network import Network
 from cpwl.network.algorithms import extremum, identity, side_by_side
 from cpwl.regions.cells import find_pieces

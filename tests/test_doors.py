@@ -1,6 +1,8 @@
 """Every public function with wrong arguments: one sentence, whatever is given."""
 
+import inspect
 import warnings
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 
 import cpwl
 from cpwl import CPWL, Network, bounds
+from cpwl.io.json import load, save
 
 ABSOLUTE = CPWL.from_pieces([[[1], [-1]], [[-1], [1]]], [[0, 1], [0, 1]], [[-1], [1]], [0, 0])
 NETWORK = Network([([["1"], ["-1"]], [0, 0]), ([["1", "1"]], [0])])
@@ -27,7 +30,7 @@ class Fitted:
 def calls(folder):
     """Every public function, with arguments that are right."""
     law, onnx = str(folder / "law.json"), str(folder / "net.onnx")
-    cpwl.io.save(ABSOLUTE, law)
+    cpwl.write(ABSOLUTE, law)
     cpwl.io.to_onnx(NETWORK, onnx)
     oracle = {"f": lambda x: abs(x[:, 0]), "A": PIECES["A"], "b": PIECES["b"], "centers": [[-2], [2]], "radii": [1, 1]}
     certificate = cpwl.certify(ABSOLUTE, NETWORK)
@@ -51,8 +54,8 @@ def calls(folder):
         "simplify": (cpwl.simplify, {"network": NETWORK, "domain": ([[1]], [1])}),
         "from_onnx": (cpwl.io.from_onnx, {"path": onnx}),
         "from_sklearn": (cpwl.io.from_sklearn, {"model": Fitted()}),
-        "load": (cpwl.io.load, {"path": law}),
-        "save": (cpwl.io.save, {"p_or_network": ABSOLUTE, "path": law, "note": "a note"}),
+        "load": (load, {"path": law}),
+        "save": (save, {"p_or_network": ABSOLUTE, "path": law, "note": "a note"}),
         "to_onnx": (cpwl.io.to_onnx, {"network": NETWORK, "path": onnx, "dtype": "float32", "batch": "N"}),
         "Certificate.save": (certificate.save, {"path": law}),
         "CPWL.from_pieces": (CPWL.from_pieces, {**PIECES, "domain": ([[1]], [5]), "tol": 1e-9}),
@@ -246,5 +249,73 @@ def test_a_box_is_a_domain():
     identity = Network([([["1"]], [0])])
     assert cpwl.equal(NETWORK, identity, box=(0, 1)).equal
     assert not cpwl.equal(NETWORK, identity, box=(-1, 1)).equal
-    assert cpwl.simplify(NETWORK, box=(0, 1)).sizes == cpwl.simplify(NETWORK, rows).sizes
+    assert cpwl.simplify(NETWORK, box=(0, 1)).sizes == cpwl.simplify(NETWORK, domain=rows).sizes
     assert cpwl.compress(NETWORK, box=(0, 1)).after == cpwl.compress(NETWORK, domain=rows).after
+
+
+# --- one spelling for each thing --------------------------------------------------------------------------------------
+
+
+def public():
+    """Every public function and method, by its name."""
+    for module in (cpwl, cpwl.io, cpwl.dynamics):
+        for name in getattr(module, "__all__", ()):
+            value = getattr(module, name)
+            if inspect.isclass(value):
+                yield from ((f"{name}.{k}", f) for k, f in vars(value).items() if inspect.isfunction(f) and k[0] != "_")
+            elif callable(value):
+                yield name, value
+
+
+def test_arguments_are_spelled_alike():
+    """`domain` and `box` are given by name; `output` is one, `outputs` are some, never how many; one `dtype`."""
+    seen = Counter()
+    for name, function in public():
+        for argument in inspect.signature(function).parameters.values():
+            seen[argument.name] += 1
+            if argument.name in ("domain", "box"):
+                assert argument.kind is argument.KEYWORD_ONLY, name
+            if argument.name == "output" and name != "CPWL.representatives":  # no question: it takes a number of ours
+                assert argument.annotation in ("int", "int | None"), name
+            if argument.name == "outputs":
+                assert argument.annotation == "Any", name
+            if argument.name == "dtype":
+                assert argument.annotation == "Dtype", name
+    assert min(seen[name] for name in ("domain", "box", "output", "outputs", "dtype")) >= 3
+    assert seen["certificate"] == 0
+
+
+OLD = {
+    "certify=": (lambda: cpwl.compile(ABSOLUTE, certificate=True).certificate.proved, True),
+    "domain=": (lambda: ABSOLUTE.restrict(([[1]], [0])).num_pieces, 1),
+    "domain= of a function": (lambda: cpwl.simplify(NETWORK, ([[1]], [0])).sizes.neurons, 0),
+    "domain= and another": (lambda: ABSOLUTE.range(([[1]], ["1/2"]), output=0).high, 1),
+    "num_outputs=": (lambda: cpwl.read("table.csv", outputs=2).outputs, 2),
+}
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_old_spellings_work_for_one_release(name, tmp_path, monkeypatch):
+    """With a warning at the line that uses them, which says what to write."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_text("0,1,2\n1,2,3\n")
+    call, expected = OLD[name]
+    with pytest.warns(DeprecationWarning, match=f"write `{name.split()[0]}") as noted:
+        assert call() == expected
+    assert [each.filename for each in noted] == [__file__]
+
+
+def test_a_name_and_a_place_are_one_too_many():
+    """What no release took is refused as Python does."""
+    with pytest.raises(TypeError):
+        ABSOLUTE.restrict(([[1]], [0]), domain=([[1]], [0]))
+    with pytest.raises(TypeError):
+        ABSOLUTE.restrict(([[1]], [0]), BOX)
+
+
+def test_snapping_allows_what_the_data_does():
+    """Without a number it is the tolerance of the data; for data without one, 1e-9."""
+    loose = CPWL.from_pieces([[[1.0]], [[-1.0]]], [[0.0], [0.0]], [[0.0], [1.0]], [0.0, 1e-7], tol=1e-6)
+    assert loose.snap() is loose.snap(1e-6)
+    assert loose.snap().function is not None
+    assert ABSOLUTE.snap() is ABSOLUTE.snap(1e-9)

@@ -8,14 +8,14 @@ import cpwl
 from cpwl.cli import main
 from cpwl.errors import InputError
 from cpwl.function import CPWL
-from cpwl.io.endings import READERS, WRITERS, read, write
+from cpwl.io.endings import doors, read, write
 from cpwl.network import Network
 
 LAW = CPWL.from_breakpoints([0], [0], left_slope="-1/3", right_slope=1)
 NETWORK = Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])])
 
 
-@pytest.mark.parametrize("door", [*READERS, *WRITERS], ids=lambda door: door.ending)
+@pytest.mark.parametrize("door", [*doors("read"), *doors("written")], ids=lambda door: door.ending)
 def test_every_row_names_a_function(door):
     """The function that a row names is there."""
     assert callable(door.function())
@@ -23,10 +23,16 @@ def test_every_row_names_a_function(door):
     assert door.ending == door.ending.lower()
 
 
-@pytest.mark.parametrize("doors", [READERS, WRITERS])
-def test_endings_are_told_apart(doors):
-    """No ending has two rows."""
-    assert len({door.ending for door in doors}) == len(doors)
+def test_options_are_those_of_the_kind(tmp_path):
+    """Reading and writing hand options on, and refuse those of another kind of file."""
+    write(NETWORK, tmp_path / "net.onnx", dtype="float32")
+    assert cpwl.equal(read(tmp_path / "net.onnx"), NETWORK)
+    write(LAW, tmp_path / "law.json", note="a kink")
+    assert '"note": "a kink"' in (tmp_path / "law.json").read_text()
+    with pytest.raises(InputError, match=r"`note` says nothing about a \.onnx file"):
+        write(NETWORK, tmp_path / "net.onnx", note="a kink")
+    with pytest.raises(InputError, match=r"`layout` says nothing about a \.json file"):
+        read(tmp_path / "law.json", layout="matrix")
 
 
 def test_reading_and_writing_go_by_the_ending(tmp_path):

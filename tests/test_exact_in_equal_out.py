@@ -222,6 +222,6 @@ def test_tables_far_from_the_origin_are_proved_equal(seed):
     """Gate planes of a table with axes of 10^7 are told apart by their normals, not by the size of its points."""
     axis = [10**7 * k for k in (1, 2, 3)]
     p = CPWL.from_grid([axis, axis], np.random.default_rng(seed).integers(-3, 4, (3, 3)).tolist())
-    made = cpwl.compile(p, construction="gates", certificate=True)
+    made = cpwl.compile(p, construction="gates", certify=True)
     assert made.certificate.proved
     assert made.certificate.error_bound == 0

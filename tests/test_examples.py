@@ -79,7 +79,7 @@ def test_exports_are_written_and_proved(run: Callable[[str], Ran]) -> None:
     network = cpwl.io.from_onnx(folder / "pyramid.onnx")
     assert network([[1.0, 1.0]])[0, 0] == 1
     points, triangles = [[0, 0], [2, 0], [2, 2], [0, 2], [1, 1]], [[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]]
-    cpwl.io.save(cpwl.CPWL.from_simplices(points, triangles, [0, 0, 0, 0, 1]), folder / "pyramid.json")
+    cpwl.write(cpwl.CPWL.from_simplices(points, triangles, [0, 0, 0, 0, 1]), folder / "pyramid.json")
     _check(folder, "pyramid.json", "pyramid.onnx", "pyramid.proof.json")
 
 
@@ -166,7 +166,7 @@ def test_scripts_are_notebooks() -> None:
 
 
 def _check(folder: Path, law: str, network: str, proof: str) -> None:
-    cpwl.io.save(cpwl.io.from_onnx(folder / network), folder / "weights.json")
+    cpwl.write(cpwl.io.from_onnx(folder / network), folder / "weights.json")
     code, said, wrong = run_alone([folder / law, folder / "weights.json", folder / proof], folder)
     assert code == 0, said + wrong
 

@@ -32,7 +32,7 @@ def nearest(x, low, high):
 def test_clipped_networks_are_proved_and_right_everywhere(construction):
     """The proof is of equality; at rational points all over the plane it is the function at the nearest point."""
     p = grid()
-    c = cpwl.compile(p, construction=construction, outside="clip", certificate=True)
+    c = cpwl.compile(p, construction=construction, outside="clip", certify=True)
     assert c.certificate is not None
     assert c.certificate.error_bound == 0
     assert c.certificate.kind.startswith("clipped of ")
@@ -50,7 +50,7 @@ def test_clipped_networks_are_proved_and_right_everywhere(construction):
 def test_rounded_weights_have_a_bound_outside_too(weights):
     """The network as a file has it, evaluated in its type far outside: within both bounds of the nearest value."""
     p = grid()
-    c = cpwl.compile(p, precision=weights, outside="clip", certificate=True, weights=weights)
+    c = cpwl.compile(p, precision=weights, outside="clip", certify=True, weights=weights)
     assert c.certificate is not None
     assert c.certificate.proved
     net = rounded(c.network, weights)
@@ -112,7 +112,7 @@ def test_error_refuses_when_called():
 def test_the_stand_alone_checker_says_it(tmp_path, monkeypatch):
     """``cpwl compile --outside clip --certify``; the copied checker accepts the files, and refuses a moved end."""
     monkeypatch.chdir(tmp_path)
-    cpwl.io.save(grid(), "law.json")
+    cpwl.write(grid(), "law.json")
     assert main(["compile", "law.json", "-o", "net.json", "--outside", "clip", "--certify"]) == 0
     program = ["law.json", "net.json", "net.proof.json", "--max-error", "0"]
     code, said, _ = run_alone(program, tmp_path)
@@ -129,7 +129,7 @@ def test_onnx_files_are_clipped(tmp_path, monkeypatch):
     ort = pytest.importorskip("onnxruntime")
     monkeypatch.chdir(tmp_path)
     p = grid()
-    cpwl.io.save(p, "law.json")
+    cpwl.write(p, "law.json")
     assert main(["compile", "law.json", "-o", "law.onnx", "--outside", "clip", "--dtype", "float32"]) == 0
     session = ort.InferenceSession("law.onnx", providers=["CPUExecutionProvider"])
     (y,) = session.run(None, {"X": np.array([[1e8, -1e8]], dtype=np.float32)})

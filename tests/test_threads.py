@@ -46,7 +46,7 @@ def named() -> list[tuple[str, CPWL]]:
 
 
 def compiled(p: CPWL, construction: Any = "auto") -> str:
-    made = compile(p, construction=construction, certificate=True)
+    made = compile(p, construction=construction, certify=True)
     assert made.certificate is not None
     proof = made.certificate.text if made.certificate.proved else made.certificate.reason
     assert made.certificate.proved or construction != "auto"

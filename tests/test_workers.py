@@ -55,7 +55,7 @@ def everything(made: Compiled) -> tuple[Any, ...]:
 
 
 def of_all(executor: Executor | None, names: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-    return {name: everything(compile(functions()[name], certificate=True, executor=executor)) for name in names}
+    return {name: everything(compile(functions()[name], certify=True, executor=executor)) for name in names}
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +145,7 @@ class Broken(ThreadPoolExecutor):
 
 def test_without_workers_the_result_is_the_same(alone: dict[str, tuple[Any, ...]]) -> None:
     with Broken(1) as pool, pytest.warns(CpwlWarning, match="a worker died"):
-        made = compile(functions()["space"], certificate=True, executor=pool)
+        made = compile(functions()["space"], certify=True, executor=pool)
     assert everything(made) == alone["space"]
 
 

@@ -120,6 +120,8 @@ _MOVED = {
     "Sizes": "cpwl.network",
     "Verdict": "cpwl.equality",
     "Weights": "cpwl.construct.options",
+    "load": "cpwl.io.json",
+    "save": "cpwl.io.json",
 }
 
 

@@ -25,7 +25,7 @@ from cpwl.construct.plan import Plan
 from cpwl.construct.select import Candidate, Choice, select
 from cpwl.construct.table import TABLE, in_order, ruled_out
 from cpwl.construct.upper_bounds import upper_bounds
-from cpwl.doors import check_argument, check_call, check_choice, check_number, within_float64
+from cpwl.doors import check_argument, check_call, check_choice, check_number, formerly, within_float64
 from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError
 from cpwl.executors import check_executor
 from cpwl.function import CPWL
@@ -181,6 +181,7 @@ class Compiled:
         return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{''.join(body)}</table>"
 
 
+@formerly(certificate="certify")
 def compile(
     p: CPWL,
     *,
@@ -189,7 +190,7 @@ def compile(
     precision: Precision = "float64",
     max_error: float | None = None,
     check: bool = True,
-    certificate: bool = False,
+    certify: bool = False,
     weights: Weights = "exact",
     outside: Outside = "free",
     executor: Executor | None = None,
@@ -216,9 +217,9 @@ def compile(
     check
         Run `p.doctor()` first and refuse what is not a continuous function on a convex domain; for Algorithm 1, test
         its rows; and measure how far the result is off the data.
-    certificate
-        Prove the result (`certify`). "auto" tries all constructions, the smallest first, until one is proved; if none
-        is, `Compiled.reason` says which were tried.
+    certify
+        Prove the result (`cpwl.certify`). "auto" tries all constructions, the smallest first, until one is proved; if
+        none is, `Compiled.reason` says which were tried.
     weights
         With what weights it is proved: as they are, or as a file has them, rounded to that type.
     outside
@@ -266,7 +267,7 @@ def compile(
         limit = max(limit, p.tol)  # nearer to the data than that means nothing
     check_choice(outside, get_args(Outside), "outside")
     check_executor(executor)
-    prove = partial(_proof, p, weights, executor) if certificate else None
+    prove = partial(_proof, p, weights, executor) if certify else None
     with rare_collection(), within_float64():
         if check:
             if progress is not None:
@@ -529,7 +530,7 @@ def _check_options(construction: str, minimize: str, precision: str, max_error: 
 
 def _healthy(p: CPWL, executor: Executor | None) -> CPWL:
     """The function without pieces that have no interior; raises if anything is wrong with it."""
-    if p.tol and p.snap(p.tol).flat == ():  # there is an exactly consistent function near it, and no piece is flat
+    if p.tol and p.snap().flat == ():  # there is an exactly consistent function near it, and no piece is flat
         return p
     report = examine(p, notes=False, executor=executor)
     report.check()

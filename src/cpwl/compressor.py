@@ -131,7 +131,7 @@ def _candidates(
     """Networks for the same function, each made in its own way."""
     small = simplify(network)
     if small.sizes.neurons and domain is not None and small.sizes.neurons <= _PROGRAMS:
-        small = simplify(small, domain)
+        small = simplify(small, domain=domain)
     yield "simplify", small
     if small.sizes.neurons == 0:
         return
@@ -154,7 +154,7 @@ def _candidates(
             built = compile(p, precision="exact", check=False, executor=executor, progress=progress).network
     except LimitError:  # no construction applies
         return
-    yield "extract and compile", simplify(built, domain if built.sizes.neurons <= _PROGRAMS else None)
+    yield "extract and compile", simplify(built, domain=domain if built.sizes.neurons <= _PROGRAMS else None)
 
 
 def _folded(network: Network, signs: NDArray[np.int8], domain: Polyhedron | None) -> Network:

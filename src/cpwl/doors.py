@@ -12,7 +12,9 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any, ParamSpec, TypeVar
 
 from cpwl.errors import InputError, LimitError
 
@@ -28,11 +30,14 @@ __all__ = [
     "check_path",
     "check_switch",
     "chosen_numbers",
+    "formerly",
     "within_float64",
 ]
 
 
 _LARGEST = sys.float_info.max
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 def check_argument(value: Any, kinds: type | tuple[type, ...], verb: str) -> None:
@@ -158,6 +163,48 @@ def check_outside(value: Any) -> str:
         return "error"
     check_choice(value, ("error", "drop"), "outside")
     return str(value)
+
+
+def formerly(*, place: str = "", **names: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """A decorator: calls as release 0.2 allowed them work for one release more, with a warning that says what to write.
+
+    `place` is a keyword that could be given without its name, as the last argument; `names` are old names of keywords.
+
+    >>> @formerly(place="domain", certificate="certify")
+    ... def prove(p, *, domain=None, certify=False):
+    ...     return p, domain, certify
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     prove(1, 2, certify=True)
+    (1, 2, True)
+    """
+
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        known = signature(function).parameters.values()
+        most = sum(each.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD) for each in known)
+
+        @wraps(function)
+        def call(*values: Any, **options: Any) -> Any:
+            if place and len(values) == most + 1 and place not in options:
+                *values, options[place] = values  # type: ignore[assignment]
+                _goes(f"`{place}` without its name", f"{place}=..")
+            for old in names.keys() & options.keys():
+                options[names[old]] = options.pop(old)
+                _goes(f"`{old}=`", f"{names[old]}=..")
+            return function(*values, **options)
+
+        call.formerly = names  # type: ignore[attr-defined]
+        return call
+
+    return decorate
+
+
+def _goes(old: str, new: str) -> None:
+    """A warning at the line that calls us: methods of functions have a frame of ours between."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("cpwl."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(f"{old} goes with the next release: write `{new}`", DeprecationWarning, stacklevel=level)
 
 
 def check_path(path: Any, verb: str) -> None:

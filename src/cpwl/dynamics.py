@@ -18,7 +18,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
-from cpwl.doors import check_argument, check_count, check_outside, within_float64
+from cpwl.doors import check_argument, check_count, check_outside, formerly, within_float64
 from cpwl.errors import InputError, InternalError
 from cpwl.exact.integers import primitive
 from cpwl.exact.rational import fraction, fraction_array, from_flint, to_flint
@@ -45,9 +45,10 @@ _MOST_STEPS = 10_000
 _F = TypeVar("_F", CPWL, Network)
 
 
+@formerly(place="domain")
 @within_float64()
 def closed_loop(
-    A: Any, B: Any, controller: _F, domain: Domain = None, *, box: tuple[Any, Any] | None = None, offset: Any = None
+    A: Any, B: Any, controller: _F, *, domain: Domain = None, box: tuple[Any, Any] | None = None, offset: Any = None
 ) -> _F:
     """The map ``x -> A x + B u(x) + c`` of a linear system under a control law, as a function or as a network.
 
@@ -83,7 +84,7 @@ def closed_loop(
         both = side_by_side([plain, controller])
         unit = fraction_array(np.eye(len(matrix), dtype=np.int64))
         return linear_image(both, np.concatenate([unit, gain], axis=1))
-    return plus_affine(gain @ controller.restrict(domain, box=box), matrix, shift)
+    return plus_affine(gain @ controller.restrict(domain=domain, box=box), matrix, shift)
 
 
 def iterate(f: _F, k: int, *, outside: str = "error") -> _F:
@@ -113,7 +114,8 @@ def iterate(f: _F, k: int, *, outside: str = "error") -> _F:
     return result
 
 
-def equilibria(f: CPWL, domain: Domain = None, *, box: tuple[Any, Any] | None = None) -> Solutions:
+@formerly(place="domain")
+def equilibria(f: CPWL, *, domain: Domain = None, box: tuple[Any, Any] | None = None) -> Solutions:
     """All `x` with ``f(x) = x``, exactly: points, segments, polyhedra.
 
     >>> tent = CPWL.from_grid([[0, 1, 2]], [0, 2, 0])
@@ -183,7 +185,7 @@ def decrease(
         raise InputError(f"only a map R^n -> R^n has steps: this one maps R^{f.inputs} to R^{f.outputs}")
     factor = fraction(rate)
     if isinstance(candidate, CPWL):
-        here = f.restrict(domain, box=box)
+        here = f.restrict(domain=domain, box=box)
         same = plus_affine(0 * here, np.eye(f.dim, dtype=np.int64), [0] * f.dim)
         best = (candidate.compose(here) - factor * candidate.compose(same)).argmax()
         return Decrease(best.value, best.point if best.ray is None else best.point + best.ray)
@@ -325,8 +327,9 @@ class Invariance:
                     raise InternalError("a proof of invariance does not add up")
 
 
+@formerly(place="domain")
 @within_float64()
-def is_invariant(f: CPWL, domain: Domain = None, *, box: tuple[Any, Any] | None = None) -> Invariance:
+def is_invariant(f: CPWL, *, domain: Domain = None, box: tuple[Any, Any] | None = None) -> Invariance:
     """Whether ``f(x)`` is in the set for every `x` in it: the set ``A x <= b``, a box, or the whole domain of `f`.
 
     The set must be bounded, and `f` defined on all of it.
@@ -349,7 +352,7 @@ def is_invariant(f: CPWL, domain: Domain = None, *, box: tuple[Any, Any] | None 
     else:
         _check_defined(body, border)
     about = asked(whole, body)
-    answer = image_of(about).inside(body)
+    answer = image_of(about).inside(domain=body)
     if not answer:
         return Invariance(False, body, (), answer.points[0], answer.values[0])
     found = Invariance(True, body, tuple(_step(about, i, body) for i in range(len(about.bodies))))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from cpwl.cli import main
-from cpwl.io import save
+from cpwl.io.json import save
 from support.functions import abs_sum, boxes, delaunay
 from support.json_examples import NETWORK, PIECES, TABLE, write
 from support.rational_pieces import cut_up, cuts

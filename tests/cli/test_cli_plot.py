@@ -16,7 +16,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 @pytest.mark.parametrize(("ending", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
 def test_the_ending_says_the_kind(tmp_path: Path, ending: str, start: bytes) -> None:
     """Twice the same bytes."""
-    cpwl.io.save(five_pieces(), tmp_path / "law.json")
+    cpwl.write(five_pieces(), tmp_path / "law.json")
     out = tmp_path / f"law.{ending}"
     assert main(["plot", str(tmp_path / "law.json"), "-o", str(out), "--box", "-1", "1"]) == 0
     first = out.read_bytes()
@@ -27,7 +27,7 @@ def test_the_ending_says_the_kind(tmp_path: Path, ending: str, start: bytes) -> 
 
 def test_networks_and_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A network is drawn; a box is not for it, and endings that we do not write are refused."""
-    cpwl.io.save(cpwl.compile(five_pieces()).network, tmp_path / "net.json")
+    cpwl.write(cpwl.compile(five_pieces()).network, tmp_path / "net.json")
     assert main(["plot", str(tmp_path / "net.json"), "-o", str(tmp_path / "net.svg")]) == 0
     assert main(["plot", str(tmp_path / "net.json"), "-o", str(tmp_path / "net.svg"), "--box", "0", "1"]) == 64
     assert "layer by layer" in capsys.readouterr().err

@@ -17,7 +17,7 @@ import pytest
 from cpwl import CPWL, Network
 from cpwl.cli import main
 from cpwl.cli.limits import parse_memory
-from cpwl.io import load, save
+from cpwl.io.json import load, save
 from support.clock import AtStep, Clock
 
 

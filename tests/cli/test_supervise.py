@@ -14,7 +14,7 @@ import pytest
 
 from cpwl import CPWL, Network
 from cpwl.cli import main
-from cpwl.io import save
+from cpwl.io.json import save
 from support.clock import Clock
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked on POSIX systems")

@@ -54,7 +54,7 @@ def test_a_closed_loop_is_its_formula(law, loop):
 
 def test_steps_of_one_function_and_of_a_simulation(loop):
     """Four steps at once are four steps, one after the other; as a network with a proof as well."""
-    part = loop.restrict(SET)
+    part = loop.restrict(domain=SET)
     four = cpwl.dynamics.iterate(part, 4)
     x = some_points()
     y = x
@@ -102,7 +102,7 @@ def test_invariance_as_programs_say(loop, scale, shape):
     unit = np.eye(2, dtype=int)
     rows, right = SET if shape == "set" else ([*unit.tolist(), *(-unit).tolist()], [2, 1, 2, 1])
     right = [Fraction(scale) * v for v in right]
-    found = cpwl.dynamics.is_invariant(loop, (rows, right))
+    found = cpwl.dynamics.is_invariant(loop, domain=(rows, right))
     assert bool(found) == stays_by_programs(loop, np.array(rows, dtype=float), np.array([float(v) for v in right]))
     if found:
         found.check()
@@ -118,7 +118,7 @@ def test_invariance_as_programs_say(loop, scale, shape):
 
 def test_a_wrong_proof_of_invariance_is_noticed(loop):
     """A multiplier that is off by 1e-30, negative, or left out."""
-    found = cpwl.dynamics.is_invariant(loop, SET)
+    found = cpwl.dynamics.is_invariant(loop, domain=SET)
     step = found.proof[0]
     share = next(s for s in step.multipliers if s)
     key = next(iter(share))
@@ -164,7 +164,7 @@ def test_quadratic_candidates_against_a_grid(rate, seed):
 
 def test_piecewise_linear_candidates(loop):
     """The gauge of an invariant set never rises on it; one of another set does, at a point that shows it."""
-    part = loop.restrict(SET)
+    part = loop.restrict(domain=SET)
     rows = [[Fraction(v, b) for v in row] + [0] for row, b in zip(*SET, strict=True)]
     gauge = CPWL.from_maxmin(rows, [[k] for k in range(len(rows))])
     found = cpwl.dynamics.decrease(part, gauge)

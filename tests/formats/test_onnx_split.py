@@ -80,7 +80,7 @@ def test_onnxruntime_runs_what_is_too_large_when_dense(tmp_path):
 def test_files_tell_domain_pieces_and_proof(tmp_path, monkeypatch):
     """The hash is that of the proof file that is written beside; any text can be kept."""
     monkeypatch.chdir(tmp_path)
-    cpwl.io.save(delaunay(2, 8, 0), "law.json")
+    cpwl.write(delaunay(2, 8, 0), "law.json")
     assert main(["compile", "law.json", "-o", "law.onnx", "--certify"]) == 0
     held = {entry.key: entry.value for entry in onnx.load("law.onnx").metadata_props}
     assert held["cpwl.pieces"] == str(delaunay(2, 8, 0).num_pieces)

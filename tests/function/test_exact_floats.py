@@ -43,10 +43,10 @@ def check(name, layout):
         pytest.skip("no floats are exactly this function")
     assert q.tol > 0
     assert q.snap().way == "exact"
-    made = cpwl.compile(q, certificate=True)
+    made = cpwl.compile(q, certify=True)
     assert made.certificate.proved
     assert made.certificate.error_bound == 0
-    assert made.sizes.neurons == cpwl.compile(p, certificate=True).sizes.neurons
+    assert made.sizes.neurons == cpwl.compile(p, certify=True).sizes.neurons
 
 
 @pytest.mark.one_in(3)
@@ -73,6 +73,6 @@ def test_a_last_bit_is_noise():
     rows = [(body.A, body.b) for body in p.polyhedra]
     q = CPWL.from_pieces([A for A, _ in rows], [b for _, b in rows], p.laws.gradient, offset)
     assert q.snap().way != "exact"
-    made = cpwl.compile(q, certificate=True)
+    made = cpwl.compile(q, certify=True)
     assert made.certificate.proved
     assert made.certificate.error_bound > 0

@@ -37,7 +37,7 @@ def test_nothing_is_computed_twice_to_compile_and_certify(counted):
     """For the bundled law of 27 float pieces, and with it, integer rows and corners are found once for each stack."""
     with files("cpwl.show").joinpath("examples", "mpc_double_integrator_27.json").open() as file:
         name = file.name
-    p = cpwl.io.load(name)
+    p = cpwl.read(name)
     network = cpwl.compile(p).network
     assert cpwl.certify(p, network).proved
     assert {"integer_rows", "extents", "_by_size"} <= {name for name, _ in counted}

@@ -97,7 +97,10 @@ def test_planted_networks_on_a_line_are_proved_to_be_the_same(seed):
 def test_on_an_interval_the_function_is_proved_to_be_the_same(seed):
     """With the domain [-1, 2] all laws and breakpoints inside it stay; outside anything may happen."""
     network = planted(seed, inputs=1)
-    both = [within(line_of(n), Fraction(-1), Fraction(2)) for n in (network, simplify(network, ([[1], [-1]], [2, 1])))]
+    both = [
+        within(line_of(n), Fraction(-1), Fraction(2))
+        for n in (network, simplify(network, domain=([[1], [-1]], [2, 1])))
+    ]
     assert both[0] == both[1]
 
 
@@ -115,7 +118,7 @@ def test_on_a_box_values_inside_are_kept(seed, data):
     """With a domain the function is kept on it, and the result is no larger than without."""
     network = planted(seed)
     box = (np.vstack([np.eye(2), -np.eye(2)]), np.array([1, 2, 1, 2]))
-    smaller = simplify(network, box)
+    smaller = simplify(network, domain=box)
     x = data.draw(points(2, 8)) / 9
     assert (smaller(x) == network(x)).all()
     assert cost(smaller) <= cost(network)
@@ -240,11 +243,11 @@ def test_an_empty_domain_is_refused(domain):
     n = len(domain[0][0])
     network = Network([(np.ones((1, n)), [0]), ([[1]], [0])])
     with pytest.raises(InputError, match="the domain is empty"):
-        simplify(network, domain)
+        simplify(network, domain=domain)
 
 
 def test_a_domain_of_another_dimension_is_refused():
     """The domain must be one of the network's inputs."""
     network = Network([([[1, 1]], [0]), ([[1]], [0])])
     with pytest.raises(InputError, match="coordinates"):
-        simplify(network, Polyhedron.from_rows([[1]], [0]))
+        simplify(network, domain=Polyhedron.from_rows([[1]], [0]))

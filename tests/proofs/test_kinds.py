@@ -11,7 +11,7 @@ import pytest
 
 from cpwl import CPWL, ConstructionError, InputError, Network, ProofError, certify, compile, extract, solve_mpqp
 from cpwl.documents.write import function_document, network_document
-from cpwl.io import save
+from cpwl.io.json import save
 from cpwl.proofs.certify import Certificate
 from cpwl.proofs.kinds import KINDS
 from cpwl_check import decide as every

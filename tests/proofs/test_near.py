@@ -372,7 +372,7 @@ def in_space(points):
 def proved_in_space(points):
     """The data, the network of gates, its certificate, and the verdict of the stand-alone program on the files."""
     p = in_space(points)
-    made = compile(p, construction="gates", certificate=True)
+    made = compile(p, construction="gates", certify=True)
     certificate = made.certificate
     documents = function_document(p), network_document(made.network), certificate.document
     assert certificate.kind == "near of bends"

@@ -106,8 +106,8 @@ def test_a_box_that_is_too_small_is_refused():
 
 
 def test_auto_with_a_certificate_is_proved():
-    """`certificate=True` gives the smallest network that has a proof, with the proof."""
-    made_of = compile(five_pieces(), certificate=True)
+    """`certify=True` gives the smallest network that has a proof, with the proof."""
+    made_of = compile(five_pieces(), certify=True)
     assert made_of.certificate is not None
     assert made_of.certificate.proved
     assert made_of.certificate.error_bound == 0

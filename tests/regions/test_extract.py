@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from cpwl import CPWL, CpwlWarning, InputError, LimitError, Network, compile, extract
 from cpwl.cli import main
 from cpwl.geometry.polyhedra import as_domain
-from cpwl.io import load, save
+from cpwl.io.json import load, save
 from cpwl.regions.cells import cells
 from cpwl.regions.count import count_regions
 from cpwl.regions.extract import as_function

@@ -10,7 +10,7 @@ import pytest
 from cpwl import CpwlWarning, InputError, Network, equal, extract
 from cpwl.cli import main
 from cpwl.cli.output import Code, listening
-from cpwl.io import load, save
+from cpwl.io.json import load, save
 
 
 def grid(n):

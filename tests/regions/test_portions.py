@@ -16,7 +16,7 @@ import pytest
 from cpwl import CPWL, InputError, Network, ask, compress, equal, extract
 from cpwl.cli import main
 from cpwl.executors import More, unfold
-from cpwl.io import save
+from cpwl.io.json import save
 from support.pools import POOLS, pool_of
 
 
@@ -114,7 +114,7 @@ def test_work_that_makes_work_is_done_depth_first() -> None:
 _SEARCH = """
 import sys
 from cpwl import ask
-from cpwl.io import load
+from cpwl.io.json import load
 asked = ask(load(sys.argv[1]), box=(-3, 3), at_once=20, max_regions=None, checkpoint=sys.argv[2],
             progress=lambda done, total, what: print(done, flush=True))
 found = asked.range()

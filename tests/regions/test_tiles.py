@@ -129,7 +129,7 @@ def test_what_cannot_take_work_is_refused() -> None:
 _SEARCH = """
 import sys, numpy as np
 from cpwl import extract_parts
-from cpwl.io import load
+from cpwl.io.json import load
 for part in extract_parts(load(sys.argv[1]), size=60, checkpoint=sys.argv[2]):
     print(part.num_pieces, flush=True)
 """
@@ -138,7 +138,7 @@ for part in extract_parts(load(sys.argv[1]), size=60, checkpoint=sys.argv[2]):
 def test_a_search_that_was_killed_goes_on(tmp_path: Path) -> None:
     network = deep((2, 12, 10, 1))
     network_file, folder = tmp_path / "network.json", tmp_path / "parts"
-    from cpwl.io import save
+    from cpwl.io.json import save
 
     save(network, network_file)
     command = [sys.executable, "-c", _SEARCH, str(network_file), str(folder)]

@@ -67,7 +67,7 @@ def test_onnx_files_compute_the_functions(rows: list[Row], folder: Path, slug: s
 def test_json_files_hold_the_functions(rows: list[Row], folder: Path, slug: str) -> None:
     """What is loaded from the JSON file has the pieces and the values of the example."""
     assert rows
-    p, q = EXAMPLES[slug].function, cpwl.io.load(folder / f"{slug}.json")
+    p, q = EXAMPLES[slug].function, cpwl.read(folder / f"{slug}.json")
     assert isinstance(q, cpwl.CPWL)
     assert q.num_pieces == p.num_pieces
     x = np.random.default_rng(2).uniform(EXAMPLES[slug].low, EXAMPLES[slug].high, (50, p.dim))
@@ -104,7 +104,7 @@ def test_rounding_up(x: Fraction) -> None:
 def test_onnx_weights_are_proved(rows: list[Row], folder: Path, tmp_path: Path, slug: str) -> None:
     """The proof beside each ONNX file is accepted for the weights in that file."""
     assert rows
-    cpwl.io.save(cpwl.io.from_onnx(folder / f"{slug}.onnx"), tmp_path / "weights.json")
+    cpwl.write(cpwl.io.from_onnx(folder / f"{slug}.onnx"), tmp_path / "weights.json")
     verdict = check_proof(folder / f"{slug}.json", tmp_path / "weights.json", folder / f"{slug}.proof.json")
     assert verdict.accepted, verdict.text
 

@@ -242,7 +242,7 @@ def test_notebooks_show_the_page_in_a_frame() -> None:
 def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`cpwl report` writes the page of a file, and of two; how to make it again is on it."""
     law, network, page = tmp_path / "law.json", tmp_path / "law.onnx", tmp_path / "page.html"
-    cpwl.io.save(five_pieces(), law)
+    cpwl.write(five_pieces(), law)
     cpwl.io.to_onnx(cpwl.compile(five_pieces()).network, network)
     assert main(["report", str(law), "-o", str(page), "--no-proof"]) == 0
     assert "cpwl report law.json --no-proof" in page.read_text()

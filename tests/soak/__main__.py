@@ -100,7 +100,7 @@ def keep(outcome: Outcome, folder: Path) -> None:
     own = folder / f"{c.kind}-{c.family}-{c.size}-{c.seed}"
     own.mkdir(parents=True, exist_ok=True)
     for k, value in enumerate(outcome.about):
-        cpwl.io.save(value, own / f"{k}.json")
+        cpwl.write(value, own / f"{k}.json")
     again = f"python -m soak --again {c.kind} {c.family} {c.size} {c.seed}"
     (own / "what.txt").write_text(f"{again}\n{outcome.step}: {outcome.verdict}\n{outcome.message}\n", encoding="utf-8")
 

@@ -14,7 +14,7 @@ from test_weights import NAMED, header
 
 from cpwl.cli import main
 from cpwl.errors import CpwlWarning, InputError, LimitError
-from cpwl.io.endings import READERS, read
+from cpwl.io.endings import doors, read
 from support.mutations import damaged_bytes, damaged_json
 
 LAW = json.loads((Path(__file__).parent / "data" / "mi_N3.json").read_text())
@@ -86,7 +86,7 @@ def run(ending, folder, seeds):
 
 def test_every_reader_is_here():
     """No kind of file is forgotten; ONNX has tests of its own."""
-    assert {door.ending for door in READERS} == {*ENDINGS, ".onnx"}
+    assert {door.ending for door in doors("read")} == {*ENDINGS, ".onnx"}
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # overflow in a proposal of floats that integers then decide

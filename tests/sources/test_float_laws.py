@@ -37,7 +37,7 @@ def floats(name, noise, seed=0):
 def test_floats_cost_no_more(name):
     """By "auto", within seconds, and proved: laws that are constant but for noise are constant."""
     p = floats(name, 1e-15)
-    made = cpwl.compile(p, certificate=True)
+    made = cpwl.compile(p, certify=True)
     assert made.certificate.proved
     values = p(np.random.default_rng(0).uniform(-1, 1, (100, p.dim)))
     assert made.certificate.error_bound <= 1e-9 * np.ptp(values[np.isfinite(values)])
@@ -52,7 +52,7 @@ def test_simple_numbers_are_taken_only_next_to_them():
         assert (meant_components(p, 0)[1, 0] == 0) == zero
     p = cpwl.CPWL.from_pieces(rows, [[0.0], [0.0]], [[0.1, 0.0], [0.2, 0.0]], [0.0, 0.0], tol=1e-9)
     assert meant_components(p, 0)[0, 0] == Fraction(0.1)
-    assert cpwl.compile(p, construction="lattice", certificate=True).certificate.error_bound == 0
+    assert cpwl.compile(p, construction="lattice", certify=True).certificate.error_bound == 0
 
 
 def test_a_lattice_of_the_floats_as_they_are_is_proved_too(monkeypatch):
@@ -65,7 +65,7 @@ def test_a_lattice_of_the_floats_as_they_are_is_proved_too(monkeypatch):
 
     assert (as_they_are(p, 0) != meant_components(p, 0)).any()
     monkeypatch.setattr(schedule, "meant_components", as_they_are)
-    made = cpwl.compile(p, construction="lattice", certificate=True)
+    made = cpwl.compile(p, construction="lattice", certify=True)
     assert made.certificate.kind == "expression"
     assert made.certificate.error_bound < 1e-9
 

@@ -195,7 +195,7 @@ def test_command_line(tmp_path, monkeypatch, capsys):
     (tmp_path / "law.txt").write_text(text)
     assert main(["compile", "--formula", text, "-o", "a.json", "--certify"]) == 0
     assert main(["compile", "law.txt", "--variables", "x, y", "-o", "b.onnx", "--certify"]) == 0
-    assert cpwl.equal(cpwl.io.load("a.json"), parse(text))
+    assert cpwl.equal(cpwl.read("a.json"), parse(text))
     assert cpwl.equal(cpwl.io.from_onnx("b.onnx"), parse(text))
     assert main(["info", "law.txt"]) == 0
     assert "pieces: 4" in capsys.readouterr().out
@@ -224,6 +224,6 @@ def test_the_formula_as_it_stands_is_taken_where_it_is_smaller(tmp_path, capsys)
         out = tmp_path / "a.json"
         assert main(["compile", "--formula", text, "-o", str(out), "--json"]) == 0
         capsys.readouterr()
-        written = cpwl.io.load(out)
+        written = cpwl.read(out)
         assert written.sizes.neurons <= Formula.from_text(text).network().sizes.neurons
         assert cpwl.equal(written, parse(text))

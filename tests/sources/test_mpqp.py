@@ -267,7 +267,7 @@ def test_laws_of_a_solver_are_proved(name, tmp_path):
     words = ["compile", str(DATA / f"{name}.json"), "-o", str(tmp_path / "law.json"), "--certify"]
     assert main(words) == 0
     assert json.loads((tmp_path / "law.proof.json").read_text())
-    proof = cpwl.certify(read_mpqp(DATA / f"{name}.json"), cpwl.io.load(tmp_path / "law.json"))
+    proof = cpwl.certify(read_mpqp(DATA / f"{name}.json"), cpwl.read(tmp_path / "law.json"))
     assert proof.statement.startswith("network = function")
 
 

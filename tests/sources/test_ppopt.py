@@ -58,7 +58,7 @@ def test_values_are_those_of_the_solver(solution, outputs):
 
 def test_the_proof_is_of_equality(solution):
     """Compiled in a few neurons, and equal."""
-    made = cpwl.compile(from_ppopt(solution, outputs=0), certificate=True)
+    made = cpwl.compile(from_ppopt(solution, outputs=0), certify=True)
     assert made.certificate.proved
     assert made.certificate.statement.startswith("network = function")
     assert made.sizes.neurons <= 11

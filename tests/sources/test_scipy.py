@@ -42,7 +42,7 @@ def test_triangulation_is_compiled():
     """A table of scattered points, proved."""
     rng = np.random.default_rng(0)
     p = from_scipy(Delaunay(rng.integers(0, 9, (12, 2)).astype(float)), rng.integers(0, 5, 12))
-    assert cpwl.compile(p, certificate=True).certificate.proved
+    assert cpwl.compile(p, certify=True).certificate.proved
 
 
 @pytest.mark.parametrize("shape", [(5, 4), (3, 3, 3), (2, 3, 2, 2)])

@@ -44,7 +44,7 @@ def test_scattered_points_and_several_outputs(tmp_path):
     """A triangulation; two columns of values."""
     points = [(0, 0), (1, 0), (0, 1), (1, 1), (0.4, 0.3)]
     text = "\n".join(f"{x}, {y}, {x + y}, {x - 2 * y}" for x, y in points)
-    p = from_csv(saved(tmp_path, "a.csv", text), outputs=2)
+    p = from_csv(saved(tmp_path, "a.csv", text), num_outputs=2)
     assert p.doctor().healthy
     np.testing.assert_allclose(p([[0.2, 0.7]]), [[0.9, -1.2]], atol=1e-12)
 
@@ -102,7 +102,7 @@ def test_numbers_that_are_points_or_a_matrix_need_a_word(tmp_path, capsys):
     assert main(["doctor", str(path)]) == 65
     assert "--layout" in capsys.readouterr().err
     assert main(["convert", str(path), str(tmp_path / "map.json"), "--layout", "matrix"]) == 0
-    assert cpwl.io.load(tmp_path / "map.json")([["3/2", 5]])[0, 0] == Fraction(5, 2)
+    assert cpwl.read(tmp_path / "map.json")([["3/2", 5]])[0, 0] == Fraction(5, 2)
 
 
 @pytest.mark.parametrize(

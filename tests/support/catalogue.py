@@ -20,7 +20,7 @@ from scipy.spatial import Delaunay
 
 from cpwl import CPWL, Compiled, ConstructionError, compile
 from cpwl.function.shallow import from_hidden_layer, random_shallow
-from cpwl.io import load
+from cpwl.io.json import load
 from support.functions import abs_sum, boxes, delaunay, five_pieces, three_piece_cut
 from support.rational_pieces import (
     PieceData,

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from cpwl import CPWL, Network
 from cpwl.cli import main
-from cpwl.io import save, to_onnx
+from cpwl.io import to_onnx
+from cpwl.io.json import save
 
 __all__ = ["COMMANDS", "PRINTING", "Command", "make_inputs"]
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from cpwl import CPWL, Certificate, Network
-from cpwl.io import save
+from cpwl.io.json import save
 from cpwl.network.network import exact_layers
 from cpwl.proofs.kinds import KINDS, prove
 from cpwl.proofs.question import Question

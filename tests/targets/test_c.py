@@ -251,7 +251,7 @@ def test_networks_need_a_box_to_have_a_domain(tmp_path):
 def test_mistakes_are_one_sentence(tmp_path, monkeypatch, capsys, words, code, said):
     """Nothing is written, and the exit code says whose mistake it is."""
     monkeypatch.chdir(tmp_path)
-    cpwl.io.save(function("absolute_value"), "law.json")
+    cpwl.write(function("absolute_value"), "law.json")
     assert main(["compile", *words]) == code
     assert said in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["law.json"]
@@ -260,7 +260,7 @@ def test_mistakes_are_one_sentence(tmp_path, monkeypatch, capsys, words, code, s
 def test_command_line(tmp_path, monkeypatch, capsys):
     """``cpwl compile law.json -o law.h`` prints both costs; ``cpwl convert`` writes headers, too."""
     monkeypatch.chdir(tmp_path)
-    cpwl.io.save(function("hat"), "law.json")
+    cpwl.write(function("hat"), "law.json")
     assert main(["compile", "law.json", "-o", "law.h", "--c-type", "float"]) == 0
     said = capsys.readouterr().out
     assert "network: " in said

@@ -190,7 +190,7 @@ def test_omlt_reads_the_files(tmp_path):
 def test_command_line(tmp_path, monkeypatch, capsys):
     """A file, the counts of neurons, and one sentence where the domain is missing."""
     monkeypatch.chdir(tmp_path)
-    cpwl.io.save(random_network([2, 3, 1], 0), "net.json")
+    cpwl.write(random_network([2, 3, 1], 0), "net.json")
     assert main(["milp", "net.json", "-o", "net.lp", "--box", "-1", "1"]) == 0
     assert "exact, from the regions" in capsys.readouterr().out
     assert main(["milp", "net.json", "-o", "net.onnx", "--box", "-1", "1", "--json"]) == 0

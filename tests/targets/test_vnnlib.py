@@ -120,7 +120,7 @@ def test_decimals_are_exact():
 def test_mistakes_are_one_sentence(tmp_path, monkeypatch, capsys):
     """Nothing is written where there is no box, too many regions, or something there already."""
     monkeypatch.chdir(tmp_path)
-    cpwl.io.save(small(), "net.json")
+    cpwl.write(small(), "net.json")
     with pytest.raises(InputError, match="needs a bounded box"):
         cpwl.io.to_vnnlib(small(), "bench")
     with pytest.raises(LimitError, match="more than 2 regions"):

@@ -100,8 +100,8 @@ def ask(
             (concave, "concave", lambda: _answer(desk.is_concave())),
             (integral, "integral", lambda: _number(desk.integral())),
             (mean, "mean", lambda: _number(desk.mean())),
-            (invariant, "invariant", lambda: _invariance(is_invariant(_function(f, "invariant"), domain))),
-            (equilibria, "equilibria", lambda: _faces(equilibria_of(_function(f, "equilibria"), domain))),
+            (invariant, "invariant", lambda: _invariance(is_invariant(_function(f, "invariant"), domain=domain))),
+            (equilibria, "equilibria", lambda: _faces(equilibria_of(_function(f, "equilibria"), domain=domain))),
         ):
             if wanted:
                 questions.append((name, question))

@@ -114,11 +114,11 @@ class _Job:
 
 def _jobs(folder: Path, output: Path) -> Iterator[_Job]:
     from cpwl.errors import InputError
-    from cpwl.io.endings import READERS
+    from cpwl.io.endings import doors
 
     if not folder.is_dir():
         raise InputError(f"`{folder}` is not a folder", path=str(folder))
-    endings = tuple(door.ending for door in READERS)
+    endings = tuple(door.ending for door in doors("read"))
     taken: set[str] = set()
     for source in sorted(folder.iterdir()):
         if not source.is_file() or not source.name.lower().endswith(endings) or source.name.endswith(".proof.json"):

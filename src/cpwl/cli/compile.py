@@ -127,7 +127,7 @@ def compile(
             precision=precision or dtype or "float64",
             max_error=max_error,
             check=check,
-            certificate=certify,
+            certify=certify,
             weights=weights,
             executor=executor,
             outside="free" if output.suffix.lower() == ".h" else outside,  # C code clips by itself

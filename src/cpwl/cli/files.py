@@ -69,10 +69,10 @@ def summary(held: CPWL | Network) -> dict[str, Any]:
 
 
 def _kinds() -> dict[str, Any]:
-    from cpwl.io.endings import READERS, WRITERS
+    from cpwl.io.endings import doors
 
-    tables = {"read": READERS, "written": WRITERS}
-    return {verb: {door.ending: door.what for door in doors} for verb, doors in tables.items()}
+    tables = {"read": doors("read"), "written": doors("written")}
+    return {verb: {door.ending: door.what for door in found} for verb, found in tables.items()}
 
 
 def _plain(value: Any) -> str:

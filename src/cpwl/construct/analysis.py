@@ -63,7 +63,7 @@ class Analysis:
         p = self.function
         if p.tol == 0:
             return self
-        snapped = p.snap(p.tol)
+        snapped = p.snap()
         if snapped.function is None:
             return f"there is no exact function near this data: {snapped.reason}"
         return replace(self, function=snapped.function)

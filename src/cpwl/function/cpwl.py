@@ -373,7 +373,7 @@ class CPWL:
         (4, 2)
         """
 
-    def snap(self, tol: float = 1e-9, *, even: bool = False) -> Snapped:
+    def snap(self, tol: float | None = None, *, even: bool = False) -> Snapped:
         """Proposes an exactly consistent function near float data, or says why there is none to offer.
 
         Laws that agree within `tol` become one law, and facets are re-derived from ``f_i = f_j``; no value and no facet
@@ -384,7 +384,8 @@ class CPWL:
         Parameters
         ----------
         tol
-            How far anything may move, relative.
+            How far anything may move, relative; if it is not said, the tolerance of the data, or 1e-9 for data that
+            has none.
         even
             Whether the points of a table may be moved, too.
 
@@ -467,7 +468,7 @@ class CPWL:
         2
         """
 
-    def restrict(self, domain: Any = None, *, box: Any = None) -> CPWL:
+    def restrict(self, *, domain: Any = None, box: Any = None) -> CPWL:
         """The function on a part of its domain: ``(A, b)`` for ``A x <= b``, or ``box=(low, high)``.
 
         Where the domain reaches beyond that of the function, the function is not defined.
@@ -505,7 +506,7 @@ class CPWL:
 
     # Asking: see `cpwl.function.questions`.
 
-    def range(self, domain: Any = None, *, box: Any = None, output: int | None = None) -> Range:
+    def range(self, *, domain: Any = None, box: Any = None, output: int | None = None) -> Range:
         """The least and the largest value of an output on the domain, exactly, each with a point, or a ray.
 
         >>> tent = CPWL.from_breakpoints([0, 1, 3], [0, "2/3", 0])
@@ -517,20 +518,20 @@ class CPWL:
         unbounded from x = (1) along (-1)
         """
 
-    def argmax(self, domain: Any = None, *, box: Any = None, output: int | None = None) -> Extremum:
+    def argmax(self, *, domain: Any = None, box: Any = None, output: int | None = None) -> Extremum:
         """The largest value of an output, and a point where it is attained, or a ray along which there is no bound."""
 
-    def argmin(self, domain: Any = None, *, box: Any = None, output: int | None = None) -> Extremum:
+    def argmin(self, *, domain: Any = None, box: Any = None, output: int | None = None) -> Extremum:
         """The least value of an output, and a point where it is attained, or a ray along which there is no bound."""
 
-    def integral(self, domain: Any = None, *, box: Any = None, output: int | None = None) -> Fraction:
+    def integral(self, *, domain: Any = None, box: Any = None, output: int | None = None) -> Fraction:
         """The integral of an output over a bounded domain, exactly.
 
         >>> CPWL.from_breakpoints([0, 1, 3], [0, 2, 0]).integral(box=(0, 3))
         Fraction(3, 1)
         """
 
-    def mean(self, domain: Any = None, *, box: Any = None, output: int | None = None) -> Fraction:
+    def mean(self, *, domain: Any = None, box: Any = None, output: int | None = None) -> Fraction:
         """The mean value of an output over a bounded domain, exactly.
 
         >>> CPWL.from_breakpoints([0, 1, 3], [0, 2, 0]).mean(box=(0, 3))

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from cpwl.io.csv import from_csv, from_pieces_csv, to_csv, to_dataframe
     from cpwl.io.endings import read, write
     from cpwl.io.formula import Formula
-    from cpwl.io.json import load, save
     from cpwl.io.mat import from_mat, from_regions, to_mat
     from cpwl.io.milp import Milp, NeuronBounds, tighten_omlt, to_milp, to_omlt
     from cpwl.io.mpqp import from_active_sets, from_ppopt
@@ -48,9 +47,7 @@ __all__ = [
     "from_torch",
     "from_tree",
     "from_weights",
-    "load",
     "read",
-    "save",
     "tighten_omlt",
     "to_c",
     "to_csv",
@@ -91,9 +88,7 @@ _HOME = {
     "from_torch": "cpwl.io.torch",
     "from_tree": "cpwl.io.tree",
     "from_weights": "cpwl.io.weights",
-    "load": "cpwl.io.json",
     "read": "cpwl.io.endings",
-    "save": "cpwl.io.json",
     "tighten_omlt": "cpwl.io.milp",
     "to_c": "cpwl.io.c.write",
     "to_csv": "cpwl.io.csv",
@@ -114,6 +109,13 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
+    if name in ("load", "save"):
+        import warnings
+
+        instead = {"load": "cpwl.read", "save": "cpwl.write"}[name]
+        message = f"`cpwl.io.{name}` goes with the next release: write `{instead}`"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return getattr(import_module("cpwl.io.json"), name)
     if name not in _HOME:
         raise AttributeError(f"module 'cpwl.io' has no attribute {name!r}")
     globals()[name] = found = getattr(import_module(_HOME[name]), name)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.documents.write import function_document
-from cpwl.doors import check_argument, check_choice, check_count, check_path, within_float64
+from cpwl.doors import check_argument, check_choice, check_count, check_path, formerly, within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import fraction
 from cpwl.files import read_bytes, write_text
@@ -35,8 +35,9 @@ _SCATTERED = 10**8  # and of a triangulation, which is to be found first
 _PER_POINT = {2: 2, 3: 7, 4: 32, 5: 187, 6: 1300}
 
 
+@formerly(outputs="num_outputs")
 @within_float64()
-def from_csv(path: str | os.PathLike[str], *, outputs: int = 1, layout: Layout = "auto") -> CPWL:
+def from_csv(path: str | os.PathLike[str], *, num_outputs: int = 1, layout: Layout = "auto") -> CPWL:
     """The function through the points of a CSV file: a point a line, or a matrix with its axes at the edges.
 
     One input: breakpoints, straight between them. Several: where the points are a full grid, its cells are cut into
@@ -49,7 +50,7 @@ def from_csv(path: str | os.PathLike[str], *, outputs: int = 1, layout: Layout =
     ----------
     path
         The file.
-    outputs
+    num_outputs
         How many columns, the last ones, are values; the others are coordinates.
     layout
         "points": a line for each point. "matrix": a table of two inputs, the first along the first column and the
@@ -63,23 +64,23 @@ def from_csv(path: str | os.PathLike[str], *, outputs: int = 1, layout: Layout =
         The function, exact.
     """
     check_path(path, "from_csv")
-    check_count(outputs, "outputs")
+    check_count(num_outputs, "num_outputs")
     check_choice(layout, ("auto", "points", "matrix"), "layout")
     with reading(path):
         given = lines_of(os.fspath(path))
         if given and is_pieces_csv(given[0]):
             return from_pieces_csv(path)
         if layout == "matrix" or (layout == "auto" and _is_matrix(_words(given))):
-            if outputs != 1:
-                raise InputError(f"a matrix has one value a cell, not {outputs}; a table of points may have more")
+            if num_outputs != 1:
+                raise InputError(f"a matrix has one value a cell, not {num_outputs}; a table of points may have more")
             return _of_matrix(_words(given))
         table, lines = _table(_words(given))
-        if layout == "auto" and outputs == 1:
+        if layout == "auto" and num_outputs == 1:
             _check_points(table)
-        dim = table.shape[1] - outputs
+        dim = table.shape[1] - num_outputs
         if dim < 1:
-            message = f"with {outputs} columns of values there are no coordinates left of {table.shape[1]}"
-            raise InputError(f"{message}; a table has at least two columns" if outputs == 1 else message)
+            message = f"with {num_outputs} columns of values there are no coordinates left of {table.shape[1]}"
+            raise InputError(f"{message}; a table has at least two columns" if num_outputs == 1 else message)
         points, values = table[:, :dim], table[:, dim:]
         if 1 < dim >= len(points):  # a grid has more points, too
             raise _too_few(dim)

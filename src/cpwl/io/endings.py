@@ -1,7 +1,8 @@
-"""Which reader and which writer a file has, by the ending of its name: two tables, one row for each kind of file.
+"""Which reader and which writer a file has, by the ending of its name: one table, one row for each kind of file.
 
-A row names its function as "module:function"; it is imported when a file of that kind comes along. A reader is
-``read(path)``, a writer ``write(value, path)``. To teach the command line a further kind of file, add a row.
+A row names its functions as "module:function"; they are imported when a file of that kind comes along. A reader is
+``read(path)``, a writer ``write(value, path)``. To teach `read`, `write` and the command line a further kind of file,
+add a row.
 """
 
 from __future__ import annotations
@@ -13,22 +14,25 @@ from dataclasses import dataclass
 from importlib import import_module
 from inspect import signature
 from pathlib import PurePath
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from cpwl.doors import check_argument, check_path
 from cpwl.errors import InputError
 from cpwl.function.cpwl import CPWL
 from cpwl.network.network import Network
 
-__all__ = ["READERS", "WRITERS", "Door", "ending_of_content", "read", "reader_of", "recognized", "write", "writer_of"]
+__all__ = ["Door", "doors", "ending_of_content", "read", "reader_of", "recognized", "write", "writer_of"]
 
-Kind = Literal["function", "network"]
-_BOTH: tuple[Kind, ...] = ("function", "network")
+Kind: TypeAlias = Literal["function", "network"]
+Verb: TypeAlias = Literal["read", "written"]
+_FUNCTION: tuple[Kind, ...] = ("function",)
+_NETWORK: tuple[Kind, ...] = ("network",)
+_BOTH = _FUNCTION + _NETWORK
 
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """A kind of file: the ending of its names, what it is called, what it may hold, and who reads or writes it."""
+    """How files of a kind are read, or written: their ending, what they are called and may hold, and the function."""
 
     ending: str
     what: str
@@ -42,28 +46,46 @@ class Door:
         return found
 
 
-READERS: tuple[Door, ...] = (
-    Door(
-        ".json", "JSON of this package; programs with active sets; plants for MPC", _BOTH, "cpwl.io.json:read_json_file"
-    ),
-    Door(".onnx", "ONNX model", ("network",), "cpwl.io.onnx.read:from_onnx"),
-    Door(".npz", "NumPy arrays of weights", ("network",), "cpwl.io.weights:from_npz"),
-    Door(".safetensors", "weights", ("network",), "cpwl.io.weights:from_safetensors"),
-    Door(".nnet", "ACAS Xu network", ("network",), "cpwl.io.text:from_nnet"),
-    Door(".mat", "MATLAB file of regions and laws", ("function",), "cpwl.io.mat:from_mat"),
-    Door(".csv", "table of points and values", ("function",), "cpwl.io.csv:from_csv"),
-    Door(".pwl", "rational pieces of pwl2limodsat", ("function",), "cpwl.io.text:from_pwl"),
-    Door(".txt", "formula", ("function",), "cpwl.io.formula:read_formula_file"),
-)
-WRITERS: tuple[Door, ...] = (
-    Door(".json", "JSON of this package, exact", _BOTH, "cpwl.io.json:save"),
-    Door(".onnx", "ONNX model", ("network",), "cpwl.io.onnx.write:to_onnx"),
-    Door(".npz", "NumPy arrays", ("network",), "cpwl.io.weights:to_npz"),
-    Door(".safetensors", "safetensors", ("network",), "cpwl.io.weights:to_safetensors"),
-    Door(".csv", "CSV of pieces", ("function",), "cpwl.io.csv:to_csv"),
-    Door(".mat", "MATLAB cell arrays A, b, C, d", ("function",), "cpwl.io.mat:to_mat"),
-    Door(".h", "C header, double", _BOTH, "cpwl.io.c.write:to_c"),
-)
+_Way: TypeAlias = tuple[str, tuple[Kind, ...], str]
+_FILES: dict[str, dict[Verb, _Way]] = {
+    ".json": {
+        "read": (
+            "JSON of this package; programs with active sets; plants for MPC",
+            _BOTH,
+            "cpwl.io.json:read_json_file",
+        ),
+        "written": ("JSON of this package, exact", _BOTH, "cpwl.io.json:save"),
+    },
+    ".onnx": {
+        "read": ("ONNX model", _NETWORK, "cpwl.io.onnx.read:from_onnx"),
+        "written": ("ONNX model", _NETWORK, "cpwl.io.onnx.write:to_onnx"),
+    },
+    ".npz": {
+        "read": ("NumPy arrays of weights", _NETWORK, "cpwl.io.weights:from_npz"),
+        "written": ("NumPy arrays", _NETWORK, "cpwl.io.weights:to_npz"),
+    },
+    ".safetensors": {
+        "read": ("weights", _NETWORK, "cpwl.io.weights:from_safetensors"),
+        "written": ("safetensors", _NETWORK, "cpwl.io.weights:to_safetensors"),
+    },
+    ".nnet": {"read": ("ACAS Xu network", _NETWORK, "cpwl.io.text:from_nnet")},
+    ".mat": {
+        "read": ("MATLAB file of regions and laws", _FUNCTION, "cpwl.io.mat:from_mat"),
+        "written": ("MATLAB cell arrays A, b, C, d", _FUNCTION, "cpwl.io.mat:to_mat"),
+    },
+    ".csv": {
+        "read": ("table of points and values", _FUNCTION, "cpwl.io.csv:from_csv"),
+        "written": ("CSV of pieces", _FUNCTION, "cpwl.io.csv:to_csv"),
+    },
+    ".pwl": {"read": ("rational pieces of pwl2limodsat", _FUNCTION, "cpwl.io.text:from_pwl")},
+    ".txt": {"read": ("formula", _FUNCTION, "cpwl.io.formula:read_formula_file")},
+    ".h": {"written": ("C header, double", _BOTH, "cpwl.io.c.write:to_c")},
+}
+
+
+def doors(verb: Verb) -> list[Door]:
+    """All kinds of files that are "read", or "written"."""
+    return [Door(ending, *ways[verb]) for ending, ways in _FILES.items() if verb in ways]
 
 
 def read(path: str | os.PathLike[str], **options: Any) -> CPWL | Network:
@@ -72,24 +94,30 @@ def read(path: str | os.PathLike[str], **options: Any) -> CPWL | Network:
     `options` are those of its own reader, such as ``layout="matrix"`` for a CSV file.
 
     >>> import tempfile
-    >>> from cpwl.io.json import save
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(CPWL.from_breakpoints([0, 1], [0, 1]), folder + "/law.json")
+    ...     write(CPWL.from_breakpoints([0, 1], [0, 1]), folder + "/law.json")
     ...     read(folder + "/law.json")
     CPWL(R^1 -> R^1, 1 pieces, 1 components, exact)
     """
     check_path(path, "read")
     door = reader_of(path)
     reader = door.function()
-    strange = options.keys() - signature(reader).parameters.keys() if options else ()
-    if strange:
-        raise InputError(f"`{min(strange)}` says nothing about a {door.ending} file", ending=door.ending)
+    _check_options(door, reader, options)
     found: CPWL | Network = reader(path, **options)
     return found
 
 
-def write(value: CPWL | Network, path: str | os.PathLike[str]) -> None:
-    """Write a function or a network to a file of the kind that the ending of its name says."""
+def _check_options(door: Door, function: Callable[..., Any], options: dict[str, Any]) -> None:
+    known = {*signature(function).parameters, *getattr(function, "formerly", ())}
+    if strange := options.keys() - known:
+        raise InputError(f"`{min(strange)}` says nothing about a {door.ending} file", ending=door.ending)
+
+
+def write(value: CPWL | Network, path: str | os.PathLike[str], **options: Any) -> None:
+    """Write a function or a network to a file of the kind that the ending of its name says.
+
+    `options` are those of its own writer, such as ``dtype="float32"`` for an ONNX file or ``note=".."`` for JSON.
+    """
     check_argument(value, (CPWL, Network), "write")
     check_path(path, "write")
     door = writer_of(path)
@@ -97,26 +125,27 @@ def write(value: CPWL | Network, path: str | os.PathLike[str]) -> None:
     if kind not in door.kinds:
         step = "`cpwl compile` makes a network of it" if kind == "function" else "`cpwl extract` finds its pieces"
         raise InputError(f"{door.ending} holds a {door.kinds[0]}, and this is a {kind}: {step}", ending=door.ending)
-    door.function()(value, path)
+    writer = door.function()
+    _check_options(door, writer, options)
+    writer(value, path, **options)
 
 
 def reader_of(path: str | os.PathLike[str]) -> Door:
     """The reader of a file, by its ending, or by what is in it; `InputError` with those there are if neither says."""
-    found = recognized(path)
-    return _door(READERS, path, "read") if found is None else found
+    return recognized(path) or _door(path, "read")
 
 
 def recognized(path: str | os.PathLike[str]) -> Door | None:
     """The reader of a file, by its ending, or by what is in it; None if neither says."""
-    if any(_fits(door, path) for door in READERS):
-        return _door(READERS, path, "read")
+    if any(_fits(door, path) for door in doors("read")):
+        return _door(path, "read")
     ending = ending_of_content(_head(path))
-    return next((door for door in READERS if door.ending == ending), None)
+    return next((door for door in doors("read") if door.ending == ending), None)
 
 
 def writer_of(path: str | os.PathLike[str]) -> Door:
     """The writer of a file; `InputError` with those there are if its ending is unknown."""
-    return _door(WRITERS, path, "written")
+    return _door(path, "written")
 
 
 def _fits(door: Door, path: str | os.PathLike[str]) -> bool:
@@ -158,10 +187,10 @@ _BEGINNINGS: tuple[tuple[bytes, str], ...] = (
 )
 
 
-def _door(doors: tuple[Door, ...], path: str | os.PathLike[str], verb: str) -> Door:
+def _door(path: str | os.PathLike[str], verb: Verb) -> Door:
     name = os.fsdecode(path)
-    fitting = [door for door in doors if _fits(door, path)]
+    fitting = [door for door in doors(verb) if _fits(door, path)]
     if not fitting:
-        known = ", ".join(door.ending for door in doors)
+        known = ", ".join(door.ending for door in doors(verb))
         raise InputError(f"`{name}` has an ending that is not {verb} here; it may be one of {known}", path=name)
     return max(fitting, key=lambda door: len(door.ending))

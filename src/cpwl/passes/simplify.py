@@ -12,7 +12,7 @@ import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
-from cpwl.doors import check_argument, within_float64
+from cpwl.doors import check_argument, formerly, within_float64
 from cpwl.exact.rational import from_flint, is_exact_float, to_flint
 from cpwl.exact.sparse import RationalMatrix, stack_rows
 from cpwl.geometry.polyhedra import Domain, as_domain
@@ -374,8 +374,9 @@ def _least(row: NDArray[np.object_], bounds: list[Range]) -> Fraction | None:
     return min(total, Fraction(0))
 
 
+@formerly(place="domain")
 @within_float64()
-def simplify(network: Network, domain: Domain = None, *, box: tuple[Any, Any] | None = None) -> Network:
+def simplify(network: Network, *, domain: Domain = None, box: tuple[Any, Any] | None = None) -> Network:
     """The same function on the domain, with as few neurons as the passes leave; its input if they find nothing.
 
     The function is kept exactly: a float network stays one if all its new weights are doubles, else it comes back with

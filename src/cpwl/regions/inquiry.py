@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from cpwl.doors import check_argument, check_call, check_count, check_limit, check_path, within_float64
+from cpwl.doors import check_argument, check_call, check_count, check_limit, check_path, formerly, within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.executors import check_executor
 from cpwl.function import CPWL
@@ -187,8 +187,9 @@ class Inquiry:
         walk.check()
         return Solutions(tuple(faces.values()))
 
+    @formerly(place="domain")
     @within_float64()
-    def inside(self, domain: Domain = None, *, box: tuple[Any, Any] | None = None) -> Answer:
+    def inside(self, *, domain: Domain = None, box: tuple[Any, Any] | None = None) -> Answer:
         """Whether all values lie in ``A y <= b``, or in a box: no comes with a point that is mapped outside."""
         target = as_domain(domain, self.subject.outputs, box=box)
         return self._all(Question(_inside, (target,)))
@@ -285,7 +286,7 @@ def _are_unbounded(best: list[Extremum]) -> bool:
 
 
 def _inside(about: Asked, target: Polyhedron | None) -> Answer:
-    return image_of(about).inside(target)
+    return image_of(about).inside(domain=target)
 
 
 def _integral(about: Asked, j: int) -> tuple[Fraction, Fraction]:

@@ -177,7 +177,7 @@ def test_restricted_and_extended(n, data):
     p = data.draw(functions(n))
     x = places(n, 5, p)
     rows, right = [[1] * n, [-1] * n], [2, "7/2"]
-    part = or_none(lambda: p.restrict((rows, right)))
+    part = or_none(lambda: p.restrict(domain=(rows, right)))
     assume(part is not None)
     inside = [-Fraction(7, 2) <= sum(point) <= 2 for point in x]
     assert values(part, x) == [v if ok else None for v, ok in zip(values(p, x), inside, strict=True)]

@@ -55,7 +55,7 @@ def test_auto_takes_the_even_lattice_where_that_is_allowed():
     """As small as on integers, within rounding of the data, proved; not where no error is allowed, nor if asked not."""
     size = 6
     floats, whole = table(np.linspace(0, 0.7, size), size), table(range(size), size)
-    made, even = compile(floats, certificate=True), compile(whole)
+    made, even = compile(floats, certify=True), compile(whole)
     assert made.sizes.neurons == even.sizes.neurons
     assert "rounding of its numbers undone" in made.reason
     assert made.certificate.proved

@@ -55,7 +55,7 @@ def test_noisy_half_spaces_of_a_grid_cost_no_more_than_the_grid(noise, fill):
 
 def test_the_distance_to_a_noisy_grid_is_proved():
     p = twin(grid(4), 1e-12, 1, repeat=True, far=1e6).function()
-    c = cpwl.compile(p, certificate=True)
+    c = cpwl.compile(p, certify=True)
     assert c.certificate.proved
     assert c.certificate.error_bound < 1e-9
     assert c.sizes.neurons <= cpwl.compile(grid(4)).sizes.neurons
@@ -71,7 +71,7 @@ def test_a_noisy_grid_in_space_costs_no_more_than_the_grid():
 def test_a_turned_grid_costs_no_more_than_the_grid_and_is_proved():
     points, triangles, values = turned_grid(5)
     p = cpwl.CPWL.from_simplices(points, triangles, values)
-    c = cpwl.compile(p, certificate=True)
+    c = cpwl.compile(p, certify=True)
     straight = cpwl.CPWL.from_grid([np.arange(5)] * 2, values.reshape(5, 5).astype(int))
     assert c.sizes.neurons <= cpwl.compile(straight).sizes.neurons
     assert c.certificate.proved
@@ -84,7 +84,7 @@ def test_meshes_of_polygons_compile_although_their_sides_are_not_quite_straight(
     p = cpwl.CPWL.from_simplices(points, triangles, values)
     assert not p.doctor().errors
     assert any(f.kind == "rounded points" for f in p.doctor())
-    c = cpwl.compile(p, certificate=True)
+    c = cpwl.compile(p, certify=True)
     assert c.certificate.proved
     assert c.certificate.error_bound < 1e-11
     x = 0.5 * np.random.default_rng(0).uniform(-1, 1, (200, 2))
@@ -96,7 +96,7 @@ def test_meshes_of_polygons_compile_although_their_sides_are_not_quite_straight(
 
 def test_a_construction_asked_for_by_name_takes_the_straight_table_too():
     p = cpwl.CPWL.from_simplices(*polygon_mesh(5, 5))
-    c = cpwl.compile(p, construction="strips", certificate=True)
+    c = cpwl.compile(p, construction="strips", certify=True)
     assert c.construction == "strips"
     assert c.certificate.proved
     assert "rounding" in c.reason
@@ -150,7 +150,7 @@ def test_rounded_decimals_over_a_polygon_are_straightened_where_that_is_asked_fo
     found = p.snap(1e-4, even=True)
     assert found.way == "even"
     assert np.abs(found.function.mesh.points - points).max() < 1e-5
-    assert cpwl.compile(found.function, certificate=True).certificate.error_bound == 0
+    assert cpwl.compile(found.function, certify=True).certificate.error_bound == 0
 
 
 def test_slivers_along_a_side_are_left_out_only_where_that_is_asked_for():
@@ -164,4 +164,4 @@ def test_slivers_along_a_side_are_left_out_only_where_that_is_asked_for():
         cpwl.compile(p)
     found = p.snap(1e-13, even=True).function
     assert found.num_pieces == 4
-    assert cpwl.compile(found, certificate=True).certificate.error_bound == 0
+    assert cpwl.compile(found, certify=True).certificate.error_bound == 0

@@ -33,7 +33,7 @@ def sampled(f, m):
 @pytest.mark.parametrize("name", SAMPLED)
 def test_samples_of_a_function_with_few_pieces_cost_what_it_does(name, m):
     """The saturation has its bends on the diagonals of the grid only for a step of 0.2 or 0.4: 11 and 6 points."""
-    c = cpwl.compile(sampled(SAMPLED[name], m), certificate=True)
+    c = cpwl.compile(sampled(SAMPLED[name], m), certify=True)
     assert c.sizes.neurons <= {"a plane": 1, "a saturation": 2 if m == 11 else 20}.get(name, 4)
     assert c.certificate.proved
     assert c.certificate.error_bound < 1e-14
@@ -43,14 +43,14 @@ def test_two_outputs_of_which_each_has_its_own_bends():
     axis = np.linspace(-1, 1, 7)
     x, y = np.meshgrid(axis, axis, indexing="ij")
     p = CPWL.from_grid([axis, axis], np.stack([abs(x) - 0.1 * y, np.maximum(0.3 * y, 0.1)], axis=-1))
-    c = cpwl.compile(p, certificate=True)
+    c = cpwl.compile(p, certify=True)
     assert c.certificate.proved
     assert c.sizes.neurons < cpwl.compile(p, precision="exact").sizes.neurons
 
 
 def test_no_error_allowed_means_that_the_samples_are_taken_as_they_are():
     p = sampled(SAMPLED["a plane"], 4)
-    c = cpwl.compile(p, precision="exact", certificate=True)
+    c = cpwl.compile(p, precision="exact", certify=True)
     assert c.certificate.error_bound == 0
     assert c.sizes.neurons > cpwl.compile(p).sizes.neurons
 
@@ -112,7 +112,7 @@ def test_laws_of_simplices_are_solved_for_their_coefficients():
 
 def test_a_proof_for_another_table_is_refused():
     p = sampled(SAMPLED["the sum of two absolute values"], 6)
-    c = cpwl.compile(p, certificate=True)
+    c = cpwl.compile(p, certify=True)
     document = function_document(p)
     network = network_document(c.network)
     check(document, network, c.certificate.document)
@@ -123,7 +123,7 @@ def test_a_proof_for_another_table_is_refused():
 
 def test_a_function_inside_with_simplices_is_no_function_for_data_with_rows():
     p = sampled(SAMPLED["the sum of two absolute values"], 6)
-    c = cpwl.compile(p, certificate=True)
+    c = cpwl.compile(p, certify=True)
     rows = CPWL.from_pieces([[[1, 0]], [[-1, 0]]], [[0], [0]], [[-1, 0], [1, 0]], [0, 0])
     proof = c.certificate.document | {"function": function_document(p), "pieces": [{"piece": 0}, {"piece": 1}]}
     with pytest.raises(Refused):

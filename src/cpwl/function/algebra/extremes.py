@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import within_float64
+from cpwl.doors import formerly, within_float64
 from cpwl.errors import InputError
 from cpwl.exact.integers import sides
 from cpwl.exact.rational import fraction, is_number
@@ -80,8 +80,9 @@ def _one(rows: NDArray[np.object_]) -> Polyhedra:
     return stacked(rows, np.array([0, len(rows)]))
 
 
+@formerly(place="domain")
 @within_float64()
-def restrict(p: CPWL, domain: Any = None, *, box: Any = None) -> CPWL:
+def restrict(p: CPWL, *, domain: Any = None, box: Any = None) -> CPWL:
     """The function on a part of its domain: ``(A, b)`` for ``A x <= b``, or ``box=(low, high)``."""
     body = as_domain(domain, p.dim, box=box)
     if body is None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import check_argument, check_count, within_float64
+from cpwl.doors import check_argument, check_count, formerly, within_float64
 from cpwl.errors import InputError
 from cpwl.exact.integers import rounding, sign
 from cpwl.exact.rational import fraction_array
@@ -92,34 +92,39 @@ def one_output(p: CPWL, output: int | None) -> int:
     return int(output)
 
 
+@formerly(place="domain")
 @within_float64()
-def value_range(p: CPWL, domain: Any = None, *, box: Any = None, output: int | None = None) -> Range:
+def value_range(p: CPWL, *, domain: Any = None, box: Any = None, output: int | None = None) -> Range:
     """The least and the largest value of an output on the domain, exactly, each with a point; or a ray if unbounded."""
     about, j = asked(p, domain, box), one_output(p, output)
     return Range(extreme(about, j, -1), extreme(about, j, 1))
 
 
+@formerly(place="domain")
 @within_float64()
-def argmax(p: CPWL, domain: Any = None, *, box: Any = None, output: int | None = None) -> Extremum:
+def argmax(p: CPWL, *, domain: Any = None, box: Any = None, output: int | None = None) -> Extremum:
     """The largest value of an output, and a point where it is attained, or a ray along which there is no bound."""
     return extreme(asked(p, domain, box), one_output(p, output), 1)
 
 
+@formerly(place="domain")
 @within_float64()
-def argmin(p: CPWL, domain: Any = None, *, box: Any = None, output: int | None = None) -> Extremum:
+def argmin(p: CPWL, *, domain: Any = None, box: Any = None, output: int | None = None) -> Extremum:
     """The least value of an output, and a point where it is attained, or a ray along which there is no bound."""
     return extreme(asked(p, domain, box), one_output(p, output), -1)
 
 
+@formerly(place="domain")
 @within_float64()
-def integral(p: CPWL, domain: Any = None, *, box: Any = None, output: int | None = None) -> Fraction:
+def integral(p: CPWL, *, domain: Any = None, box: Any = None, output: int | None = None) -> Fraction:
     """The integral of an output over a bounded domain, exactly."""
     about, j = asked(p, domain, box), one_output(p, output)
     return integral_of(about.bodies, about.laws[:, j])[0]
 
 
+@formerly(place="domain")
 @within_float64()
-def mean(p: CPWL, domain: Any = None, *, box: Any = None, output: int | None = None) -> Fraction:
+def mean(p: CPWL, *, domain: Any = None, box: Any = None, output: int | None = None) -> Fraction:
     """The mean value of an output over a bounded domain, exactly."""
     about, j = asked(p, domain, box), one_output(p, output)
     total, volume = integral_of(about.bodies, about.laws[:, j])
@@ -181,7 +186,7 @@ def _unbounded(about: Asked, i: int, start: Any, ray: Any, sense: int) -> Extrem
 def distance(p: CPWL, q: CPWL, *, domain: Any = None, box: Any = None) -> Distance:
     """The largest gap ``max |p - q|`` over all outputs where both are defined, with a point, and the mean gap."""
     check_argument(q, CPWL, "distance")
-    difference = restrict(subtract(p, q), domain, box=box)
+    difference = restrict(subtract(p, q), domain=domain, box=box)
     gap = absolute(difference)
     if gap.outputs > 1:
         gap = greatest(tuple(output(gap, j) for j in range(gap.outputs)))

@@ -10,7 +10,7 @@ import numpy as np
 from flint import fmpz_mat
 from numpy.typing import NDArray
 
-from cpwl.doors import within_float64
+from cpwl.doors import formerly, within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import primitive, sign
 from cpwl.exact.rational import fraction, fraction_array, fractions_for
@@ -160,7 +160,8 @@ class Image:
     def __len__(self) -> int:
         return len(self.points)
 
-    def inside(self, domain: Any = None, *, box: Any = None) -> Answer:
+    @formerly(place="domain")
+    def inside(self, *, domain: Any = None, box: Any = None) -> Answer:
         """Whether all of it lies in ``A y <= b``, or in a box: no comes with a point that is mapped outside."""
         m = self.points[0].shape[1]
         body = as_domain(domain, m, box=box)
@@ -175,8 +176,9 @@ class Image:
         return Answer(True, f"all corners of {len(self)} polytopes are mapped inside")
 
 
+@formerly(place="domain")
 @within_float64()
-def image(p: CPWL, domain: Any = None, *, box: Any = None) -> Image:
+def image(p: CPWL, *, domain: Any = None, box: Any = None) -> Image:
     """What `p` maps a bounded domain to: a union of polytopes, one for each piece that meets it, by their corners.
 
     >>> from cpwl import CPWL

@@ -113,8 +113,10 @@ _NOISY = (0.0, 1e-3, 0.1)  # of the tolerance: how noisy rows are at least, one 
 
 
 @within_float64()
-def snap(p: CPWL, tol: float = 1e-9, *, even: bool = False) -> Snapped:
+def snap(p: CPWL, tol: float | None = None, *, even: bool = False) -> Snapped:
     """An exactly consistent function near float data, or why there is none to offer; see `CPWL.snap`."""
+    if tol is None:
+        tol = p.tol or 1e-9
     check_number(tol, "tol", least=0.0)
     return _snapped(p, tol, even)
 

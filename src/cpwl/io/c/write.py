@@ -333,7 +333,7 @@ class _Forms:
             examine(p, notes=False).check()
         if p.tol == 0:
             return p
-        snapped = p.snap(p.tol)
+        snapped = p.snap()
         if snapped.function is None:
             raise LimitError(f"no exact function is near enough to the data: {snapped.reason}")
         return snapped.function

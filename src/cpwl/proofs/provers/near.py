@@ -63,7 +63,7 @@ def _near(question: Question) -> CPWL:
     """The function near the data: for a table the one on an even lattice."""
     if question.undone is not None:
         return question.undone
-    snapped = question.p.snap(question.p.tol)
+    snapped = question.p.snap()
     if snapped.function is None:
         raise NotNear(f"there is no exact function near this data: {snapped.reason}")
     return replace(snapped.function, mesh=None)
