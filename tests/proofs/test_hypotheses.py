@@ -407,7 +407,7 @@ def test_the_bound_of_clipping_counts_the_ends():
 @cache
 def clipping():
     law = solve_mpqp(projection([[1], [-1]], [1, 1]))
-    made = compile(law, certificate=True)
+    made = compile(law, certify=True)
     return json.dumps([function_document(law), network_document(made.network), made.certificate.document])
 
 

@@ -30,7 +30,7 @@ def proved(name):
     """Function, network and proof for one of the programs, as text."""
     matrices, equalities = {**DEGENERATE, "two": (TWO, 0)}[name]
     law = cpwl.solve_mpqp(matrices, equalities=equalities, outputs=0).merge()
-    made = cpwl.compile(law, certificate=True)
+    made = cpwl.compile(law, certify=True)
     assert made.certificate.kind.startswith("optimal of ")
     assert made.certificate.statement.endswith("is the optimiser of the program, for all feasible parameters")
     return json.dumps([function_document(law), network_document(made.network), made.certificate.document])
@@ -45,7 +45,7 @@ def test_optimisers_are_proved(name):
 def test_a_stranger_can_check_it(tmp_path):
     """The program of the standard library alone, and what it says."""
     law = cpwl.solve_mpqp(TWO, outputs=[1])
-    made = cpwl.compile(law, certificate=True)
+    made = cpwl.compile(law, certify=True)
     paths = write_documents(tmp_path, law, made.network, made.certificate)
     code, out, _ = run_alone(paths, tmp_path)
     assert code == 0
@@ -180,6 +180,6 @@ def test_a_wrong_network_is_refused():
 def test_rounded_weights_have_a_bound():
     """For floats the statement is a bound on the distance from the optimiser."""
     law = cpwl.solve_mpqp({**SPJOTVOLD, "c": ["1/3"] * 3}, outputs=0)
-    made = cpwl.compile(law, certificate=True, weights="float64")
+    made = cpwl.compile(law, certify=True, weights="float64")
     assert made.certificate.kind.startswith("optimal of ")
     assert 0 < made.certificate.error_bound < 1e-9
