@@ -150,7 +150,7 @@ def test_two_inputs_and_three_states():
     plan = cpwl.mpc(*THREE, 1, "0.5", 1, u=(-1, 1), x=(-4, 4))
     law = plan.solve()
     assert (law.dim, law.outputs) == (3, 2)
-    assert cpwl.compile(law, certificate=True).certificate.kind.startswith("optimal")
+    assert cpwl.compile(law, certify=True).certificate.kind.startswith("optimal")
 
 
 @pytest.mark.parametrize(

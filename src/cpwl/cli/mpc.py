@@ -63,7 +63,7 @@ def mpc(
     began = perf_counter()
     with progress_bar() as progress, executor_of(workers, dask) as executor:
         law = plan.solve(executor=executor, max_regions=max_regions, progress=progress)
-        made = compile_function(law, minimize="nonzeros", certificate=certify, executor=executor)
+        made = compile_function(law, minimize="nonzeros", certify=certify, executor=executor)
     certificate = made.certificate
     if certificate is not None and not certificate.proved:
         raise LimitError(f"nothing was written, because no proof was found: {certificate.reason}")

@@ -24,7 +24,7 @@ from cpwl.function.shallow import random_shallow
 from cpwl.function.snap import laws as law_solvers
 from cpwl.function.snap import nearby
 from cpwl.function.snap.complex import Unfit
-from cpwl.io import load
+from cpwl.io.json import load
 from cpwl.io.mpqp import read_mpqp
 from support.catalogue import function, names
 from support.functions import abs_sum

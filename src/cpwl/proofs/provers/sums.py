@@ -42,7 +42,7 @@ def propose_sums(question: Question, prove: Callable[[Question], Proposal]) -> I
 
     >>> from cpwl import CPWL, compile
     >>> p = CPWL.from_grid([range(9), range(9)], [[(7 * i * i) % 9 + (j * j) % 7 for j in range(9)] for i in range(9)])
-    >>> made = compile(p, construction="sums", certificate=True)
+    >>> made = compile(p, construction="sums", certify=True)
     >>> made.certificate.kind, len(made.certificate.document["parts"])
     ('sums', 2)
     """
