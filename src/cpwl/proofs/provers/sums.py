@@ -13,9 +13,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array, text
@@ -106,7 +106,7 @@ def _groups(network: Network) -> list[tuple[NDArray[np.object_], NDArray[np.int6
     ends = [(first[l + 1] + weight.rows, first[l] + weight.indices) for l, (weight, _) in enumerate(layers[1:-1])]
     one, two = (np.concatenate(end) for end in zip(*ends, strict=True))
     links = csr_array((np.ones(len(one)), (one, two)), shape=(first[-1], first[-1]))
-    count, label = connected_components(links, directed=False)
+    count, label = scipy.sparse.csgraph.connected_components(links, directed=False)
     if count < 2:
         raise NotRecognised("the neurons of the network are all connected")
     weight, found = layers[0][0].toarray(), dict[tuple[Any, ...], tuple[Any, Any, list[int]]]()
