@@ -24,10 +24,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import scipy
 from flint import fmpq_mat, nmod_mat
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.rational import fraction_array, from_flint, to_flint, to_float
@@ -224,7 +224,9 @@ def _components(graph: _Graph, jump: NDArray[np.object_]) -> list[NDArray[np.int
             conditions = (conditions + (weights @ (around * forms[:, c] % _PRIME)) % _PRIME).astype(np.int64) % _PRIME
     reduced, rank = nmod_mat(*conditions.shape, conditions.ravel().tolist(), _PRIME).rref()
     table = np.array(reduced.entries()).astype(np.int64).reshape(conditions.shape)[:rank]
-    label = connected_components(csr_array(table.T != 0) @ csr_array(table != 0), directed=False)[1]
+    label = scipy.sparse.csgraph.connected_components(csr_array(table.T != 0) @ csr_array(table != 0), directed=False)[
+        1
+    ]
     used = np.flatnonzero((table != 0).any(axis=0))
     return [bent[used[label[used] == k]] for k in np.unique(label[used])]
 
@@ -236,7 +238,7 @@ def _tree(graph: _Graph) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[
     pairs = csr_array((number, (graph.one, graph.two)), shape=shape).maximum(
         csr_array((number, (graph.two, graph.one)), shape=shape)
     )
-    order, before = breadth_first_order(pairs, 0, directed=False)
+    order, before = scipy.sparse.csgraph.breadth_first_order(pairs, 0, directed=False)
     if len(order) < graph.pieces:
         raise ConstructionError("the pieces of this function are not connected through facets")
     edge = np.full(graph.pieces, -1, dtype=np.int64)
