@@ -224,9 +224,8 @@ def _components(graph: _Graph, jump: NDArray[np.object_]) -> list[NDArray[np.int
             conditions = (conditions + (weights @ (around * forms[:, c] % _PRIME)) % _PRIME).astype(np.int64) % _PRIME
     reduced, rank = nmod_mat(*conditions.shape, conditions.ravel().tolist(), _PRIME).rref()
     table = np.array(reduced.entries()).astype(np.int64).reshape(conditions.shape)[:rank]
-    label = scipy.sparse.csgraph.connected_components(csr_array(table.T != 0) @ csr_array(table != 0), directed=False)[
-        1
-    ]
+    links = csr_array(table.T != 0) @ csr_array(table != 0)
+    label = scipy.sparse.csgraph.connected_components(links, directed=False)[1]
     used = np.flatnonzero((table != 0).any(axis=0))
     return [bent[used[label[used] == k]] for k in np.unique(label[used])]
 
