@@ -143,23 +143,32 @@ Point = NDArray[np.object_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decrease:
-    """The largest value of ``V(f(x)) - rate V(x)``; the candidate falls, or stays, iff it is at most 0."""
+    """The largest value of ``V(f(x)) - rate V(x)``; the candidate falls, or stays, iff it is at most `margin`."""
 
     largest: Fraction | float
     point: Point
     """Where it is attained."""
+    margin: Fraction = Fraction(0)
+    """By how much it may rise, for systems whose numbers were rounded."""
 
     def __bool__(self) -> bool:
-        return self.largest <= 0
+        return self.largest <= self.margin
 
     def __str__(self) -> str:
-        word = "yes: the largest change" if self else "no: it rises, by"
+        within = f", within the margin {number_text(self.margin)}: the largest change is" if self.margin else ":"
+        word = f"yes{within if self.largest > 0 else ': the largest change'}" if self else "no: it rises, by"
         return f"{word} {number_text(self.largest)}, at x = {point_text(self.point)}"
 
 
 @within_float64()
 def decrease(
-    f: CPWL, candidate: Any, *, rate: Any = 1, domain: Domain = None, box: tuple[Any, Any] | None = None
+    f: CPWL,
+    candidate: Any,
+    *,
+    rate: Any = 1,
+    domain: Domain = None,
+    box: tuple[Any, Any] | None = None,
+    margin: Any = 0,
 ) -> Decrease:
     """The largest step of a Lyapunov candidate: of ``V(f(x)) - rate V(x)`` over a bounded domain.
 
@@ -173,6 +182,8 @@ def decrease(
         1: does it fall; less than 1: does it fall by that factor.
     domain, box
         Where; all of the domain of `f` if neither is given.
+    margin
+        How much a step may rise: 0, or what the rounding of the system is allowed to cost.
 
     >>> half = CPWL.from_grid([[-1, 0, 1]], ["1/2", 0, "1/2"])
     >>> print(decrease(half, [[1]], rate="1/4"))
@@ -183,12 +194,12 @@ def decrease(
     check_argument(f, CPWL, "decrease")
     if f.inputs != f.outputs:
         raise InputError(f"only a map R^n -> R^n has steps: this one maps R^{f.inputs} to R^{f.outputs}")
-    factor = fraction(rate)
+    factor, most = fraction(rate), _margin(margin)
     if isinstance(candidate, CPWL):
         here = f.restrict(domain=domain, box=box)
         same = plus_affine(0 * here, np.eye(f.dim, dtype=np.int64), [0] * f.dim)
         best = (candidate.compose(here) - factor * candidate.compose(same)).argmax()
-        return Decrease(best.value, best.point if best.ray is None else best.point + best.ray)
+        return Decrease(best.value, best.point if best.ray is None else best.point + best.ray, most)
     form = fraction_array(candidate)
     if form.shape != (f.dim, f.dim) or (form != form.T).any():
         raise InputError(f"`candidate` must be a function, or a symmetric matrix ({f.dim}, {f.dim})")
@@ -196,7 +207,14 @@ def decrease(
     if not is_bounded(about.bodies):
         raise InputError("the domain is not bounded: give one, as `box=(low, high)`")
     value, point = max((_largest(about, i, form, factor) for i in range(len(about.bodies))), key=lambda best: best[0])
-    return Decrease(value, point)
+    return Decrease(value, point, most)
+
+
+def _margin(value: Any) -> Fraction:
+    found = fraction(value)
+    if found < 0:
+        raise InputError(f"`margin` must be at least 0, not {value!r:.50}")
+    return found
 
 
 def _largest(about: Asked, i: int, form: Point, rate: Fraction) -> tuple[Fraction, Point]:
@@ -272,7 +290,8 @@ def _independent(vectors: Point) -> Point:
 # Does a map keep a set inside itself? Yes with a proof that a few sums check, or a point that leaves.
 #
 # On each cell, where the map is ``x -> G x + o``, each row ``a.y <= b`` of the set must hold: ``a.G`` is a nonnegative
-# combination of the rows of the cell whose right-hand sides add up to no more than ``b - a.o`` (Farkas).
+# combination of the rows of the cell whose right-hand sides add up to no more than ``b - a.o`` (Farkas). With a margin
+# `e`, points may leave the set by `e` in each coordinate: `b` grows by ``e |a|_1``.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -300,14 +319,20 @@ class Invariance:
     """A point of the set that leaves it."""
     value: Point | None = None
     """Where it goes."""
+    excess: Fraction = Fraction(0)
+    """How far points leave the set, in the largest coordinate; negative if all stay inside by that much."""
+    margin: Fraction = Fraction(0)
+    """How far they may."""
 
     def __bool__(self) -> bool:
         return self.holds
 
     def __str__(self) -> str:
         if self.holds:
-            return f"yes: the set is kept, proved on {len(self.proof)} cells"
-        return f"no: x = {point_text(self.point)} is in the set and goes to {point_text(self.value)}, which is not"
+            within = f" within the margin {number_text(self.margin)}" if self.excess > 0 else ""
+            return f"yes: the set is kept{within}, proved on {len(self.proof)} cells"
+        goes = f"x = {point_text(self.point)} is in the set and goes to {point_text(self.value)}"
+        return f"no: {goes}, which is not: by {number_text(self.excess)}"
 
     def check(self) -> None:
         """Check the proof, sum by sum, in rationals; `InternalError` if a sum is wrong.
@@ -317,7 +342,8 @@ class Invariance:
         target = primitive(self.set.integer())
         for step in self.proof:
             for row, share in zip(target, step.multipliers, strict=True):
-                goal = np.append(fraction_array(row[:-1]) @ step.gradient, row[-1] - (row[:-1] * step.offset).sum())
+                right = row[-1] + self.margin * int(np.abs(row[:-1]).sum())
+                goal = np.append(fraction_array(row[:-1]) @ step.gradient, right - (row[:-1] * step.offset).sum())
                 total = sum((v * fraction_array(step.rows[k]) for k, v in share.items()), goal * 0)
                 if (
                     min(share.values(), default=Fraction(0)) < 0
@@ -329,18 +355,21 @@ class Invariance:
 
 @formerly(place="domain")
 @within_float64()
-def is_invariant(f: CPWL, *, domain: Domain = None, box: tuple[Any, Any] | None = None) -> Invariance:
+def is_invariant(f: CPWL, *, domain: Domain = None, box: tuple[Any, Any] | None = None, margin: Any = 0) -> Invariance:
     """Whether ``f(x)`` is in the set for every `x` in it: the set ``A x <= b``, a box, or the whole domain of `f`.
 
-    The set must be bounded, and `f` defined on all of it.
+    The set must be bounded, and `f` defined on all of it. With a `margin`, ``f(x)`` may leave each row of the set by as
+    much as moving every coordinate by `margin` does: for systems whose numbers were rounded. The answer says by how
+    much it does (`excess`).
 
     >>> tent = CPWL.from_grid([[0, 1, 2]], [0, 2, 0])
     >>> print(is_invariant(tent))
     yes: the set is kept, proved on 2 cells
     >>> print(is_invariant(tent, box=(0, 1)))
-    no: x = (1) is in the set and goes to (2), which is not
+    no: x = (1) is in the set and goes to (2), which is not: by 1
     """
     check_argument(f, CPWL, "is_invariant")
+    most = _margin(margin)
     if f.inputs != f.outputs:
         raise InputError(f"only a map R^n -> R^n can keep a set: this one maps R^{f.inputs} to R^{f.outputs}")
     whole = exactly(f)
@@ -352,10 +381,11 @@ def is_invariant(f: CPWL, *, domain: Domain = None, box: tuple[Any, Any] | None 
     else:
         _check_defined(body, border)
     about = asked(whole, body)
-    answer = image_of(about).inside(domain=body)
-    if not answer:
-        return Invariance(False, body, (), answer.points[0], answer.values[0])
-    found = Invariance(True, body, tuple(_step(about, i, body) for i in range(len(about.bodies))))
+    steps, excess = zip(*(_step(about, i, body) for i in range(len(about.bodies))), strict=True)
+    if max(excess) > most:
+        answer = image_of(about).inside(domain=body)
+        return Invariance(False, body, (), answer.points[0], answer.values[0], max(excess), most)
+    found = Invariance(True, body, tuple(steps), excess=max(excess), margin=most)
     found.check()
     return found
 
@@ -370,14 +400,18 @@ def _check_defined(body: Polyhedron, border: Point) -> None:
             raise InputError(f"the map is not defined at x = {point_text(point)}, a point of the set", point=point)
 
 
-def _step(about: Asked, i: int, body: Polyhedron) -> Step:
+def _step(about: Asked, i: int, body: Polyhedron) -> tuple[Step, Fraction]:
+    """What proves a cell, and how far its points leave the set."""
     first, last = about.bodies.polyhedra.start[i : i + 2]
     rows = about.bodies.rows[first:last]
     gradient = np.stack([about.slope(i, j) for j in range(about.dim)])
     offset = about.value(i, fraction_array([0] * about.dim))
-    multipliers = []
+    multipliers, excess = [], []
     for row in primitive(body.integer()):
         best = maximize(rows, list(fraction_array(row[:-1]) @ gradient))
         assert best.multipliers is not None
+        assert best.value is not None
         multipliers.append(best.multipliers)
-    return Step(rows, gradient, offset, tuple(multipliers))
+        over = best.value + (row[:-1] * offset).sum() - int(row[-1])
+        excess.append(over / (int(np.abs(row[:-1]).sum()) or 1))
+    return Step(rows, gradient, offset, tuple(multipliers)), max(excess)

@@ -9,7 +9,8 @@ from scipy.optimize import linprog
 
 import cpwl
 from cpwl import CPWL
-from cpwl.errors import InternalError
+from cpwl.dynamics import decrease, is_invariant
+from cpwl.errors import InputError, InternalError
 from cpwl.exact.rational import fraction_array
 from cpwl.show.bundled import bundled_examples
 from support.functions import boxes
@@ -206,3 +207,41 @@ def test_the_old_name_of_an_error_works_for_one_release():
     tent = CPWL.from_grid([[0, 1, 2]], [0, 2, 0])
     with pytest.warns(DeprecationWarning, match='write `outside="error"`'):
         assert tent.compose(tent, outside="refuse").num_pieces == tent.compose(tent, outside="error").num_pieces
+
+
+TINY = Fraction(1, 3 * 10**18)
+
+
+def test_a_margin_forgives_rounding():
+    """A map that leaves [-1, 1] by 3e-19: no, with that excess; yes with a margin, and the proof adds up."""
+    f = CPWL.from_grid([[-1, 0, 1]], [1 + TINY, "1/2", 1])
+    no = is_invariant(f)
+    assert not no
+    assert no.excess == TINY
+    assert str(no).endswith("which is not: by 3.33333e-19")
+    yes = is_invariant(f, margin="1e-15")
+    assert yes
+    assert yes.excess == TINY
+    yes.check()
+    assert not is_invariant(f, margin=TINY / 2)
+    assert is_invariant(f, margin=TINY)
+    with pytest.raises(InternalError):
+        replace(yes, margin=TINY / 2).check()
+
+
+def test_an_excess_below_0_is_room():
+    """Half of the square stays inside by a half in each coordinate."""
+    f = CPWL.from_pieces([[[1, 0], [-1, 0], [0, 1], [0, -1]]], [[1] * 4], [[["1/2", 0], [0, "1/2"]]], [[0, 0]])
+    assert is_invariant(f).excess == Fraction(-1, 2)
+
+
+def test_a_rise_within_the_margin():
+    """V = x^2 under x -> (1 + e) x on [-1, 1] rises by 2 e + e^2."""
+    f = CPWL.from_grid([[-1, 0, 1]], [-1 - TINY, 0, 1 + TINY])
+    found = decrease(f, [[1]])
+    assert not found
+    assert found.largest == 2 * TINY + TINY**2
+    assert decrease(f, [[1]], margin=found.largest)
+    assert not decrease(f, [[1]], margin=2 * TINY)
+    with pytest.raises(InputError, match="`margin` must be at least 0"):
+        decrease(f, [[1]], margin=-1)

@@ -78,6 +78,26 @@ def test_compiled_code_is_the_reference_bit_for_bit(tmp_path, form, dtype):
         assert not back.any()
 
 
+@pytest.mark.skipif(shutil.which("g++") is None, reason="there is no g++ here to compile the header with")
+@pytest.mark.parametrize("form", ["network", "tree"])
+def test_it_is_cpp_too(tmp_path, form):
+    """C++11 takes the header without a warning, and reads the numbers to the last bit."""
+    p = cpwl.CPWL.from_grid([[0, 0.1, 1, 2]], [0.1, 1e-7, 1e5, -1 / 3])
+    code = cpwl.io.to_c(p, tmp_path / "law.h", form=form, outside="clip")
+    x = np.array([[-1.0], [0.05], [0.3], [1.7], [5.0]])
+    lines = [
+        '#include "law.h"',
+        "#include <cstdio>",
+        f"int main() {{ const double x[5] = {{{', '.join(map(repr, x[:, 0].tolist()))}}}; double y[1];",
+        'for (int i = 0; i < 5; ++i) { law(x + i, y); std::printf("%.17g\\n", y[0]); } return 0; }',
+    ]
+    (tmp_path / "run.cpp").write_text("\n".join(lines) + "\n")
+    strict = ["-std=c++11", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+    subprocess.run(["g++", *strict, "run.cpp", "-o", "run"], cwd=tmp_path, check=True)
+    done = subprocess.run([str(tmp_path / "run")], capture_output=True, text=True, check=True)
+    assert [float(word) for word in done.stdout.split()] == code(x)[:, 0].tolist()
+
+
 @needs_gcc
 def test_without_the_pragma_other_bits_come_out(tmp_path):
     """The test above can fail: where the compiler fuses, and may, some result differs."""

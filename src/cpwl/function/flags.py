@@ -236,7 +236,7 @@ def _lowest(mask: int) -> int:
 
 _FEW = 12  # pieces that are looked at first
 _DIMENSIONS = 5  # a simplex has (n + 1)! flags
-_FLAGS = 200_000  # of all types of pieces, about; beyond that linear programs are faster
+_FLAGS = {4: 5_000_000, 5: 200_000}  # of all types of pieces, about, 20 microseconds each; beyond, linear programs
 _SURE = 1e-9  # determinants of entries up to 1 in floats are nearer than that, up to six by six
 
 
@@ -273,7 +273,7 @@ def consistency(p: CPWL) -> Consistency:
         return Consistency(None, stack)
     if len(stack.polyhedra) == 0:
         return Consistency(False, "no piece has an interior")
-    if sum(count for _, _, count in types_of(stack)) * math.factorial(p.dim) > _FLAGS and p.dim > 3:
+    if sum(count for _, _, count in types_of(stack)) * math.factorial(p.dim) > _FLAGS.get(p.dim, math.inf):
         return Consistency(None, "pieces with too many flags")
     reason = _uncancelled(p, stack) or _covered_twice(stack) or ""
     flat = np.setdiff1d(np.arange(p.num_pieces), stack.piece).tolist()

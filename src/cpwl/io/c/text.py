@@ -396,7 +396,10 @@ def _tree(body: TreeTables, words: dict[str, str]) -> tuple[list[str], list[str]
 
 
 def _array(name: str, table: Table) -> str:
-    """``static const double law_low[2] = {..};``, the numbers as hexadecimal floats or integers."""
+    """``static const double law_low[2] = {..};``: integers, or the shortest decimals that round to the number.
+
+    C++11 has no hexadecimal floats. C99 (annex F) and C++ compilers round decimals of up to 17 digits correctly.
+    """
     shape = "".join(f"[{size}]" for size in table.values.shape)
     end = "f" if table.kind == "float" else ""
     if table.values.ndim == 1:
@@ -409,4 +412,4 @@ def _array(name: str, table: Table) -> str:
 
 
 def _number(value: Any, end: str) -> str:
-    return f"{float(value).hex()}{end}" if isinstance(value, np.floating) else str(int(value))
+    return f"{value!s}{end}" if isinstance(value, np.floating) else str(int(value))
