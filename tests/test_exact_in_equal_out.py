@@ -155,7 +155,7 @@ def test_exact_in_equal_out_on_a_line(maker):
     assert check(ON_A_LINE[maker]())
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("lattice", LATTICES)
 def test_points_of_an_even_lattice_stay_where_they_are(lattice):
     """Tables that are on an even lattice as they are."""
@@ -163,7 +163,7 @@ def test_points_of_an_even_lattice_stay_where_they_are(lattice):
 
 
 @given(tables())
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=settings.default.max_examples // 5)
 def test_tables_stay_where_they_are(p):
     """Exact tables of any size."""
     assert check(p)

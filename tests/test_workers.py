@@ -98,20 +98,21 @@ def test_the_doctor_says_the_same(kind: str) -> None:
 # --- plans, in waves --------------------------------------------------------------------------------------------------
 
 
-def test_a_construction_that_is_ruled_out_stays_so() -> None:
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("minimize", get_args(Minimize))
+@pytest.mark.parametrize("p", ["line", "two outputs"])
+def test_a_construction_that_is_ruled_out_stays_so(p: str, minimize: Minimize) -> None:
     """More plans rule out more: one that is not sent ahead would not have been made one after the other either."""
-    for p in (functions()["line"], functions()["two outputs"]):
-        for minimize in get_args(Minimize):
-            analysis = Analysis(p, Options(minimize, "float64", 1e-9))
-            planned: dict[str, Candidate] = {}
-            out: set[str] = set()
-            for name in in_order(analysis):
-                now = {other for other in TABLE if ruled_out(other, analysis, planned)}
-                assert out <= now
-                out = now
-                with suppress(InputError, LimitError):
-                    planned[name] = Candidate.of(TABLE[name].plan(analysis), analysis)
-            assert out or minimize not in ("neurons", "depth")
+    analysis = Analysis(functions()[p], Options(minimize, "float64", 1e-9))
+    planned: dict[str, Candidate] = {}
+    out: set[str] = set()
+    for name in in_order(analysis):
+        now = {other for other in TABLE if ruled_out(other, analysis, planned)}
+        assert out <= now
+        out = now
+        with suppress(InputError, LimitError):
+            planned[name] = Candidate.of(TABLE[name].plan(analysis), analysis)
+    assert out or minimize not in ("neurons", "depth")
 
 
 def test_errors_of_plans_are_those_of_one_after_the_other() -> None:
@@ -160,6 +161,7 @@ def documents(construction: Any, points: int = 15) -> tuple[Any, Any, Any]:
     return function_document(p), network_document(network), proof.document
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("construction", ["gates", "clamped"])
 def test_shares_are_accepted_and_whatever_is_wrong_is_refused_in_the_same_words(construction: str) -> None:
     function, network, proof = documents(construction)
@@ -183,6 +185,7 @@ def _said(function: Any, network: Any, proof: Any, executor: Executor | None) ->
         return f"refused: {reason}"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("construction", ["gates", "clamped"])
 def test_every_piece_is_in_a_share(construction: str) -> None:
     """A law that is off by 1e-30 on any one piece is noticed, whatever the number of shares."""

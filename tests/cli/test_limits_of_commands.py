@@ -178,6 +178,7 @@ def test_a_batch_without_functions_is_refused(tmp_path: Path, capsys: pytest.Cap
     assert main(["batch", str(tmp_path / "nowhere"), "-o", str(tmp_path / "out")]) == 65
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["=1+2.json", "+1.json", "-1.json", "@SUM(A1).json"])
 def test_names_of_files_are_no_formulas_in_a_spreadsheet(tmp_path: Path, name: str) -> None:
     """A cell that begins like a formula is a text: it has an apostrophe in front."""

@@ -46,6 +46,7 @@ def count_runs(names):
         sys.setprofile(None)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "p",
     [as_pieces(delaunay(2, 12, 3)), delaunay(2, 12, 3), random_shallow(3, 4, 0), random_shallow(5, 3, 0)],

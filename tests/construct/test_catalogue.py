@@ -56,6 +56,7 @@ def test_tags_are_true(name):
     assert (name in names("bounded")) == (box_of(function(name)) is not None)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", EVERY)
 def test_nothing_is_wrong_with_it(name):
     """The doctor finds no error."""
@@ -143,6 +144,7 @@ def test_lower_bounds_hold(name):
             assert least.of(what) <= getattr(made.sizes, what), (construction, least.reason)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", range(6))
 def test_lower_bounds_hold_for_random_tables(seed):
     """The same for tables in two and three dimensions, with values that meet often."""
@@ -186,6 +188,7 @@ def test_the_checker_runs_alone(name, tmp_path):
     assert said.startswith("proved")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", EXACT)
 def test_values_are_those_of_the_laws(name):
     """At random rational points of every piece, boundary included, function and networks give the piece's law."""

@@ -364,6 +364,7 @@ def test_sizes_of_random_tables(n, points, most):
     assert np.mean([assert_shared(p).network.sizes.neurons for p in functions]) <= most
 
 
+@pytest.mark.slow
 def test_a_convex_function_of_twenty_planes():
     """Tangent planes of a paraboloid, on all of R^2."""
     rng = np.random.default_rng(0)

@@ -178,6 +178,7 @@ def from_document(document):
     return Network(layers)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("relative", [Fraction(1, 10**9), Fraction(-1, 10**30)])
 def test_no_weight_may_change(small, relative):
     """A relative change of a weight or a bias, however small, is refused; every sixth of them is tried.

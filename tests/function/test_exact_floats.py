@@ -49,7 +49,7 @@ def check(name, layout):
     assert made.sizes.neurons == cpwl.compile(p, certify=True).sizes.neurons
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("layout", ORDERS)
 @pytest.mark.parametrize("name", FAST)
 def test_integers_in_floats_are_exact(name, layout):

@@ -263,6 +263,7 @@ def noisy(n, noise, box):
     return CPWL.from_pieces(A, b, [law[:-1] for law in laws], [law[-1] for law in laws])
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("noise", [1e-17, 1e-16])
 @pytest.mark.parametrize("n", range(1, 9))
 def test_noise_around_zero_is_no_discontinuity(n, noise):

@@ -183,6 +183,7 @@ def test_pieces_that_touch_in_a_corner_are_no_neighbours():
     assert p.merge() is p
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["mpc_double_integrator_27", "mpc_double_integrator_83"])
 def test_control_laws_are_merged(name):
     """Fewer pieces, and the same values to rounding at random points of the domain."""

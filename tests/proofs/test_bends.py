@@ -254,6 +254,7 @@ def test_no_single_weight_may_change(number, change):
     assert check(function, weights, proof) == 0
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("number", EXAMPLES)
 def test_no_bias_may_change(number):
     """By 1e-30 in either direction; unless that changes nothing on the domain."""
@@ -321,6 +322,7 @@ def test_a_multiplier_that_is_slightly_too_small_is_refused():
     assert (network(str(1 - TINY))(points) != p(points)).any()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("number", EXAMPLES)
 def test_no_hint_may_be_false(number):
     """Each role and plane changed, moved or left out; a hint that is accepted was not needed or is true too."""

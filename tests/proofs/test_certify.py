@@ -257,7 +257,7 @@ def largest(bound, x):
     return np.full(len(x), bound, dtype=object)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 @pytest.mark.parametrize("name", ROUNDED)
 @pytest.mark.parametrize("form", ["plain", "shared"])
@@ -661,7 +661,7 @@ def test_rounded_shared_networks_keep_to_their_bound(name, dtype, told):
     assert check(*files, json.loads(json.dumps(proof.document))) == proof.error_bound
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("off", ["1/1000000000000000000000000000000", "1/10000000000", "1/1000000"])
 def test_a_table_of_rounded_points_excuses_no_other_error(off):
     """A network of the even table is proved with the distance; one that is off both tables is refuted with a point."""

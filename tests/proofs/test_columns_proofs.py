@@ -50,7 +50,7 @@ def test_equality_is_proved(name):
     assert check(function, network, proof) == 0
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", GRIDS)
 @pytest.mark.parametrize("size", ["1/10", "-1/1000000000000000000000000000000"])
 def test_no_weight_may_be_off(name, size):

@@ -347,6 +347,7 @@ def test_no_law_may_be_off(name):
             refused(function, with_layer(network, l, change), proof)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("noise", [1e-15, 1e-12, 1e-9])
 def test_noisy_half_spaces_are_compiled_and_proved(noise):
     """Regions of a network with noise in all rows and laws: proved near the data, column-major arrays and all."""

@@ -108,7 +108,7 @@ def test_the_first_neurons_decide_the_parts() -> None:
 # --- whoever does the work --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("kind", POOLS)
 def test_the_same_bytes_whoever_does_the_work(kind: str) -> None:
     network = deep((2, 8, 6, 2), exact=False)

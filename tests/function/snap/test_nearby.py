@@ -39,7 +39,7 @@ def as_pieces(p):
     return from_data(piece_data(p))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("noise", [1e-15, 1e-13, 1e-12])
 @pytest.mark.parametrize("name", sorted(TWINS))
 def test_twins_come_back_exact_near_and_as_small(name, noise):

@@ -40,7 +40,7 @@ def polygon_mesh(sides, seed):
     return points, triangles[area > 1e-12], rng.random(len(points))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("fill", [False, True])
 @pytest.mark.parametrize("noise", [1e-15, 1e-10])
 def test_noisy_half_spaces_of_a_grid_cost_no_more_than_the_grid(noise, fill):
@@ -78,6 +78,7 @@ def test_a_turned_grid_costs_no_more_than_the_grid_and_is_proved():
     assert c.certificate.error_bound < 1e-11
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("sides", [5, 7])
 def test_meshes_of_polygons_compile_although_their_sides_are_not_quite_straight(sides):
     points, triangles, values = polygon_mesh(sides, sides)

@@ -28,7 +28,7 @@ def sampled(f, m):
     return CPWL.from_grid([axis, axis], f(axis[:, None], axis))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("m", [6, 11])
 @pytest.mark.parametrize("name", SAMPLED)
 def test_samples_of_a_function_with_few_pieces_cost_what_it_does(name, m):
