@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cpwl.combine import maximum, minimum, stack
     from cpwl.compiler import Compiled, compile
     from cpwl.compressor import compress
-    from cpwl.equality import equal
+    from cpwl.equality import distance, equal
     from cpwl.function import CPWL
     from cpwl.function.questions.sets import image
     from cpwl.io.endings import read, write
@@ -61,6 +61,7 @@ __all__ = [
     "compile",
     "compress",
     "count_regions",
+    "distance",
     "dynamics",
     "equal",
     "extract",
@@ -91,6 +92,7 @@ _HOME = {
     "compile": "cpwl.compiler",
     "compress": "cpwl.compressor",
     "count_regions": "cpwl.regions.count",
+    "distance": "cpwl.equality",
     "equal": "cpwl.equality",
     "extract": "cpwl.regions.extract",
     "extract_parts": "cpwl.regions.tiles.parts",

@@ -8,7 +8,8 @@
 (3) a region with law f has a piece S of q with law s, for every corner v a point v' of S, and for every ray r and line
     l a direction r' and a line l' of S; these are v, r and l themselves where that is possible, `Leaves`, `partners`.
     Simplices are not cut where S is one, too, and the partners of their corners are corners of S, `table`; elsewhere
-    f is the affine function through the values at their corners, `by_coefficients`
+    f is the affine function through the values at their corners, `by_coefficients`. Or a bounded region has no partner:
+    it is cut by the neurons of N, and ``a >= |N - f|`` at the corners of all parts, since N is affine there, `Cuts`
 (4) J holds the gradient of N: on a box with all v and v', if the region is bounded, or else everywhere, `steepness`
 (5) h is a vector with ``h . r >= e_r`` for all rays. Here ``e_v = |s(v') - f(v) + J . (v - v')| + E' |v - v'|``, at the
     worst of J and with the largest coordinate for the last norm, and the same with gradients for e_r and e_l; let
@@ -27,13 +28,29 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from cpwl_check.budget import long, need, spend
+from cpwl_check.budget import Refused, long, longest, need, spend, work
 from cpwl_check.cones import Cone, dot, minus, piece_cone
-from cpwl_check.pieces import Bound, Form, Law, Layers, Piece, Vector, half_space, over_one, read_function, solved
+from cpwl_check.pieces import (
+    FIXED,
+    Bound,
+    Form,
+    Law,
+    Layers,
+    Piece,
+    Vector,
+    difference,
+    fixed,
+    half_space,
+    over_one,
+    read_function,
+    solved,
+    unfixed,
+)
 from cpwl_check.reading import Rational, read
 
 Point = list[Fraction]
 Interval = tuple[int, int]  # multiples of 2^-BITS
+Reads = list[int] | None  # an affine function on a region; None is 0
 ZERO = Fraction(0)
 BITS = 256  # numbers of the network are enclosed by multiples of 2^-BITS
 
@@ -125,10 +142,14 @@ class Leaves:
         self.usual = {"slope": [0] * n, "points": [], "directions": [], "lines": [], "box": None}
         self.shape = {"piece": range(len(meant.pieces)), "slope": [Rational, n], "box": Any}
         self.shape |= {name: [[Rational, n]] for name in ("points", "directions", "lines")}
+        self.cuts: Cuts | None = None
 
     def shown(self, piece: Piece, part: Cone, node: Any, where: str) -> tuple[Fraction, Fraction]:
         """``(a, b)`` for the region `part` of a piece of the data."""
         n = self.meant.n
+        if node == {"cut by": "neurons"}:
+            self.cuts = self.cuts or Cuts(self.layers, n)
+            return self.cuts.farthest(part, piece.laws, where), ZERO
         i, h, box, *named = read(self.usual | node if type(node) is dict else node, self.shape, where)
         other_piece = self.meant.pieces[i]
         rows = [row for row, _ in other_piece.rows.values()]
@@ -143,6 +164,59 @@ class Leaves:
             off = [gaps(pair, span, other, J, self.growth) for pair, J in zip(laws, steep, strict=True)]
             found = [spread(span, e, h, where) for e in off]
         return max(a for a, _ in found), max(b for _, b in found)
+
+
+class Cuts:
+    """A network with its weights rounded to multiples of 2^-BITS, held as integers."""
+
+    def __init__(self, layers: Layers, n: int) -> None:
+        self.n, self.exact, self.layers = n, layers, fixed(layers)
+        self.rounded, self.off = unfixed(self.layers), dict[int, Fraction | None]()
+
+    def farthest(self, part: Cone, laws: list[Vector], where: str) -> Fraction:
+        """A bound on what network and laws differ by on a bounded region, sharp up to the rounding of weights: the
+        region is cut by one neuron after the other until the rounded network is affine on every part, and corners
+        decide."""
+        need(not part.lines and all(g[-1] for g, _ in part.rays), where, "it is not bounded, and to be cut by neurons")
+        power = max((max(map(abs, g)) // g[-1]).bit_length() for g, _ in part.rays)
+        if power not in self.off:
+            self.off[power] = difference(self.rounded, self.exact, [Fraction(1 << power)] * self.n, Fraction(1))
+        off = self.off[power]
+        if off is None:
+            raise Refused(f"{where}: the numbers of the network are too large to be cut by its neurons")
+        worst = ZERO
+        reads: list[Reads] = [[int(i == k) for k in range(self.n + 1)] for i in range(self.n)]
+        todo: list[tuple[Cone, int, list[Reads], list[Reads]]] = [(part, 0, reads, [])]
+        while todo:
+            part, depth, reads, known = todo.pop()
+            layer = self.layers[depth]
+            if depth + 1 < len(self.layers):
+                done = [*known]
+                for form in layer[len(known) :]:
+                    row = self.read(form, reads, depth)
+                    side = part.side(row)
+                    if side == 0:
+                        todo.append((part.cut(minus(row)), depth, reads, [*done, None]))
+                        part = part.cut(row)
+                    done.append(row if side >= 0 else None)
+                todo.append((part, depth + 1, done, []))
+                continue
+            d = 1 << FIXED * len(self.layers)
+            for form, (f, e) in zip(layer, laws, strict=True):
+                step = [e * u - d * v for u, v in zip(self.read(form, reads, depth), f, strict=True)]
+                part.pay(2, step, where)
+                worst = max([worst, *(Fraction(abs(dot(step, g)), d * e * g[-1]) for g, _ in part.rays)])
+        return worst + off
+
+    def read(self, form: dict[int, int], reads: list[Reads], depth: int) -> list[int]:
+        """What a neuron reads where the neurons before it are these: coefficients times 2^BITS for each layer."""
+        total = [0] * self.n + [form.get(len(reads), 0) << FIXED * depth]
+        for j, w in form.items():
+            row = reads[j] if j < len(reads) else None
+            if row is not None:
+                total = [u + w * v for u, v in zip(total, row, strict=True)]
+        spend(1 + len(form) * (1 + work(self.n + 1, FIXED, longest([total]))), "network")
+        return total
 
 
 def table(law: Law, meant: Law, layers: Layers, leaves: list[Any], growth: Fraction) -> Fraction:

@@ -19,6 +19,8 @@ Bound = Fraction | tuple[Fraction, Fraction]  # a number, or (a, b) for a + b ma
 Key = TypeVar("Key")
 Number = TypeVar("Number", Fraction, Rational)
 PRIME = 2**61 - 1
+FIXED = 192  # bits behind the point of weights that are rounded, where that is paid for
+LARGE = 10**300
 
 
 def plus(u: dict[Key, Number], factor: Number | int, v: dict[Key, Number]) -> dict[Key, Number]:
@@ -230,3 +232,42 @@ def rounding(off: list[Forms], box: Any, n: int, pieces: list[Piece]) -> tuple[R
     constants = [total(group, where) for group in values]
     slopes = [total((abs(x * half[i]) for d in group for i, x in d.items()), where) for group in off]
     return (max(constants), max(slopes)) if box is None else (max(map(add, constants, slopes)), 0)
+
+
+# --- Networks that are nearly the same --------------------------------------------------------------------------------
+
+
+def difference(layers: Layers, exact: Layers, size: list[Fraction], one: Fraction) -> Fraction | None:
+    """How far the outputs of two networks are apart, for inputs of these sizes; `one` is the size of the number 1. None
+    if something on the way is 10^300 or more."""
+    spend(2 * sum(len(form) for layer in (*layers, *exact) for form in layer), "network")
+    off = [Fraction(0)] * len(size)
+    for real, meant in zip(layers, exact, strict=True):
+        size, off = [*size, one], [*off, Fraction(0)]  # a bias is multiplied with 1
+        moved = [{j: v.get(j, 0) - w.get(j, 0) for j in v | w} for v, w in zip(real, meant, strict=True)]
+        off = [added(d, size) + added(v, off) for d, v in zip(moved, real, strict=True)]
+        size = [added(w, size) for w in meant]
+        if max([*size, *off]) >= LARGE:
+            return None
+        size, off = [up(x) for x in size], [up(x) for x in off]
+    return max(off)
+
+
+def added(weights: Form, sizes: list[Fraction]) -> Fraction:
+    return total((abs(Fraction(x)) * sizes[j] for j, x in weights.items()), "network")
+
+
+def up(x: Fraction) -> Fraction:
+    """A short number that is not smaller."""
+    return Fraction(math.nextafter(x, math.inf)) if x else x
+
+
+def fixed(layers: Layers) -> list[list[dict[int, int]]]:
+    """All weights in multiples of 2^-FIXED, rounded downwards."""
+    return [
+        [{j: (w.numerator << FIXED) // w.denominator for j, w in form.items()} for form in layer] for layer in layers
+    ]
+
+
+def unfixed(layers: list[list[dict[int, int]]]) -> Layers:
+    return [[{j: Fraction(w, 2**FIXED) for j, w in form.items()} for form in layer] for layer in layers]

@@ -27,13 +27,11 @@ from fractions import Fraction
 from operator import add, mul
 from typing import Any, NamedTuple
 
-from cpwl_check.budget import Refused, need, spend, total
+from cpwl_check.budget import Refused, need, spend
 from cpwl_check.cones import piece_cone
-from cpwl_check.pieces import Bound, Form, Law, Layers, read_network, rounding
+from cpwl_check.pieces import FIXED as BITS
+from cpwl_check.pieces import LARGE, Bound, Law, Layers, difference, fixed, read_network, rounding, unfixed
 from cpwl_check.reading import Rational, read
-
-BITS = 192
-LARGE = 10**300
 
 
 def rounded(law: Law, layers: Layers, proof: Any, decide: Callable[[Law, Layers, Any], Bound]) -> Bound:
@@ -61,31 +59,6 @@ def rounded(law: Law, layers: Layers, proof: Any, decide: Callable[[Law, Layers,
 
 def sizes(box: Any) -> list[Fraction]:
     return [max(abs(Fraction(x)), abs(Fraction(y))) for x, y in zip(box["low"], box["high"], strict=True)]
-
-
-def difference(layers: Layers, exact: Layers, size: list[Fraction], one: Fraction) -> Fraction | None:
-    """How far the outputs of two networks are apart, for inputs of these sizes; `one` is the size of the number 1. None
-    if something on the way is 10^300 or more."""
-    spend(2 * sum(len(form) for layer in (*layers, *exact) for form in layer), "network")
-    off = [Fraction(0)] * len(size)
-    for real, meant in zip(layers, exact, strict=True):
-        size, off = [*size, one], [*off, Fraction(0)]  # a bias is multiplied with 1
-        moved = [{j: v.get(j, 0) - w.get(j, 0) for j in v | w} for v, w in zip(real, meant, strict=True)]
-        off = [added(d, size) + added(v, off) for d, v in zip(moved, real, strict=True)]
-        size = [added(w, size) for w in meant]
-        if max([*size, *off]) >= LARGE:
-            return None
-        size, off = [up(x) for x in size], [up(x) for x in off]
-    return max(off)
-
-
-def added(weights: Form, sizes: list[Fraction]) -> Fraction:
-    return total((abs(Fraction(x)) * sizes[j] for j, x in weights.items()), "network")
-
-
-def up(x: Fraction) -> Fraction:
-    """A short number that is not smaller."""
-    return Fraction(math.nextafter(x, math.inf)) if x else x
 
 
 # --- Enclosures on pieces ---------------------------------------------------------------------------------------------
@@ -129,7 +102,7 @@ def apart(law: Law, layers: Layers, exact: Layers, size: list[Fraction], most: F
     without one, a bound that would be shown."""
     n, where = law.n, "network"
     short, meant = fixed(layers), fixed(exact)
-    lost = [difference(a, scaled(b), size, Fraction(1)) for a, b in ((layers, short), (exact, meant))]
+    lost = [difference(a, unfixed(b), size, Fraction(1)) for a, b in ((layers, short), (exact, meant))]
     need(None not in lost, where, "its weights are off by 10^300")
     rest = sum((x for x in lost if x is not None), Fraction(0))
     worst = 0 if most is None else math.floor((most - rest) * 2**BITS)
@@ -158,17 +131,6 @@ def apart(law: Law, layers: Layers, exact: Layers, size: list[Fraction], most: F
     if worst < 0:
         raise Refused(f"{where}: its weights are off by more than error_bound")
     return Fraction(worst, 2**BITS) + rest
-
-
-def fixed(layers: Layers) -> list[list[dict[int, int]]]:
-    """All weights in multiples of 2^-BITS, rounded downwards."""
-    return [
-        [{j: (w.numerator << BITS) // w.denominator for j, w in form.items()} for form in layer] for layer in layers
-    ]
-
-
-def scaled(layers: list[list[dict[int, int]]]) -> Layers:
-    return [[{j: Fraction(w, 2**BITS) for j, w in form.items()} for form in layer] for layer in layers]
 
 
 def around(corners: list[list[int]]) -> tuple[list[int], list[int]]:

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from cpwl import CPWL, ConstructionError, Network, ProofError, certify, compile
+from cpwl import CPWL, ConstructionError, Network, ProofError, certify, compile, distance
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
 from cpwl.function.jump import largest_jump
@@ -19,9 +19,10 @@ from cpwl.io.mpqp import from_active_sets
 from cpwl.network.network import exact_layers
 from cpwl.proofs.provers.near import nearest
 from cpwl_check.budget import Refused
+from cpwl_check.cones import piece_cone, region
 from cpwl_check.decide import check
 from cpwl_check.main import main
-from cpwl_check.near import BITS, farthest, steepness, unavoidable
+from cpwl_check.near import BITS, Leaves, farthest, steepness, unavoidable
 from cpwl_check.pieces import read_function, read_network
 from cpwl_check.reading import number
 from support.catalogue import function, names
@@ -387,10 +388,31 @@ def test_noisy_simplices_in_space_are_proved_near():
     assert unavoidable(read_function(documents[0]), documents[2]["jump"]) == certificate.unavoidable
 
 
+def test_regions_cut_by_neurons_are_as_near_as_the_network_is():
+    """A bounded region cut by the neurons shows the supremum of |N - f| on it, which a slow search confirms; on a
+    region without bound, and with more in the leaf, such a leaf is refused."""
+    rng = np.random.default_rng(5)
+    layers = [(rng.integers(-3, 4, (4, 2)), rng.integers(-3, 4, 4)), (rng.integers(-3, 4, (3, 4)), [1, 0, -1])]
+    net = Network([*layers, ([[1, -2, 1]], ["1/3"])])
+    p = CPWL.from_pieces([[[1, 0], [-1, 0], [0, 1], [0, -1]]], [[1, 1, 1, 1]], [[2, -1]], [1])
+    law = read_function(function_document(p))
+    shown = Leaves(law, read_network(network_document(net), 2, 1), Fraction(0))
+    part, cut = piece_cone(law.pieces[0], 2), {"cut by": "neurons"}
+    level, slope = shown.shown(law.pieces[0], part, cut, "here")
+    assert slope == 0
+    assert abs(level - distance(p, net).largest) < Fraction(1, 10**50)
+    grid = fraction_array(np.stack(np.meshgrid(*[np.linspace(-1, 1, 65)] * 2), axis=-1).reshape(-1, 2))
+    seen = max(abs(u - v) for u, v in zip(net(grid)[:, 0], p(grid)[:, 0], strict=True))
+    assert level - Fraction(1, 4) < seen <= level
+    for other, leaf in ((region(2, [[1, 0, 1]]), cut), (part, cut | {"piece": 0}), (part, {"cut by": "hand"})):
+        with pytest.raises(Refused):
+            shown.shown(law.pieces[0], other, leaf, "here")
+
+
 @pytest.mark.slow
 def test_hundreds_of_noisy_simplices_in_space_are_proved_near():
-    """More than 300 of them, which takes half a minute."""
-    p, certificate, _ = proved_in_space(55)
+    """More than 300 of them, which takes some minutes: thin ones at the hull are cut by the neurons of the network."""
+    p, certificate, _ = proved_in_space(70)
     assert p.num_pieces > 300
     assert certificate.error_bound < Fraction(1, 10**7)
 

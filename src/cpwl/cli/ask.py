@@ -192,12 +192,13 @@ def _function(f: CPWL | Network, option: str) -> CPWL:
 
 
 def _between(f: CPWL | Network, other: CPWL | Network, domain: Any) -> Any:
+    """Of two functions the mean gap, too."""
+    from cpwl.equality import distance
     from cpwl.function import CPWL
 
-    p = _function(f, "distance")
-    if not isinstance(other, CPWL):
-        raise InputError("--distance takes another function; `cpwl equal` says how far a network is")
-    return p.distance(other, domain=domain)
+    if isinstance(f, CPWL) and isinstance(other, CPWL):
+        return f.distance(other, domain=domain)
+    return distance(f, other, domain=domain)
 
 
 def _lipschitz_of(desk: Any, norm: str) -> Callable[[], _Reply]:

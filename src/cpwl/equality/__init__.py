@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cpwl.equality.decide import equal
+from cpwl.equality.decide import distance, equal
 from cpwl.equality.verdict import Verdict
 
-__all__ = ["Verdict", "equal"]
+__all__ = ["Verdict", "distance", "equal"]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.doors import check_argument, check_call, check_limit, check_path, within_float64
-from cpwl.equality.pieces import border, compare_pieces, hole, is_whole, joined, outside, value_of
+from cpwl.equality.pieces import border, compare_pieces, farthest_on_pairs, hole, is_whole, joined, outside, value_of
 from cpwl.equality.regions import (
     Compared,
     cells_on,
@@ -31,7 +31,10 @@ from cpwl.exact.integers import primitive, sides, unit_view
 from cpwl.exact.rational import fraction_array
 from cpwl.executors import check_executor, spread
 from cpwl.function import CPWL
-from cpwl.function.answers import point_text
+from cpwl.function.algebra.arithmetic import pieces_of
+from cpwl.function.answers import Distance, point_text
+from cpwl.geometry.bodies import solid
+from cpwl.geometry.generators import box_pairs, boxes_around
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, as_domain, ranges
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
@@ -40,7 +43,7 @@ from cpwl.proofs.certify import certify
 from cpwl.regions.cells import Cells
 from cpwl.regions.tiles.journal import Journal
 
-__all__ = ["equal", "overlay"]
+__all__ = ["distance", "equal", "overlay"]
 
 # The cells of a network laid over the pieces of a function: which cell is inside which piece.
 #
@@ -222,6 +225,53 @@ def equal(
     return work.verdict()
 
 
+@within_float64()
+def distance(
+    a: Operand,
+    b: Operand,
+    *,
+    domain: Any = None,
+    box: tuple[Any, Any] | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> Distance:
+    """The exact supremum of ``|a - b|`` over all outputs, with a point where it is attained.
+
+    The difference is affine on the cells of the common refinement, so that it is largest at a corner of one, or grows
+    along a ray. All corners are rationals, and so is the answer: no sample, no tolerance.
+
+    Parameters
+    ----------
+    a, b
+        Networks or functions, in any mixture, with equal numbers of inputs and outputs.
+    domain, box
+        Where: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box. By default where both are defined, which for
+        two functions must be the same set.
+    executor, progress
+        As for `equal`.
+
+    Returns
+    -------
+    Distance
+        `largest` is infinite if there is no bound; `mean` is None (`CPWL.distance` computes it for two functions).
+
+    Examples
+    --------
+    >>> absolute = Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])])
+    >>> print(distance(absolute, CPWL.from_breakpoints([-2, 1], [2, 1])))
+    at most 4/3, at x = (0)
+    """
+    check_call(progress)
+    check_executor(executor)
+    body, inside = _domain(a, b, domain, box)
+    work = _Work(a, b, body, inside, None, None, executor, progress)
+    found = work.farthest()
+    if found is None:
+        point = inside if inside is not None else np.array([Fraction(0)] * _inputs(a), dtype=object)
+        return Distance(Fraction(0), point, None)
+    return Distance(found.size, found.point, None)
+
+
 def _domain(a: Operand, b: Operand, domain: Any, box: Any) -> tuple[Polyhedron | None, NDArray[Any] | None]:
     for f in (a, b):
         check_argument(f, (Network, CPWL), "equal")
@@ -283,6 +333,21 @@ class _Work:
             return Verdict(None, None, (None, None), None, compared.regions, how)
         gap = apart.size if compared.complete and compared.apart is not None else None
         return self._different(apart, gap, compared.regions, how)
+
+    def farthest(self) -> Apart | None:
+        """Where the two are farthest apart; None if they are equal."""
+        if self.a is self.b:
+            return None
+        away = self._undefined()
+        if away is not None:
+            raise InputError(f"only one of the two functions is defined at x = {point_text(away)}", point=away)
+        a, b = self.a, self.b
+        minus = difference(a, b) if isinstance(a, Network) and isinstance(b, Network) else None
+        compared, _ = self._compare(minus, None, None)
+        assert compared.complete
+        if compared.apart is None and compared.hole is not None:
+            self._hole(compared.hole, compared.regions)
+        return compared.apart
 
     def _hole(self, point: NDArray[Any], regions: int) -> Verdict:
         if self.domain is not None:
@@ -352,7 +417,10 @@ class _Work:
         rest = np.flatnonzero(~laid.filled).tolist()
         if rest and (compared.apart is None or compared.apart.size != math.inf):
             left = None if most is None else most - compared.regions
-            others, _ = self._on_pieces(p, network, rest, left, compared.apart or seen)
+            if len(found.lines):
+                others, _ = self._on_pieces(p, network, rest, left, compared.apart or seen)
+            else:
+                others = self._on_overlay(p, found, np.array(rest))
             apart = farther(compared.apart, others.apart)
             compared = Compared(compared.regions + others.regions, apart, others.complete)
         if compared.apart is None and compared.complete and seen is None and not (laid.covered.all() or is_whole(p)):
@@ -368,6 +436,18 @@ class _Work:
         if apart is not None:
             apart = self._valued(p, network, int(piece[apart.pair]), apart)
         return Compared(len(cell), apart, True)
+
+    def _on_overlay(self, p: CPWL, found: Cells, rest: NDArray[np.int64]) -> Compared:
+        """Some pieces against all cells: the corners of the common refinement decide."""
+        (number, mine), (kept, cells) = pieces_of(p), solid(found.polyhedra)
+        boxes = boxes_around(mine.spans, len(mine), p.dim), boxes_around(cells.spans, len(cells), p.dim)
+        pairs = box_pairs(*boxes[0], boxes[1])
+        pairs = pairs[np.isin(number[pairs[:, 0]], rest)]
+        laws = p.laws.integer()[number], found.laws.integer()[kept]
+        apart = farthest_on_pairs(mine, laws[0], cells, laws[1], pairs, self.domain, self.progress)
+        if apart is not None and apart.values is not None and p is self.b:
+            apart = replace(apart, values=apart.values[::-1])
+        return Compared(len(pairs), apart, True)
 
     def _valued(self, p: CPWL, network: Network, i: int, apart: Apart) -> Apart:
         """With the values of both: the law of piece `i` there, and the network."""

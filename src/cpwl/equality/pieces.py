@@ -10,18 +10,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.equality.regions import Compared, largest_on
+from cpwl.equality.regions import Compared, at_generators, largest_on
 from cpwl.equality.verdict import Apart, farther
 from cpwl.exact.integers import primitive, sides
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
+from cpwl.function.algebra.arithmetic import pieces_of
 from cpwl.function.doctor.first_error import first_error
+from cpwl.geometry.bodies import Bodies
 from cpwl.geometry.generators import Spans, box_pairs, boxes_around, generators
+from cpwl.geometry.overlay import cut_by, cut_pairs, repeated
 from cpwl.geometry.polyhedra import Polyhedron, ranges
 from cpwl.geometry.probe import Probe
 from cpwl.progress import Progress
 
-__all__ = ["Pieces", "border", "compare_pieces", "hole", "is_whole", "joined", "outside", "value_of"]
+__all__ = [
+    "Pieces",
+    "border",
+    "compare_pieces",
+    "farthest_on_pairs",
+    "hole",
+    "is_whole",
+    "joined",
+    "outside",
+    "value_of",
+]
+
+_PAIRS = 1 << 16  # at a time
 
 # Is a function defined on all of a polyhedron? A point where it is not, or None.
 
@@ -128,7 +143,7 @@ def compare_pieces(
     Laws of two pieces whose intersection has an interior must be equal as rationals; otherwise their difference
     is maximised over the intersection. At most `most` pairs of pieces are looked at.
     """
-    one, two, probe = Pieces.of(a), Pieces.of(b), Probe(0.0)
+    one, two = Pieces.of(a), Pieces.of(b)
     laws, others = a.laws.integer(), b.laws.integer()
     numbers: dict[Any, int] = {}
     ids = [
@@ -138,20 +153,64 @@ def compare_pieces(
     pairs = box_pairs(one.low, one.high, (two.low, two.high))
     count, complete = len(pairs), most is None or len(pairs) <= most
     pairs = pairs if complete else pairs[:most]
-    apart: Apart | None = None
     left = pairs[ids[0][pairs[:, 0]] != ids[1][pairs[:, 1]]]
     left = left[~_separated(one, left[:, 0], two, left[:, 1])]
     left = left[~_separated(two, left[:, 1], one, left[:, 0])]
-    for done, (i, j) in enumerate(left.tolist(), start=1):
-        body = joined(joined(one.polyhedron(i), two.polyhedron(j)), domain)
-        if probe.interior(body) is not None:
-            found = _largest(probe, body, laws[i], others[j])
-            if found is not None:
-                values = value_of(laws[i], found.point), value_of(others[j], found.point)
-                apart = farther(apart, replace(found, values=values))
-        if progress is not None:
-            progress(done, len(left), "pairs of pieces")
+    (mine, first), (yours, second) = pieces_of(a), pieces_of(b)
+    place = [np.full(p.num_pieces, -1, dtype=np.int64) for p in (a, b)]
+    for at, number in zip(place, (mine, yours), strict=True):
+        at[number] = np.arange(len(number))
+    solid = np.column_stack([place[0][left[:, 0]], place[1][left[:, 1]]])
+    solid = solid[(solid >= 0).all(axis=1)]
+    apart = farthest_on_pairs(first, laws[mine], second, others[yours], solid, domain, progress)
     return Compared(min(count, len(pairs)), apart, complete)
+
+
+def farthest_on_pairs(
+    first: Bodies,
+    laws: NDArray[np.object_],
+    second: Bodies,
+    others: NDArray[np.object_],
+    pairs: NDArray[np.int64],
+    domain: Polyhedron | None,
+    progress: Progress | None = None,
+) -> Apart | None:
+    """Where the laws of two families of bodies are farthest apart, on the intersections of some pairs of them.
+
+    The difference is affine on an intersection, so that its corners decide, or a ray along which it grows.
+    """
+    probe, apart = Probe(0.0), None
+    for k in range(0, len(pairs), _PAIRS):
+        found = cut_pairs(first, second, pairs[k : k + _PAIRS, 0], pairs[k : k + _PAIRS, 1])
+        cells, one, two = found.cells, found.one, found.two
+        if domain is not None:
+            kept, cells = cut_by(cells, np.arange(len(cells)), repeated(domain, len(cells)))
+            one, two = one[kept], two[kept]
+        law, other = laws[one], others[two]
+        rows = law[..., :-1] * other[..., -1:] - other[..., :-1] * law[..., -1:]
+        below = law[..., -1] * other[..., -1]
+        best: Apart | None = None
+        for j in range(rows.shape[1]):
+            different = np.flatnonzero(np.asarray((rows[:, j] != 0).any(axis=1), dtype=bool) & cells.known)
+            if len(different):
+                best = farther(best, _at_corners(cells, rows[:, j], below[:, j], different))
+        for i in np.flatnonzero(~cells.known).tolist():
+            shown = _largest(probe, cells.polyhedra[i], law[i], other[i])
+            best = farther(best, None if shown is None else replace(shown, pair=i))
+        if best is not None:
+            values = value_of(law[best.pair], best.point), value_of(other[best.pair], best.point)
+            apart = farther(apart, replace(best, values=values))
+        if progress is not None:
+            progress(min(k + _PAIRS, len(pairs)), len(pairs), "pairs of pieces")
+    return apart
+
+
+def _at_corners(
+    cells: Bodies, rows: NDArray[np.object_], below: NDArray[np.object_], different: NDArray[np.int64]
+) -> Apart | None:
+    """The largest difference at the corners of some bodies, infinite if it changes along a ray."""
+    entry, owner = ranges(cells.spans.start[different], np.diff(cells.spans.start)[different])
+    return at_generators(cells.places[cells.spans.member[entry]], different[owner], rows, below)
 
 
 def outside(bodies: CPWL | Polyhedron, p: CPWL) -> NDArray[np.object_] | None:

@@ -37,6 +37,7 @@ from cpwl.regions.walk.walk import walk
 
 __all__ = [
     "Compared",
+    "at_generators",
     "cells_on",
     "compare_on_regions",
     "difference",
@@ -388,7 +389,7 @@ def farthest_on_cells(
     for j in range(rows.shape[1]):
         different = np.flatnonzero((rows[:, j] != 0).any(axis=1))
         if len(different):
-            apart = farther(apart, _at_generators(found, cell, rows[:, j], below[:, j], different))
+            apart = farther(apart, _at_cells(found, cell, rows[:, j], below[:, j], different))
             apart = farther(apart, _along_lines(found, cell, rows[:, j], different, lines))
     return apart
 
@@ -399,7 +400,7 @@ def _farthest(network: Network, domain: Polyhedron | None, found: Cells, target:
     return farthest_on_cells(network, domain, found, np.arange(len(found)), targets)
 
 
-def _at_generators(
+def _at_cells(
     found: Cells,
     cell: NDArray[np.int64],
     rows: NDArray[np.object_],
@@ -409,10 +410,16 @@ def _at_generators(
     """The largest difference at the corners of some cells, infinite if it changes along a ray."""
     assert found.generators is not None
     entry, owner = ranges(found.start[cell[different]], np.diff(found.start)[cell[different]])
-    owner, member = different[owner], found.member[entry]
-    places = found.generators[member]
+    return at_generators(found.generators[found.member[entry]], different[owner], rows, below)
+
+
+def at_generators(
+    places: NDArray[np.object_], owner: NDArray[np.int64], rows: NDArray[np.object_], below: NDArray[np.object_]
+) -> Apart | None:
+    """The largest of ``rows[i] / below[i]`` in absolute value at corners ``(x, 1) w`` of their owners `i`; infinite if
+    one changes along a ray ``(r, 0)``."""
     value = (rows[owner] * places).sum(axis=1)
-    ray = member >= len(found.points)
+    ray = np.asarray(places[:, -1] == 0, dtype=bool)
     grows = np.flatnonzero(ray & (value != 0))
     if len(grows):
         k = grows[0]

@@ -18,7 +18,7 @@ from cpwl.geometry.bodies import Bodies, joined_bodies, solid, stacked
 from cpwl.geometry.generators import box_pairs, boxes_around
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
 
-__all__ = ["Overlay", "Sided", "cut_by", "overlay", "repeated", "split"]
+__all__ = ["Overlay", "Sided", "cut_by", "cut_pairs", "overlay", "repeated", "split"]
 
 _BLOCK = 1 << 17  # pairs at a time
 
@@ -46,14 +46,14 @@ def overlay(first: Bodies, second: Bodies) -> Overlay:
     low, high = boxes_around(first.spans, len(first), dim)
     pairs = box_pairs(low, high, boxes_around(second.spans, len(second), dim))
     found = [
-        _cut_pairs(first, second, pairs[k : k + _BLOCK, 0], pairs[k : k + _BLOCK, 1])
+        cut_pairs(first, second, pairs[k : k + _BLOCK, 0], pairs[k : k + _BLOCK, 1])
         for k in range(0, max(1, len(pairs)), _BLOCK)
     ]
     one, two = (np.concatenate([getattr(part, name) for part in found]) for name in ("one", "two"))
     return Overlay(one, two, joined_bodies([part.cells for part in found]))
 
 
-def _cut_pairs(first: Bodies, second: Bodies, one: NDArray[np.int64], two: NDArray[np.int64]) -> Overlay:
+def cut_pairs(first: Bodies, second: Bodies, one: NDArray[np.int64], two: NDArray[np.int64]) -> Overlay:
     """The intersections of some pairs, as far as they have an interior."""
     mine, my_pair, mine_needed, parted = _needed(second, two, first.polyhedra, one)
     yours, your_pair, yours_needed, parted_too = _needed(first, one, second.polyhedra, two)

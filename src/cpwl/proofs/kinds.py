@@ -32,8 +32,8 @@ from cpwl.proofs.refute import points_at
 from cpwl.proofs.rounding import Bound, added
 from cpwl.proofs.settle import settle
 from cpwl_check.budget import STEPS, Refused, Undecided, aside
-from cpwl_check.pieces import read_function, read_network
-from cpwl_check.rounded import apart, difference
+from cpwl_check.pieces import difference, read_function, read_network
+from cpwl_check.rounded import apart
 
 __all__ = ["KINDS", "Kind", "decide", "proposals", "prove"]
 

@@ -27,7 +27,7 @@ from cpwl.geometry.generators import generators
 from cpwl.geometry.linear_program import LinearProgram
 from cpwl.proofs.entries import NoProof
 from cpwl.proofs.question import Proposal, Question, proof_head
-from cpwl_check.budget import Refused
+from cpwl_check.budget import Refused, Undecided, limited
 from cpwl_check.cones import dot, minus, piece_cone, region
 from cpwl_check.near import Leaves, Span, by_coefficients, farthest, gaps, gradient, partners, spanned
 from cpwl_check.pieces import half_space, read_function, read_network
@@ -90,6 +90,8 @@ _LINES = 6  # lines in a piece of the data, each of which doubles the regions
 _INPUTS = 5  # from more on a piece that is near one of the function is not cut
 _NEAR = 1e-6  # how near that is, relative
 _BOXES = 36  # in which slopes are bounded, for a table
+_STEPS = 3 * 10**7  # of the checker, for cutting regions by neurons: about half a minute
+_CUT = {"cut by": "neurons"}
 
 
 Bounds = tuple[Fraction, Fraction]
@@ -105,7 +107,7 @@ def regions(
     `growth` times ``max|x_i|`` of the function."""
     cover = _Cover(p, meant, law, near, layers, growth)
     trees = [cover.tree(j, piece_cone(piece, p.dim)) for j, piece in enumerate(law.pieces)]
-    return trees, cover.worst
+    return trees, cover.sharpened()
 
 
 def simplices(p: CPWL, other: CPWL) -> list[dict[str, Any] | None]:
@@ -159,6 +161,16 @@ class _Normals:
         return _Some(who, rows[:, :-1], rows[:, -1], start)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Loose:
+    """A leaf whose region is beside a piece, and what it shows."""
+
+    level: Fraction
+    j: int
+    cone: Any
+    leaf: dict[str, Any]
+
+
 class _Cover:
     """Regions of the data, each in a piece of the consistent function, or near one; and the worst bound so far."""
 
@@ -172,6 +184,7 @@ class _Cover:
         self.normals = _Normals(meant)
         self.bodies = dict[int, Span]()
         self.leaves, self.worst = Leaves(near, layers, growth), (Fraction(0), Fraction(0))
+        self.loose = list[_Loose]()
 
     def tree(self, j: int, cone: Any, depth: int = 0, among: _Some | None = None) -> dict[str, Any] | None:
         """The piece that holds the region, or a cut and a tree for either side; None if no point is in it.
@@ -205,8 +218,31 @@ class _Cover:
     def shown(self, j: int, cone: Any, leaf: dict[str, Any]) -> dict[str, Any]:
         """The leaf; what the checker will find that it shows is kept in mind."""
         level, slope = self.leaves.shown(self.law.pieces[j], cone, leaf, f"piece {j}")
-        self.worst = max(self.worst[0], level), max(self.worst[1], slope)
+        if "points" in leaf and not cone.lines and all(g[-1] for g, _ in cone.rays):
+            self.loose.append(_Loose(level, j, cone, leaf))
+        else:
+            self.worst = max(self.worst[0], level), max(self.worst[1], slope)
         return leaf
+
+    def sharpened(self) -> Bounds:
+        """What all leaves show. Those beside a piece bound slopes of the network, which may be thousands of times too
+        much; from the worst one on, they are cut by neurons instead, as long as that makes the whole bound smaller."""
+        loose, steps = sorted(self.loose, key=lambda leaf: leaf.level), _STEPS
+        level, slope = self.worst
+        while loose and loose[-1].level > level and steps > 0:
+            worst = loose[-1]
+            with limited(steps) as run:
+                try:
+                    found = self.leaves.shown(self.law.pieces[worst.j], worst.cone, _CUT, f"piece {worst.j}")[0]
+                except Undecided:
+                    break
+            steps = run.left
+            level = max(level, min(found, worst.level))
+            if found < worst.level:
+                worst.leaf.clear()
+                worst.leaf.update(_CUT)
+            loose.pop()
+        return max([level, *(leaf.level for leaf in loose[-1:])]), slope
 
     def around(self, ends: list[list[int]]) -> _Some:
         """The pieces whose boxes come near the box of a region."""
