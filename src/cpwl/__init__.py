@@ -8,16 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cpwl.errors import (
-    ConstructionError,
-    CpwlError,
-    CpwlWarning,
-    InputError,
-    InternalError,
-    LimitError,
-    ProofError,
-    SolverError,
-)
+from cpwl.errors import ConstructionError, CpwlError, CpwlWarning, InputError, LimitError, ProofError
 
 if TYPE_CHECKING:
     from cpwl import bounds, dynamics, io
@@ -50,11 +41,9 @@ __all__ = [
     "CpwlError",
     "CpwlWarning",
     "InputError",
-    "InternalError",
     "LimitError",
     "Network",
     "ProofError",
-    "SolverError",
     "ask",
     "bounds",
     "certify",
@@ -116,10 +105,12 @@ _MOVED = {
     "Compressed": "cpwl.compressor",
     "ConstructionName": "cpwl.construct.options",
     "Inquiry": "cpwl.regions.inquiry",
+    "InternalError": "cpwl.errors",
     "Minimize": "cpwl.construct.options",
     "Precision": "cpwl.construct.options",
     "Report": "cpwl.function.answers",
     "Sizes": "cpwl.network",
+    "SolverError": "cpwl.errors",
     "Verdict": "cpwl.equality",
     "Weights": "cpwl.construct.options",
     "load": "cpwl.io.json",
