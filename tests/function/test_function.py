@@ -4,6 +4,7 @@ import ast
 import inspect
 import itertools
 import re
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +18,7 @@ from cpwl import CPWL, CpwlWarning, InputError, Network, equal
 from cpwl.exact.rational import fraction_array
 from cpwl.function import answers, cpwl
 from cpwl.function.shallow import from_hidden_layer, random_shallow
+from cpwl.geometry.probe import Probe
 from cpwl.io import from_interp, from_regions, from_scipy, from_weights
 from support.functions import abs_sum, delaunay, five_pieces, five_pieces_value
 
@@ -150,7 +152,45 @@ def test_maxmin_is_max_of_min(n, data):
     for x in points:
         values = [sum(a * b for a, b in zip(g, x, strict=False)) + g[-1] for g in f]
         assert p(fraction_array([x]))[0, 0] == max(min(values[m] for m in row) for row in rows)
-    assert p.doctor().healthy
+    assert p.known.complete
+    assert replace(p, known=None).doctor().healthy  # what its maker says of it is found, too
+
+
+@pytest.mark.parametrize(("n", "k"), [(10, 14), (2, 100)])
+def test_a_maximum_has_a_piece_for_each_member(n, k, monkeypatch):
+    """Tangents of a paraboloid: one piece each, and no more programs than pairs; doubling would need 2^(k - 1)."""
+    programs = _counted(monkeypatch, Probe, "interior")
+    slopes = np.random.default_rng(k).integers(-50, 51, (k, n))
+    laws = np.column_stack([2 * slopes, -(slopes**2).sum(axis=1)])
+    p = CPWL.from_maxmin(laws.tolist(), [[i] for i in range(k)])
+    assert p.num_pieces == k
+    assert len(programs) <= k * k
+    x = np.random.default_rng(0).uniform(-60, 60, (200, n))
+    np.testing.assert_allclose(p(x)[:, 0], (x @ laws[:, :-1].T + laws[:, -1]).max(axis=1))
+
+
+def test_rows_that_cut_in_vain_are_undone():
+    """Eighteen minima in the plane, one after the other: pieces of one law are merged while there are few."""
+    draw = np.random.default_rng(1)
+    laws = draw.integers(-9, 10, (18, 3))
+    rows = [sorted(draw.choice(18, 2, replace=False).tolist()) for _ in range(18)]
+    p = CPWL.from_maxmin(laws.tolist(), rows)
+    assert p.num_pieces <= 2 * p.merge().num_pieces
+    x = draw.uniform(-20, 20, (300, 2))
+    values = x @ laws[:, :-1].T + laws[:, -1]
+    np.testing.assert_allclose(p(x)[:, 0], np.max([values[:, row].min(axis=1) for row in rows], axis=0), atol=1e-9)
+
+
+def _counted(monkeypatch, owner, name):
+    """A list that grows with each call of a method."""
+    calls, real = [], getattr(owner, name)
+
+    def counted(*args, **options):
+        calls.append(name)
+        return real(*args, **options)
+
+    monkeypatch.setattr(owner, name, counted)
+    return calls
 
 
 @pytest.mark.one_in(2)

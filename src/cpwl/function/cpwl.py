@@ -229,8 +229,13 @@ class CPWL:
             check_list(row, "rows")
             for number in row:
                 check_count(number, "rows", least=0)
+
+        def fewer(parts: Parts) -> Parts:
+            p = cls.from_parts(parts).merge()
+            return Parts(p.polyhedra, p.laws, p.domain, p.tol)
+
         with within_float64():
-            return cls.from_parts(parts_of_maxmin(components, rows))
+            return cls.from_parts(parts_of_maxmin(components, rows, fewer))
 
     @classmethod
     def from_oracle(cls, f: Callable[[Any], Any], A: Sequence[Any], b: Sequence[Any], centers: Any, radii: Any) -> CPWL:

@@ -6,7 +6,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from cpwl.errors import CpwlWarning, InputError
 from cpwl.exact.integers import adjugate, integer_rows, primitive, quotient, ratio_view, sign
 from cpwl.exact.rational import as_reals, fraction_array, has_floats
-from cpwl.function.parts import Laws, Mesh, Parts
-from cpwl.geometry.facets import trim
+from cpwl.function.parts import Known, Laws, Mesh, Parts
+from cpwl.geometry.bodies import irredundant
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, as_domain
 from cpwl.geometry.probe import Probe
 from cpwl.limits import check_memory
@@ -158,21 +158,52 @@ def _text(x: NDArray[np.float64]) -> str:
 _Rows = tuple[tuple[int, ...], ...]
 
 
-def parts_of_maxmin(components: Any, rows: Sequence[Sequence[int]]) -> Parts:
-    """Pieces of ``max_B min_{m in B} f_m`` over all of R^n, found row by row in rationals.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Piece:
+    """Where a component is the value: integer rows ``(a, b)``, the number of the component, and a point inside."""
 
-    A row `B` rises above the law `c` of a piece exactly on the convex set where all its members do. That set is
-    cut out of the piece and divided among the members; the rest keeps its law.
+    rows: _Rows
+    law: int
+    inner: NDArray[np.object_]
+
+
+def parts_of_maxmin(components: Any, rows: Sequence[Sequence[int]], fewer: Callable[[Parts], Parts]) -> Parts:
+    """Pieces of ``max_B min_{m in B} f_m`` over all of R^n, in rationals.
+
+    The rows with one member are one maximum: the piece of a member is where no other member is above it. Any other row
+    `B` rises above the law `c` of a piece exactly on the convex set where all its members do. That set is cut out of
+    the piece and divided among the members; the rest keeps its law. Such cuts go through pieces that the function does
+    not need to be in two: `fewer` merges them, whenever they have become twice as many.
     """
     laws, members = _checked(components, rows)
-    probe, dim = Probe(0.0), laws.shape[1] - 2
-    pieces = _with_interior(probe, _shares(laws, members[0]), dim)
-    for row in members[1:]:
+    probe = Probe(0.0)
+    singles = [row[0] for row in members if len(row) == 1]
+    others = [row for row in members if len(row) > 1]
+    first = _shares(laws, singles, -1) if singles else _shares(laws, others.pop(0))
+    pieces, enough = _with_interior(probe, first, laws.shape[1] - 2), 0
+    for row in others:
         shares = _shares(laws, row)
         pieces = [new for piece in pieces for new in _raise(probe, laws, piece, row, shares)]
-    stack = trim(polyhedra_from_integers([r for r, _ in pieces], dim), 0.0)
-    law = Laws.from_integer(laws[[c for _, c in pieces]][:, None])
-    return Parts(stack, law, Polyhedron(np.zeros((0, dim)), np.zeros(0)), 0.0)
+        if len(pieces) > 2 * enough:
+            made = fewer(_parts(laws, pieces))
+            numbers = {tuple(law): c for c, law in reversed(list(enumerate(laws.tolist())))}
+            own = [numbers[tuple(law)] for law in made.laws.integer()[:, 0].tolist()]
+            stack, start = made.polyhedra.integer().tolist(), made.polyhedra.start
+            # An inner point of a part is one of the whole, but which parts were merged is not said.
+            cut = [tuple(map(tuple, stack[start[i] : start[i + 1]])) for i in range(len(own))]
+            pieces = _with_interior(probe, list(zip(cut, own, strict=True)), laws.shape[1] - 2)
+            enough = len(pieces)
+    return _parts(laws, pieces)
+
+
+def _parts(laws: NDArray[np.object_], pieces: Sequence[_Piece]) -> Parts:
+    """The function of these pieces, each by as few rows as there can be."""
+    dim = laws.shape[1] - 2
+    inner = np.array([piece.inner for piece in pieces], dtype=object)
+    stack = irredundant(polyhedra_from_integers([piece.rows for piece in pieces], dim), inner)
+    law = Laws.from_integer(laws[[piece.law for piece in pieces]][:, None])
+    everywhere = Polyhedron(np.zeros((0, dim)), np.zeros(0))
+    return Parts(stack, law, everywhere, 0.0, known=Known(inner, complete=True))
 
 
 def polyhedra_from_integers(pieces: Sequence[Sequence[Sequence[int]]], dim: int) -> Polyhedra:
@@ -204,31 +235,27 @@ def _checked(components: Any, rows: Sequence[Sequence[int]]) -> tuple[NDArray[np
     return laws, [list(dict.fromkeys(same[m] for m in row)) for row in members]
 
 
-def _difference(laws: NDArray[np.object_], a: int, b: int) -> tuple[int, ...]:
-    """The half-space ``f_a <= f_b`` as an integer row."""
-    f, g = laws[a], laws[b]
-    row = np.append(f[:-2] * g[-1] - g[:-2] * f[-1], g[-2] * f[-1] - f[-2] * g[-1])
-    return tuple(primitive(row[None])[0])
+def _below(laws: NDArray[np.object_], a: int, others: Sequence[int], sense: int = 1) -> _Rows:
+    """The half-spaces ``f_a <= f_b`` for the others `b` as integer rows; with `sense` -1, ``f_b <= f_a``."""
+    f, g = laws[a], laws[[b for b in others if b != a]]
+    slope = f[:-2] * g[:, -1:] - g[:, :-2] * f[-1]
+    rows = np.column_stack([slope, g[:, -2] * f[-1] - f[-2] * g[:, -1]])
+    return tuple(map(tuple, primitive(sense * rows).tolist()))
 
 
-def _shares(laws: NDArray[np.object_], row: Sequence[int]) -> list[tuple[_Rows, int]]:
-    """Where each member of a row is its least one."""
-    return [(tuple(_difference(laws, m, j) for j in row if j != m), m) for m in row]
+def _shares(laws: NDArray[np.object_], row: Sequence[int], sense: int = 1) -> list[tuple[_Rows, int]]:
+    """Where each member of a row is its least one, with `sense` -1 its largest one."""
+    return [(_below(laws, m, row, sense), m) for m in row]
 
 
 def _raise(
-    probe: Probe,
-    laws: NDArray[np.object_],
-    piece: tuple[_Rows, int],
-    row: Sequence[int],
-    shares: Sequence[tuple[_Rows, int]],
-) -> list[tuple[_Rows, int]]:
+    probe: Probe, laws: NDArray[np.object_], piece: _Piece, row: Sequence[int], shares: Sequence[tuple[_Rows, int]]
+) -> list[_Piece]:
     """One piece after the maximum with one more row."""
-    region, c = piece
+    region, c = piece.rows, piece.law
     dim = laws.shape[1] - 2
-    above = tuple(_difference(laws, c, m) for m in row if m != c)
-    risen = _with_interior(probe, [(region + above, c)], dim)
-    if not risen or c in row:  # A row with c in it never rises above c.
+    above = _below(laws, c, row)
+    if c in row or not _with_interior(probe, [(region + above, c)], dim):  # A row with c in it never rises above c.
         return [piece]
     parts = [(region + above + share, m) for share, m in shares]
     for k, half_space in enumerate(above):
@@ -237,14 +264,15 @@ def _raise(
     return _with_interior(probe, parts, dim)
 
 
-def _with_interior(probe: Probe, pieces: Sequence[tuple[_Rows, int]], dim: int) -> list[tuple[_Rows, int]]:
+def _with_interior(probe: Probe, pieces: Sequence[tuple[_Rows, int]], dim: int) -> list[_Piece]:
     """The pieces that have an interior, without rows ``0 <= b`` that say nothing."""
     kept = []
     for rows, c in pieces:
         proper = tuple(row for row in rows if any(row[:-1]))
-        possible = all(row[-1] >= 0 for row in rows if not any(row[:-1]))
-        if possible and probe.interior(polyhedra_from_integers([proper], dim)[0]) is not None:
-            kept.append((proper, c))
+        if all(row[-1] >= 0 for row in rows if not any(row[:-1])):
+            inner = probe.interior(polyhedra_from_integers([proper], dim)[0])
+            if inner is not None:
+                kept.append(_Piece(proper, c, inner))
     return kept
 
 

@@ -243,7 +243,9 @@ def _proposed(polyhedra: Polyhedra, i: int, inner: NDArray[np.object_]) -> NDArr
     x = np.asarray(inner, dtype=np.float64)
     A, b = body.A[distinct], body.b[distinct]
     slack = b - A @ x
-    if len(distinct) <= polyhedra.dim or not (slack > 0).all():
+    # A hull of N points in R^n has up to about 2 (N - n/2 choose n/2) facets: they must cost less than programs.
+    faces = 2 * math.comb(max(len(distinct) - polyhedra.dim // 2, 0), polyhedra.dim // 2)
+    if len(distinct) <= polyhedra.dim or not (slack > 0).all() or faces > MOST:
         return every[distinct]
     points = np.vstack([A / slack[:, None], np.zeros(polyhedra.dim)])
     try:
