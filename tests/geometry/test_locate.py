@@ -10,6 +10,7 @@ from scipy.spatial import Delaunay
 from cpwl import CPWL
 from cpwl.function.evaluate import find_pieces
 from cpwl.function.shallow import random_shallow
+from cpwl.geometry import locate as locate_module
 from support.functions import abs_sum, delaunay
 
 
@@ -44,6 +45,57 @@ def test_points_are_found_where_they_are(p, count):
     x = low + (high - low) * rng.uniform(-0.1, 1.1, (count, p.dim))
     for piece, held in zip(find_pieces(p, x), brute(p, x), strict=True):
         assert piece in held if held else piece == -1
+
+
+def by_rows(p):
+    """The same pieces without their table, in floats with a tolerance."""
+    rows = [slice(*p.polyhedra.start[i : i + 2]) for i in range(p.num_pieces)]
+    A, b = [p.polyhedra.A[r] for r in rows], [p.polyhedra.b[r] for r in rows]
+    return CPWL.from_pieces(A, b, p.laws.gradient[:, 0], p.laws.offset[:, 0])
+
+
+PIECES = [
+    by_rows(delaunay(2, 60, 0)),
+    by_rows(uneven()),
+    by_rows(delaunay(3, 30, 1)),
+    random_shallow(2, 7, seed=1),
+    random_shallow(3, 6, seed=2),
+    random_shallow(4, 5, seed=3),
+    CPWL.from_maxmin(
+        [[2 * a, 2 * b, -a * a - b * b] for a in range(-3, 4) for b in (-2, 0, 3)], [[k] for k in range(21)]
+    ),
+]
+
+
+@pytest.mark.parametrize("p", PIECES)
+def test_buckets_find_what_a_look_at_all_rows_finds(p):
+    """Inside, on corners of the pieces, within rounding of them, outside, and far away where pieces are unbounded."""
+    assert locate_module._buckets(p.polyhedra, p.tol) is not None
+    rng = np.random.default_rng(5)
+    corners = p.polyhedra.extents().points
+    size = np.abs(corners).max()
+    near = np.concatenate([corners, corners + 1e-16 * size, corners * (1 + 1e-13), corners + 1e-6 * size])
+    x = np.concatenate([near, *(rng.uniform(-s, s, (400, p.dim)) * size for s in (0.5, 1.5, 1e6))])
+    all_rows = locate_module._locate_block(p.polyhedra, locate_module._planes(p.polyhedra), x, p.tol)
+    np.testing.assert_array_equal(find_pieces(p, x) < 0, all_rows < 0)
+    inside = all_rows >= 0
+    law = p.laws.gradient[all_rows[inside], 0], p.laws.offset[all_rows[inside], 0]
+    expected = (law[0] * x[inside]).sum(axis=1) + law[1]
+    np.testing.assert_allclose(p(x[inside])[:, 0], expected, rtol=1e-9, atol=1e-9 * size)
+    one_by_one = np.array([p(point) for point in x[::7]])
+    np.testing.assert_allclose(one_by_one, p(x[::7]), rtol=1e-9, atol=1e-9 * size)
+
+
+@pytest.mark.parametrize("p", [delaunay(2, 900, 0), by_rows(delaunay(2, 900, 0)), delaunay(3, 200, 1)])
+def test_the_grid_is_built_once_and_a_bucket_has_few_pieces(p, monkeypatch):
+    """However many pieces there are, a point looks at a few of them, and the second call builds nothing."""
+    p([[0.5] * p.dim])
+    monkeypatch.setattr(locate_module, "extents", None)
+    x = np.random.default_rng(0).random((500, p.dim))
+    p(x), p(x[0])
+    grid = locate_module._buckets(p.polyhedra, p.tol)
+    cell = locate_module._cell_number(x, grid.origin, grid.cell, grid.size)
+    assert np.mean(grid.first[cell + 1] - grid.first[cell]) < 5 * p.dim
 
 
 @pytest.mark.parametrize("p", TABLES)

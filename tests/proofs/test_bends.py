@@ -16,6 +16,7 @@ from cpwl.documents.write import function_document, network_document
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 from cpwl.proofs.entries import NoProof
+from cpwl.proofs.provers import bends as bends_prover
 from cpwl.proofs.provers.bends import _domain, points_in
 from cpwl_check.bends import of_fans
 from cpwl_check.budget import Refused, Undecided
@@ -523,3 +524,12 @@ def test_rows_longer_than_any_float_bound_the_domain():
     corners = [[0, 0], [Fraction(1, 3) + t, 0], [0, 1], [Fraction(1, 2), 1]]
     p = CPWL.from_simplices(corners, [[0, 1, 2], [1, 2, 3]], [0, 1, 2, t])
     assert len(_domain(p, np.array([[0.1, 0.1], [0.3, 0.9]]))) == 4
+
+
+def test_one_layer_is_proved_without_corners_from_the_prover(monkeypatch):
+    """No neuron has a role to be guessed: planes alone are the hints, and the corners are the checker's business."""
+    p = arrangement(3, 5, seed=0)
+    network = hinge(p)
+    monkeypatch.setattr(bends_prover, "generators", None)
+    monkeypatch.setattr(bends_prover, "points_in", None)
+    assert prove_bends(p, network)["roles"] == []

@@ -12,14 +12,34 @@ from cpwl.doors import within_float64
 from cpwl.errors import InputError
 from cpwl.exact.rational import fraction_array, to_float, unmasked
 from cpwl.function.cpwl import CPWL
-from cpwl.geometry.locate import locate, locate_in_boxes
+from cpwl.geometry.locate import locate, locate_one
 
 __all__ = ["as_points", "evaluate", "find_pieces"]
 
 
-@within_float64()
 def evaluate(p: CPWL, x: ArrayLike) -> NDArray[Any]:
     """Values at points, in floats or rationals as the points are; see `CPWL.__call__`."""
+    one = _one_point(p, x)
+    piece = -1 if one is None else locate_one(p.polyhedra, one, p.tol)
+    if one is not None and piece >= 0:
+        value: NDArray[Any] = p.laws.gradient[piece] @ one + p.laws.offset[piece]
+        return value
+    return _evaluate(p, x)
+
+
+def _one_point(p: CPWL, x: ArrayLike) -> NDArray[np.float64] | None:
+    """A single point of floats as an array; None for anything else."""
+    if type(x) is float and p.dim == 1:
+        return np.array([x])
+    if isinstance(x, (list, tuple)) and all(type(v) is float for v in x):
+        x = np.array(x)
+    if type(x) is np.ndarray and x.dtype == np.float64 and x.shape == (p.dim,) and p.dim > 1:
+        return x
+    return None
+
+
+@within_float64()
+def _evaluate(p: CPWL, x: ArrayLike) -> NDArray[Any]:
     points, single = as_points(x, p.dim)
     values = _exact_values(p, points) if points.dtype == object else _float_values(p, points)
     return values[0] if single else values
@@ -49,11 +69,7 @@ def find_pieces(p: CPWL, x: NDArray[np.float64]) -> NDArray[np.int64]:
     """The number of a piece that holds each point, or -1 outside the domain."""
     bad = np.asarray(~np.isfinite(x).all(axis=1))
     safe = np.where(bad[:, None], 0.0, x)
-    if p.mesh is not None and p.dim <= 4 and p.num_pieces > 64:
-        corners = p.mesh.points[p.mesh.simplices]
-        piece = locate_in_boxes(p.polyhedra, corners.min(axis=1), corners.max(axis=1), safe, p.tol)
-    else:
-        piece = locate(p.polyhedra, safe, p.tol)
+    piece = locate(p.polyhedra, safe, p.tol)
     piece[bad] = -1
     return piece
 

@@ -1,20 +1,34 @@
-"""Point location: which polyhedron holds each of many points."""
+"""Point location: which polyhedron holds each of many points.
+
+What the search needs is built once for a stack of polyhedra: sorted ends on a line, a grid of buckets in up to four
+dimensions, and distinct rows beyond.
+"""
 
 from __future__ import annotations
 
+import itertools
+from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.geometry.extent import extents
+from cpwl.geometry.polyhedra import Polyhedra, fact, ranges
 
-__all__ = ["locate", "locate_in_boxes"]
+__all__ = ["locate", "locate_one"]
 
 _BLOCK = 10_000_000  # numbers in one temporary array
 _POINTS = 1 << 17  # points that wait at the same time
+_UNSURE = 1 << 13  # of which these are compared with all that is near
 _ULP = np.finfo(np.float64).eps
 _PAD = 1e-9  # how much wider than it is a cell is taken, in cells
+_DIMENSIONS = 4  # up to which there is a grid
+_FEW = 8  # polyhedra that need none
+_FAR = 1e150  # beyond, products may overflow
+_SAMPLE = 256  # polyhedra whose corners say where the grid is to be fine
+_MANY = 1 << 21  # sets of rows that are tried for boxes
+_FULL = 2.0  # polyhedra in a bucket, in the mean, that are not divided further
 
 
 def locate(polyhedra: Polyhedra, x: NDArray[np.float64], tol: float = 0.0) -> NDArray[np.int64]:
@@ -23,21 +37,72 @@ def locate(polyhedra: Polyhedra, x: NDArray[np.float64], tol: float = 0.0) -> ND
     A point within rounding of a boundary (or within `tol`, relative to the size of the coordinates) belongs to the
     polyhedron that it violates least.
     """
-    if polyhedra.dim == 1:
-        on_line = _locate_on_line(polyhedra, x[:, 0], tol)
-        if on_line is not None:
-            return on_line
+    line = _line(polyhedra, tol)
+    if line is not None:
+        return line.locate(x[:, 0])
+    buckets = _buckets(polyhedra, tol)
+    if buckets is not None:
+        return buckets.locate(x)
     found = np.full(len(x), -1, dtype=np.int64)
     step = max(1, _BLOCK // max(1, len(polyhedra.b)))
-    planes = _Planes.of(polyhedra)
+    planes = _planes(polyhedra)
     for first in range(0, len(x), step):
         block = slice(first, first + step)
         found[block] = _locate_block(polyhedra, planes, x[block], tol)
     return found
 
 
-def _locate_on_line(polyhedra: Polyhedra, x: NDArray[np.float64], tol: float) -> NDArray[np.int64] | None:
-    """The same for intervals that do not overlap by more than rounding, by bisection; None if some do."""
+def locate_one(polyhedra: Polyhedra, x: NDArray[np.float64], tol: float = 0.0) -> int:
+    """The number of a polyhedron that holds one point ``(n,)``, without any rounding; -1 where that is not seen.
+
+    A few microseconds, once the search structure is there; `locate` says more.
+    """
+    at = x.tolist()
+    if not all(-_FAR < v < _FAR for v in at):
+        return -1
+    line = _line(polyhedra, tol)
+    if line is not None:
+        k = bisect_right(line.begins, at[0]) - 1
+        return int(line.order[k]) if k >= 0 and at[0] <= line.high[k] else -1
+    buckets = _buckets(polyhedra, tol)
+    return -1 if buckets is None else buckets.locate_one(x, at)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Line:
+    """Intervals that do not overlap by more than rounding, from left to right; `order` has their numbers."""
+
+    order: NDArray[np.int64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    begins: list[float]
+    """As `low`."""
+    slack: float
+    room: float
+
+    def locate(self, x: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The number of the interval that holds each point, by bisection."""
+        best, gap = np.full(len(x), -1, dtype=np.int64), np.full(len(x), np.inf)
+        if not len(self.order):
+            return best
+        # The interval that begins at or before the point, or within rounding the one before or after it.
+        at = np.searchsorted(self.low, x, side="right") - 1
+        for near in (at, at - 1, at + 1):
+            k = np.clip(near, 0, len(self.order) - 1)
+            low, high = self.low[k], self.high[k]
+            off = np.maximum(low - x, x - high)
+            end = np.where(low > x, low, high)
+            room = self.slack * np.abs(np.where(np.isinf(end), 0.0, end)) + self.room
+            nearer = (off <= room) & (np.maximum(off, 0) < gap)
+            best[nearer], gap[nearer] = self.order[k[nearer]], np.maximum(off[nearer], 0)
+        return best
+
+
+@fact
+def _line(polyhedra: Polyhedra, tol: float) -> _Line | None:
+    """The intervals in order; None in more dimensions, or if some overlap."""
+    if polyhedra.dim != 1:
+        return None
     low, high = np.full(len(polyhedra), -np.inf), np.full(len(polyhedra), np.inf)
     a, owner = polyhedra.A[:, 0], polyhedra.owner
     with np.errstate(over="ignore"):
@@ -48,24 +113,12 @@ def _locate_on_line(polyhedra: Polyhedra, x: NDArray[np.float64], tol: float) ->
     some = np.flatnonzero(low <= high)
     order = some[np.lexsort((high[some], low[some]))]
     low, high = low[order], high[order]
-    if not len(order):
-        return np.full(len(x), -1, dtype=np.int64)
     if np.isinf(low[1:]).any() or np.isinf(high[:-1]).any():
         return None
     if (low[1:] < high[:-1] - slack * np.abs(high[:-1])).any():
         return None
-    last, unit = len(order) - 1, np.abs(np.concatenate([low[1:], high[:-1]])).max(initial=0.0)
-    best, gap = np.full(len(x), -1, dtype=np.int64), np.full(len(x), np.inf)
-    # The interval that begins at or before the point, or within rounding the one before or after it.
-    at = np.searchsorted(low, x, side="right") - 1
-    for near in (at, at - 1, at + 1):
-        k = np.clip(near, 0, last)
-        off = np.maximum(low[k] - x, x - high[k])
-        end = np.where(low[k] > x, low[k], high[k])
-        room = slack * np.abs(np.where(np.isinf(end), 0.0, end)) + tol * unit
-        nearer = (off <= room) & (np.maximum(off, 0) < gap)
-        best[nearer], gap[nearer] = order[k[nearer]], np.maximum(off[nearer], 0)
-    return best
+    unit = float(np.abs(np.concatenate([low[1:], high[:-1]])).max(initial=0.0))
+    return _Line(order, low, high, low.tolist(), slack, tol * unit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,20 +129,6 @@ class _Planes:
     b: NDArray[np.float64]
     number: NDArray[np.int64]
     sense: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, polyhedra: Polyhedra) -> _Planes:
-        """Pieces cut by few hyperplanes have few distinct rows; where they have many, nothing is gained or lost."""
-        A, b, count = polyhedra.A, polyhedra.b, len(polyhedra.b)
-        if polyhedra.dim > 2 and count:
-            sense = np.sign(A[np.arange(count), np.argmax(A != 0, axis=1)])
-            rows = np.column_stack([A, b]) * sense[:, None] + 0.0
-            rows = np.ascontiguousarray(rows)  # equal rows are equal bytes only if they lie one after the other
-            keys = rows.view(f"V{rows.shape[1] * rows.itemsize}").ravel()
-            _, first, number = np.unique(keys, return_index=True, return_inverse=True)
-            if 4 * len(first) < count:
-                return cls(rows[first, :-1], rows[first, -1], number, sense)
-        return cls(A, b, np.arange(count), np.ones(count))
 
     def gap(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """``a.x - b`` for every point and row of the stack."""
@@ -102,66 +141,19 @@ class _Planes:
         return value if len(self.b) == len(self.number) else value[:, self.number]
 
 
-def locate_in_boxes(
-    polyhedra: Polyhedra,
-    lower: NDArray[np.float64],
-    upper: NDArray[np.float64],
-    x: NDArray[np.float64],
-    tol: float = 0.0,
-) -> NDArray[np.int64]:
-    """The same for bounded polyhedra with known bounding boxes and equal numbers of rows, through a grid."""
-    size = len(polyhedra.b) // len(polyhedra)
-    # A bound on the rounding of a.x - b for all x in the box, plus the relative tolerance of the data.
-    reach = np.repeat(np.maximum(np.abs(lower), np.abs(upper)), size, axis=0)
-    b = polyhedra.b + _slack(polyhedra.A, reach, polyhedra.b, tol)
-    A, b = polyhedra.A.reshape(-1, size, polyhedra.dim), b.reshape(-1, size)
-    # Small cells take time to fill, and save time for each point.
-    grid = _grid(lower, upper, 2.0 if len(x) > len(polyhedra) and polyhedra.dim == 2 else 1.0)
-    first, members = _buckets(A, b, lower, upper, *grid)
-    # One array a coordinate, in the order of the buckets: a bucket's polyhedra lie side by side in memory.
-    rows = [column[members] for column in (*np.moveaxis(A, 2, 0), b)]
-    found = np.full(len(x), -1, dtype=np.int64)
-    for start in range(0, len(x), _POINTS):
-        block = slice(start, start + _POINTS)
-        found[block] = _first_holding(rows, first, x[block], upper.max(axis=0), *grid)
-    return np.where(found < 0, -1, members[found])
-
-
-def _first_holding(
-    rows: list[NDArray[np.float64]],
-    first: NDArray[np.int64],
-    x: NDArray[np.float64],
-    top: NDArray[np.float64],
-    origin: NDArray[np.float64],
-    cell: NDArray[np.float64],
-    shape: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """The place, in its bucket, of the first polyhedron that holds each point; -1 if none does."""
-    found = np.full(len(x), -1, dtype=np.int64)
-    waiting = np.flatnonzero(((x >= origin) & (x <= top)).all(axis=1))
-    column = _cell_number(x[waiting], origin, cell, shape)
-    place, end = first[column], first[column + 1]
-    coordinates = [np.ascontiguousarray(c[waiting]) for c in x.T]
-    *slopes, b = rows
-    while len(waiting):
-        left = np.flatnonzero(place < end)
-        waiting, place, end = waiting[left], place[left], end[left]
-        coordinates = [c[left] for c in coordinates]
-        value = slopes[0][place] * coordinates[0][:, None]
-        for slope, c in zip(slopes[1:], coordinates[1:], strict=True):
-            value += slope[place] * c[:, None]
-        inside = (value <= b[place]).all(axis=1)
-        found[waiting[inside]] = place[inside]
-        left = np.flatnonzero(~inside)
-        waiting, place, end = waiting[left], place[left] + 1, end[left]
-        coordinates = [c[left] for c in coordinates]
-    return found
-
-
-def _slack(A: NDArray[np.float64], x: NDArray[np.float64], b: NDArray[np.float64], tol: float) -> NDArray[np.float64]:
-    """A bound on the rounding of ``a.x - b``, plus the relative tolerance of the data."""
-    size = (np.abs(A) * np.abs(x)).sum(axis=-1) + np.abs(b)
-    return np.asarray((2 * (A.shape[-1] + 3) * _ULP + tol) * size)
+@fact
+def _planes(polyhedra: Polyhedra) -> _Planes:
+    """Pieces cut by few hyperplanes have few distinct rows; where they have many, nothing is gained or lost."""
+    A, b, count = polyhedra.A, polyhedra.b, len(polyhedra.b)
+    if polyhedra.dim > 2 and count:
+        sense = np.sign(A[np.arange(count), np.argmax(A != 0, axis=1)])
+        rows = np.column_stack([A, b]) * sense[:, None] + 0.0
+        rows = np.ascontiguousarray(rows)  # equal rows are equal bytes only if they lie one after the other
+        keys = rows.view(f"V{rows.shape[1] * rows.itemsize}").ravel()
+        _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+        if 4 * len(first) < count:
+            return _Planes(rows[first, :-1], rows[first, -1], number, sense)
+    return _Planes(A, b, np.arange(count), np.ones(count))
 
 
 def _locate_block(polyhedra: Polyhedra, planes: _Planes, x: NDArray[np.float64], tol: float) -> NDArray[np.int64]:
@@ -187,74 +179,219 @@ def _least(polyhedra: Polyhedra, gap: NDArray[np.float64], limit: float) -> NDAr
     return np.where(holds, best, -1)
 
 
-def _grid(
-    lower: NDArray[np.float64], upper: NDArray[np.float64], fine: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Origin, cell size and shape of a grid: cells the size of a usual box, or smaller by a factor."""
-    origin, top = lower.min(axis=0), upper.max(axis=0)
-    span = np.where(top > origin, top - origin, 1.0)
-    usual = np.maximum(np.median(upper - lower, axis=0), span / len(lower) ** (1 / lower.shape[1])) / fine
-    shape = np.clip(np.ceil(span / np.where(usual > 0, usual, span)), 1, 1 << 12).astype(np.int64)
-    # A few large boxes among small ones would meet very many cells.
-    most = len(lower) * 4 * (1.0 + fine) ** lower.shape[1]
-    while (np.ceil((upper - lower) / (span / shape)) + 1).prod(axis=1).sum() > most and shape.max() > 1:
-        shape = (shape + 1) // 2
-    return origin, span / shape, shape
+# A grid of buckets: each cell has the polyhedra that may meet it. The outer cells have no end.
+#
+# Halved along all axes again and again, a cell keeps those polyhedra of which no row has all of the cell on its other
+# side. So unbounded polyhedra need no box, and what is kept in vain costs time and nothing else.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Buckets:
+    """Cell `c` has the polyhedra ``member[first[c]:first[c + 1]]``, in order; polyhedron `i` is ``A[i] x <= b[i]``."""
+
+    origin: NDArray[np.float64]
+    cell: NDArray[np.float64]
+    size: int
+    """Cells along each axis."""
+    first: NDArray[np.int64]
+    member: NDArray[np.int64]
+    A: NDArray[np.float64]
+    b: NDArray[np.float64]
+    limit: float
+    """How far a row may be violated, relative to the size of its terms."""
+    unit: float
+    axes: list[list[float]]
+    """Origin and cell of each axis."""
+
+    def locate_one(self, x: NDArray[np.float64], at: list[float]) -> int:
+        """The number of a polyhedron that holds the point; -1 if none does without rounding."""
+        number, last = 0, self.size - 1
+        for v, (low, width) in zip(at, self.axes, strict=True):
+            number = number * self.size + min(max(int((v - low) / width), 0), last)
+        first, end = self.first[number : number + 2].tolist()
+        if first == end:
+            return -1
+        some = self.member[first:end]
+        held = np.asarray((self.A[some] @ x <= self.b[some]).all(axis=1))
+        k = held.argmax()
+        return int(some[k]) if held[k] else -1
+
+    def locate(self, x: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The number of the first polyhedron that holds each point; else of the one that it violates least."""
+        found = np.full(len(x), -1, dtype=np.int64)
+        for start in range(0, len(x), _POINTS):
+            some = x[start : start + _POINTS]
+            cell = _cell_number(some, self.origin, self.cell, self.size)
+            with np.errstate(over="ignore", invalid="ignore"):  # far away
+                held, unsure = self._holding(some, cell)
+                for few in np.array_split(unsure, len(unsure) // _UNSURE + 1):
+                    held[few] = self._least(some[few], cell[few])
+            found[start : start + _POINTS] = held
+        return found
+
+    def _holding(self, x: NDArray[np.float64], cell: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The first polyhedron that holds each point, and the points in buckets of which none does."""
+        found = np.full(len(x), -1, dtype=np.int64)
+        place, end = self.first[cell], self.first[cell + 1]
+        waiting = some = np.flatnonzero(place < end)
+        place, end = place[waiting], end[waiting]
+        coordinates = [np.ascontiguousarray(c[waiting]) for c in x.T]
+        while len(waiting):
+            who = self.member[place]
+            A = self.A[who]
+            value = A[..., 0] * coordinates[0][:, None]
+            for axis in range(1, len(coordinates)):
+                value += A[..., axis] * coordinates[axis][:, None]
+            inside = (value <= self.b[who]).all(axis=1)
+            found[waiting[inside]] = who[inside]
+            left = np.flatnonzero(~inside & (place + 1 < end))
+            waiting, place, end = waiting[left], place[left] + 1, end[left]
+            coordinates = [c[left] for c in coordinates]
+        return found, some[found[some] < 0]
+
+    def _least(self, x: NDArray[np.float64], cell: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The polyhedron that each point violates least, if that is no more than rounding."""
+        if not len(x):
+            return np.zeros(0, dtype=np.int64)
+        entry, point = ranges(self.first[cell], self.first[cell + 1] - self.first[cell])
+        who = self.member[entry]
+        A, b, at = self.A[who], self.b[who], x[point]
+        gap = np.einsum("kri,ki->kr", A, at) - b
+        size = np.einsum("kri,ki->kr", np.abs(A), np.abs(at)) + np.abs(b) + self.unit * np.abs(A).sum(axis=2)
+        worst = (gap / np.where(size == 0, 1.0, size)).max(axis=1)
+        order = np.lexsort((worst, point))
+        best = order[np.searchsorted(point[order], np.arange(len(x)))]
+        return np.where(worst[best] <= self.limit, who[best], -1)
+
+
+@fact
+def _buckets(polyhedra: Polyhedra, tol: float) -> _Buckets | None:
+    """The grid; None for few polyhedra, in many dimensions, or where one has far more rows than the others."""
+    n, count = polyhedra.dim, len(polyhedra)
+    rows = np.diff(polyhedra.start)
+    if not 2 <= n <= _DIMENSIONS or count <= _FEW or rows.max() * count > 8 * len(polyhedra.b):
+        return None
+    sample = polyhedra.take(np.unique(np.linspace(0, count - 1, _SAMPLE).astype(np.int64)))
+    corners = extents(sample.A, sample.b, sample.start, rays=False).points
+    if not len(corners) or not (np.abs(corners) < _FAR).all():
+        return None
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    width = np.where(high > low, high - low, 1.0)
+    limit, unit = 2 * (n + 3) * _ULP + tol, polyhedra.unit(tol) if tol else 0.0
+    A, b = np.zeros((count, int(rows.max()), n)), np.ones((count, int(rows.max())))  # 0 <= 1 where there is no row
+    place = np.arange(len(polyhedra.b)) - polyhedra.start[polyhedra.owner]
+    A[polyhedra.owner, place], b[polyhedra.owner, place] = polyhedra.A, polyhedra.b
+    # What is violated by no more than the limit counts as met.
+    reach = n * (float(np.abs(corners).max()) + unit)
+    bodies = _Bodies(A, b + limit * (np.abs(b) + unit * np.abs(A).sum(axis=2)), *_boxes(A, b, limit, reach), limit)
+    size, index, member = 1, np.zeros((count, n), dtype=np.int64), np.arange(count)
+    factor = 4 if n == 2 else 2
+    while len(member) > _FULL * size**n and (factor * size) ** n <= 4 * factor * count:
+        finer = bodies.divided(index, member, low, width / (factor * size), size, factor)
+        if len(finer[1]) > 64 * count:
+            break
+        size, (index, member) = factor * size, finer
+    cell = np.asarray(np.ravel_multi_index(tuple(index.T), (size,) * n))
+    order = np.lexsort((member, cell))
+    first = np.searchsorted(cell[order], np.arange(size**n + 1)).astype(np.int64)
+    member, axes = member[order], np.stack([low, width / size], axis=1).tolist()
+    return _Buckets(low, width / size, size, first, member, A, b, limit, unit, axes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bodies:
+    """Polyhedra with equally many rows, and boxes around them."""
+
+    A: NDArray[np.float64]
+    b: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    limit: float
+
+    def divided(
+        self,
+        index: NDArray[np.int64],
+        member: NDArray[np.int64],
+        origin: NDArray[np.float64],
+        cell: NDArray[np.float64],
+        size: int,
+        factor: int,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Pairs of a cell and a polyhedron, with each cell divided along all axes, as far as they may meet."""
+        last = factor * size - 1
+        inner = factor * index, factor * index + factor - 1
+        ends = [
+            np.clip(np.clip((box[member] - origin) / cell + pad, 0, last).astype(np.int64), *inner)
+            for box, pad in ((self.low, -_PAD), (self.high, _PAD))
+        ]
+        extent = ends[1] - ends[0] + 1
+        count = extent.prod(axis=1)
+        cells, members = [index[:0]], [member[:0]]
+        step = max(1, (1 << 20) // (factor ** len(origin) * self.A.shape[1]))
+        for start in range(0, len(member), step):
+            some = slice(start, start + step)
+            rest, pair = ranges(np.zeros_like(count[some]), count[some])
+            at = np.empty((len(pair), len(origin)), dtype=np.int64)
+            for axis, (low, length) in enumerate(zip(ends[0][some].T, extent[some].T, strict=True)):
+                at[:, axis] = low[pair] + rest % length[pair]
+                rest = rest // length[pair]
+            who = member[some][pair]
+            meet = self._may_meet(who, at, origin, cell, last)
+            cells.append(at[meet])
+            members.append(who[meet])
+        return np.concatenate(cells), np.concatenate(members)
+
+    def _may_meet(
+        self,
+        who: NDArray[np.int64],
+        at: NDArray[np.int64],
+        origin: NDArray[np.float64],
+        cell: NDArray[np.float64],
+        last: int,
+    ) -> NDArray[np.bool_]:
+        """Whether no row has all of the cell, taken a little wide, on its other side."""
+        b = self.b[who]
+        least = -b
+        for axis in range(len(origin)):
+            slope, k = self.A[who, :, axis], at[:, axis]
+            low = np.where(k == 0, -np.inf, origin[axis] + (k - _PAD) * cell[axis])[:, None]
+            high = np.where(k == last, np.inf, origin[axis] + (k + 1 + _PAD) * cell[axis])[:, None]
+            # x -> a x - limit |a x| is concave: it is least at an end, that at which a x is least.
+            value = np.where(slope == 0, 0.0, slope) * np.where(slope > 0, low, np.where(slope < 0, high, 0.0))
+            least += value * (1 - self.limit * np.sign(value))
+        return np.asarray((least <= 4 * (len(origin) + 3) * _ULP * np.abs(b)).all(axis=1))
+
+
+def _boxes(
+    A: NDArray[np.float64], b: NDArray[np.float64], limit: float, reach: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Boxes around polyhedra, a little wide, for coordinates up to `reach`.
+
+    Where multiples of `n` rows add up to ``x_i <= c``, that bounds coordinate `i`; the least `c` is the maximum.
+    """
+    count, size, n = A.shape
+    low, high = np.full((count, n), -np.inf), np.full((count, n), np.inf)
+    chosen = np.array(list(itertools.combinations(range(size), n)), dtype=np.int64).reshape(-1, n)
+    if len(chosen) * count > _MANY:
+        return low, high
+    length = np.linalg.norm(A, axis=2)
+    length[length == 0] = 1.0
+    rows, right = A / length[..., None], b / length
+    for some in chosen:
+        det = np.linalg.det(rows[:, some])
+        k = np.flatnonzero(np.abs(det) > 1e-4)
+        shares = np.linalg.inv(rows[k][:, some])  # row i: with these weights the rows are x_i
+        bound = np.einsum("kij,kj->ki", shares, right[k][:, some])
+        spread = (1e-9 + 2 * limit) * np.einsum("kij,kj->ki", np.abs(shares), np.abs(right[k][:, some]) + reach)
+        up, down = (shares >= 0).all(axis=2), (shares <= 0).all(axis=2)
+        high[k] = np.where(up, np.minimum(high[k], bound + spread), high[k])
+        low[k] = np.where(down, np.maximum(low[k], bound - spread), low[k])
+    return low, high
 
 
 def _cell_number(
-    x: NDArray[np.float64],
-    origin: NDArray[np.float64],
-    cell: NDArray[np.float64],
-    shape: NDArray[np.int64],
+    x: NDArray[np.float64], origin: NDArray[np.float64], cell: NDArray[np.float64], size: int
 ) -> NDArray[np.int64]:
-    index = np.clip(((x - origin) / cell).astype(np.int64), 0, shape - 1)
-    return np.asarray(np.ravel_multi_index(tuple(index.T), tuple(shape)), dtype=np.int64)
-
-
-def _buckets(
-    A: NDArray[np.float64],
-    b: NDArray[np.float64],
-    lower: NDArray[np.float64],
-    upper: NDArray[np.float64],
-    origin: NDArray[np.float64],
-    cell: NDArray[np.float64],
-    shape: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Compressed lists: the polyhedra that may meet each cell, as far as boxes and single rows tell."""
-    low = np.clip(np.floor((lower - origin) / cell - _PAD).astype(np.int64), 0, shape - 1)
-    high = np.clip(np.floor((upper - origin) / cell + _PAD).astype(np.int64), 0, shape - 1)
-    extent = high - low + 1
-    count = extent.prod(axis=1)
-    owner = np.repeat(np.arange(len(lower)), count)
-    rest = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
-    index = np.empty((len(owner), lower.shape[1]), dtype=np.int64)
-    for axis in range(lower.shape[1]):
-        index[:, axis] = low[owner, axis] + rest % extent[owner, axis]
-        rest = rest // extent[owner, axis]
-    step = 1 << 18
-    keep = [_may_meet(A, b, owner[i : i + step], index[i : i + step], origin, cell) for i in range(0, len(owner), step)]
-    kept = np.flatnonzero(np.concatenate(keep))
-    owner, number = owner[kept], np.ravel_multi_index(tuple(index[kept].T), tuple(shape))
-    order = np.argsort(number, kind="stable")
-    first = np.searchsorted(number[order], np.arange(int(shape.prod()) + 1)).astype(np.int64)
-    return first, owner[order]
-
-
-def _may_meet(
-    A: NDArray[np.float64],
-    b: NDArray[np.float64],
-    owner: NDArray[np.int64],
-    index: NDArray[np.int64],
-    origin: NDArray[np.float64],
-    cell: NDArray[np.float64],
-) -> NDArray[np.bool_]:
-    """Whether no row of the polyhedron has the whole cell on its other side; the cell is taken a little wide."""
-    least, size = -b[owner], np.abs(b[owner])
-    for axis in range(len(origin)):
-        slope = A[owner, :, axis]
-        one = (origin[axis] + (index[:, axis] - _PAD) * cell[axis])[:, None]
-        two = (origin[axis] + (index[:, axis] + 1 + _PAD) * cell[axis])[:, None]
-        least += np.minimum(slope * one, slope * two)
-        size += np.abs(slope) * np.maximum(np.abs(one), np.abs(two))
-    return np.asarray((least <= 4 * (len(origin) + 3) * _ULP * size).all(axis=1))
+    with np.errstate(over="ignore"):
+        index = np.clip((x - origin) / cell, 0, size - 1).astype(np.int64)
+    return np.asarray(np.ravel_multi_index(tuple(index.T), (size,) * len(origin)), dtype=np.int64)

@@ -47,11 +47,14 @@ def propose_bends(question: Question) -> Iterator[Proposal]:
     [[1, 0]]
     """
     p, network = question.p, question.network
-    points = points_in(p)
     first = _first_planes(network)
-    planes = _distinct(np.concatenate([first, _facets(p)])) if len(network.layers) > 2 else first
-    seen = _Seen.of(network, planes, points)
-    domain = _domain(p, points) if len(network.layers) > 2 else planes[:0]
+    if len(network.layers) < 3:  # no neuron has a role to be guessed
+        hints = {"planes": first.tolist(), "limits": [], "roles": []}
+        yield Proposal(Fraction(0), proof_head("bends", p.dim) | hints)
+        return
+    points = points_in(p)
+    seen = _Seen.of(network, _distinct(np.concatenate([first, _facets(p)])), points)
+    domain = _domain(p, points)
     for quick in (True, False):
         roles, found = guess_roles(network, seen, quick=quick)
         vectors = gate_vectors(question, found, domain, roles)
@@ -294,8 +297,6 @@ class _Seen:
     @classmethod
     def of(cls, network: Network, planes: Integers, points: Floats) -> _Seen:
         unit = ratio_view(planes, np.abs(planes[:, :-1]).max(axis=1, initial=1)[:, None])
-        if len(network.layers) < 3:
-            return cls(planes, points, [], unit, [], [])
         return cls(planes, points, _sums(network, points), unit, *_flatness(network, unit, points))
 
 
@@ -306,8 +307,6 @@ def guess_roles(network: Network, seen: _Seen, *, quick: bool = False) -> tuple[
     Raises `NotRecognised` for a neuron whose sum changes its sign, but not at a plane.
     """
     planes, points, near, far = seen.planes, seen.points, seen.near, seen.far
-    if not seen.inside:
-        return [], planes
     number = {tuple(row): k + 1 for k, row in enumerate(planes.tolist())}
     roles: list[list[Role]] = [[] for _ in seen.inside]
     for layer, (value, size) in enumerate(seen.inside):
