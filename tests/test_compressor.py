@@ -33,6 +33,16 @@ def compiled(name, construction):
         return catalogue.compiled(name, construction).network
 
 
+def test_sixty_neurons_are_looked_at_on_the_domain():
+    """Of 60 neurons 12 never bend in the box: they go although the regions are too many to be counted."""
+    rng = np.random.default_rng(0)
+    weight, bias = rng.integers(-3, 4, (60, 2)), rng.integers(-1, 2, 60)
+    weight[:, 0] = rng.integers(1, 4, 60)
+    bias[:12] = 10
+    network = Network([(weight, bias), (rng.integers(1, 4, (1, 60)), [0])])
+    assert compress(network, domain=BOX, max_regions=1).after.neurons <= 49  # one carries what the twelve were
+
+
 @settings(max_examples=12)
 @given(st.data())
 def test_keeps_the_function_and_never_grows(data):

@@ -33,8 +33,8 @@ from cpwl.regions.extract import as_function
 __all__ = ["Compressed", "compress"]
 
 
-_REGIONS = 2_000  # regions up to which a network is taken apart and built anew
-_PROGRAMS = 40  # neurons up to which linear programs on the domain are affordable
+_REGIONS = 10_000  # regions up to which a network is taken apart and built anew: seconds
+_PROGRAMS = 200  # neurons up to which linear programs on the domain are affordable
 _PIECES = 4  # pieces a neuron, in the plane, and one beyond: networks for more of them are hardly ever smaller
 
 

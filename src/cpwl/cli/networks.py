@@ -372,7 +372,7 @@ def compress(
     box: BoxBounds = None,
     max_regions: Annotated[
         int, typer.Option(min=1, help="Take the network apart only if it has at most so many linear regions.")
-    ] = 2_000,
+    ] = 10_000,
     max_neurons: MaxNeurons = None,
     certify: Annotated[
         bool, typer.Option("--certify", help="Write a proof about the network that was written to OUT.proof.json.")
