@@ -16,7 +16,8 @@ from cpwl import CPWL, CpwlWarning, InputError, LimitError, Network, compile, ex
 from cpwl.cli import main
 from cpwl.geometry.polyhedra import as_domain
 from cpwl.io.json import load, save
-from cpwl.regions.cells import cells
+from cpwl.regions import cells as cells_module
+from cpwl.regions.cells import cells, find_pieces, has_few_faces
 from cpwl.regions.count import count_regions
 from cpwl.regions.extract import as_function
 from cpwl.regions.pieces import pieces_of_subdivision, pieces_of_walk
@@ -494,3 +495,14 @@ def test_two_methods_on_thousands_of_cells():
     assert b.complete
     assert np.array_equal(a.signs, b.signs)
     assert len(a.neighbour) == len(b.neighbour)
+
+
+def test_boxes_in_seven_dimensions_are_walked(monkeypatch):
+    """A cube has 3^n faces: from seven directions on it is not taken apart, and the cells are the same."""
+    rng = np.random.default_rng(3)
+    network = Network([(rng.integers(-3, 4, (4, 7)), rng.integers(-2, 3, 4)), ([[1, 1, -1, 2]], [0])])
+    box = as_domain(None, 7, box=([-1] * 7, [1] * 7))
+    assert has_few_faces(network, None)
+    slow = {tuple(row) for row in cells(network, (box.A, box.b)).signs.tolist()}
+    monkeypatch.setattr(cells_module, "subdivide", None)
+    assert {tuple(row) for row in find_pieces(network, box, True).signs.tolist()} == slow

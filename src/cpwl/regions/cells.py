@@ -22,7 +22,7 @@ from cpwl.regions.pieces import Pieces, pieces_of_subdivision, pieces_of_walk
 from cpwl.regions.subdivide.subdivide import Subdivision, TooMany, essential_dimension, subdivide
 from cpwl.regions.walk.walk import walk
 
-__all__ = ["LOW", "Cells", "cells", "find_pieces", "is_short"]
+__all__ = ["Cells", "cells", "find_pieces", "has_few_faces", "is_short"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,8 +152,15 @@ def _lines(made: Subdivision) -> NDArray[np.float64]:
 # The cells of a network as pieces, by the way that suits: the whole complex, or a walk from cell to cell.
 
 
-LOW = 8  # up to this many directions the whole complex is kept; beyond, its faces are too many
+_LOW = 8  # up to this many directions the whole complex is kept; beyond, its faces are too many
+_LOW_IN_BOX = 6  # the same on a domain with many rows: a cube alone has 3^n faces
 _AFTER_INTERRUPTION = 256  # regions to find when the whole complex was given up
+
+
+def has_few_faces(network: Network, domain: Polyhedron | None) -> bool:
+    """Whether the whole complex is kept: there are few directions, or a walk would take longer."""
+    directions = essential_dimension(network, domain)
+    return directions <= (_LOW if domain is None or len(domain.b) < directions else _LOW_IN_BOX)
 
 
 def find_pieces(
@@ -172,7 +179,7 @@ def find_pieces(
     With `spans` corners and rays are kept, where there are.
     """
     start = None if resume is None else _inner_points(resume, network.inputs)
-    if essential_dimension(network, domain) <= LOW:
+    if has_few_faces(network, domain):
         try:
             made = subdivide(network, domain, most=most, progress=progress)
             return pieces_of_subdivision(made, exact, spans=spans)[0]

@@ -19,10 +19,10 @@ from cpwl.function.components import label_maps
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.network.network import Network
 from cpwl.progress import Progress
-from cpwl.regions.cells import LOW, find_pieces, is_short
+from cpwl.regions.cells import find_pieces, has_few_faces, is_short
 from cpwl.regions.extract import as_function
 from cpwl.regions.pieces import Pieces
-from cpwl.regions.subdivide.subdivide import TooMany, essential_dimension, subdivide
+from cpwl.regions.subdivide.subdivide import TooMany, subdivide
 from cpwl.regions.tiles.journal import Journal
 from cpwl.regions.tiles.stream import Errand, Tile, stream
 from cpwl.regions.walk.walk import walk
@@ -34,7 +34,7 @@ __all__ = ["COUNT", "Regions", "connected_pieces", "count_regions"]
 
 def count_cells(network: Network, body: Polyhedron | None, size: int) -> int:
     """How many cells there are on a tile; `TooMany` for more than `size`."""
-    if essential_dimension(network, body) <= LOW:
+    if has_few_faces(network, body):
         made = subdivide(network, body, most=size, strict=True)
         if not made.complete:
             raise InternalError("the cells of a tile do not add up to a ball")
@@ -154,8 +154,7 @@ def _count_cells(
     progress: Progress | None,
 ) -> tuple[int, bool]:
     """How many cells there are, and whether these are all; no rows, laws or neighbours are worked out."""
-    low = essential_dimension(network, domain) <= LOW
-    if checkpoint is None and (most is not None or not low):
+    if checkpoint is None and (most is not None or not has_few_faces(network, domain)):
         return _count_some(network, domain, most, executor, progress)
     with nullcontext() if checkpoint is None else Journal(checkpoint, network, domain, question="cells") as journal:
         total = 0
@@ -173,7 +172,7 @@ def _count_cells(
 def _count_some(
     network: Network, domain: Polyhedron | None, most: int | None, executor: Executor | None, progress: Progress | None
 ) -> tuple[int, bool]:
-    if most is not None and essential_dimension(network, domain) <= LOW:
+    if most is not None and has_few_faces(network, domain):
         try:
             made = subdivide(network, domain, most=most, progress=progress)
             return made.cells, made.complete

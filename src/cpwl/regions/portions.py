@@ -24,9 +24,9 @@ from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import bounding_box
 from cpwl.network.network import Network
 from cpwl.progress import Progress
-from cpwl.regions.cells import LOW, find_pieces
+from cpwl.regions.cells import find_pieces, has_few_faces
 from cpwl.regions.pieces import Pieces, pieces_of_subdivision
-from cpwl.regions.subdivide.subdivide import TooMany, essential_dimension, subdivide
+from cpwl.regions.subdivide.subdivide import TooMany, subdivide
 from cpwl.regions.tiles.journal import Journal
 
 __all__ = ["Limits", "Notes", "Portions", "Question", "Whole"]
@@ -139,7 +139,7 @@ class Portions(Generic[_T]):
             raise LimitError(f"undecided: {self.unfinished}")
 
     def __iter__(self) -> Iterator[_T]:
-        if essential_dimension(self.limits.network, self.domain) > LOW:
+        if not has_few_faces(self.limits.network, self.domain):
             yield self.limits.question(self._at_once())
             return
         known, most = None if self.notes is None else self._recalled, self.limits.max_regions

@@ -22,10 +22,10 @@ from cpwl.function.cpwl import CPWL
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.network.network import Network
 from cpwl.progress import Progress
-from cpwl.regions.cells import LOW, find_pieces, is_short
+from cpwl.regions.cells import find_pieces, has_few_faces, is_short
 from cpwl.regions.extract import as_function
 from cpwl.regions.pieces import pieces_of_subdivision
-from cpwl.regions.subdivide.subdivide import TooMany, essential_dimension, subdivide
+from cpwl.regions.subdivide.subdivide import TooMany, subdivide
 from cpwl.regions.tiles.journal import Journal
 from cpwl.regions.tiles.stream import SIZE, Errand, Tile, stream
 
@@ -115,7 +115,7 @@ def _parts(
 @within_float64()
 def _function_on(network: Network, body: Polyhedron | None, size: int, *, exact: bool) -> CPWL:
     """The function on a tile; `TooMany` for more than `size` pieces. It forgets what only this process knows."""
-    if essential_dimension(network, body) <= LOW:
+    if has_few_faces(network, body):
         made = subdivide(network, body, most=size, strict=True)
         pieces = pieces_of_subdivision(made, exact)[0]
         if not pieces.complete:
