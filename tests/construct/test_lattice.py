@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from bench_functions import delaunay as table
 from bench_functions import rational_delaunay
 from cpwl import CPWL, ConstructionError, InputError, certify, compile
-from cpwl.construct.lattice import separate as separate_module
 from cpwl.exact.rational import fraction_array
 from cpwl.function.shallow import random_shallow
 from cpwl.io.json import load
@@ -372,15 +371,6 @@ def test_a_convex_function_of_twenty_planes():
     tangents = fraction_array(rng.integers(-99, 100, (20, 2))) / 50
     laws = [[2 * a, 2 * b, -a * a - b * b] for a, b in tangents]
     assert assert_shared(CPWL.from_maxmin(laws, [[m] for m in range(20)])).network.sizes.neurons <= 42
-
-
-def test_nothing_is_searched_for_where_the_first_formula_is_the_least(monkeypatch):
-    """A maximum of 80 components: each leaf is needed, so no second formula is made."""
-    made = []
-    solve = separate_module._Game.solve
-    monkeypatch.setattr(separate_module._Game, "solve", lambda game: made.append(1) or solve(game))
-    formula = separate_module.separate(np.eye(80, dtype=bool), np.ones((80, 80), dtype=bool), 2)
-    assert (formula.kind, formula.leaves, formula.depth, len(made)) == ("max", 80, 7, 1)
 
 
 @pytest.mark.parametrize("heights", [[0, 2, 2, 1, 1, 3, 1, -1]])

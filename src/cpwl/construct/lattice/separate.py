@@ -77,8 +77,6 @@ def separate(above: NDArray[np.bool_], below: NDArray[np.bool_], inputs: int, *,
     work = _WORK * above.shape[1] if work is None else work
     game = _Game(above, below, Random(0))
     found = [game.solve()]
-    if _is_least(found[0], above, below):
-        return found[0]
     for seed in range(_STARTS):
         game.spread = (0.1, 0.2, 0.3)[seed % 3]
         found.append(game.solve())
@@ -93,21 +91,6 @@ def separate(above: NDArray[np.bool_], below: NDArray[np.bool_], inputs: int, *,
 
 def _total(formula: Formula, inputs: int) -> int:
     return formula.cost + inputs * formula.depth
-
-
-def _is_least(formula: Formula, above: NDArray[np.bool_], below: NDArray[np.bool_]) -> bool:
-    """Whether no formula is smaller: each leaf is needed, nothing is joined, and the layers are the fewest.
-
-    A component is needed if it is the only one that some row and some column have in common.
-    """
-    if formula.joins or formula.depth > (formula.leaves - 1).bit_length() or formula.leaves > above.shape[1]:
-        return False
-    needed = np.zeros(above.shape[1], dtype=bool)
-    distinct = np.unique(below, axis=0).astype(np.float32)
-    for row in np.unique(above, axis=0):
-        alone = distinct[distinct @ row == 1]
-        needed |= (alone * row).any(axis=0)
-    return bool(formula.leaves == needed.sum())
 
 
 class _Game:
