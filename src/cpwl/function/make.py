@@ -179,7 +179,7 @@ def parts_of_maxmin(components: Any, rows: Sequence[Sequence[int]], fewer: Calla
     probe = Probe(0.0)
     singles = [row[0] for row in members if len(row) == 1]
     others = [row for row in members if len(row) > 1]
-    first = _shares(laws, singles, -1) if singles else _shares(laws, others.pop(0))
+    first = _shares(laws, singles[::-1], -1) if singles else _shares(laws, others.pop(0))
     pieces, enough = _with_interior(probe, first, laws.shape[1] - 2), 0
     for row in others:
         shares = _shares(laws, row)

@@ -12,6 +12,7 @@ the form (its partner: ``z = s(z) - s(-z)``).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -19,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 
 from cpwl.construct.analysis import Analysis
-from cpwl.construct.lattice.separate import Affine, Extremum, Formula, Value, arrange, separate
+from cpwl.construct.lattice.separate import Affine, Extremum, Formula, Value, arrange, contenders
 from cpwl.construct.lattice.sides import find_sides
 from cpwl.exact.sparse import RationalMatrix, Span
 from cpwl.function.snap.snap import meant_components
@@ -427,7 +428,8 @@ def _layer(rows: list[tuple[dict[int, Fraction], Fraction]], width: int) -> tupl
 
 
 _MORE = (0, 1, 2, 4)  # layers beyond the fewest that are tried
-_LARGE = 300  # leaves beyond which only the fewest are
+_LARGE = 300  # leaves beyond which only the fewest are; the leaves of all formulas that are lowered
+_FORMULAS = 12  # at most
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -450,17 +452,30 @@ def shared_lattice(analysis: Analysis) -> SharedLattice:
     ('max(0, min(1, 2))', Network(1 -> 1 -> 1 -> 1))
     """
     p, small = analysis.function, analysis.essential.function
-    formulas, splits, solves = [], 0, 0
+    found: list[list[Formula]] = []
+    splits, solves = 0, 0
     for j, order in enumerate(analysis.orders):
         sides = find_sides(small, j, order, analysis.options.progress)
-        formulas.append(separate(sides.above, sides.below, p.dim))
+        found.append(contenders(sides.above, sides.below, p.dim))
         splits, solves = splits + sides.splits, solves + sides.solves
     laws = [[Affine(tuple(row)) for row in meant_components(p, j)] for j in range(p.outputs)]
+    leaves = sum(formulas[0].leaves for formulas in found)
+    count = max(1, min(_FORMULAS, _LARGE // leaves, *map(len, found)))
+    tried = [
+        (network, formulas)
+        for formulas in itertools.islice(zip(*found, strict=False), count)
+        for network in _lowered(formulas, laws, analysis)
+    ]
+    network, formulas = min(tried, key=lambda pair: (pair[0].sizes.neurons, pair[0].sizes.depth))
+    return SharedLattice(network, formulas, splits, solves)
+
+
+def _lowered(formulas: tuple[Formula, ...], laws: list[list[Affine]], analysis: Analysis) -> list[Network]:
+    """Networks of these formulas, each with another number of layers."""
     fewest = max(formula.depth for formula in formulas)
     most = max(formula.leaves - 1 for formula in formulas)
-    tried = [
-        lower_values([arrange(f, law, t) for f, law in zip(formulas, laws, strict=True)], p.dim, analysis.box)
+    dim = analysis.function.dim
+    return [
+        lower_values([arrange(f, law, t) for f, law in zip(formulas, laws, strict=True)], dim, analysis.box)
         for t in sorted({min(fewest + more, most) for more in (_MORE if most < _LARGE else (0,))})
     ]
-    network = min(tried, key=lambda net: (net.sizes.neurons, net.sizes.depth))
-    return SharedLattice(network, tuple(formulas), splits, solves)

@@ -26,7 +26,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Affine", "Extremum", "Formula", "Kind", "Sum", "Value", "arrange", "depth", "separate"]
+__all__ = ["Affine", "Extremum", "Formula", "Kind", "Sum", "Value", "arrange", "contenders", "depth", "separate"]
 
 Kind = Literal["max", "min"]
 _WORK = 4_000  # looks at components that all tries together may take, for each component
@@ -74,6 +74,17 @@ def separate(above: NDArray[np.bool_], below: NDArray[np.bool_], inputs: int, *,
 
     Every row of `above` must have a component in common with every row of `below`.
     """
+    return contenders(above, below, inputs, work=work)[0]
+
+
+def contenders(
+    above: NDArray[np.bool_], below: NDArray[np.bool_], inputs: int, *, work: int | None = None
+) -> list[Formula]:
+    """Formulas as `separate` finds them, the best one first, then others that are as good.
+
+    They may need different numbers of neurons all the same: which components are joined decides which differences of
+    them are shared.
+    """
     work = _WORK * above.shape[1] if work is None else work
     game = _Game(above, below, Random(0))
     found = [game.solve()]
@@ -86,7 +97,9 @@ def separate(above: NDArray[np.bool_], below: NDArray[np.bool_], inputs: int, *,
     start, better = game.looks, []
     for k, formula in enumerate(found[:_FINISHED], 1):
         better.append(game.improve(formula, start + (work - start) * k // _FINISHED))
-    return min(better, key=lambda formula: _total(formula, inputs))
+    best = min(better, key=lambda formula: _total(formula, inputs))
+    others = [f for f in (*better, *found) if f is not best and _total(f, inputs) == _total(best, inputs)]
+    return [best, *{str(f): f for f in others}.values()]
 
 
 def _total(formula: Formula, inputs: int) -> int:
