@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cpwl import CPWL, CpwlWarning, InputError, compile
+from cpwl.function import examine as examine_module
 from cpwl.function.doctor.first_error import first_error
 from cpwl.function.shallow import random_shallow
 from support.catalogue import function
@@ -264,3 +265,14 @@ def test_a_jump_on_axes_of_very_different_sizes_is_found_where_it_is():
     assert abs(jump.size - 0.1) < 1e-6
     inside = [i for i in range(p.num_pieces) if (p.polyhedra[i].A @ jump.point <= p.polyhedra[i].b + 1e-6).all()]
     assert 0 in inside
+
+
+def test_no_function_is_looked_for_near_pieces_that_contradict_each_other(monkeypatch):
+    """Three hundred float boxes, one upon the other: overlaps are reported, and nothing is snapped."""
+    monkeypatch.setattr(examine_module, "snap", None)
+    rng = np.random.default_rng(0)
+    low, width = rng.random((300, 2)), rng.uniform(0.3, 0.7, (300, 2))
+    A = [[[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]] * 300
+    b = np.stack([low + width, -low], axis=2).reshape(300, 4)
+    p = CPWL.from_pieces(A, b.tolist(), rng.standard_normal((300, 2)), rng.standard_normal(300))
+    assert {finding.kind for finding in p.doctor().errors} == {"overlap"}

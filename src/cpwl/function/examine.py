@@ -26,11 +26,14 @@ from cpwl.function.doctor.on_mesh import examine_mesh, mesh_notes
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.lineality import divided
 from cpwl.function.snap.snap import snap, stretched, uneven
+from cpwl.geometry.locate import locate
+from cpwl.geometry.polyhedra import ranges
 
 __all__ = ["doctor", "examine", "is_rough_table"]
 
 _MANY = 201  # float pieces from which on nothing but corners is asked for an exact function near them
 _INPUTS = 5  # and up to how many inputs
+_FAR = 1e3  # tolerances apart: not even all of them together make up for that
 _DENT = 1e-4  # of the largest coordinate: what rounded decimals may do to a straight side
 _ROUNDING = 1e-13  # relative: what rounding may have moved the points of a table by
 
@@ -99,10 +102,38 @@ def _is_nearly_exact(p: CPWL) -> bool:
 
     That is found without linear programs (`CPWL.snap`), where the examination asks some for each facet.
     """
-    if not p.tol or p.num_pieces < _MANY or not 2 <= p.dim <= _INPUTS:
+    if not p.tol or p.num_pieces < _MANY or not 2 <= p.dim <= _INPUTS or _contradicts_itself(p):
         return False
     snapped = snap(p, p.tol)
     return snapped.function is not None and snapped.flat == ()
+
+
+def _contradicts_itself(p: CPWL) -> bool:
+    """Whether a point inside a piece is well inside another one that has another value there, beyond all tolerance.
+
+    Then no function is near, and nobody need look for one. Points near all corners are tried.
+    """
+    corners, count = p.polyhedra.extents(), np.ones(p.num_pieces)
+    np.add.at(count, corners.owner, 1)
+    middle = np.zeros((p.num_pieces, p.dim))
+    np.add.at(middle, corners.owner, corners.points / (count[corners.owner, None] - 1))
+    one, x = corners.owner, 0.9 * corners.points + 0.1 * middle[corners.owner]
+    two = locate(p.polyhedra, x, p.tol)
+    other = np.flatnonzero((two >= 0) & (two != one))
+    one, two, x = one[other], two[other], x[other]
+    room = _FAR * p.tol
+    deep = np.ones(len(x), dtype=bool)
+    sums, terms = [], []
+    for piece in (one, two):
+        row, k = ranges(p.polyhedra.start[piece], np.diff(p.polyhedra.start)[piece])
+        A, size = p.polyhedra.A[row], p.polyhedra.unit(p.tol) + np.abs(x[k]).max(axis=1, initial=0.0)
+        tight = p.polyhedra.b[row] - (A * x[k]).sum(axis=1) <= room * size * np.abs(A).sum(axis=1)
+        deep[k[tight]] = False
+        slope, offset = p.laws.gradient[piece], p.laws.offset[piece]
+        sums.append(np.einsum("kmn,kn->km", slope, x) + offset)
+        terms.append(np.einsum("kmn,kn->km", np.abs(slope), np.abs(x)) + np.abs(offset))
+    apart = (np.abs(sums[0] - sums[1]) > room * (terms[0] + terms[1])).any(axis=1)
+    return bool((deep & apart).any())
 
 
 def is_rough_table(p: CPWL) -> bool:

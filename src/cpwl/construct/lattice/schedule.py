@@ -460,7 +460,8 @@ def shared_lattice(analysis: Analysis) -> SharedLattice:
         splits, solves = splits + sides.splits, solves + sides.solves
     laws = [[Affine(tuple(row)) for row in meant_components(p, j)] for j in range(p.outputs)]
     leaves = sum(formulas[0].leaves for formulas in found)
-    count = max(1, min(_FORMULAS, _LARGE // leaves, *map(len, found)))
+    # Of float data the proof reads the first formula best.
+    count = 1 if p.tol else max(1, min(_FORMULAS, _LARGE // leaves, *map(len, found)))
     tried = [
         (network, formulas)
         for formulas in itertools.islice(zip(*found, strict=False), count)
