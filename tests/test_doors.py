@@ -208,16 +208,17 @@ def test_other_operands_are_refused(tmp_path):
         for argument in right.keys() & kinds.keys():
             either = (name, argument) == ("certify, progress", "p")  # two networks are compared
             for what, value in WRONG.items():
-                if isinstance(value, (CPWL, Network) if either else kinds[argument]):
-                    continue
+                takes = isinstance(value, (CPWL, Network) if either else kinds[argument])
+                if takes or (value is COMPILED and name.startswith("to_")):
+                    continue  # writers take what `compile` returns
                 error = attempt(call, {**right, argument: value})
                 assert isinstance(error, cpwl.InputError), f"{name}: {argument} is {what}"
 
 
 SENTENCES = {
     "a result for a network": (
-        lambda f: cpwl.io.to_onnx(COMPILED, f),
-        r"`to_onnx` takes a Network, not a Compiled: write `to_onnx\(x\.network\)`",
+        lambda _: cpwl.extract(COMPILED),
+        r"`extract` takes a Network, not a Compiled: write `extract\(x\.network\)`",
     ),
     "a function for a network": (
         lambda f: cpwl.io.to_onnx(ABSOLUTE, f),
@@ -319,3 +320,12 @@ def test_snapping_allows_what_the_data_does():
     assert loose.snap() is loose.snap(1e-6)
     assert loose.snap().function is not None
     assert ABSOLUTE.snap() is ABSOLUTE.snap(1e-9)
+
+
+def test_writers_take_what_compile_returns(tmp_path):
+    """The file has the network, and in ONNX what is known about it."""
+    cpwl.io.to_onnx(COMPILED, tmp_path / "a.onnx")
+    cpwl.write(COMPILED, tmp_path / "a.json")
+    assert cpwl.equal(cpwl.read(tmp_path / "a.onnx"), COMPILED.network)
+    assert cpwl.equal(cpwl.read(tmp_path / "a.json"), COMPILED.network)
+    assert b"cpwl.construction" in (tmp_path / "a.onnx").read_bytes()

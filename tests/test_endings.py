@@ -96,7 +96,7 @@ def test_convert_and_info(tmp_path, capsys):
     [
         (["convert", "law.json", "law.xyz"], 65, "ending that is not written"),
         (["convert", "law.json", "law.onnx"], 65, "cpwl compile"),
-        (["convert", "law.json", "law.json"], 64, "is the input, too"),
+        (["convert", "law.json", "law.json"], 64, "is also the input"),
         (["convert", "law.json", "none/law.json"], 65, "no directory"),
         (["info", "nothing.json"], 65, "cannot read"),
     ],

@@ -26,7 +26,7 @@ from cpwl.construct.select import Candidate, Choice, select
 from cpwl.construct.table import TABLE, in_order, ruled_out
 from cpwl.construct.upper_bounds import upper_bounds
 from cpwl.doors import check_argument, check_call, check_choice, check_number, formerly, within_float64
-from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError
+from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError, counted
 from cpwl.executors import check_executor
 from cpwl.function import CPWL
 from cpwl.function.answers import point_text
@@ -40,7 +40,7 @@ from cpwl.network.network import rounded
 from cpwl.progress import Progress
 from cpwl.proofs.certify import Certificate, certify
 
-__all__ = ["CONSTRUCTIONS", "Alternative", "Compiled", "compile"]
+__all__ = ["CONSTRUCTIONS", "Alternative", "Compiled", "compile", "held_network"]
 
 CONSTRUCTIONS: tuple[ConstructionName, ...] = get_args(ConstructionName)
 """What `construction` may be."""
@@ -166,7 +166,8 @@ class Compiled:
 
     def __repr__(self) -> str:
         proved = "" if self.certificate is None else ", proved" if self.certificate.proved else ", not proved"
-        return f"Compiled({self.construction}: {self.sizes.neurons} neurons, {self.sizes.depth} layers{proved})"
+        neurons, layers = counted(self.sizes.neurons, "neuron"), counted(self.sizes.depth, "layer")
+        return f"Compiled({self.construction}: {neurons}, {layers}{proved})"
 
     def _repr_html_(self) -> str:
         """A table of the constructions, for notebooks."""
@@ -179,6 +180,14 @@ class Compiled:
             cells = [name, *(f"{v:,}" for v in known), *[""] * (4 - len(known)), row.reason]
             body.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
         return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{''.join(body)}</table>"
+
+
+def held_network(source: Network | Compiled, verb: str) -> Network:
+    """The network itself, or that of a result of `compile`: writers take both."""
+    if isinstance(source, Compiled):
+        return source.network
+    check_argument(source, Network, verb)
+    return source
 
 
 @formerly(certificate="certify")

@@ -19,14 +19,14 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from cpwl.doors import check_argument, check_count, check_outside, formerly, within_float64
-from cpwl.errors import InputError, InternalError
+from cpwl.errors import InputError, InternalError, counted
 from cpwl.exact.integers import primitive
 from cpwl.exact.rational import fraction, fraction_array, from_flint, to_flint
 from cpwl.exact.simplex import maximize
 from cpwl.function import CPWL
 from cpwl.function.algebra.arithmetic import exactly, pieces_of, plus_affine
 from cpwl.function.algebra.extremes import border_rows, need_convex
-from cpwl.function.answers import Solutions, number_text, point_text
+from cpwl.function.answers import Solutions, facts_html, number_text, point_text
 from cpwl.function.questions.extent import Asked, asked
 from cpwl.function.questions.sets import image_of
 from cpwl.geometry.bodies import is_bounded, stacked
@@ -158,6 +158,9 @@ class Decrease:
         within = f", within the margin {number_text(self.margin)}: the largest change is" if self.margin else ":"
         word = f"yes{within if self.largest > 0 else ': the largest change'}" if self else "no: it rises, by"
         return f"{word} {number_text(self.largest)}, at x = {point_text(self.point)}"
+
+    def _repr_html_(self) -> str:
+        return facts_html(self, {"largest": number_text(self.largest), "point": point_text(self.point)})
 
 
 @within_float64()
@@ -330,9 +333,12 @@ class Invariance:
     def __str__(self) -> str:
         if self.holds:
             within = f" within the margin {number_text(self.margin)}" if self.excess > 0 else ""
-            return f"yes: the set is kept{within}, proved on {len(self.proof)} cells"
+            return f"yes: the set is kept{within}, proved on {counted(len(self.proof), 'cell')}"
         goes = f"x = {point_text(self.point)} is in the set and goes to {point_text(self.value)}"
         return f"no: {goes}, which is not: by {number_text(self.excess)}"
+
+    def _repr_html_(self) -> str:
+        return facts_html(self, {"cells": len(self.proof) or None})
 
     def check(self) -> None:
         """Check the proof, sum by sum, in rationals; `InternalError` if a sum is wrong.

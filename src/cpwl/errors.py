@@ -16,11 +16,21 @@ __all__ = [
     "LimitError",
     "ProofError",
     "SolverError",
+    "counted",
     "printable",
 ]
 
 
 _LONGEST = 2000  # characters of a message
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "output"), counted(1200, "piece")
+    ('1 output', '1,200 pieces')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def printable(message: str) -> str:

@@ -10,6 +10,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Callable
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -105,9 +106,9 @@ def verdict(
         return 65, {"reason": str(reason)}
     except Exception as reason:  # a mistake of the checker is neither a proof nor a refusal
         return 70, {"reason": f"{type(reason).__name__}: {reason}"}
-    said = sentence(found, law)
+    said = sentence(found, law, bound)
     if off > allowed:
-        more = f"that is more than {upwards(allowed)}, which is allowed; --max-error allows more"
+        more = f"the bound allowed is {shown(allowed)}; --max-error sets another one"
         return 1, {**found, "reason": f"only {said}: {more}"}
     return 0, {**found, "reason": said}
 
@@ -143,6 +144,16 @@ def upwards(x: Rational) -> float:
     except OverflowError:
         return math.inf if x > 0 else -sys.float_info.max
     return near if near >= x else math.nextafter(near, math.inf)
+
+
+def shown(x: Rational) -> str:
+    """An upper bound for people: three digits, rounded up."""
+    x = Fraction(x)
+    up = Context(prec=3, rounding=ROUND_CEILING).divide(Decimal(x.numerator), Decimal(x.denominator))
+    if up == 0 or Decimal("1e-4") <= abs(up) < 10**6:
+        return f"{float(up):g}"
+    digits, _, power = f"{up:.2e}".partition("e")
+    return f"{digits.rstrip('0').rstrip('.')}e{power}"
 
 
 def usual_error(law: Law, shapes: list[str]) -> Fraction:
@@ -199,23 +210,25 @@ def summary(law: Law, shapes: list[str], proof: Any, bound: Bound) -> dict[str, 
     }
 
 
-def sentence(found: dict[str, Any], law: Law) -> str:
+def sentence(found: dict[str, Any], law: Law, bound: Bound) -> str:
     """What was proved, in one line."""
-    a, b = found["error_bound"], found["growth"]
-    near = f"|network - function| <= {a}{f' + {b} max |x_i|' if b else ''}" if a or b else "network = function"
+    a, b = bound if isinstance(bound, tuple) else (bound, Fraction(0))
+    near = "network = function"
+    if a or b:
+        near = f"|network - function| <= {shown(a)}{f' + {shown(b)} max |x_i|' if b else ''}"
     counts = [
-        f"{found['pieces']} pieces",
+        f"{found['pieces']} piece{'s' if found['pieces'] != 1 else ''}",
         *(f"{found[word]} {word}" for word in ("empty", "flat", "open") if found[word]),
     ]
     told = {
         True: "they cover the domain",
         False: "they do not cover the domain",
-        None: "it is open if they cover the domain",
+        None: "whether they cover the domain was not determined",
     }
     domain = "no domain is stated" if law.domain is None else told[found["covers_domain"]]
     box = f"; box from {found['box']['low']} to {found['box']['high']}" if found["box"] and (a or b) else ""
     least = found["unavoidable"]
-    half = f"; pieces overlap and differ: no function is within {least}" if least else ""
+    half = f"; overlapping pieces disagree: no function is within {least:.3g}" if least else ""
     more = f"{', '.join(counts)}; {domain}{box}{half}"
     said = f"{near} on every piece, in exact arithmetic (kind {found['kind']}; {more})"
     is_optimal = found["kind"].startswith("optimal")

@@ -109,3 +109,22 @@ def test_questions_for_functions_only(files, capsys):
     """A network is told what to do."""
     assert main(["ask", str(files / "net.onnx"), "--level", "1"]) == 65
     assert "cpwl extract" in capsys.readouterr().err
+
+
+def test_a_box_has_a_pair_for_each_input(files, capsys):
+    """``--box LO,HI LO,HI``: |x| + |y| on [0, 1] x [-2, 1/2] is at most 3; the pairs must be as many as inputs."""
+    found = answers(capsys, ["ask", files / "law.json", "--max", "--box", "0,1", "-2,1/2"], 0)
+    assert (found["max"]["exact"], found["max"]["point_exact"]) == ("3", ["1", "-2"])
+    found = answers(capsys, ["ask", files / "tent.json", "--max", "--box", "0,1/2"], 0)
+    assert found["max"]["exact"] == "1"
+    for pairs, said in ((["0,1"], "1 pair LO,HI for 2 inputs"), (["0,1", "2,1"], "2 is not below 1")):
+        assert main(["ask", str(files / "law.json"), "--max", "--box", *pairs]) == 64
+        assert said in capsys.readouterr().err
+
+
+def test_messages_name_options_as_they_are_typed(files, capsys):
+    """What Python calls `max_regions` is --max-regions here."""
+    assert main(["ask", str(files / "net.onnx"), "--max", "--box", "-1", "1", "--max-regions", "1"]) == 2
+    said = capsys.readouterr().out
+    assert "--max-regions" in said
+    assert "max_regions" not in said

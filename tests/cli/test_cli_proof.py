@@ -98,7 +98,7 @@ def test_the_proof_must_not_be_the_input(tmp_path, capsys):
     law = write(tmp_path / "x.proof.json", ABSOLUTE)
     before = law.read_bytes()
     assert compile(law, tmp_path / "x.onnx") == 64
-    assert "is the input, too, and the proof would go there" in capsys.readouterr().err
+    assert "is also the input, and the proof would go there" in capsys.readouterr().err
     assert law.read_bytes() == before
 
 

@@ -60,7 +60,7 @@ def test_a_step_that_hears_nothing_is_ended_in_time(tmp_path: Path) -> None:
     with start(DEAF.format(step=WAIT), "info", "law.json", "--timeout", "3000", folder=tmp_path) as process:
         out, said = process.communicate()
     assert (process.returncode, out) == (2, ""), said
-    assert said == "error: the time that --timeout allows, 3000 s, is over\n"
+    assert said == "error: the time limit of 3000 s (--timeout) was reached\n"
     assert [path.name for path in tmp_path.iterdir()] == ["late"]
 
 
@@ -68,7 +68,7 @@ def test_a_step_that_takes_all_memory_is_ended(tmp_path: Path) -> None:
     with start(DEAF.format(step=MUCH), "info", "law.json", "--max-memory", "400M", folder=tmp_path) as process:
         out, said = process.communicate()
     assert (process.returncode, out) == (2, "")
-    assert said.startswith("error: more memory is in use, ")
+    assert said.startswith("error: the memory limit (--max-memory) was reached: ")
     assert said.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
@@ -132,7 +132,7 @@ def test_equality_out_of_time_is_undecided(
     monkeypatch.setattr("cpwl.equality.equal", lambda *_, **__: clock.run_out())
     assert main(["equal", str(net), str(net), "--json", "--timeout", "1000"]) == 2
     found = json.loads(capsys.readouterr().out)
-    assert (found["equal"], found["reason"]) == (None, "the time that --timeout allows, 1000 s, is over")
+    assert (found["equal"], found["reason"]) == (None, "the time limit of 1000 s (--timeout) was reached")
 
 
 def test_a_clock_that_runs_by_itself_rings(
@@ -141,7 +141,7 @@ def test_a_clock_that_runs_by_itself_rings(
     """The alarm of the system, and not of these tests: nothing but it ends this."""
     monkeypatch.setattr("cpwl.equality.equal", lambda *_, **__: signal.pause())
     assert main(["equal", str(net), str(net), "--json", "--timeout", "0.5"]) == 2
-    assert json.loads(capsys.readouterr().out)["reason"] == "the time that --timeout allows, 0.5 s, is over"
+    assert json.loads(capsys.readouterr().out)["reason"] == "the time limit of 0.5 s (--timeout) was reached"
 
 
 def test_neurons_are_counted_wherever_a_network_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -156,7 +156,7 @@ def test_neurons_are_counted_wherever_a_network_results(tmp_path: Path, capsys: 
         ["vnnlib", str(law), "-o", str(tmp_path / "a"), "--box", "0", "3"],
     ):
         assert main([*words, "--max-neurons", "1"]) == 2, words
-        assert "neurons, and 1 are allowed" in capsys.readouterr().err
+        assert "and --max-neurons allows 1" in capsys.readouterr().err
         assert set(tmp_path.iterdir()) == before
         assert main([*words, "--max-neurons", "9"]) == 0, words
         capsys.readouterr()

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as xml
 from collections.abc import Iterator
+from html import escape
 
 import numpy as np
 import pytest
 
+import cpwl
 from cpwl import CPWL, InputError
 from cpwl.function.picture import polygons, window_of
 from support.functions import abs_sum, delaunay, five_pieces
@@ -33,12 +35,18 @@ def test_a_curve_goes_through_the_breakpoints() -> None:
 
 @pytest.mark.parametrize("p", [five_pieces(), delaunay(2, 12, seed=1)], ids=["unbounded", "table"])
 def test_a_map_has_the_values_at_its_corners(p: CPWL) -> None:
-    """The triangles that are coloured have the function's values, and all pieces have an outline."""
+    """Every pixel has the colour of the function's value in its middle, and all pieces have an outline."""
     ax = p.plot()
-    mesh, outlines = ax.collections
-    corners = np.column_stack([mesh._triangulation.x, mesh._triangulation.y])
-    inner = corners * (1 - 1e-9) + corners.mean(axis=0) * 1e-9  # what was clipped may be off the domain by rounding
-    np.testing.assert_allclose(p(inner)[:, 0], mesh.get_array(), atol=1e-6)
+    (image,), (outlines,) = ax.images, ax.collections
+    shown = np.ma.filled(image.get_array(), np.nan)
+    left, right, bottom, top = image.get_extent()
+    x, y = ((np.arange(size) + 0.5) / size for size in shown.shape[::-1])
+    middles = np.stack(np.meshgrid(left + (right - left) * x, bottom + (top - bottom) * y), axis=-1)[::9, ::9]
+    meant, shown = p(middles.reshape(-1, 2))[:, 0], shown[::9, ::9].ravel()
+    there = ~(np.isnan(meant) | np.isnan(shown))  # at the edge of the domain rounding decides
+    assert np.mean(np.isnan(meant) == np.isnan(shown)) > 0.99
+    np.testing.assert_allclose(meant[there], shown[there], atol=1e-9)
+    assert image.get_cmap().name == "viridis"
     assert len(outlines.get_paths()) == p.num_pieces
     assert ax.get_xlim() == tuple(window_of(p)[0])
 
@@ -57,7 +65,7 @@ def test_a_surface_and_a_slice() -> None:
     assert five_pieces().plot(kind="surface").name == "3d"
     p = abs_sum(3)
     ax = p.plot(at=[0, 0, 2], box=(-1, 1))
-    low, high = ax.collections[0].get_clim()
+    low, high = ax.images[0].get_clim()
     assert (low, high) == (2, 4)
     assert "other inputs at 2" in ax.get_title()
 
@@ -106,7 +114,10 @@ def test_notebooks_show_functions(p: CPWL) -> None:
     text = p._repr_svg_()
     assert text is not None
     root = xml.fromstring(text)
-    assert root.tag == "svg"
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    low, high = window_of(p)[0]
+    assert f">{low:.4g}<" in text  # the ends of the axis
+    assert f">{high:.4g}<" in text
     if p.dim > 1:
         assert len(re.findall("<polygon", text)) >= 4
 
@@ -122,3 +133,33 @@ def test_notebooks_show_findings() -> None:
     table = jump.doctor()._repr_html_()
     assert "jump" in table
     assert table.count("<tr>") == 1 + len(jump.doctor())
+
+
+def test_notebooks_show_answers() -> None:
+    """A sentence, and a table with what shows it."""
+    p = five_pieces()
+    network = cpwl.compile(p).network
+    answers = (
+        p.argmax(box=(-1, 1)),
+        p.range(box=(-1, 1)),
+        p.lipschitz(),
+        p.is_convex(),
+        p.solve(-1, box=(-2, 2)),
+        p.level_set(-1, box=(-2, 2)),
+        p.distance(p, box=(-1, 1)),
+        p.snap(),
+        cpwl.certify(p, network),
+        cpwl.equal(network, p),
+    )
+    for answer in answers:
+        table = answer._repr_html_()
+        said = getattr(answer, "statement", str(answer))
+        assert escape(said.splitlines()[0]) in table, answer
+
+
+def test_one_of_several_outputs_is_named() -> None:
+    """The title says which output is drawn."""
+    p = CPWL.from_grid([[0, 1], [0, 1]], [[[0, 1], [1, 2]], [[2, 0], [0, 0]]])
+    assert p.outputs == 2
+    assert p.plot(output=1).get_title() == "output 1 of 0 to 1"
+    assert "output 0 of 0 to 1" in (p._repr_svg_() or "")

@@ -207,7 +207,7 @@ def test_repr_shows_widths():
     [
         ([], "at least one layer"),
         ([([[1]],)], r"layer 1 is not a pair \(weight, bias\)"),
-        ([([[1, 2]], [0]), ([[1, 2]], [0])], "layer 2 takes 2 inputs, but layer 1 gives 1 outputs"),
+        ([([[1, 2]], [0]), ([[1, 2]], [0])], "layer 2 takes 2 inputs, but layer 1 gives 1 output"),
         ([([[1, 2]], [0, 1])], r"weight of 1 x 2 and a bias of shape \(2,\); its bias must have 1 entries"),
         ([([[1, 2]], 0)], "`layer 1 bias` must be a list or an array, not `0`"),
         ([([[1, 2]], [[0]])], "its bias must have 1 entries"),

@@ -19,7 +19,7 @@ import cpwl_check
 from cpwl_check.archive import NAME, archive
 from cpwl_check.budget import Refused
 from cpwl_check.decide import KINDS, check
-from cpwl_check.main import main
+from cpwl_check.main import main, upwards
 from cpwl_check.pieces import is_flat
 from support.proof_examples import (
     BOUNDED,
@@ -457,7 +457,7 @@ def test_it_runs_alone(tmp_path):
     counts = "in exact arithmetic (kind max-min; 2 pieces; no domain is stated)"
     said = f"|network - function| <= 0.01 on every piece, {counts}"
     assert run_alone([*paths, "--max-error", "0.01"], tmp_path) == (0, f"proved: {said}\n", "")
-    more = "that is more than 0.0001, which is allowed; --max-error allows more"
+    more = "the bound allowed is 0.0001; --max-error sets another one"
     assert run_alone(paths, tmp_path) == (1, f"refused: only {said}: {more}\n", "")
     p, network, proof = documents(five_pieces)
     code, said, errors = run_alone(
@@ -479,16 +479,18 @@ def verdict(capsys, folder, files):
 
 @pytest.mark.parametrize("example", BOUNDED)
 def test_a_printed_bound_is_rounded_up(capsys, tmp_path, example):
-    """The float that is printed is at least what was proved, and the next one below is not."""
+    """What is printed has three digits and is at least what was proved; of the float for machines the next one below is
+    not."""
     files = documents(example)
     code, said = verdict(capsys, tmp_path, files)
     bound = said.removeprefix("proved: |network - function| <= ").partition(" on every piece")[0]
-    shown = [float(x) for x in bound.removesuffix(" max |x_i|").split(" + ")]
+    shown = [Fraction(x) for x in bound.removesuffix(" max |x_i|").split(" + ")]
     stated = files[2]["error_bound"]
     exact = [Fraction(x) for x in (stated if isinstance(stated, list) else [stated])]
     assert code == 0
     for x, y in zip(shown, exact, strict=True):
-        assert math.nextafter(x, 0) < y <= x
+        assert y <= x < Fraction(101, 100) * y
+        assert math.nextafter(upwards(y), 0) < y <= upwards(y)
 
 
 @pytest.mark.parametrize(

@@ -459,7 +459,7 @@ def test_command_line(tmp_path, capsys):
     assert load(out).num_pieces == report["pieces"] > 4
     code, said = run(capsys, "extract", model, "-o", part, "--max-regions", 3)
     assert code == 2
-    assert "not complete" in said.out
+    assert "incomplete" in said.out
     assert load(part).num_pieces == 3
     assert run(capsys, "extract", model, "-o", out, "--resume", part)[0] == 0
     code, said = run(capsys, "extract", model, "-o", out, "--box", "-1", "1/2", "--merge", "--float", "--json")

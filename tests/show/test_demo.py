@@ -22,10 +22,10 @@ from rich.console import Console
 import cpwl
 import cpwl.show.demo
 from cpwl.cli import main
+from cpwl.function.answers import bound_text
 from cpwl.function.picture import polygons
 from cpwl.show.bundled import Example, Row, Verdict, bundled_examples, check_proof, compile_example
 from cpwl.show.demo import NOTES, demo_table, failures, index_of, run_demo
-from cpwl.show.explorer.facts import rounded_up
 
 EXAMPLES = {example.slug: example for example in bundled_examples()}
 
@@ -95,8 +95,8 @@ def test_the_bound_of_the_float_law_is_not_rounded_down(rows: list[Row]) -> None
 
 @given(st.fractions(min_value=0))
 def test_rounding_up(x: Fraction) -> None:
-    """One digit, and at least the number, by less than a factor of two."""
-    assert x <= Fraction(rounded_up(x)) <= 2 * x
+    """Three digits, and at least the number, by less than one in a hundred."""
+    assert x <= Fraction(bound_text(x)) <= Fraction(101, 100) * x
 
 
 @pytest.mark.one_in(3)

@@ -746,7 +746,7 @@ def _grid(*shape: int, seed: int) -> CPWL:
 
 def _one_bump() -> CPWL:
     values = np.zeros((6, 6), dtype=np.int64)
-    values[2, 3] = 1
+    values[2, 2] = 1
     return CPWL.from_grid([range(6), range(6)], values)
 
 

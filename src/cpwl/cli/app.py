@@ -18,7 +18,8 @@ from cpwl.cli.doctor import doctor
 from cpwl.cli.files import convert, info
 from cpwl.cli.limits import limited, own_process
 from cpwl.cli.mpc import mpc
-from cpwl.cli.networks import compress, count, equal, extract
+from cpwl.cli.networks import compress, count_regions, equal, extract
+from cpwl.cli.options import whole_boxes
 from cpwl.cli.output import run
 from cpwl.cli.pictures import demo, plot, report
 from cpwl.cli.targets import milp, vnnlib
@@ -26,10 +27,9 @@ from cpwl.cli.targets import milp, vnnlib
 __all__ = ["run_command"]
 
 _EPILOG = (
-    "Exit codes: 0 done or proven, 1 refuted, 2 undecided or beyond our limits, 3 proved in exact arithmetic "
-    "but not as the file is evaluated (check), 64 wrong usage, "
-    "65 bad input, 70 our bug, 130 interrupted, 141 nobody reads the output, 143 terminated. "
-    "CPWL_DEBUG=1 shows where an error came from."
+    "Exit status: 0 done or proved; 1 refuted; 2 undecided, or a limit was reached; 3 (check) proved in exact "
+    "arithmetic, but not for evaluation in floats; 64 usage error; 65 invalid input; 70 internal error; "
+    "130 interrupted; 141 output pipe closed; 143 terminated. Set CPWL_DEBUG=1 to see the traceback of an error."
 )
 
 _app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -43,7 +43,8 @@ _app.command()(limited(ask))
 _app.command()(limited(mpc))
 _app.command()(limited(compress))
 _app.command()(limited(extract))
-_app.command()(limited(count))
+_app.command()(limited(count_regions))
+_app.command("count", hidden=True)(limited(count_regions))  # its name up to 0.2
 _app.command()(batch)
 _app.command()(limited(milp))
 _app.command()(limited(vnnlib, timeout="time_limit"))
@@ -56,9 +57,9 @@ _app.command()(limited(demo))
 def run_command(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv`; without one, that of this process, which then is there for nothing else."""
     if argv is not None:
-        return run(_app, argv)
+        return run(_app, whole_boxes(argv))
     with own_process():
-        code = run(_app, sys.argv[1:])
+        code = run(_app, whole_boxes(sys.argv[1:]))
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # all is done: no traceback while Python ends
     return code
 
@@ -75,7 +76,7 @@ def _version(wanted: bool) -> None:
 def _root(
     context: typer.Context,
     version: Annotated[  # noqa: ARG001 - its callback does the work
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """An exact compiler between continuous piecewise-linear functions and ReLU networks."""

@@ -13,7 +13,7 @@ import typer
 
 from cpwl.cli.limits import BeyondLimit
 from cpwl.cli.options import AsJson, BoxBounds, Dask, Workers, box_domain, executor_of, load_any, progress_bar
-from cpwl.cli.output import Code, print_json
+from cpwl.cli.output import Code, print_json, spelled
 from cpwl.errors import InputError, LimitError
 
 if TYPE_CHECKING:
@@ -24,55 +24,57 @@ __all__ = ["ask"]
 
 
 def ask(
-    path: Annotated[
-        Path, typer.Argument(metavar="FILE", readable=False, help="A function or network: .json, .onnx ..")
-    ],
-    largest: Annotated[bool, typer.Option("--max", help="The largest value, and where.")] = False,
-    least: Annotated[bool, typer.Option("--min", help="The least value, and where.")] = False,
+    path: Annotated[Path, typer.Argument(metavar="FILE", readable=False, help="File with a function or a network.")],
+    largest: Annotated[bool, typer.Option("--max", help="Maximum, with a point.")] = False,
+    least: Annotated[bool, typer.Option("--min", help="Minimum, with a point.")] = False,
     lipschitz: Annotated[
-        list[str] | None, typer.Option(metavar="NORM", help="The Lipschitz constant in the norm 1, 2 or inf.")
+        list[str] | None, typer.Option(metavar="NORM", help="Lipschitz constant in the norm 1, 2 or inf.")
     ] = None,
-    convex: Annotated[bool, typer.Option("--convex", help="Is it convex?")] = False,
-    concave: Annotated[bool, typer.Option("--concave", help="Is it concave?")] = False,
+    convex: Annotated[bool, typer.Option("--convex", help="Decide whether it is convex.")] = False,
+    concave: Annotated[bool, typer.Option("--concave", help="Decide whether it is concave.")] = False,
     increasing: Annotated[
-        list[int] | None, typer.Option(metavar="I", min=0, help="Does it never fall along input I?")
+        list[int] | None, typer.Option(metavar="I", min=0, help="Decide whether it is nondecreasing in input I.")
     ] = None,
     decreasing: Annotated[
-        list[int] | None, typer.Option(metavar="I", min=0, help="Does it never rise along input I?")
+        list[int] | None, typer.Option(metavar="I", min=0, help="Decide whether it is nonincreasing in input I.")
     ] = None,
     depends_on: Annotated[
-        list[int] | None, typer.Option(metavar="I", min=0, help="Does it change with input I?")
+        list[int] | None, typer.Option(metavar="I", min=0, help="Decide whether it depends on input I.")
     ] = None,
-    solve: Annotated[list[str] | None, typer.Option(metavar="VALUE", help="Where does it have that value?")] = None,
+    solve: Annotated[list[str] | None, typer.Option(metavar="VALUE", help="Solution set {x : f(x) = VALUE}.")] = None,
     level: Annotated[
-        list[str] | None, typer.Option(metavar="VALUE", help="Where is it at most that, and what volume has that?")
+        list[str] | None, typer.Option(metavar="VALUE", help="Sublevel set {x : f(x) <= VALUE} and its volume.")
     ] = None,
-    integral: Annotated[bool, typer.Option("--integral", help="The integral over a bounded domain.")] = False,
-    mean: Annotated[bool, typer.Option("--mean", help="The mean over a bounded domain.")] = False,
+    integral: Annotated[bool, typer.Option("--integral", help="Integral over a bounded domain.")] = False,
+    mean: Annotated[bool, typer.Option("--mean", help="Mean over a bounded domain.")] = False,
     distance: Annotated[
-        Path | None, typer.Option(metavar="FILE", readable=False, help="How far is another function, at most?")
+        Path | None, typer.Option(metavar="FILE", readable=False, help="Largest distance to the function in FILE.")
     ] = None,
-    inside: Annotated[tuple[str, str] | None, typer.Option(metavar="LO HI", help="Are all values in [LO, HI]?")] = None,
-    invariant: Annotated[bool, typer.Option("--invariant", help="Does the map keep the domain?")] = False,
-    equilibria: Annotated[bool, typer.Option("--equilibria", help="Which points stay where they are?")] = False,
-    output: Annotated[int | None, typer.Option(min=0, help="Which output, where there are several.")] = None,
+    inside: Annotated[
+        tuple[str, str] | None, typer.Option(metavar="LO HI", help="Decide whether all values are in [LO, HI].")
+    ] = None,
+    invariant: Annotated[
+        bool, typer.Option("--invariant", help="Decide whether the map leaves the domain invariant.")
+    ] = False,
+    equilibria: Annotated[bool, typer.Option("--equilibria", help="Equilibria: all x with f(x) = x.")] = False,
+    output: Annotated[int | None, typer.Option(min=0, help="Which output, counted from 0.")] = None,
     box: BoxBounds = None,
-    max_regions: Annotated[int, typer.Option(min=1, help="Networks: give up beyond so many linear regions.")] = 100_000,
+    max_regions: Annotated[int, typer.Option(min=1, help="Networks: stop after this many linear regions.")] = 100_000,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
             readable=False,
-            help="Networks: keep the search for --max and --min there, and go on from there.",
+            help="Networks: save the progress of --max and --min there, and resume from it.",
         ),
     ] = None,
     workers: Workers = 1,
     dask: Dask = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask a function or a network: every answer is exact and comes with a point that shows it.
+    """Answer questions about a function or a network, exactly and with a witness.
 
-    Exit code 0: all answered, and every question that takes a yes with yes; 1: a no; 2: something is undecided.
+    Exit status: 0 all questions answered, and none with no; 1 an answer is no; 2 an answer is undecided.
     """
     from cpwl.dynamics import equilibria as equilibria_of
     from cpwl.dynamics import is_invariant
@@ -82,7 +84,7 @@ def ask(
     domain = box_domain(box, f.inputs)
     with progress_bar() as progress, executor_of(workers, dask) as executor:
         if checkpoint is not None and not hasattr(f, "layers"):
-            raise typer.BadParameter("a function is asked at once: it is for networks.", param_hint="'--checkpoint'")
+            raise typer.BadParameter("only questions about networks can be resumed.", param_hint="'--checkpoint'")
         desk = ask_about(
             f if output is None else f[output],
             domain=domain,
@@ -117,7 +119,7 @@ def ask(
         if inside is not None:
             questions.append((f"inside {inside[0]} {inside[1]}", lambda: _answer(desk.inside(box=inside))))
         if not questions:
-            raise typer.BadParameter("ask something, such as --max or --convex.")
+            raise typer.BadParameter("give a question, such as --max or --convex.")
         replies = _all_asked(questions)
     if as_json:
         print_json({"file": str(path), "answers": {name: reply.data for name, reply in replies.items()}})
@@ -150,6 +152,7 @@ def _all_asked(questions: list[tuple[str, Callable[[], _Reply]]]) -> dict[str, _
 
 
 def _undecided(reason: str) -> _Reply:
+    reason = spelled(reason, {"max_regions": "--max-regions"})
     return _Reply(f"undecided: {reason}", {"undecided": reason}, None)
 
 
@@ -157,11 +160,6 @@ def _asked(question: Callable[[], _Reply]) -> _Reply:
     """What a question gives; beyond our limits it is undecided."""
     try:
         return question()
-    except InputError as error:
-        if error.details.get("option") != "output":
-            raise
-        said = str(error).partition(":")[0]
-        raise InputError(f"{said}: say which one, as --output 0", **error.details) from None
     except LimitError as error:
         return _undecided(str(error))
 
@@ -187,7 +185,7 @@ def _function(f: CPWL | Network, option: str) -> CPWL:
     from cpwl.function import CPWL
 
     if not isinstance(f, CPWL):
-        raise InputError(f"--{option} is a question for functions: `cpwl extract` makes one of a network")
+        raise InputError(f"--{option} needs a function: `cpwl extract` computes the function of a network")
     return f
 
 

@@ -26,35 +26,39 @@ _GRACE = 10.0  # seconds beyond --timeout after which a process is killed
 
 
 def batch(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", readable=False, help="The functions: files in it.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT", readable=False, help="The results go here.")],
-    workers: Annotated[int, typer.Option(min=1, help="How many are compiled at the same time.")] = 1,
-    construction: Annotated[str, typer.Option(help="How to build them, as for `cpwl compile`.")] = "auto",
-    minimize: Annotated[Minimize, typer.Option(help="What to make small.")] = "neurons",
-    precision: Annotated[Precision | None, typer.Option(help="The arithmetic of the networks.")] = None,
-    dtype: Annotated[Dtype, typer.Option(help="The type of the weights.")] = "float64",
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", readable=False, help="Folder with the functions, one per file.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT", readable=False, help="Output folder.")],
+    workers: Annotated[int, typer.Option(min=1, help="Number of functions compiled at the same time.")] = 1,
+    construction: Annotated[str, typer.Option(help="Construction, as for `cpwl compile`.")] = "auto",
+    minimize: Annotated[Minimize, typer.Option(help="Size to minimize.")] = "neurons",
+    precision: Annotated[
+        Precision | None, typer.Option(help="Arithmetic in which the networks will be evaluated.")
+    ] = None,
+    dtype: Annotated[Dtype, typer.Option(help="Type of the weights.")] = "float64",
     certify: Annotated[bool, typer.Option("--certify", help="Prove each network.")] = False,
     timeout: Annotated[
-        float | None, typer.Option(min=0.001, metavar="SECONDS", help="The longest that one function may take.")
+        float | None, typer.Option(min=0.001, metavar="SECONDS", help="Time limit for each function.")
     ] = None,
     max_memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="The most memory that one function may take, such as 4G.")
+        str | None, typer.Option(metavar="SIZE", help="Memory limit for each function, such as 4G.")
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Also those that an earlier run has done.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Also compile what an earlier run has finished.")] = False,
 ) -> None:
-    """Compile every function in a folder; OUT/results.csv and OUT/results.jsonl have a line for each.
+    """Compile every function in a folder. OUT/results.csv and OUT/results.jsonl have one line per function.
 
-    A function that fails, or takes its process down, costs its own line and nothing else. A run that was ended goes on
-    where it was: what is done, with the same options and the same content, is not done again.
+    Each function is compiled in its own process, so that a failure affects only its own line. A run that was stopped
+    resumes: functions that are finished, with the same options and the same content, are skipped.
     """
     from cpwl.errors import InputError
     from cpwl.files import make_folder, write_text
 
     jobs = list(_jobs(folder, output))
     if not jobs:
-        raise InputError(f"there is no file of a function in `{folder}`", path=str(folder))
+        raise InputError(f"`{folder}` contains no file with a function", path=str(folder))
     if output.exists() and output.samefile(folder):
-        raise InputError(f"the results cannot go to `{folder}` itself: give another folder", path=str(output))
+        raise InputError(f"the output folder must not be the input folder `{folder}`", path=str(output))
     options = ["--construction", construction, "--minimize", minimize, "--dtype", dtype]
     options += ["--certify"] if certify else []
     options += [] if precision is None else ["--precision", precision]
@@ -72,7 +76,7 @@ def batch(
         else:
             todo.append(job)
     if lines:
-        print(f"{len(lines)} of {len(jobs)} were done before")
+        print(f"{len(lines)} of {len(jobs)} were finished by an earlier run")
 
     def save() -> None:
         ordered = [lines[job.name] for job in jobs if job.name in lines]

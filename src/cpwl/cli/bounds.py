@@ -24,19 +24,21 @@ _TITLES = {
 
 
 def bounds(
-    pieces: Annotated[int | None, typer.Option(min=1, metavar="Q", help="Convex pieces.")] = None,
-    components: Annotated[int | None, typer.Option(min=1, metavar="K", help="Distinct linear components.")] = None,
-    dim: Annotated[int | None, typer.Option(min=1, metavar="N", help="Inputs.")] = None,
+    pieces: Annotated[int | None, typer.Option(min=1, metavar="Q", help="Number of convex pieces.")] = None,
+    components: Annotated[
+        int | None, typer.Option(min=1, metavar="K", help="Number of distinct linear components.")
+    ] = None,
+    dim: Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of inputs.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Sizes of networks that suffice for any function with so many pieces, components and inputs.
+    """Print published upper bounds on network size, given the number of pieces, components and inputs.
 
-    Each bound is given if the numbers that it needs are.
+    A bound is printed if all numbers that it needs are given.
     """
     from cpwl.errors import InputError
 
     if pieces is None and components is None and dim is None:
-        raise typer.BadParameter("give at least one.", param_hint="'--pieces', '--components', '--dim'")
+        raise typer.BadParameter("give at least one of them.", param_hint="'--pieces', '--components', '--dim'")
     try:
         rows = dict(_rows(dim, components, pieces))
     except InputError as error:  # what is wrong here is wrong on the command line

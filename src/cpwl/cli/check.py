@@ -23,15 +23,18 @@ __all__ = ["check"]
 
 def check(
     function: Annotated[
-        Path, typer.Argument(metavar="LAW", readable=False, help="The function, or another network: .json or .onnx.")
+        Path,
+        typer.Argument(metavar="LAW", readable=False, help="File with the function, or with another network."),
     ],
-    network: Annotated[Path, typer.Argument(metavar="NET", readable=False, help="The network: .onnx or .json.")],
-    proof: Annotated[Path, typer.Argument(metavar="PROOF.json", readable=False, help="The proof.")],
+    network: Annotated[
+        Path, typer.Argument(metavar="NET", readable=False, help="File with the network: .onnx or .json.")
+    ],
+    proof: Annotated[Path, typer.Argument(metavar="PROOF.json", readable=False, help="File with the proof.")],
     max_error: Annotated[
         float | None,
         typer.Option(
             min=0.0,
-            help="The largest bound that counts as a proof; 0 asks for equality."
+            help="Largest error bound accepted; 0 requires equality."
             "  [default: 1e-4 of the largest coefficient of the function]",
         ),
     ] = None,
@@ -42,10 +45,10 @@ def check(
 ) -> None:
     """Check a proof against the function and the weights, with the stand-alone checker.
 
-    Two networks are compared on all of R^n, or with --box on that box; the proof does not say where.
+    Two networks are compared on R^n, or on the box of --box; the proof itself does not contain the box.
 
-    Exit status 0: proved; 1: refused; 2: not decided; 3: proved in exact arithmetic, but rounding may make the model in
-    NET.onnx differ by more than is allowed when it is evaluated.
+    Exit status: 0 proved; 1 refused; 2 not decided; 3 proved in exact arithmetic, but the rounding errors of evaluating
+    NET.onnx may exceed the bound.
     """
     from cpwl.io.json import save
 

@@ -27,6 +27,7 @@ from cpwl.cli.options import (
     progress_bar,
 )
 from cpwl.cli.output import check_output, plain_integer, print_json, print_table, readable_integer
+from cpwl.errors import counted
 
 if TYPE_CHECKING:
     from cpwl.compiler import Alternative, Compiled
@@ -49,7 +50,9 @@ def _known(construction: str) -> str:
 def compile(
     source: Annotated[
         Path | None,
-        typer.Argument(metavar="[IN]", readable=False, help="The function; or --formula.", show_default=False),
+        typer.Argument(
+            metavar="[IN]", readable=False, help="File with the function. Omit it with --formula.", show_default=False
+        ),
     ] = None,
     *,
     output: Annotated[
@@ -59,53 +62,54 @@ def compile(
             "-o",
             metavar="OUT",
             readable=False,
-            help="The network: OUT.onnx, OUT.json (exact) or OUT.h (C).",
+            help="Output file: OUT.onnx, OUT.json (exact weights) or OUT.h (C code).",
         ),
     ],
     formula: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="The function, such as 'max(x + 2*y, 0)'.")
+        str | None, typer.Option(metavar="TEXT", help="Compile this formula, such as 'max(x + 2*y, 0)'.")
     ] = None,
-    variables: Annotated[str | None, typer.Option(metavar="X,Y", help="The order of its variables.")] = None,
+    variables: Annotated[str | None, typer.Option(metavar="X,Y", help="Order of the variables of the formula.")] = None,
     layout: Layout = None,
     construction: Annotated[
-        str, typer.Option(callback=_known, help="How to build it: auto, or a construction such as paper.")
+        str,
+        typer.Option(callback=_known, help="Construction to use; auto selects the smallest that is accurate enough."),
     ] = "auto",
-    minimize: Annotated[Minimize, typer.Option(help="What --construction auto makes small.")] = "neurons",
+    minimize: Annotated[Minimize, typer.Option(help="Size that --construction auto minimizes.")] = "neurons",
     precision: Annotated[
         Precision | None,
-        typer.Option(help="The arithmetic in which the network must be accurate.  [default: that of the weights]"),
+        typer.Option(help="Arithmetic in which the network will be evaluated.  [default: that of the weights]"),
     ] = None,
     max_error: Annotated[
         float | None,
-        typer.Option(help="The rounding error allowed, relative to the range.  [default: 1e-9, in float32 1e-5]"),
+        typer.Option(
+            help="Largest error allowed, relative to the range of the function.  [default: 1e-9; float32: 1e-5]"
+        ),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check/--no-check", help="Whether to look for mistakes in the function first.")
+        bool, typer.Option("--check/--no-check", help="Check first that the data defines a continuous function.")
     ] = True,
-    dtype: Annotated[
-        Dtype | None, typer.Option(help="The type of the weights in OUT.onnx.  [default: float64]")
-    ] = None,
-    c_type: Annotated[CType | None, typer.Option(help="The type of numbers in OUT.h.  [default: double]")] = None,
+    dtype: Annotated[Dtype | None, typer.Option(help="Type of the weights in OUT.onnx.  [default: float64]")] = None,
+    c_type: Annotated[CType | None, typer.Option(help="Type of the numbers in OUT.h.  [default: double]")] = None,
     c_form: Annotated[
         CForm | None,
-        typer.Option(help="How OUT.h evaluates: as a network, by a search tree, or what costs less.  [default: auto]"),
+        typer.Option(help="Form of OUT.h: network, search tree, or the cheaper of the two.  [default: auto]"),
     ] = None,
     outside: Annotated[
         Outside,
-        typer.Option(help="Points outside a bounded domain: free, clip (to its box), or error (OUT.h refuses them)."),
+        typer.Option(help="Points outside a bounded domain: free (no guarantee), clip to the box, or error (OUT.h)."),
     ] = "free",
     max_neurons: MaxNeurons = None,
     workers: Workers = 1,
     dask: Dask = None,
     certify: Annotated[
-        bool, typer.Option("--certify", help="Prove the network that was written; the proof goes to OUT.proof.json.")
+        bool, typer.Option("--certify", help="Prove the network as written, and save the proof as OUT.proof.json.")
     ] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Print what every construction would cost, and why this one was taken.")
+        bool, typer.Option("--explain", help="Print the size of every construction, and why this one was selected.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compile a function into a ReLU network that is equal to it."""
+    """Compile a function into a ReLU network that computes it exactly."""
     proof = output.with_suffix(".proof.json") if certify else None
     _check_paths(source, output, proof, dtype)
     _check_c(output, dtype, c_type, c_form, certify=certify)
@@ -115,8 +119,8 @@ def compile(
     written = _formula(source, formula, variables)
     source = Path("formula") if source is None else source
     if written is not None and layout is not None:
-        raise typer.BadParameter("a formula is no table.", param_hint="'--layout'")
-    p = load_function(source, "there is nothing to compile", layout) if written is None else written.function()
+        raise typer.BadParameter("a formula is not a table.", param_hint="'--layout'")
+    p = load_function(source, "`cpwl compile` takes a function", layout) if written is None else written.function()
     weights: Weights = "exact" if output.suffix.lower() == ".json" else dtype or "float64"
     began = perf_counter()
     with progress_bar() as progress, executor_of(workers, dask) as executor:
@@ -186,7 +190,7 @@ def _check_c(output: Path, dtype: Dtype | None, kind: CType | None, form: CForm 
     if output.suffix.lower() != ".h":
         for value, name in ((kind, "'--c-type'"), (form, "'--c-form'")):
             if value is not None:
-                raise typer.BadParameter(f"`{output}` is no C header (.h).", param_hint=name)
+                raise typer.BadParameter(f"`{output}` is not a C header (.h).", param_hint=name)
     elif dtype is not None:
         raise typer.BadParameter("the type of a C header is --c-type.", param_hint="'--dtype'")
     elif certify:
@@ -318,8 +322,8 @@ def _print_table(p: CPWL, compiled: Compiled, source: Path, output: Path, second
         table.add_row(f"bound: {_title(name)}", *map(readable_integer, limits), "-")
     print_table(
         table,
-        f"{source}: {_count(p.num_pieces, 'piece')}, {_count(p.num_components, 'component')}, "
-        f"{_count(p.dim, 'input')}, {_count(p.outputs, 'output')}",
+        f"{source}: {counted(p.num_pieces, 'piece')}, {counted(p.num_components, 'component')}, "
+        f"{counted(p.dim, 'input')}, {counted(p.outputs, 'output')}",
         f"{output}: compiled in {seconds:.2f} s",
     )
 
@@ -332,10 +336,6 @@ def _title(name: str) -> str:
     """``theorem1`` as "Theorem 1"."""
     word = name.rstrip("0123456789")
     return f"{word.capitalize()} {name[len(word) :]}".strip()
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 # What ``cpwl compile --explain`` prints: every construction, what it would cost, and why one was taken.
@@ -364,8 +364,8 @@ def explain_choice(compiled: Compiled) -> None:
             if other.reason:
                 reasons.append(f"{name}: {'wrong here: ' if other.valid is False else ''}{other.reason}")
     bounds = [
-        f"at least {b.neurons:,} neurons"
-        + ("" if b.hidden_layers is None else f" with {b.hidden_layers} hidden layer{'s'[: b.hidden_layers != 1]}")
+        f"at least {counted(b.neurons, 'neuron')}"
+        + ("" if b.hidden_layers is None else f" with {counted(b.hidden_layers, 'hidden layer')}")
         + f": {b.reason}"
         for b in compiled.lower_bounds
     ]
@@ -378,11 +378,15 @@ def _against_data(compiled: Compiled) -> list[str]:
     least, proof = compiled.unavoidable, compiled.certificate
     if not least:
         return []
-    undetermined = f"no function is within {float(least):.2g} of this data: pieces overlap and differ by twice that"
+    undetermined = f"overlapping pieces disagree: no continuous function is within {float(least):.2g} of this data"
     if proof is not None and proof.proved:
         return [f"{undetermined}; proved: {proof.statement}"]
     seen = compiled.measured
-    return [undetermined if seen is None else f"{undetermined}; this network was seen {seen:.1e} of the range off"]
+    return [
+        undetermined
+        if seen is None
+        else f"{undetermined}; error of this network at the sampled points: {seen:.1e} of the range"
+    ]
 
 
 def _cells(other: Alternative) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import typer
 
 from cpwl.cli.options import AsJson, Dask, Layout, Workers, executor_of, load_function
 from cpwl.cli.output import Code, print_json, print_table
+from cpwl.errors import counted
 
 if TYPE_CHECKING:
     from cpwl.function import CPWL
@@ -18,14 +19,14 @@ __all__ = ["doctor"]
 
 
 def doctor(
-    source: Annotated[Path, typer.Argument(metavar="LAW", readable=False, help="The function.")],
+    source: Annotated[Path, typer.Argument(metavar="LAW", readable=False, help="File with the function.")],
     layout: Layout = None,
     workers: Workers = 1,
     dask: Dask = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what is wrong with a function, and what is noteworthy, with a place, a size and what to do."""
-    p = load_function(source, "the doctor examines functions", layout)
+    """Report jumps, gaps, overlaps and other defects of a function, each with a point, a size and a remedy."""
+    p = load_function(source, "`cpwl doctor` takes a function", layout)
     with executor_of(workers, dask) as executor:
         report = p.doctor(executor=executor)
     if as_json:
@@ -67,9 +68,11 @@ def _print_table(p: CPWL, report: Report, source: Path) -> None:
         # Plain text: a message may hold brackets, which rich would read as markup.
         cells = (finding.severity, finding.kind, _where(finding), f"{finding.size:.3g}", finding.message)
         table.add_row(*map(Text, cells))
-    counts = f"{source}: {p.num_pieces:,} pieces, {p.num_components:,} laws"
+    counts = f"{source}: {counted(p.num_pieces, 'piece')}, {counted(p.num_components, 'law')}"
     verdict = (
-        "healthy" if report.healthy else f"not a continuous function on a convex domain ({len(report.errors)} errors)"
+        "healthy"
+        if report.healthy
+        else f"not a continuous function on a convex domain ({counted(len(report.errors), 'error')})"
     )
     print_table(table, f"{counts}: {verdict}")
 

@@ -21,11 +21,11 @@ __all__ = ["convert", "info"]
 
 def info(
     source: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", readable=False, help="A function or a network.")
+        Path | None, typer.Argument(metavar="[FILE]", readable=False, help="File with a function or a network.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what a file holds; without a file, list the kinds of files that are read and written."""
+    """Describe the content of a file. Without a file, list the supported formats."""
     if source is None:
         said = _kinds()
     else:
@@ -82,12 +82,14 @@ def _plain(value: Any) -> str:
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(metavar="IN", readable=False, help="A function or a network.")],
-    output: Annotated[Path, typer.Argument(metavar="OUT", readable=False, help="Where it goes; its ending says how.")],
+    source: Annotated[Path, typer.Argument(metavar="IN", readable=False, help="File with a function or a network.")],
+    output: Annotated[
+        Path, typer.Argument(metavar="OUT", readable=False, help="Output file; its ending selects the format.")
+    ],
     layout: Layout = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write what a file holds as a file of another kind; `cpwl info` lists the kinds."""
+    """Convert a file to another format; `cpwl info` lists the formats."""
     from cpwl.io.endings import write, writer_of
 
     door = writer_of(output)

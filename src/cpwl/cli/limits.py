@@ -53,12 +53,12 @@ def own_process() -> Iterator[None]:
 
 def time_is_over(timeout: float | None, option: str) -> str:
     """The reason for which a command ends."""
-    return f"the time that {option} allows, {timeout:g} s, is over"
+    return f"the time limit of {timeout:g} s ({option}) was reached"
 
 
 def memory_is_used(used: int) -> str:
     """The other one."""
-    return f"more memory is in use, {used / 1e6:,.0f} MB, than --max-memory allows"
+    return f"the memory limit (--max-memory) was reached: {used / 1e6:,.0f} MB are in use"
 
 
 def supervise(timeout: float | None, memory: int | None, option: str) -> Callable[[], None]:
@@ -243,11 +243,17 @@ def limited(command: Callable[..., None], *, timeout: str = "timeout") -> Callab
     more = {
         timeout: Annotated[
             float | None,
-            typer.Option(min=0.001, metavar="SECONDS", help="End after so long, with exit code 2 and what was found."),
+            typer.Option(
+                min=0.001,
+                metavar="SECONDS",
+                help="Stop after SECONDS. Partial results are written; the exit status is 2.",
+            ),
         ],
         "max_memory": Annotated[
             str | None,
-            typer.Option(metavar="SIZE", help="End before more memory is used, such as 500M or 4G, with exit code 2."),
+            typer.Option(
+                metavar="SIZE", help="Stop when memory exceeds SIZE, such as 500M or 4G; the exit status is 2."
+            ),
         ],
     }
 
@@ -280,7 +286,7 @@ def _left(files: Sequence[str]) -> str:
     if not files:
         return "nothing was written"
     names = ", ".join(f"`{name}`" for name in files[:5]) + (f" and {len(files) - 5} more" if len(files) > 5 else "")
-    return f"{names} had been written, and nothing else was"
+    return f"only {names} had been written"
 
 
 def parse_memory(text: str) -> int:

@@ -22,21 +22,19 @@ __all__ = ["mpc"]
 def mpc(
     source: Annotated[
         Path,
-        typer.Argument(
-            metavar="PLANT", readable=False, help="A JSON file with A, B, Q, R, N and constraints u, x, du."
-        ),
+        typer.Argument(metavar="PLANT", readable=False, help="JSON file with A, B, Q, R, N and constraints u, x, du."),
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="OUT.h", readable=False, help="The C header of the law.")
+        Path, typer.Option("--output", "-o", metavar="OUT.h", readable=False, help="Output file: C header.")
     ],
-    c_type: Annotated[CType, typer.Option(help="The type of numbers in OUT.h.")] = "double",
+    c_type: Annotated[CType, typer.Option(help="Type of the numbers in OUT.h.")] = "double",
     c_form: Annotated[
-        CForm, typer.Option(help="How OUT.h evaluates: as a network, by a search tree, or what costs less.")
+        CForm, typer.Option(help="Form of OUT.h: network, search tree, or the cheaper of the two.")
     ] = "auto",
     outside: Annotated[
         Outside, typer.Option(help="Points outside the feasible states: free, clip (to their box), or error.")
     ] = "free",
-    max_regions: Annotated[int, typer.Option(min=1, help="Stop beyond this many regions.")] = 100_000,
+    max_regions: Annotated[int, typer.Option(min=1, help="Stop after this many regions.")] = 100_000,
     workers: Workers = 1,
     dask: Dask = None,
     certify: Annotated[

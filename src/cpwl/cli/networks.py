@@ -1,4 +1,4 @@
-"""Commands about networks: ``cpwl extract``, ``count``, ``equal`` and ``compress``."""
+"""Commands about networks: ``cpwl extract``, ``count-regions``, ``equal`` and ``compress``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from cpwl.cli.options import (
     load_network,
     progress_bar,
 )
-from cpwl.cli.output import Code, check_output, print_json
+from cpwl.cli.output import Code, check_output, print_json, spelled
+from cpwl.errors import counted
 
 if TYPE_CHECKING:
     from cpwl.compressor import Compressed
@@ -34,14 +35,14 @@ if TYPE_CHECKING:
     from cpwl.network import Network, Sizes
     from cpwl.proofs.certify import Certificate
 
-__all__ = ["compress", "count", "equal", "extract"]
+__all__ = ["compress", "count_regions", "equal", "extract"]
 
 # ``cpwl equal``: are two networks or functions equal? A proof, or a point where they differ.
 
 
 def equal(
-    first: Annotated[Path, typer.Argument(metavar="A", readable=False, help="A network or function: .onnx or .json.")],
-    second: Annotated[Path, typer.Argument(metavar="B", readable=False, help="Another one.")],
+    first: Annotated[Path, typer.Argument(metavar="A", readable=False, help="File with a network or a function.")],
+    second: Annotated[Path, typer.Argument(metavar="B", readable=False, help="File with the second one.")],
     output: Annotated[
         Path | None,
         typer.Option(
@@ -49,15 +50,19 @@ def equal(
             "-o",
             metavar="PROOF.json",
             readable=False,
-            help="Two networks: write a proof that they are equal, for `cpwl check` and the stand-alone checker.",
+            help="Two networks: write a proof of equality, for `cpwl check`.",
         ),
     ] = None,
     box: BoxBounds = None,
-    max_regions: Annotated[int | None, typer.Option(min=1, help="Give up beyond so many linear regions.")] = None,
+    max_regions: Annotated[
+        int | None, typer.Option(min=1, help="Stop after this many linear regions; the answer is then undecided.")
+    ] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", readable=False, help="Two networks: keep the search there, and go on from there."
+            metavar="FOLDER",
+            readable=False,
+            help="Save the progress of a comparison of two networks there, and resume from it.",
         ),
     ] = None,
     workers: Workers = 1,
@@ -66,7 +71,7 @@ def equal(
 ) -> None:
     """Prove that two networks or functions are equal, or print a point where they differ.
 
-    Exit code 0: equal, 1: different, 2: undecided within --max-regions, --timeout and --max-memory, or equal and no
+    Exit status: 0 equal; 1 different; 2 undecided within --max-regions, --timeout and --max-memory, or equal but no
     proof was found to write.
     """
     if output is not None:
@@ -104,7 +109,7 @@ def equal(
         said = {} if proof is None else {"proof": proof.statement}
         print_json({"first": str(first), "second": str(second), **summary(verdict), "onnxruntime": replayed, **said})
     else:
-        print(verdict.statement)
+        print(spelled(verdict.statement, {"max_regions": "--max-regions", "box": "--box"}))
         if proof is not None:
             print(f"{output}: {proof.statement}" if proof.proved else proof.statement)
         for path, values in replayed.items():
@@ -168,34 +173,34 @@ def replay(path: Path, witness: Any) -> list[float] | None:
     return [float(x) for x in np.ravel(result)]
 
 
-# ``cpwl count``: how many linear regions a network has.
+# ``cpwl count-regions``: how many linear regions a network has.
 
 
-def count(
-    source: Annotated[Path, typer.Argument(metavar="MODEL", readable=False, help="The network: .onnx or .json.")],
-    cells: Annotated[bool, typer.Option("--cells", help="Only activation cells, in bounded memory.")] = False,
+def count_regions(
+    source: Annotated[Path, typer.Argument(metavar="MODEL", readable=False, help="File with the network.")],
+    cells: Annotated[bool, typer.Option("--cells", help="Count activation cells only, in bounded memory.")] = False,
     box: BoxBounds = None,
     max_regions: Annotated[
-        int | None, typer.Option(min=1, help="Stop after this many regions; the exit code is then 2.")
+        int | None, typer.Option(min=1, help="Stop after this many regions; the exit status is then 2.")
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", readable=False, help="Note counts there, and go on from there (with --cells)."),
+        typer.Option(metavar="FOLDER", readable=False, help="Save progress there, and resume from it (with --cells)."),
     ] = None,
     workers: Workers = 1,
     dask: Dask = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count the linear regions of a ReLU network: cells, convex pieces, connected pieces, laws."""
+    """Count the linear regions of a ReLU network: activation cells, convex pieces, connected pieces, laws."""
     if checkpoint is not None and not cells:
-        raise typer.BadParameter("counts of cells are noted: add --cells.", param_hint="'--checkpoint'")
+        raise typer.BadParameter("only counts of cells can be resumed: add --cells.", param_hint="'--checkpoint'")
     from cpwl.cli.options import box_domain, load_network
-    from cpwl.regions.count import count_regions
+    from cpwl.regions.count import count_regions as count_of
 
     network = load_network(source)
     began = perf_counter()
     with progress_bar() as progress, executor_of(workers, dask) as executor:
-        found = count_regions(
+        found = count_of(
             network,
             domain=box_domain(box, network.inputs),
             only="cells" if cells else None,
@@ -215,26 +220,29 @@ def count(
 
 
 def extract(
-    source: Annotated[Path, typer.Argument(metavar="MODEL", readable=False, help="The network: .onnx or .json.")],
+    source: Annotated[Path, typer.Argument(metavar="MODEL", readable=False, help="File with the network.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="OUT", readable=False, help="OUT.json, or a folder for parts.")
+        Path,
+        typer.Option("--output", "-o", metavar="OUT", readable=False, help="OUT.json, or a folder for partial files."),
     ],
     max_regions: Annotated[
-        int | None, typer.Option(min=1, help="Stop after this many regions; the exit code is then 2.")
+        int | None, typer.Option(min=1, help="Stop after this many regions; the exit status is then 2.")
     ] = None,
     box: BoxBounds = None,
-    merge: Annotated[bool, typer.Option("--merge", help="Unite regions of one law where the union is convex.")] = False,
+    merge: Annotated[
+        bool, typer.Option("--merge", help="Merge regions with the same law where their union is convex.")
+    ] = False,
     exact: Annotated[
-        bool | None, typer.Option("--exact/--float", help="Write rationals, or floats.  [default: as the weights are]")
+        bool | None, typer.Option("--exact/--float", help="Write rationals or floats.  [default: as the weights are]")
     ] = None,
     resume: Annotated[
-        Path | None, typer.Option(metavar="PART.json", readable=False, help="Go on from what an earlier run found.")
+        Path | None, typer.Option(metavar="PART.json", readable=False, help="Resume from the output of an earlier run.")
     ] = None,
     workers: Workers = 1,
     dask: Dask = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find every linear region of a ReLU network, with its affine map."""
+    """Compute every linear region of a ReLU network, with its affine map."""
     if not output.suffix:
         _extract_parts(source, output, box, exact, (merge, max_regions, resume), workers, dask, as_json)
         return
@@ -264,10 +272,12 @@ def extract(
     seconds = perf_counter() - began
     held = 0 if p.complete else _pieces_in(output)
     if held > p.num_pieces:
-        message = f"{output} holds {held:,} pieces, more than the {p.num_pieces:,} found here: it is left as it is"
+        message = (
+            f"{output} holds {counted(held, 'piece')}, more than the {p.num_pieces:,} found here: it is left as it is"
+        )
         warnings.warn(message, CpwlWarning, stacklevel=1)
     else:
-        note = None if p.complete else f"not complete: {p.num_pieces} regions of {source.name} and no more"
+        note = None if p.complete else f"not complete: {counted(p.num_pieces, 'region')} of {source.name} and no more"
         save(p, output, note=note)
     _print(p, source, output, seconds, as_json, saved=held <= p.num_pieces)
     raise typer.Exit(Code.DONE if p.complete else Code.UNDECIDED)
@@ -312,8 +322,8 @@ def _extract_parts(
         numbers = {"parts": parts, "pieces": pieces, "complete": complete, "seconds": round(seconds, 6)}
         print_json({"input": str(source), "output": str(folder), **numbers})
     else:
-        what = "all of them" if complete else "not complete; the same command goes on from here"
-        print(f"{folder}: {pieces:,} pieces in {parts:,} parts in {seconds:.2f} s: {what}")
+        what = "complete" if complete else "incomplete; run the same command again to resume"
+        print(f"{folder}: {counted(pieces, 'piece')} in {counted(parts, 'part')} in {seconds:.2f} s: {what}")
     raise typer.Exit(Code.DONE if complete else Code.UNDECIDED)
 
 
@@ -357,33 +367,34 @@ def _print(p: CPWL, source: Path, output: Path, seconds: float, as_json: bool, *
         return
     if not saved:
         return
-    what = "all pieces found, every facet matched" if p.complete else "not complete; --resume goes on from here"
-    print(f"{output}: {p.num_pieces:,} pieces, {p.num_components:,} laws in {seconds:.2f} s: {what}")
+    what = "complete" if p.complete else "incomplete; --resume continues from this file"
+    print(f"{output}: {counted(p.num_pieces, 'piece')}, {counted(p.num_components, 'law')} in {seconds:.2f} s: {what}")
 
 
 # ``cpwl compress``: a smaller network that is proved equal.
 
 
 def compress(
-    source: Annotated[Path, typer.Argument(metavar="IN", readable=False, help="The network: .onnx or .json.")],
+    source: Annotated[Path, typer.Argument(metavar="IN", readable=False, help="File with the network.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="OUT", readable=False, help="OUT.onnx, or OUT.json (exact).")
+        Path,
+        typer.Option("--output", "-o", metavar="OUT", readable=False, help="OUT.onnx, or OUT.json (exact weights)."),
     ],
     box: BoxBounds = None,
     max_regions: Annotated[
-        int, typer.Option(min=1, help="Take the network apart only if it has at most so many linear regions.")
+        int, typer.Option(min=1, help="Extract and recompile only if there are at most this many linear regions.")
     ] = 10_000,
     max_neurons: MaxNeurons = None,
     certify: Annotated[
-        bool, typer.Option("--certify", help="Write a proof about the network that was written to OUT.proof.json.")
+        bool, typer.Option("--certify", help="Prove the network as written, and save the proof as OUT.proof.json.")
     ] = False,
     workers: Workers = 1,
     dask: Dask = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a smaller network that is proved equal to the one given, or that one if none is found.
+    """Write a smaller network that is proved equal, or the same network if none is found.
 
-    With --certify the exit code is 2 if the network was written and no proof was found.
+    With --certify, the exit status is 2 if the network was written but no proof was found.
     """
     suffix = output.suffix.lower()
     if suffix not in (".onnx", ".json"):
@@ -444,12 +455,13 @@ def _print_compressed(found: Compressed, written: Verdict, source: Path, output:
 
 
 def _counts(sizes: Sizes) -> str:
-    return f"{sizes.neurons:,} neurons, {sizes.depth} layers, {sizes.nonzeros:,} nonzero weights"
+    neurons, layers = counted(sizes.neurons, "neuron"), counted(sizes.depth, "layer")
+    return f"{neurons}, {layers}, {counted(sizes.nonzeros, 'nonzero weight')}"
 
 
 def _rounding(gap: Any) -> str:
     if gap is None:
-        return "how far that is off was not computed"
+        return "the difference was not computed"
     if gap == math.inf:
-        return "differs without bound far out; --box gives the largest difference on a box"
+        return "the difference is unbounded; use --box to get its maximum on a box"
     return f"differs by at most {float(gap):.3g}"

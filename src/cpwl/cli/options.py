@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from cpwl.errors import InputError, LimitError
+from cpwl.errors import InputError, LimitError, counted
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -38,12 +39,14 @@ __all__ = [
     "Precision",
     "Workers",
     "box_domain",
+    "box_of",
     "check_neurons",
     "executor_of",
     "load_any",
     "load_function",
     "load_network",
     "progress_bar",
+    "whole_boxes",
     "within_neurons",
 ]
 
@@ -118,11 +121,9 @@ def _bar() -> Progress:
 # ``--workers`` and ``--dask``: who does the work.
 
 
-Workers = Annotated[
-    int, typer.Option(min=1, help="Processes that share the work; what is found does not depend on them.")
-]
+Workers = Annotated[int, typer.Option(min=1, help="Number of processes. The results do not depend on it.")]
 Dask = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler whose workers share the work: tcp://host:8786.")
+    str | None, typer.Option(metavar="ADDRESS", help="Run the work on a Dask scheduler, such as tcp://host:8786.")
 ]
 
 
@@ -166,15 +167,15 @@ def _dask(address: str) -> Iterator[Executor]:
 
 
 MaxNeurons = Annotated[
-    int | None, typer.Option(min=1, help="Write nothing, with exit code 2, if more neurons are needed.")
+    int | None, typer.Option(min=1, help="Write no network with more neurons than this; exit with status 2.")
 ]
 
 
 def check_neurons(neurons: int, most: int | None) -> None:
     """`LimitError` if there are more than allowed."""
     if most is not None and neurons > most:
-        message = f"nothing was written: the smallest network that was found has {neurons:,} neurons, and {most:,} are"
-        raise LimitError(f"{message} allowed", neurons=neurons)
+        message = f"nothing was written: the smallest network found has {counted(neurons, 'neuron')}"
+        raise LimitError(f"{message}, and --max-neurons allows {most:,}", neurons=neurons)
 
 
 def within_neurons(held: CPWL | Network, most: int | None) -> CPWL | Network | Compiled:
@@ -189,34 +190,73 @@ def within_neurons(held: CPWL | Network, most: int | None) -> CPWL | Network | C
     return made
 
 
-# The option ``--box LO HI`` as a domain: the same bounds for every coordinate.
+# The option ``--box``: two numbers, the same bounds for every input, or one pair LO,HI for each input.
+
+
+def whole_boxes(argv: Sequence[str]) -> list[str]:
+    """The command line with every ``--box LO,HI LO,HI ..`` as an option of two words, as ``--box LO HI`` is.
+
+    >>> whole_boxes(["plot", "f.json", "--box", "0,1", "-2,2", "0,1/3", "-o", "f.svg"])
+    ['plot', 'f.json', '--box', '0,1', '-2,2 0,1/3', '-o', 'f.svg']
+    """
+    words, found = list(argv), list[str]()
+    while words:
+        found.append(words.pop(0))
+        if found[-1] != "--box":
+            continue
+        pairs = 0
+        while pairs < len(words) and _PAIR.fullmatch(words[pairs]):
+            pairs += 1
+        if pairs:
+            found += [words[0], " ".join(words[1:pairs])]
+            words = words[pairs:]
+    return found
+
+
+_PAIR = re.compile(r"[^,\s]+,[^,\s]+")
+
+
+def box_of(box: tuple[str, str] | None, dim: int, hint: str = "'--box'") -> tuple[Any, Any] | None:
+    """``(low, high)``, numbers for all inputs or one for each; numbers are taken exactly."""
+    if box is None:
+        return None
+    from cpwl.exact.rational import fraction
+
+    words = " ".join(box).split()
+    pairs = [word.split(",") for word in words] if "," in box[0] else [words] * dim
+    if len(pairs) != dim:
+        message = f"there are {counted(len(pairs), 'pair')} LO,HI for {counted(dim, 'input')}."
+        raise typer.BadParameter(message, param_hint=hint)
+    try:
+        bounds = [[fraction(bound) for bound in pair] for pair in pairs]
+    except InputError as error:
+        raise typer.BadParameter(f"{error}.", param_hint=hint) from None
+    for pair, (low, high) in zip(pairs, bounds, strict=True):
+        if low >= high:
+            raise typer.BadParameter(f"{pair[0]} is not below {pair[1]}.", param_hint=hint)
+    if "," not in box[0]:
+        return bounds[0][0], bounds[0][1]
+    return [low for low, _ in bounds], [high for _, high in bounds]
 
 
 def box_domain(box: tuple[str, str] | None, dim: int) -> Polyhedron | None:
-    """The box of all `x` with ``low <= x_i <= high``; bounds are numbers or "p/q", taken exactly."""
-    if box is None:
-        return None
-    from cpwl.errors import InputError
-    from cpwl.exact.rational import fraction
+    """The box as a polyhedron; None if there is none."""
     from cpwl.geometry.polyhedra import box_polyhedron
 
-    try:
-        low, high = (fraction(bound) for bound in box)
-    except InputError as error:
-        raise typer.BadParameter(f"{error}.", param_hint="'--box'") from None
-    if low >= high:
-        raise typer.BadParameter(f"{box[0]} is not below {box[1]}.", param_hint="'--box'")
-    return box_polyhedron((low, high), dim)
+    bounds = box_of(box, dim)
+    return None if bounds is None else box_polyhedron(bounds, dim)
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 BoxBounds = Annotated[
     tuple[str, str] | None,
-    typer.Option("--box", metavar="LO HI", help="Consider only points whose coordinates are all in [LO, HI]."),
+    typer.Option("--box", metavar="LO HI", help="Restrict all inputs to [LO, HI]; or one pair LO,HI for each input."),
 ]
 Layout = Annotated[
     Literal["points", "matrix"] | None,
-    typer.Option(help="How a CSV file is read: a point a line, or a matrix with its axes in the first column and row."),
+    typer.Option(
+        help="Layout of a CSV file: one point per line, or a matrix with its axes in the first column and row."
+    ),
 ]
 
 
@@ -242,7 +282,7 @@ def load_network(path: Path) -> Network:
 
 
 def load_function(path: Path, otherwise: str, layout: str | None = None) -> CPWL:
-    """The function in a file; if there is a network in it, `otherwise` ends the sentence that says so."""
+    """The function in a file; for a network, an error that ends with `otherwise`."""
     from cpwl.function import CPWL
 
     p = load_any(path, layout)

@@ -7,6 +7,7 @@ import errno
 import json
 import math
 import os
+import re
 import signal
 import sys
 import threading
@@ -15,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -36,6 +37,7 @@ __all__ = [
     "readable_integer",
     "run",
     "say",
+    "spelled",
 ]
 
 # Asked to end: SIGTERM and SIGHUP are heard as Ctrl-C is, so that nothing is left half done.
@@ -119,19 +121,22 @@ _CODES: tuple[tuple[type[BaseException], Code], ...] = (
 
 def run(app: typer.Typer, argv: Sequence[str]) -> int:
     """Run a command line and return its exit code; errors and warnings go to stderr, one message each."""
+    options: dict[str, str] = {}
     with listening() as heard, warnings.catch_warnings():
         try:
             _open_streams()
+            command = _command(app)
+            options = _options_of(command, argv)
             warnings.simplefilter("always", CpwlWarning)
-            warnings.showwarning = _show_warning
-            code = _command(app).main(args=list(argv), prog_name="cpwl", standalone_mode=False)
+            warnings.showwarning = partial(_show_warning, options)
+            code = command.main(args=list(argv), prog_name="cpwl", standalone_mode=False)
             sys.stdout.flush()
         except (Exception, KeyboardInterrupt) as error:
             if os.environ.get("CPWL_DEBUG") and not isinstance(error, _UsageError):
                 raise
-            return _flushed(_report(error, heard))
+            return _flushed(_report(error, heard, options))
         except SystemExit:  # typer and rich end like this when nobody reads stdout any more
-            return int(_report(BrokenPipeError(), heard))
+            return int(_report(BrokenPipeError(), heard, options))
         if code == Code.INTERRUPTED:  # some versions of typer turn Ctrl-C into this
             return _flushed(say(heard.message, Code(heard.code)))
     return code if isinstance(code, int) else int(Code.DONE)
@@ -172,7 +177,7 @@ def check_output(path: Path, *sources: Path | None, hint: str = "'--output' / '-
     """Refuse a path that cannot be written to, or that is one of the `sources`, before any long work."""
     for source in sources:
         if source is not None and path.exists() and source.exists() and path.samefile(source):
-            raise typer.BadParameter(f"`{path}` is the input, too{what}.", param_hint=hint)
+            raise typer.BadParameter(f"`{path}` is also the input{what}.", param_hint=hint)
     if path.is_dir():
         raise InputError(f"cannot write `{path}`: it is a directory; give the name of a file", path=str(path))
     if path.exists() and not path.is_file():  # such as /dev/stdout
@@ -194,7 +199,10 @@ def print_table(table: Table, *notes: str) -> None:
     from rich.console import Console
 
     console = Console(file=sys.stdout, highlight=False)
-    console.print(table)
+    for column in table.columns:
+        column.no_wrap = column.no_wrap or column.justify == "right"
+    # A table that needs more than the terminal is wide is printed in full: no number is cut off.
+    console.print(table, width=max(console.width, console.measure(table).minimum), crop=False, overflow="ignore")
     for note in notes:
         console.print(note, markup=False, soft_wrap=True)
 
@@ -225,7 +233,27 @@ def readable_integer(number: int) -> str:
     return f"about {10 ** (logarithm - power):.1f} * 10^{power}"
 
 
-def _report(error: BaseException, heard: Heard) -> Code:
+def _options_of(command: Any, argv: Sequence[str]) -> dict[str, str]:
+    """The options of the command that is run, by the names that they have in Python."""
+    found = getattr(command, "commands", {}).get(argv[0] if argv else "")
+    return {each.name: each.opts[0] for each in getattr(found, "params", ()) if each.opts[0].startswith("--")}
+
+
+def spelled(message: str, options: dict[str, str]) -> str:
+    """The message with options as the command line spells them.
+
+    >>> spelled("a larger `max_regions`, or `box=0`; or `f(x)`", {"max_regions": "--max-regions", "box": "--box"})
+    'a larger `--max-regions`, or `--box 0`; or `f(x)`'
+    """
+
+    def spell(found: re.Match[str]) -> str:
+        option = options.get(found[1])
+        return found[0] if option is None else f"`{option}{found[2] and ' ' + found[2].strip()}`"
+
+    return re.sub(r"`(\w+)=?([^`=]*)`", spell, message)
+
+
+def _report(error: BaseException, heard: Heard, options: dict[str, str]) -> Code:
     if heard.number is not None or isinstance(error, (KeyboardInterrupt, typer.Abort)):
         return say(heard.message, Code(heard.code))
     if isinstance(error, _UsageError):
@@ -237,17 +265,17 @@ def _report(error: BaseException, heard: Heard) -> Code:
         return Code.CLOSED
     for kind, code in _CODES:
         if isinstance(error, kind):
-            return say(f"error: {error}", code)
+            return say(f"error: {spelled(str(error), options)}", code)
     if isinstance(error, OSError):
         if error.filename is None and error.errno in (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG, errno.EDQUOT):
             _give_up_stdout()
-            return say(f"error: what was to be printed cannot be written: {error.strerror}", Code.BAD_INPUT)
+            return say(f"error: standard output cannot be written: {error.strerror}", Code.BAD_INPUT)
         name = f"`{error.filename}`: " if error.filename else ""
         return say(f"error: {name}{error.strerror or error}", Code.BAD_INPUT)
     if isinstance(error, MemoryError):
-        return say("error: this takes more memory than there is", Code.UNDECIDED)
+        return say("error: out of memory", Code.UNDECIDED)
     what = f"{type(error).__name__}: {error}"
-    return say(f"error: this is a bug in cpwl: {what}\nCPWL_DEBUG=1 shows where it happened.", Code.BUG)
+    return say(f"error: this is a bug in cpwl: {what}\nSet CPWL_DEBUG=1 to see the traceback.", Code.BUG)
 
 
 def say(message: str, code: Code) -> Code:
@@ -259,6 +287,7 @@ def say(message: str, code: Code) -> Code:
 
 
 def _show_warning(
+    options: dict[str, str],
     message: Warning | str,
     category: type[Warning],  # noqa: ARG001 - what Python calls it with
     filename: str,  # noqa: ARG001
@@ -267,4 +296,4 @@ def _show_warning(
     line: str | None = None,  # noqa: ARG001
 ) -> None:
     with contextlib.suppress(OSError, ValueError):
-        print(f"warning: {printable(str(message))}", file=sys.stderr)
+        print(f"warning: {printable(spelled(str(message), options))}", file=sys.stderr)

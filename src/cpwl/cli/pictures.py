@@ -11,6 +11,7 @@ import typer
 
 from cpwl.cli.options import BoxBounds, PictureKind, progress_bar
 from cpwl.cli.output import Code, check_output, print_table
+from cpwl.errors import counted
 
 __all__ = ["demo", "plot", "report"]
 
@@ -18,11 +19,9 @@ __all__ = ["demo", "plot", "report"]
 
 
 def demo(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="The directory for what is made.")
-    ] = Path("out/demo"),
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Output directory.")] = Path("out/demo"),
 ) -> None:
-    """Compile and prove the bundled examples, and compare the networks with the published bounds."""
+    """Compile and prove the bundled examples, and compare their sizes with published bounds."""
     from cpwl.show.demo import INDEX, NOTES, demo_table, failures, run_demo
 
     with progress_bar(delay=0.0) as progress:
@@ -60,53 +59,58 @@ def demo(
 
 
 def report(
-    source: Annotated[Path, typer.Argument(metavar="FILE", readable=False, help="A function or a network.")],
+    source: Annotated[Path, typer.Argument(metavar="FILE", readable=False, help="File with a function or a network.")],
     second: Annotated[
-        Path | None, typer.Argument(metavar="[SECOND]", readable=False, help="Another one to compare it with.")
+        Path | None,
+        typer.Argument(metavar="[SECOND]", readable=False, help="A second function or network to compare with."),
     ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="HTML", readable=False, help="The page.")] = Path(
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="HTML", readable=False, help="Output file.")] = Path(
         "report.html"
     ),
     box: BoxBounds = None,
-    title: Annotated[
-        str | None, typer.Option(help="What the page is called.  [default: the names of the files]")
-    ] = None,
-    proof: Annotated[bool, typer.Option(help="Look for proofs, which may take long.")] = True,
+    title: Annotated[str | None, typer.Option(help="Title of the page.  [default: the names of the files]")] = None,
+    proof: Annotated[bool, typer.Option(help="Search for proofs. This can take long.")] = True,
 ) -> None:
-    """Draw a function, a network, or a pair: one HTML page that opens in any browser and needs no network access."""
-    from cpwl.cli.options import box_domain, load_any
+    """Write an interactive HTML page about a function, a network, or a pair of them. The page works offline."""
+    from cpwl.cli.options import box_of, load_any
     from cpwl.show.explorer.facts import examine
     from cpwl.show.explorer.page import page_of
 
     check_output(output, source, second)
     first = load_any(source)
     other = None if second is None else load_any(second)
-    box_domain(box, first.inputs)  # says what is wrong with it
+    bounds = box_of(box, first.inputs)
     names = (source.name, "second" if second is None else second.name)
     with progress_bar() as progress:
-        found = examine(first, other, names=names, box=box, prove=proof, progress=progress)
+        found = examine(first, other, names=names, box=bounds, prove=proof, progress=progress)
         said = title or (names[0] if second is None else " and ".join(names))
-        page = page_of(found, said, box=box, recipe=_recipe(source, second, box, proof))
+        page = page_of(found, said, box=bounds, recipe=_recipe(source, second, box, proof, hasattr(first, "layers")))
     page.save(output)
-    print(f"{output}: {said}, {len(page.html.encode()):,} bytes")
+    print(f"{output}: {said}, {counted(len(page.html.encode()), 'byte')}")
 
 
-def _recipe(source: Path, second: Path | None, box: tuple[str, str] | None, proof: bool) -> list[dict[str, str]]:
-    """The command line, and what the files were, so that it can be seen whether they are still the same."""
+def _recipe(
+    source: Path, second: Path | None, box: tuple[str, str] | None, proof: bool, is_network: bool
+) -> list[dict[str, str]]:
+    """The commands that make this page again, and the hashes of the files."""
     import hashlib
     import shlex
     from importlib.metadata import version
 
     given = [source] if second is None else [source, second]
     words: list[Any] = ["cpwl", "report", *(path.name for path in given)]
-    words += [] if box is None else ["--box", *box]
+    words += [] if box is None else ["--box", *" ".join(box).split()]
     words += [] if proof else ["--no-proof"]
     sums = "\n".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}" for path in given)
     steps = [
         {"what": f"With cpwl {version('cpwl')}:", "code": shlex.join(map(str, words))},
         {"what": "The files, as sha256sum prints them:", "code": sums},
     ]
-    if second is None:
+    if second is None and is_network:
+        where = "" if box is None else " ".join(["", "--box", *" ".join(box).split()])
+        smaller = f"cpwl compress {source.name} -o small.json{where}"
+        steps.append({"what": "A smaller network, proved equal:", "code": smaller})
+    elif second is None:
         certified = f"cpwl compile {source.name} -o network.onnx --certify"
         checked = f"cpwl check {source.name} network.onnx network.proof.json"
         steps.append({"what": "The network and its proof, in files:", "code": f"{certified}\n{checked}"})
@@ -117,19 +121,20 @@ _ENDINGS = (".svg", ".png", ".pdf")
 
 
 def plot(
-    source: Annotated[Path, typer.Argument(metavar="FILE", readable=False, help="A function or a network.")],
+    source: Annotated[Path, typer.Argument(metavar="FILE", readable=False, help="File with a function or a network.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="OUT", readable=False, help="The picture: .svg, .png or .pdf.")
+        Path, typer.Option("--output", "-o", metavar="OUT", readable=False, help="Output file: .svg, .png or .pdf.")
     ],
-    kind: Annotated[PictureKind, typer.Option(help="How a function of two or more inputs is drawn.")] = "auto",
+    kind: Annotated[PictureKind, typer.Option(help="Picture of a function of two or more inputs.")] = "auto",
+    shown: Annotated[int, typer.Option("--output-number", min=0, help="Which output, counted from 0.")] = 0,
     box: BoxBounds = None,
 ) -> None:
-    """Draw a function as a curve, a map of pieces or a surface, or a network with its neurons and weights."""
-    from cpwl.cli.options import box_domain, load_any
+    """Plot a function as a curve, a map of its pieces or a surface; or a network as a graph."""
+    from cpwl.cli.options import box_of, load_any
     from cpwl.network import Network
 
     if output.suffix.lower() not in _ENDINGS:
-        raise typer.BadParameter(f"`{output}` ends in none of {', '.join(_ENDINGS)}.", param_hint="'--output'")
+        raise typer.BadParameter(f"`{output}` must end in {', '.join(_ENDINGS)}.", param_hint="'--output'")
     check_output(output, source)
     held = load_any(source)
     if isinstance(held, Network):
@@ -140,8 +145,8 @@ def plot(
             )
         _save(held.plot, output)
     else:
-        box_domain(box, held.dim)  # says what is wrong with it
-        _save(lambda: held.plot(kind=kind, box=box), output)
+        bounds = box_of(box, held.dim)
+        _save(lambda: held.plot(kind=kind, box=bounds, output=shown), output)
     print(output)
 
 

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from cpwl.cli.options import AsJson, Dtype, MaxNeurons, box_domain, within_neurons
+from cpwl.cli.options import AsJson, Dtype, MaxNeurons, box_domain, box_of, within_neurons
 from cpwl.cli.output import check_output, print_json
+from cpwl.errors import counted
 
 __all__ = ["milp", "vnnlib"]
 
@@ -16,34 +17,39 @@ __all__ = ["milp", "vnnlib"]
 
 
 def vnnlib(
-    source: Annotated[Path, typer.Argument(metavar="IN", readable=False, help="A function or a network.")],
+    source: Annotated[Path, typer.Argument(metavar="IN", readable=False, help="File with a function or a network.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", readable=False, help="A new folder, or an empty one.")
+        Path, typer.Option("--output", "-o", metavar="FOLDER", readable=False, help="Output folder, new or empty.")
     ],
     box: Annotated[
         tuple[str, str] | None,
-        typer.Option(metavar="LO HI", help="Every input is between these two; a network needs it."),
+        typer.Option(metavar="LO HI", help="Bounds of all inputs, or one pair LO,HI for each. Networks need them."),
     ] = None,
     against: Annotated[
-        Path | None, typer.Option(metavar="OTHER", readable=False, help="Ask whether the two differ, instead.")
+        Path | None,
+        typer.Option(
+            metavar="OTHER", readable=False, help="Write queries about the difference to this function or network."
+        ),
     ] = None,
-    dtype: Annotated[Dtype, typer.Option(help="The type of the ONNX file.")] = "float32",
-    margin: Annotated[float, typer.Option(help="How near to the extreme value a query is, relative.")] = 1e-3,
-    timeout: Annotated[int, typer.Option(min=1, help="Seconds for each instance, for instances.csv.")] = 60,
-    max_regions: Annotated[int, typer.Option(min=1, help="Give up beyond so many regions.")] = 100_000,
+    dtype: Annotated[Dtype, typer.Option(help="Type of the weights in the ONNX file.")] = "float32",
+    margin: Annotated[
+        float, typer.Option(help="Distance of a query from the extreme value, relative to the size of the output.")
+    ] = 1e-3,
+    timeout: Annotated[int, typer.Option(min=1, help="Timeout in seconds of each instance, for instances.csv.")] = 60,
+    max_regions: Annotated[int, typer.Option(min=1, help="Stop after this many linear regions.")] = 100_000,
     max_neurons: MaxNeurons = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a benchmark whose answers are known: instances.csv, ONNX and VNN-LIB files, ground_truth.json."""
+    """Write a verification benchmark with known answers: instances.csv, ONNX and VNN-LIB files, ground_truth.json."""
     from cpwl.cli.options import load_any
     from cpwl.io.vnnlib import check_new_folder, to_vnnlib
 
     check_new_folder(output)
-    box_domain(box, 1)  # numbers, the first below the second
+    held = load_any(source)
     made = to_vnnlib(
-        within_neurons(load_any(source), max_neurons),
+        within_neurons(held, max_neurons),
         output,
-        box=box,
+        box=box_of(box, held.inputs),
         against=None if against is None else within_neurons(load_any(against), max_neurons),
         dtype=dtype,
         margin=margin,
@@ -58,28 +64,31 @@ def vnnlib(
     else:
         for query in made.queries:
             print(f"{query.name}: {query.answer}: {query.about}")
-        print(f"{output}: {len(made.queries)} instances")
+        print(f"{output}: {counted(len(made.queries), 'instance')}")
 
 
 def milp(
-    source: Annotated[Path, typer.Argument(metavar="IN", readable=False, help="A function or a network.")],
+    source: Annotated[Path, typer.Argument(metavar="IN", readable=False, help="File with a function or a network.")],
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", metavar="OUT", readable=False, help="OUT.lp or OUT.mps; OUT.onnx with bounds for OMLT."
+            "--output", "-o", metavar="OUT", readable=False, help="OUT.lp, OUT.mps, or OUT.onnx with bounds for OMLT."
         ),
     ],
     box: Annotated[
         tuple[str, str] | None,
-        typer.Option(metavar="LO HI", help="Where every input is between these two; a network needs it."),
+        typer.Option(metavar="LO HI", help="Bounds of all inputs, or one pair LO,HI for each. Networks need them."),
     ] = None,
     max_regions: Annotated[
-        int, typer.Option(min=1, help="Beyond so many regions, ranges of neurons are proved, not exact.")
+        int,
+        typer.Option(
+            min=1, help="Compute exact neuron ranges up to this many linear regions; above it, proved outer bounds."
+        ),
     ] = 5000,
     max_neurons: MaxNeurons = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a mixed-integer program of a network, with the exact range of every neuron as its constants."""
+    """Write a mixed-integer program of a network, with exact neuron ranges as big-M constants."""
     endings = (".lp", ".mps", ".onnx")
     if output.suffix.lower() not in endings:
         raise typer.BadParameter(f"`{output}` must end in {', '.join(endings)}.", param_hint="'--output' / '-o'")

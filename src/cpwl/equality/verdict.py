@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.function.answers import point_text
+from cpwl.function.answers import facts_html, point_text
 
 __all__ = ["Apart", "Verdict", "farther"]
 
@@ -63,6 +63,19 @@ class Verdict:
 
     def __bool__(self) -> bool:
         return self.equal is True
+
+    def __str__(self) -> str:
+        return self.statement
+
+    def _repr_html_(self) -> str:
+        """The verdict with its witness, for notebooks."""
+        facts = {
+            "regions compared": f"{self.regions:,}",
+            "witness": None if self.witness is None else point_text(self.witness),
+            "values there": None if self.witness is None else " and ".join(self._texts()),
+            "largest difference": None if self.gap is None or self.equal else _size(self.gap),
+        }
+        return facts_html(self, facts)
 
     @property
     def statement(self) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from html import escape
 from typing import Any, Literal, get_args
@@ -29,6 +30,8 @@ __all__ = [
     "Range",
     "Report",
     "Solutions",
+    "bound_text",
+    "facts_html",
     "number_text",
     "point_text",
 ]
@@ -153,6 +156,52 @@ def number_text(value: Any) -> str:
     return f"{float(value):.6g}"
 
 
+def bound_text(bound: Fraction | float) -> str:
+    """An upper bound for people: three digits, rounded up. All that prints one bound prints the same number.
+
+    >>> bound_text(Fraction("5.551e-15")), bound_text(Fraction(0)), bound_text(1234.5), bound_text(math.inf)
+    ('5.56e-15', '0', '1240', 'inf')
+    """
+    if bound == math.inf:
+        return "inf"
+    x = Fraction(bound)
+    up = Context(prec=3, rounding=ROUND_CEILING).divide(Decimal(x.numerator), Decimal(x.denominator))
+    if up == 0 or Decimal("1e-4") <= abs(up) < 10**6:
+        return f"{float(up):g}"
+    digits, _, power = f"{up:.2e}".partition("e")
+    return f"{digits.rstrip('0').rstrip('.')}e{power}"
+
+
+def facts_html(said: Any, facts: dict[str, Any]) -> str:
+    """A sentence and a table of names and values, for notebooks; what is None or empty is left out."""
+    rows = "".join(
+        f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(str(value))}</td></tr>"
+        for name, value in facts.items()
+        if value is not None and str(value)
+    )
+    return f"<p>{escape(str(said))}</p><table>{rows}</table>"
+
+
+def _display(*names: str) -> Callable[[Any], str]:
+    """A `_repr_html_` that has a sentence, ``str(self)``, and the attributes of these names."""
+
+    def shown(self: Any) -> str:
+        return facts_html(self, {name.replace("_", " "): _cell(getattr(self, name)) for name in names})
+
+    return shown
+
+
+def _cell(value: Any) -> str | None:
+    """A value for people: rationals short, points as points."""
+    if isinstance(value, (Fraction, float)):
+        return number_text(value)
+    if isinstance(value, np.ndarray):
+        return point_text(value)
+    if isinstance(value, tuple):
+        return ", ".join(point_text(part) for part in value)
+    return None if value is None else str(value)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Extremum:
     """The largest or least value of an output, and where.
@@ -176,6 +225,8 @@ class Extremum:
             return f"{number_text(self.value)} {where}"
         return f"unbounded from x = {point_text(self.point)} along {point_text(self.ray)}"
 
+    _repr_html_ = _display("value", "point", "ray", "piece")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Range:
@@ -196,6 +247,8 @@ class Range:
 
     def __str__(self) -> str:
         return f"[{number_text(self.low)}, {number_text(self.high)}]"
+
+    _repr_html_ = _display("argmin", "argmax")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -224,6 +277,8 @@ class Lipschitz:
         value += "" if self.complete else " at least, undecided: not all regions were seen,"
         return f"{value} on piece {self.piece}, between {point_text(self.points[0])} and {point_text(self.points[1])}"
 
+    _repr_html_ = _display("norm", "piece", "points")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
@@ -246,6 +301,8 @@ class Answer:
         word = {True: "yes", False: "no", None: "undecided"}[self.holds]
         return f"{word}: {self.reason}"
 
+    _repr_html_ = _display("points", "values")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distance:
@@ -262,6 +319,8 @@ class Distance:
         mean = "" if self.mean is None else f", {number_text(self.mean)} in the mean"
         return f"at most {number_text(self.largest)}, at x = {point_text(self.point)}{mean}"
 
+    _repr_html_ = _display("largest", "point", "mean")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LevelSet:
@@ -274,6 +333,12 @@ class LevelSet:
 
     def __len__(self) -> int:
         return len(self.polyhedra)
+
+    def __str__(self) -> str:
+        size = f", volume {number_text(self.volume)}" if self.polyhedra.dim <= 3 else ""
+        return f"{len(self)} {'polyhedron' if len(self) == 1 else 'polyhedra'}{size}"
+
+    _repr_html_ = _display()
 
     @property
     def volume(self) -> Fraction | float:
@@ -307,6 +372,13 @@ class Solutions:
 
     def __len__(self) -> int:
         return len(self.faces)
+
+    def __str__(self) -> str:
+        shown = ["-".join(point_text(x) for x in face.points) for face in self.faces[:10]]
+        more = [f"and {len(self) - 10} more"] if len(self) > 10 else []
+        return "; ".join(shown + more) if self.faces else "nowhere"
+
+    _repr_html_ = _display()
 
     @property
     def points(self) -> list[Point]:

@@ -7,13 +7,14 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import wraps
+from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cpwl.doors import check_choice, check_count, check_list, check_number, within_float64
-from cpwl.errors import InputError
+from cpwl.errors import InputError, counted
 from cpwl.function.answers import Answer, Distance, Extremum, Jump, LevelSet, Lipschitz, Range, Report, Solutions
 from cpwl.function.components import label_components
 from cpwl.function.make import (
@@ -661,8 +662,8 @@ class CPWL:
     def __repr__(self) -> str:
         exact = "exact" if self.tol == 0 else f"tol={self.tol:g}"
         return (
-            f"CPWL(R^{self.dim} -> R^{self.outputs}, {self.num_pieces} pieces, "
-            f"{self.num_components} components, {exact})"
+            f"CPWL(R^{self.dim} -> R^{self.outputs}, {counted(self.num_pieces, 'piece')}, "
+            f"{counted(self.num_components, 'component')}, {exact})"
         )
 
 
@@ -716,20 +717,25 @@ class Snapped:
     def __str__(self) -> str:
         """What was done, in a few lines."""
         if self.function is None:
-            return f"no exact function near the data: {self.reason}"
+            return f"no continuous function near the data was found: {self.reason}"
         if self.way == "exact":
-            return "the data is exactly consistent: nothing was moved"
+            return "the data defines a continuous function exactly: nothing was moved"
         place = "" if self.where is None else f", most at x = {_point(self.where)}"
         lines = [
-            f"{self.laws} laws of pieces moved by up to {self.moved.value:.2g} of the values{place}",
-            f"{self.facets} facets moved by up to {self.moved.facet:.2g} of the coordinates",
-            f"{self.patches} pieces were cut into simplices{self._around()}",
+            f"{counted(self.laws, 'law')} moved, by at most {self.moved.value:.2g} of the range of values{place}",
+            f"{counted(self.facets, 'facet')} moved, by at most {self.moved.facet:.2g} of the size of the coordinates",
+            f"pieces cut into simplices: {self.patches}{self._around()}",
         ]
         if self.jump is not None:
             i, j = self.jump.pieces
             size, least = float(self.jump.size), float(self.jump.unavoidable)
-            lines.append(f"pieces {i} and {j} overlap and differ by {size:.2g}: no function is within {least:.2g}")
+            lines.append(f"pieces {i} and {j} overlap and disagree by {size:.2g}: no function is within {least:.2g}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """The same as a list, and the function, for notebooks."""
+        picture = None if self.function is None else self.function._repr_svg_()
+        return "".join(f"<p>{escape(line)}</p>" for line in str(self).splitlines()) + (picture or "")
 
     def _around(self) -> str:
         if not self.places:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cpwl.doors import within_float64
-from cpwl.errors import InputError
+from cpwl.errors import InputError, counted
 from cpwl.exact.rational import fraction_array, to_float, unmasked
 from cpwl.function.cpwl import CPWL
 from cpwl.geometry.locate import locate, locate_one
@@ -61,7 +61,7 @@ def as_points(x: ArrayLike, dim: int) -> tuple[NDArray[Any], bool]:
     if points.ndim == 1:
         points = points.reshape((-1, 1) if dim == 1 else (1, -1))
     if points.ndim != 2 or points.shape[1] != dim:
-        raise InputError(f"`x` must be (N, {dim}) for a function of {dim} inputs, not {np.shape(x)}")
+        raise InputError(f"`x` must be (N, {dim}) for a function of {counted(dim, 'input')}, not {np.shape(x)}")
     return points, single
 
 

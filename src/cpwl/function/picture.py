@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cpwl.doors import check_choice, check_count
-from cpwl.errors import InputError, LimitError
+from cpwl.errors import InputError, LimitError, counted
 from cpwl.function.answers import Report
 from cpwl.function.cpwl import CPWL
 from cpwl.geometry.polyhedra import box_polyhedron
@@ -165,6 +166,7 @@ def polygons(
 
 COLOURS = ("#440154", "#472c7a", "#3b518b", "#2c718e", "#21908d", "#27ad81", "#5cc863", "#aadc32", "#fde725")
 """From low to high: viridis, even in lightness and safe for colour-blind readers."""
+_ABOVE = 0.08  # of the range of a curve, free above and below it
 _MOST = 2000  # pieces that are drawn; more of them would be a grey area and a large file
 
 
@@ -176,10 +178,78 @@ def picture(p: CPWL) -> str | None:
     if p.num_pieces > _MOST:
         return None
     window = window_of(p)
+    title = _title(p, 0, window.mean(axis=1))
     if p.dim == 1:
-        return curve(p, *window[0])
+        y = p(_ends(p, *window[0])[:, None])[:, 0]
+        room = float(np.nanmax(y) - np.nanmin(y)) * _ABOVE or 1.0
+        return _framed(
+            curve(p, *window[0]), window[0], (np.nanmin(y) - room, np.nanmax(y) + room), ("x", "value"), title
+        )
     low, high = window[:2].T
-    return map_of_pieces(p, low, high, name=f"map-{p.num_pieces}-{p.num_components}", through=window.mean(axis=1))
+    through = window.mean(axis=1)
+    name = f"map-{p.num_pieces}-{p.num_components}"
+    shapes = polygons(p, low, high, through=through)
+    values = np.concatenate([shape.values for shape in shapes]) if shapes else np.zeros(1)
+    drawn = map_of_pieces(p, low, high, name=name, through=through)
+    return _framed(drawn, window[0], window[1], _names(p.dim), title, bar=(name, values.min(), values.max()))
+
+
+def _names(dim: int) -> tuple[str, str]:
+    """What the two axes of a map are called."""
+    return ("x", "y") if dim < 4 else ("x1", "x2")
+
+
+def _title(p: CPWL, output: int, through: Array) -> str:
+    """Which output is drawn, where there are several, and where the other inputs are; "" if there is nothing to say."""
+    said = [f"output {output} of 0 to {p.outputs - 1}"] if p.outputs > 1 else []
+    if p.dim > 2:
+        others = ", ".join(f"{float(v):.4g}" for v in through[2:6]) + (", ..." if p.dim > 6 else "")
+        said.append(f"other inputs at {others}")
+    return "; ".join(said)
+
+
+def _framed(
+    drawn: str,
+    x: Sequence[float] | Array,
+    y: Sequence[float] | Array,
+    names: tuple[str, str],
+    title: str,
+    *,
+    size: int = 320,
+    bar: tuple[str, float, float] | None = None,
+) -> str:
+    """A picture with the ends of both axes, their names, a title, and the colours of the least and largest value."""
+    left, top, below = 52, 22 if title else 8, 34
+    right = 70 if bar else 12
+    text = 'font-family="sans-serif" font-size="11" fill="currentColor"'
+    number = "{:.4g}".format
+    words = [
+        (left, top + size + 14, "start", number(x[0])),
+        (left + size, top + size + 14, "end", number(x[1])),
+        (left + size / 2, top + size + 28, "middle", names[0]),
+        (left - 5, top + size, "end", number(y[0])),
+        (left - 5, top + 9, "end", number(y[1])),
+        (left - 5, top + size / 2, "end", names[1]),
+        (left, 14, "start", title),
+    ]
+    shades = ""
+    if bar:
+        name, low, high = bar
+        words += [
+            (left + size + 30, top + size, "start", number(low)),
+            (left + size + 30, top + 9, "start", number(high)),
+        ]
+        turned = f'<linearGradient id="{name}-bar" href="#{name}" gradientTransform="rotate(-90 .5 .5)"/>'
+        where = f'x="{left + size + 12}" y="{top}" width="14" height="{size}"'
+        shades = f'<defs>{turned}</defs><rect {where} fill="url(#{name}-bar)"/>'
+    said = "".join(f'<text x="{u:g}" y="{v:g}" text-anchor="{a}">{escape(w)}</text>' for u, v, a, w in words if w)
+    wide, tall = left + size + right, top + size + below
+    inner = drawn.replace("<svg ", f'<svg x="{left}" y="{top}" ', 1)
+    frame = f'<rect x="{left}" y="{top}" width="{size}" height="{size}" fill="none" stroke="#888" stroke-width=".8"/>'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {tall}" width="{wide}" height="{tall}" '
+        f'role="img" aria-label="a function of {names[0]}">{inner}{frame}{shades}<g {text}>{said}</g></svg>'
+    )
 
 
 def map_of_pieces(
@@ -230,13 +300,11 @@ def map_of_pieces(
 
 def curve(p: CPWL, low: float, high: float, *, width: int = 320, height: int = 320) -> str:
     """The graph of a function of one variable, with a dot at each breakpoint, as SVG."""
-    ends = p.polyhedra.b / p.polyhedra.A[:, 0]
-    bends = np.unique(ends[(ends > low) & (ends < high)])
-    x = np.concatenate([[low], bends, [high]])
+    x = _ends(p, low, high)
     y = p(x[:, None])[:, 0]
     x, y = x[~np.isnan(y)], y[~np.isnan(y)]
     bottom, top = float(y.min()), float(y.max())
-    room = (top - bottom) * 0.08 or 1.0
+    room = (top - bottom) * _ABOVE or 1.0
     bottom, top = bottom - room, top + room
     at = np.column_stack([(x - low) / (high - low) * width, (top - y) / (top - bottom) * height])
     zero = top / (top - bottom) * height
@@ -248,6 +316,13 @@ def curve(p: CPWL, low: float, high: float, *, width: int = 320, height: int = 3
         f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" class="curve" role="img" '
         f'aria-label="graph">{axis}<polyline {line} points="{_points(at)}"/>{dots}</svg>'
     )
+
+
+def _ends(p: CPWL, low: float, high: float) -> Array:
+    """`low`, the ends of pieces in between, and `high`: a function of one input is affine from one to the next."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = p.polyhedra.b / p.polyhedra.A[:, 0]
+    return np.concatenate([[low], np.unique(ends[(ends > low) & (ends < high)]), [high]])
 
 
 def colour(share: float) -> str:
@@ -281,6 +356,7 @@ def _points(at: Array | Sequence[Array]) -> str:
 
 
 _INK, _BEND = "#0b61b8", "#e8710a"
+_PIXELS, _TRIANGLES = 700, 2000  # of a map and of a surface, at least
 
 
 def axes_for(ax: Any, *, solid: bool = False) -> Any:
@@ -303,18 +379,22 @@ def plot(p: CPWL, *, kind: str = "auto", ax: Any = None, output: int = 0, box: A
     check_choice(kind, ("auto", "curve", "map", "surface"), "kind")
     check_count(output, "output", least=0, most=p.outputs - 1)
     if (kind == "curve" and p.dim > 1) or (kind in ("map", "surface") and p.dim == 1):
-        raise InputError(f'a function of {p.dim} inputs cannot be drawn as a {kind}; leave `kind` at "auto"')
+        raise InputError(f'a function of {counted(p.dim, "input")} cannot be drawn as a {kind}; leave `kind` at "auto"')
     window = window_of(p, box)
-    if p.dim == 1:
-        return _curve(p, axes_for(ax), output, window)
     through = window.mean(axis=1) if at is None else _point(at, p.dim)
-    shapes = polygons(p, *window[:2].T, through=through, output=output)
     drawn = axes_for(ax, solid=kind == "surface")
-    (_surface if kind == "surface" else _map)(drawn, shapes)
-    drawn.set(xlim=window[0], ylim=window[1], xlabel="x" if p.dim < 4 else "x1", ylabel="y" if p.dim < 4 else "x2")
-    if p.dim > 2:
-        others = ", ".join(f"{float(v):.4g}" for v in through[2:6]) + (", ..." if p.dim > 6 else "")
-        drawn.set_title(f"other inputs at {others}", fontsize="medium")
+    if p.dim == 1:
+        _curve(p, drawn, output, window)
+    else:
+        shapes = polygons(p, *window[:2].T, through=through, output=output)
+        if kind == "surface":
+            _surface(drawn, shapes)
+        else:
+            _map(drawn, shapes, window[:2])
+        names = _names(p.dim)
+        drawn.set(xlim=window[0], ylim=window[1], xlabel=names[0], ylabel=names[1])
+    if title := _title(p, output, through):
+        drawn.set_title(title, fontsize="medium")
     return drawn
 
 
@@ -325,50 +405,95 @@ def _point(at: Any, dim: int) -> Array:
     return point
 
 
-def _curve(p: CPWL, ax: Any, output: int, window: Array) -> Any:
+def _curve(p: CPWL, ax: Any, output: int, window: Array) -> None:
     low, high = window[0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ends = p.polyhedra.b / p.polyhedra.A[:, 0]
-    bends = np.unique(ends[(ends > low) & (ends < high)])
-    x = np.concatenate([[low], bends, [high]])
+    x = _ends(p, low, high)
     y = p(x[:, None])[:, output]
     ax.plot(x, y, color=_INK, lw=1.8)
     inner = (x > low) & (x < high)
     ax.plot(x[inner], y[inner], "o", color=_BEND, ms=4)
     ax.set(xlim=(low, high), xlabel="x", ylabel="value")
-    return ax
 
 
-def _triangles(shapes: list[Polygon]) -> tuple[Array, Array, Array]:
-    """Corners, values there, and fans of triangles over the polygons."""
-    corners = np.concatenate([shape.corners for shape in shapes]) if shapes else np.zeros((0, 2))
-    values = np.concatenate([shape.values for shape in shapes]) if shapes else np.zeros(0)
-    fans, first = [np.zeros((0, 3), dtype=np.int64)], 0
+def values_on_grid(shapes: list[Polygon], window: Array, size: int) -> Array:
+    """The function at the middles of `size` x `size` pixels of the window, rows from below; nan outside the polygons.
+
+    >>> square = Polygon(np.array([[0.0, 0], [1, 0], [1, 1], [0, 1]]), np.array([4.0, 0, 1]))
+    >>> values_on_grid([square], np.array([[0.0, 2], [0, 1]]), 4)[0].tolist()
+    [2.0, 4.0, nan, nan]
+    """
+    (left, right), (bottom, top) = window
+    x = left + (right - left) * (np.arange(size) + 0.5) / size
+    y = bottom + (top - bottom) * (np.arange(size) + 0.5) / size
+    found = np.full((size, size), np.nan)
+    # A loop over polygons: each touches its own few pixels only.
     for shape in shapes:
-        size = len(shape.corners)
-        k = np.arange(1, size - 1)
-        fans.append(first + np.column_stack([np.zeros_like(k), k, k + 1]))
-        first += size
-    return corners, values, np.concatenate(fans)
+        (a, c), (b, d) = shape.corners.min(axis=0), shape.corners.max(axis=0)
+        columns, rows = slice(*np.searchsorted(x, [a, b])), slice(*np.searchsorted(y, [c, d]))
+        u, v = x[None, columns], y[rows, None]
+        inside = np.ones((v.size, u.size), dtype=bool)
+        turned = np.roll(shape.corners, -1, axis=0)
+        edges = turned - shape.corners
+        area = float(np.sum(shape.corners[:, 0] * turned[:, 1] - turned[:, 0] * shape.corners[:, 1]))
+        for (p, q), (e, f) in zip(shape.corners, edges, strict=True):
+            inside &= (e * (v - q) - f * (u - p)) * np.sign(area) >= -1e-9 * abs(area)
+        values = shape.law[0] * u + shape.law[1] * v + shape.law[2]
+        found[rows, columns] = np.where(inside, values, found[rows, columns])
+    return found
 
 
-def _map(ax: Any, shapes: list[Polygon]) -> None:
+def _map(ax: Any, shapes: list[Polygon], window: Array) -> None:
+    """Each pixel has the colour of the value there. (matplotlib's own shading mixes the colours of corners instead.)"""
     from matplotlib.collections import PolyCollection
 
-    corners, values, fans = _triangles(shapes)
-    if len(fans):
-        # A picture inside vector files: some viewers show seams between triangles.
-        drawn = ax.tripcolor(*corners.T, fans, values, shading="gouraud", cmap="viridis", rasterized=True)
+    if shapes:
+        (left, right), (bottom, top) = window
+        values = values_on_grid(shapes, window, _PIXELS)
+        ends = np.concatenate([shape.values for shape in shapes])
+        drawn = ax.imshow(
+            values,
+            origin="lower",
+            extent=(left, right, bottom, top),
+            aspect="auto",
+            interpolation="nearest",
+            cmap="viridis",
+            vmin=ends.min(),
+            vmax=ends.max(),
+        )
         ax.figure.colorbar(drawn, ax=ax, label="value")
     edges = PolyCollection([shape.corners for shape in shapes], facecolors="none", edgecolors="white", linewidths=0.6)
     ax.add_collection(edges)
 
 
+def _triangles(shapes: list[Polygon]) -> Array:
+    """Polygons as fans of triangles ``(t, 3, 3)`` in space, each cut until colours of triangles follow the values."""
+    fans = [
+        np.column_stack([shape.corners[[0, k, k + 1]], shape.values[[0, k, k + 1]]])
+        for shape in shapes
+        for k in range(1, len(shape.corners) - 1)
+    ]
+    found = np.array(fans).reshape(-1, 3, 3)
+    while 0 < len(found) < _TRIANGLES:
+        a, b, c = found[:, 0], found[:, 1], found[:, 2]
+        ab, bc, ca = (a + b) / 2, (b + c) / 2, (c + a) / 2
+        found = np.concatenate(
+            [np.stack(part, axis=1) for part in ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))]
+        )
+    return found
+
+
 def _surface(ax: Any, shapes: list[Polygon]) -> None:
-    corners, values, fans = _triangles(shapes)
-    if len(fans):
-        ax.plot_trisurf(*corners.T, values, triangles=fans, cmap="viridis", edgecolor="white", linewidth=0.2)
-    ax.set_zlabel("value")
+    from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
+
+    found = _triangles(shapes)
+    if len(found):
+        faces = Poly3DCollection(found, cmap="viridis", linewidths=0, antialiased=False)
+        faces.set_array(found[:, :, 2].mean(axis=1))
+        ax.add_collection3d(faces)
+        rims = [np.column_stack([s.corners, s.values])[[*range(len(s.corners)), 0]] for s in shapes]
+        ax.add_collection3d(Line3DCollection(rims, colors="white", linewidths=0.5))
+        ax.set_zlim(found[:, :, 2].min(), found[:, :, 2].max() or 1.0)
+        ax.figure.colorbar(faces, ax=ax, label="value", shrink=0.7, pad=0.12)
 
 
 def plot_findings(report: Report, *, ax: Any = None) -> Any:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cpwl.documents.write import function_document
 from cpwl.doors import check_argument, check_choice, check_count, check_path, formerly, within_float64
-from cpwl.errors import InputError, LimitError
+from cpwl.errors import InputError, LimitError, counted
 from cpwl.exact.rational import fraction
 from cpwl.files import read_bytes, write_text
 from cpwl.function.cpwl import CPWL
@@ -117,7 +117,7 @@ def _check_points(table: NDArray[np.object_]) -> None:
     rows, columns = table.shape
     if rows < 3 or columns < 3 or not (_in_order(table[0, 1:]) and _in_order(table[1:, 0])):
         return
-    either = f"{rows} points of {columns - 1} inputs, or a matrix of {rows - 1} x {columns - 1} values"
+    either = f"{rows} points of {counted(columns - 1, 'input')}, or a matrix of {rows - 1} x {columns - 1} values"
     raise InputError(
         f"these numbers are {either} with its axes in the first column and row: say which, "
         'layout="points" or layout="matrix"; on the command line, `cpwl convert --layout matrix`'
@@ -136,7 +136,9 @@ def _of_matrix(lines: _Lines) -> CPWL:
     rows = []
     for line, words in lines:
         if len(words) != len(first):
-            raise InputError(f"line {line} has {len(words)} cells, and the first has {len(first)}", line=line)
+            raise InputError(
+                f"line {line} has {counted(len(words), 'cell')}, and the first has {len(first)}", line=line
+            )
         rows.append([number(word, line, i) for i, word in enumerate(words, start=1)])
     if len(rows) < 2 or len(across) < 2:
         raise InputError("a matrix has a line with one axis and then at least two lines, with two values or more each")
@@ -201,7 +203,7 @@ def _function(points: NDArray[np.object_], values: NDArray[np.object_]) -> CPWL:
 
 
 def _too_few(dim: int) -> InputError:
-    return InputError(f"the points cannot be triangulated: {dim + 1} of them must span all {dim} inputs")
+    return InputError(f"the points cannot be triangulated: {dim + 1} of them must span all {counted(dim, 'input')}")
 
 
 def _check_simplices(simplices: int, count: int, dim: int, most: int) -> None:
@@ -321,7 +323,7 @@ def _function_of_pieces(lines: list[list[str]], tol: float | None) -> CPWL:
             elif laws.setdefault(_count(line[2]), numbers) is not numbers:
                 raise InputError(f"line {place} gives output {line[2]} of piece {line[0]} another law")
         except (ValueError, InputError) as error:
-            said = str(error) or f"`{','.join(line)[:60]}` is neither a row nor a law of {width - 4} inputs"
+            said = str(error) or f"`{','.join(line)[:60]}` is neither a row nor a law of {counted(width - 4, 'input')}"
             raise InputError(f"line {place}: {said}", line=place) from None
     return _of_pieces(pieces, tol)
 

@@ -16,6 +16,7 @@ from inspect import signature
 from pathlib import PurePath
 from typing import Any, Literal, TypeAlias
 
+from cpwl.compiler import Compiled
 from cpwl.doors import check_argument, check_path
 from cpwl.errors import InputError
 from cpwl.function.cpwl import CPWL
@@ -97,7 +98,7 @@ def read(path: str | os.PathLike[str], **options: Any) -> CPWL | Network:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write(CPWL.from_breakpoints([0, 1], [0, 1]), folder + "/law.json")
     ...     read(folder + "/law.json")
-    CPWL(R^1 -> R^1, 1 pieces, 1 components, exact)
+    CPWL(R^1 -> R^1, 1 piece, 1 component, exact)
     """
     check_path(path, "read")
     door = reader_of(path)
@@ -113,11 +114,14 @@ def _check_options(door: Door, function: Callable[..., Any], options: dict[str, 
         raise InputError(f"`{min(strange)}` says nothing about a {door.ending} file", ending=door.ending)
 
 
-def write(value: CPWL | Network, path: str | os.PathLike[str], **options: Any) -> None:
-    """Write a function or a network to a file of the kind that the ending of its name says.
+def write(value: CPWL | Network | Compiled, path: str | os.PathLike[str], **options: Any) -> None:
+    """Write a function or a network to a file; the ending of its name selects the format.
 
-    `options` are those of its own writer, such as ``dtype="float32"`` for an ONNX file or ``note=".."`` for JSON.
+    A result of `compile` is written as its network. `options` are those of the writer of the format, such as
+    ``dtype="float32"`` for an ONNX file or ``note=".."`` for JSON.
     """
+    if isinstance(value, Compiled):
+        value = value.network
     check_argument(value, (CPWL, Network), "write")
     check_path(path, "write")
     door = writer_of(path)

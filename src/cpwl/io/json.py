@@ -75,7 +75,7 @@ def load(path: str | os.PathLike[str]) -> CPWL | Network:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save(CPWL.from_simplices([[0], [1]], [[0, 1]], ["1/3", 2]), folder + "/law.json")
     ...     load(folder + "/law.json")
-    CPWL(R^1 -> R^1, 1 pieces, 1 components, exact)
+    CPWL(R^1 -> R^1, 1 piece, 1 component, exact)
     """
     check_path(path, "load")
     kind, data = read_document(path)

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from cpwl.doors import check_path, check_switch, within_float64
-from cpwl.errors import InputError, LimitError
+from cpwl.errors import InputError, LimitError, counted
 from cpwl.exact.rational import fraction
 from cpwl.files import read_bytes
 from cpwl.function.cpwl import CPWL
@@ -31,7 +31,7 @@ def lines_of(name: str) -> list[str]:
     """The lines of a text file in UTF-8."""
     raw = read_bytes(name)
     if len(raw) > _MOST:
-        raise LimitError(f"the file has {len(raw):,} bytes; text is read up to {_MOST:,}")
+        raise LimitError(f"the file has {counted(len(raw), 'byte')}; text is read up to {_MOST:,}")
     try:
         return raw.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
@@ -205,7 +205,7 @@ def _law(words: list[str], line: int) -> _Row:
 def _truncated(line: int, words: list[str]) -> CPWL:
     law = _law(words[1:], line)
     if len(law) > _INPUTS:
-        raise LimitError(f"line {line}: there are {len(law) - 1:,} inputs; we read {_INPUTS:,}", line=line)
+        raise LimitError(f"line {line}: there are {counted(len(law) - 1, 'input')}; we read {_INPUTS:,}", line=line)
     names = [f"x{i}" for i in range(1, len(law))]
     slopes = tuple((name, slope) for name, slope in zip(names, law[1:], strict=True) if slope)
     low = maximum([Affine(slopes, law[0]), Affine((), Fraction(0))])
@@ -240,7 +240,7 @@ def _regional(lines: list[tuple[int, list[str]]]) -> CPWL:
 def _check_length(row: _Row, other: _Row, line: int) -> None:
     if len(row) != len(other) or len(row) < 2:
         raise InputError(
-            f"line {line} has {len(row) - 1} inputs, and there are others with {len(other) - 1}", line=line
+            f"line {line} has {counted(len(row) - 1, 'input')}, and there are others with {len(other) - 1}", line=line
         )
 
 

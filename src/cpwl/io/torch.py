@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import check_argument
+from cpwl.compiler import Compiled, held_network
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import fraction_array
 from cpwl.io.weights import Dtype, check_dense_size, dense_layers
@@ -160,7 +160,7 @@ def _array(parameter: Any) -> NDArray[np.float64]:
 _LIMIT = 4 * 2**30
 
 
-def to_torch(network: Network, *, dtype: Dtype = "float64") -> torch.nn.Sequential:
+def to_torch(network: Network | Compiled, *, dtype: Dtype = "float64") -> torch.nn.Sequential:
     """The network as ``Linear, ReLU, Linear, ...`` in evaluation mode, on the CPU.
 
     On a GPU keep TF32 off (``torch.backends.cuda.matmul.allow_tf32 = False``, the default), which rounds
@@ -179,7 +179,7 @@ def to_torch(network: Network, *, dtype: Dtype = "float64") -> torch.nn.Sequenti
         The module.
     """
     torch = _torch()
-    check_argument(network, Network, "to_torch")
+    network = held_network(network, "to_torch")
     check_dense_size(network, dtype, _LIMIT, "that we build")
     modules: list[Any] = []
     for weight, bias in dense_layers(network, dtype):

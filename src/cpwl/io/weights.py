@@ -18,8 +18,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.compiler import Compiled, held_network
 from cpwl.documents.read import unique_names
-from cpwl.doors import check_argument, check_choice, check_list, check_path
+from cpwl.doors import check_choice, check_list, check_path
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import unmasked
 from cpwl.files import read_bytes, write_bytes
@@ -238,7 +239,7 @@ def _arrays(raw: bytes) -> dict[str, NDArray[Any]]:
 _LIMIT = 4 * 2**30
 
 
-def to_npz(network: Network, path: str | os.PathLike[str], *, dtype: Dtype = "float64") -> None:
+def to_npz(network: Network | Compiled, path: str | os.PathLike[str], *, dtype: Dtype = "float64") -> None:
     """Write the network as dense arrays ``0.weight`` ``(outputs, inputs)``, ``0.bias``, ``2.weight``, ..
 
     Parameters
@@ -250,7 +251,7 @@ def to_npz(network: Network, path: str | os.PathLike[str], *, dtype: Dtype = "fl
     dtype : {"float64", "float32"}
         The type of the arrays, each number rounded to nearest.
     """
-    check_argument(network, Network, "to_npz")
+    network = held_network(network, "to_npz")
     check_path(path, "to_npz")
     check_dense_size(network, dtype, _LIMIT, "that we write")
     arrays: dict[str, NDArray[Any]] = {}
@@ -276,12 +277,12 @@ _SAFETENSORS_LIMIT = 2**31 - 2**20
 _KINDS = {"F64": "<f8", "F32": "<f4"}
 
 
-def to_safetensors(network: Network, path: str | os.PathLike[str], *, dtype: Dtype = "float64") -> None:
+def to_safetensors(network: Network | Compiled, path: str | os.PathLike[str], *, dtype: Dtype = "float64") -> None:
     """Write the network as tensors ``0.weight``, ``0.bias``, ``2.weight``, .. as `to_torch` names them.
 
     The arguments are those of `to_npz`.
     """
-    check_argument(network, Network, "to_safetensors")
+    network = held_network(network, "to_safetensors")
     check_path(path, "to_safetensors")
     check_dense_size(network, dtype, _SAFETENSORS_LIMIT, "that we write")
     kind = "F64" if dtype == "float64" else "F32"
@@ -304,7 +305,7 @@ def to_safetensors(network: Network, path: str | os.PathLike[str], *, dtype: Dty
 _JAX_LIMIT = 4 * 2**30
 
 
-def to_jax(network: Network, *, dtype: Dtype = "float32") -> Callable[[Any], Any]:
+def to_jax(network: Network | Compiled, *, dtype: Dtype = "float32") -> Callable[[Any], Any]:
     """The network as a pure function of arrays ``(..., n) -> (..., m)``, to be jitted, mapped and differentiated.
 
     Products are computed in the full precision of the type, on accelerators as well.
@@ -326,7 +327,7 @@ def to_jax(network: Network, *, dtype: Dtype = "float32") -> Callable[[Any], Any
         import jax.numpy as jnp
     except ImportError:
         raise LimitError("`to_jax` needs JAX: pip install jax") from None
-    check_argument(network, Network, "to_jax")
+    network = held_network(network, "to_jax")
     check_dense_size(network, dtype, _JAX_LIMIT, "that we build")
     if dtype == "float64" and not jax.config.jax_enable_x64:
         raise InputError('JAX is set to 32 bits: `jax.config.update("jax_enable_x64", True)` first, or dtype="float32"')

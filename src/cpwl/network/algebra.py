@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.doors import check_argument, chosen_numbers
-from cpwl.errors import InputError
+from cpwl.errors import InputError, counted
 from cpwl.exact.rational import fraction_array, fractions_for, is_number
 from cpwl.network.algorithms import end_to_end, extrema, side_by_side
 
@@ -71,7 +71,9 @@ def linear_image(network: Network, matrix: Any, shift: Any = 0) -> Network:
     """The network ``x -> M network(x) + s``, in rationals: only the last layer changes."""
     weight = fraction_array(matrix)
     if weight.ndim != 2 or weight.shape[1] != network.outputs:
-        raise InputError(f"a network with {network.outputs} outputs takes as many columns, not {weight.shape}")
+        raise InputError(
+            f"a network with {counted(network.outputs, 'output')} takes as many columns, not {weight.shape}"
+        )
     return end_to_end(network, type(network)([(weight, fractions_for(shift, len(weight), "outputs"))]))
 
 

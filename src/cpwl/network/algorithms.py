@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import block_diag, csr_array, eye_array, vstack
 
-from cpwl.errors import InputError
+from cpwl.errors import InputError, counted
 from cpwl.exact.integers import common_denominator, ratio_view
 from cpwl.exact.rational import fraction_array
 from cpwl.exact.sparse import RationalMatrix, block_diagonal, stack_rows
@@ -143,7 +143,7 @@ def end_to_end(first: Network, second: Network) -> Network:
     array([0., 1., 1.])
     """
     if first.outputs != second.inputs:
-        sizes = f"gives {first.outputs} outputs, but the second takes {second.inputs} inputs"
+        sizes = f"gives {counted(first.outputs, 'output')}, but the second takes {counted(second.inputs, 'input')}"
         raise InputError(f"the first network {sizes}", outputs=first.outputs, inputs=second.inputs)
     before, after = first.layers[:-1], second.layers[1:]
     if first.exact is None and second.exact is None:
@@ -198,7 +198,7 @@ def side_by_side(networks: Sequence[Network]) -> Network:
         raise InputError("side by side needs at least one network")
     for i, network in enumerate(networks):
         if network.inputs != networks[0].inputs:
-            message = f"network {i} takes {network.inputs} inputs, but network 0 takes {networks[0].inputs}"
+            message = f"network {i} takes {counted(network.inputs, 'input')}, but network 0 takes {networks[0].inputs}"
             raise InputError(message, network=i)
     depth = max(len(network.layers) for network in networks)
     padded = [_deepen(network, depth) for network in networks]

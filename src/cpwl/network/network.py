@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
-from cpwl.errors import InputError, LimitError
+from cpwl.errors import InputError, LimitError, counted
 from cpwl.exact.rational import as_reals, fraction_array, to_float, unmasked
 from cpwl.exact.sparse import RationalMatrix
 
@@ -27,6 +27,7 @@ __all__ = [
     "float_layer",
     "rounded",
     "run_in",
+    "without_unread",
 ]
 
 # The values of a network at many points, in float64 or in rationals, within bounded memory.
@@ -292,6 +293,28 @@ def rounded(network: Network, dtype: str) -> Network:
     return run_in(assemble(layers), (dtype,))
 
 
+def without_unread(network: Network) -> Network:
+    """The same function without hidden neurons that nothing reads; `network` itself if there are none.
+
+    >>> without_unread(Network([([[1], [2]], [0, 0]), ([[3, 0]], [1])]))
+    Network(1 -> 1 -> 1)
+    """
+    layers, exact = list(network.layers), None if network.exact is None else list(network.exact)
+    for l in reversed(range(len(layers) - 1)):
+        (weight, bias), (after, shift) = layers[l : l + 2]
+        kept = np.unique(after.indices[after.data != 0] if exact is None else exact[l + 1][0].indices)
+        if len(kept) in (0, len(bias)):  # nothing is unread; or the layer is constant, which `simplify` sees
+            continue
+        layers[l : l + 2] = [(weight[kept], bias[kept]), (after[:, kept], shift)]
+        if exact is not None:
+            (rows, values), (read, moved) = exact[l : l + 2]
+            places = np.searchsorted(kept, read.indices)
+            fewer = RationalMatrix((read.shape[0], len(kept)), read.indptr, places, read.entries)
+            exact[l : l + 2] = [(rows.take_rows(kept), values[kept]), (fewer, moved)]
+    same = all(one is other for one, other in zip(layers, network.layers, strict=True))
+    return network if same else assemble(layers, exact)
+
+
 def run_in(network: Network, types: Sequence[str]) -> Network:
     """The same network, run layer by layer in the given types only, or in none."""
     same = assemble(network.layers, network.exact)
@@ -391,7 +414,9 @@ def _check_shapes(layers: Sequence[Layer]) -> None:
             raise InputError(f"layer {number} has a weight of {shape}, which is empty", layer=number)
         if number > 1 and weight.shape[1] != layers[number - 2][0].shape[0]:
             given = layers[number - 2][0].shape[0]
-            sizes = f"takes {weight.shape[1]} inputs, but layer {number - 1} gives {given} outputs"
+            sizes = (
+                f"takes {counted(weight.shape[1], 'input')}, but layer {number - 1} gives {counted(given, 'output')}"
+            )
             raise InputError(f"layer {number} {sizes}", layer=number)
 
 

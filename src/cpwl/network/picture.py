@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpwl.errors import LimitError
+from cpwl.errors import LimitError, counted
 
 if TYPE_CHECKING:
     from cpwl.network.network import Network
@@ -62,7 +62,10 @@ def plot_network(network: Network, ax: Any) -> Any:
     short = names if len(names) <= 8 else ["in", *map(str, range(1, len(widths) - 1)), "out"]
     drawn.set_xticks(range(len(widths)), short)
     sizes = network.sizes
-    drawn.set_title(f"{sizes.neurons:,} neurons, {sizes.depth} layers, {sizes.nonzeros:,} weights", fontsize="medium")
+    drawn.set_title(
+        f"{counted(sizes.neurons, 'neuron')}, {counted(sizes.depth, 'layer')}, {counted(sizes.nonzeros, 'weight')}",
+        fontsize="medium",
+    )
     for side in ("top", "right"):
         drawn.spines[side].set_visible(False)
     return drawn

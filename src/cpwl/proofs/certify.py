@@ -23,7 +23,7 @@ from cpwl.exact.rational import doubles_around, fraction_array
 from cpwl.executors import check_executor
 from cpwl.files import write_text
 from cpwl.function import CPWL
-from cpwl.function.answers import point_text
+from cpwl.function.answers import bound_text, facts_html, point_text
 from cpwl.function.domain import box_around
 from cpwl.function.jump import largest_jump
 from cpwl.function.sample import inner_points
@@ -69,8 +69,8 @@ class Certificate:
     document : dict or None
         The proof; docs/proof.md says what is in it.
     unavoidable : Fraction or None
-        For float data: no function at all is nearer to it, because pieces overlap and differ by twice that. 0 if no
-        such place is known, None for exact data.
+        For float data, a lower bound on the distance to any continuous function: half the largest disagreement between
+        overlapping pieces. 0 if no disagreement is known, None for exact data.
     caution : str
         What the statement, which is about exact arithmetic, does not show: that the network stays near when it is
         evaluated in floats. Empty where `evaluation_bound` is small.
@@ -93,6 +93,14 @@ class Certificate:
 
     def __repr__(self) -> str:
         return f"Certificate({self.statement if self.proved else _short(self.reason)})"
+
+    def _repr_html_(self) -> str:
+        """What was proved, and how, for notebooks."""
+        bounds = {
+            f"evaluation in {name} adds at most": bound_text(b) for name, b in (self.evaluation_bound or {}).items()
+        }
+        facts = {"kind of proof": self.kind, "pieces": f"{self.pieces:,}" if self.pieces else None, **bounds}
+        return facts_html(self.statement if self.proved else f"not proved: {self.reason}", facts)
 
     @property
     def kind(self) -> str | None:
@@ -122,12 +130,12 @@ class Certificate:
 
     def _on_pieces(self) -> str:
         if isinstance(self.error_bound, tuple):
-            a, b = (upward(v) for v in self.error_bound)
-            return f"|network - function| <= {a:.3g} + {b:.3g} max|x_i| on every piece, in exact arithmetic"
+            a, b = (bound_text(v) for v in self.error_bound)
+            return f"|network - function| <= {a} + {b} max|x_i| on every piece, in exact arithmetic"
         assert self.error_bound is not None
         if self.error_bound == 0:
             return "network = function on every piece, in exact arithmetic"
-        return f"|network - function| <= {upward(self.error_bound):.3g} on every piece, in exact arithmetic"
+        return f"|network - function| <= {bound_text(self.error_bound)} on every piece, in exact arithmetic"
 
     @property
     def text(self) -> str:
@@ -158,11 +166,6 @@ class Certificate:
         """
         check_path(path, "Certificate.save")
         write_text(path, self.text)
-
-
-def upward(x: Fraction) -> float:
-    """A rational as a float that three digits do not make smaller."""
-    return float(x) * 1.01
 
 
 def _short(text: str) -> str:
@@ -404,9 +407,9 @@ class _TooLarge(NoProof):
     def __init__(self, bound: Bound, wanted: _Wanted) -> None:
         # A weight that has no effect on the pieces may be off: no difference, and no proof either.
         super().__init__(
-            f"the network is within {upward(_largest(bound)):.3g} of the function, but not shown to be equal"
+            f"the network is within {bound_text(_largest(bound))} of the function, but not shown to be equal"
             if wanted.equal
-            else f"the network is within {float(_largest(bound)):.3g} of the function, which is more than "
+            else f"the network is within {bound_text(_largest(bound))} of the function, which is more than "
             f"{wanted.error:.3g}"
         )
         self.bound = bound

@@ -22,13 +22,13 @@ from cpwl.compiler import Compiled, compile
 from cpwl.errors import ConstructionError, InternalError
 from cpwl.files import write_bytes
 from cpwl.function import CPWL
+from cpwl.function.answers import bound_text
 from cpwl.function.shallow import random_shallow
 from cpwl.io.json import load, save
 from cpwl.io.onnx.read import from_onnx
 from cpwl.io.onnx.write import to_onnx
 from cpwl.network import Sizes
 from cpwl.proofs.certify import Certificate, certify
-from cpwl.show.explorer.facts import rounded_up
 from cpwl_check.archive import NAME, archive
 
 __all__ = [
@@ -238,8 +238,8 @@ class Row:
         if not self.verdict.accepted or bound is None:
             return "refused"
         if isinstance(bound, tuple):
-            return f"<= {rounded_up(bound[0])} + {rounded_up(bound[1])} |x|"
-        return f"<= {rounded_up(bound)}" if bound else "= proved"
+            return f"<= {bound_text(bound[0])} + {bound_text(bound[1])} |x|"
+        return f"<= {bound_text(bound)}" if bound else "= proved"
 
     @property
     def recheck(self) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.doors import check_argument, check_list, chosen_numbers, within_float64
-from cpwl.errors import InputError
+from cpwl.errors import InputError, counted
 from cpwl.exact.integers import primitive
 from cpwl.exact.rational import fraction_array, fractions_for, is_exact_float, to_float
 from cpwl.function.cpwl import CPWL
@@ -151,9 +151,7 @@ def linear_image(p: CPWL, matrix: Any, shift: Any = 0) -> CPWL:
     """The function ``x -> M p(x) + s``, with the same pieces."""
     weight = fraction_array(matrix)
     if weight.ndim != 2 or weight.shape[1] != p.outputs:
-        raise InputError(
-            f"a function with {p.outputs} outputs takes a matrix with {p.outputs} columns, not {weight.shape}"
-        )
+        raise InputError(f"a function with {counted(p.outputs, 'output')} takes as many columns, not {weight.shape}")
     move = fractions_for(shift, len(weight), "outputs")
     laws = p.laws.integer()
     rows = []
@@ -190,7 +188,7 @@ def side_by_side(functions: Sequence[CPWL]) -> CPWL:
     for p in functions:
         check_argument(p, kind, "stack")
         if p.dim != functions[0].dim:
-            raise InputError(f"functions of {functions[0].dim} and of {p.dim} inputs cannot be stacked")
+            raise InputError(f"functions of {functions[0].dim} and of {counted(p.dim, 'input')} cannot be stacked")
     return on_common_pieces(list(functions), lambda laws: np.concatenate(laws, axis=1))
 
 

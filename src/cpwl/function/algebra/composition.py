@@ -15,7 +15,7 @@ from flint import fmpq_mat
 from numpy.typing import NDArray
 
 from cpwl.doors import check_argument, check_outside, within_float64
-from cpwl.errors import InputError
+from cpwl.errors import InputError, counted
 from cpwl.exact.integers import primitive, sign, unit_view
 from cpwl.exact.rational import fraction_array, to_flint
 from cpwl.function.algebra.arithmetic import exactly, function_of, pieces_of
@@ -40,7 +40,9 @@ def compose(p: CPWL, q: CPWL, *, outside: str = "error") -> CPWL:
     check_argument(q, CPWL, "compose")
     outside = check_outside(outside)
     if q.outputs != p.dim:
-        raise InputError(f"the inner function gives {q.outputs} outputs, but the outer one takes {p.dim} inputs")
+        raise InputError(
+            f"the inner function has {counted(q.outputs, 'output')}, the outer one {counted(p.dim, 'input')}"
+        )
     outer, inner = exactly(p), exactly(q)
     if outside == "error":
         need_convex(outer, "the outer function", 'outside="drop" keeps what is inside its pieces')

@@ -99,10 +99,19 @@ def note_on_slivers(
     if len(thin) > 1:
         who = f"{len(thin)} pieces are slivers: {some(pieces[thin])}. The worst, {pieces[worst]}, is"
     message = (
-        f"{who} {aspect[worst]:.2g} times as long as wide, around x = {point_text(middle[worst])}. If it comes from "
+        f"{who} {_times(aspect[worst])} as long as wide, around x = {point_text(middle[worst])}. If it comes from "
         f"rounding, leave it out, or move its corners together."
     )
     return [note("sliver", message, tuple(pieces[thin].tolist()), middle[worst], aspect[worst])]
+
+
+def _times(ratio: float) -> str:
+    """How many times: 2.6, 260, 1,500,000.
+
+    >>> _times(2.64), _times(264.3), _times(1.5e6)
+    ('2.6 times', '260 times', '1,500,000 times')
+    """
+    return f"{float(f'{ratio:.2g}'):,.10g} times"
 
 
 def note_on_planes(p: CPWL, rows: NDArray[np.int64], number: NDArray[np.int64] | None) -> list[Finding]:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from cpwl.compiler import Compiled, compile
 from cpwl.construct.options import Outside
 from cpwl.doors import check_argument, check_choice, check_path, within_float64
-from cpwl.errors import InputError, LimitError
+from cpwl.errors import InputError, LimitError, counted
 from cpwl.exact.rational import doubles_around
 from cpwl.files import write_text
 from cpwl.function.cpwl import CPWL
@@ -345,7 +345,7 @@ class _Forms:
         most = _REGIONS if auto else None
         p = extract(network, box=self.box, exact=True, max_regions=most)
         if not p.complete:
-            raise LimitError(f"the network has more than {p.num_pieces:,} regions")
+            raise LimitError(f"the network has more than {counted(p.num_pieces, 'region')}")
         return p
 
     def bound(self, body: NetworkTables | TreeTables) -> float | None:
@@ -375,10 +375,12 @@ def _notes(
 ) -> list[str]:
     """What the top of the header says."""
     if isinstance(body, NetworkTables):
-        what = f"A ReLU network: {body.network.sizes.neurons} neurons in {body.network.sizes.depth - 1} hidden layers."
+        sizes = body.network.sizes
+        layers = counted(sizes.depth - 1, "hidden layer")
+        what = f"A ReLU network: {counted(sizes.neurons, 'neuron')} in {layers}."
     else:
         tree = body.tree
-        what = f"A binary search tree: {len(tree.plane)} nodes, depth {tree.depth}, {len(tree.laws)} laws."
+        what = f"A binary search tree: {len(tree.plane)} nodes, depth {tree.depth}, {counted(len(tree.laws), 'law')}."
     others = [f"As a {other}: {cost}." for other, cost in costs.items() if other != form]
     outside = {
         "free": "Points outside the domain: the value means nothing there. It returns 0.",

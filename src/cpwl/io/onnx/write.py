@@ -18,7 +18,8 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper
 
-from cpwl.doors import check_argument, check_choice, check_path
+from cpwl.compiler import Compiled, held_network
+from cpwl.doors import check_choice, check_path
 from cpwl.errors import InputError, LimitError
 from cpwl.files import write_bytes
 from cpwl.io.weights import Dtype, check_dense_size, dense_layers
@@ -96,7 +97,7 @@ _NOTES = {
 
 
 def to_onnx(
-    network: Network,
+    network: Network | Compiled,
     path: str | os.PathLike[str],
     *,
     dtype: Dtype = "float64",
@@ -108,8 +109,8 @@ def to_onnx(
 
     Parameters
     ----------
-    network : Network
-        The network.
+    network : Network or Compiled
+        The network, or the result of `compile`, whose `metadata` then goes into the file.
     path : path-like
         The file; what is there is replaced when the new file is complete.
     dtype : {"float64", "float32"}
@@ -136,7 +137,9 @@ def to_onnx(
     LimitError
         If the weights would not fit into an ONNX file, or a weight is beyond the type.
     """
-    check_argument(network, Network, "to_onnx")
+    if metadata is None and isinstance(network, Compiled):
+        metadata = network.metadata
+    network = held_network(network, "to_onnx")
     check_path(path, "to_onnx")
     check_choice(layout, ("auto", "dense", "split"), "layout")
     if batch is not None and not (isinstance(batch, str) and batch):

@@ -7,8 +7,6 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from decimal import ROUND_UP, Context, Decimal
-from fractions import Fraction
 from typing import Any, TypeVar
 
 from cpwl import bounds
@@ -18,7 +16,7 @@ from cpwl.doors import check_argument
 from cpwl.equality import Verdict, equal
 from cpwl.errors import CpwlError, CpwlWarning, InputError, LimitError
 from cpwl.function import CPWL
-from cpwl.function.answers import Report
+from cpwl.function.answers import Report, bound_text
 from cpwl.network import Network, Sizes
 from cpwl.network.network import rounded
 from cpwl.progress import Progress
@@ -36,7 +34,6 @@ __all__ = [
     "findings",
     "lower",
     "proofs",
-    "rounded_up",
 ]
 
 # What a page says about a function, a network, or two of them: found out once, before anything is drawn.
@@ -258,7 +255,7 @@ def _proof_word(proof: Certificate) -> tuple[str, str]:
         return "not proved", "wrong"
     if isinstance(proof.error_bound, tuple):
         return "bound proved", "good"
-    return (f"proved within {rounded_up(proof.error_bound)}" if proof.error_bound else "proved equal"), "good"
+    return (f"proved within {bound_text(proof.error_bound)}" if proof.error_bound else "proved equal"), "good"
 
 
 def costs(found: Examined) -> dict[str, Any] | None:
@@ -380,14 +377,8 @@ def _figure(what: str, bound: Any) -> str:
     if bound is None:
         return f"{what}: nothing is proved"
     if isinstance(bound, tuple):
-        return f"{what}: {_upward(bound[0])} + {_upward(bound[1])} max|x_i|"
-    return f"{what}: {_upward(bound) if math.isfinite(bound) else 'no bound'}"
-
-
-def _upward(bound: Fraction | float) -> str:
-    """One digit, never too small; plain where it is neither tiny nor huge."""
-    text = rounded_up(bound)
-    return f"{float(text):g}" if 1e-4 <= float(text) < 1e6 else text
+        return f"{what}: {bound_text(bound[0])} + {bound_text(bound[1])} max|x_i|"
+    return f"{what}: {bound_text(bound) if math.isfinite(bound) else 'no bound'}"
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:
@@ -408,14 +399,3 @@ def findings(found: Examined) -> list[dict[str, Any]]:
         place = None if finding.point is None else [float(v) for v in finding.point]
         said.append({"severity": finding.severity, "kind": finding.kind, "message": finding.message, "point": place})
     return said
-
-
-def rounded_up(x: Fraction | float) -> str:
-    """One digit, never too small.
-
-    >>> rounded_up(Fraction("2.1e-14")), rounded_up(Fraction(0))
-    ('3e-14', '0')
-    """
-    x = Fraction(x)
-    up = Context(prec=1, rounding=ROUND_UP).divide(Decimal(x.numerator), Decimal(x.denominator))
-    return f"{up:.0e}" if x else "0"
