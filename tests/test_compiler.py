@@ -96,6 +96,31 @@ def test_auto_is_the_smallest_of_all(construction):
     assert best.sizes.neurons == sizes[construction]
 
 
+def test_a_near_miss_is_reported_with_its_error():
+    """A smaller network that is not accurate enough says what to allow, and with that it is taken."""
+    make, options = SOLE["columns"]
+    p = make()
+    made = compile(p, **options)
+    misses = {name: other for name, other in made.alternatives.items() if "allow it with" in other.reason}
+    assert misses
+    for other in misses.values():
+        assert other.neurons < made.sizes.neurons
+        assert other.error > options["max_error"]
+        found = re.fullmatch(r"([\d,]+) neurons, error \S+; allow it with max_error=(\S+)", other.reason)
+        assert found is not None
+        assert int(found[1].replace(",", "")) == other.neurons
+        allowed = float(found[2])
+        assert other.error <= allowed <= 1.2 * other.error
+        assert compile(p, **(options | {"max_error": allowed})).sizes.neurons <= other.neurons
+
+
+def test_breakpoints_are_measured_between_them():
+    """Where all breakpoints are whole numbers, and exact in floats, points between them show what is rounded."""
+    rng = np.random.default_rng(0)
+    p = CPWL.from_breakpoints(range(4000), np.cumsum(rng.integers(-1000, 1001, 4000)).tolist())
+    assert compile(p, construction="univariate").measured > 1e-13
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "points"), [(2, 510), (3, 55), (3, 95), (4, 52)])
 def test_windows_are_the_smallest_of_large_random_tables(n, points):

@@ -486,7 +486,8 @@ class _Compilation:
         for name, other in self.planned.items():
             if name != best.name:
                 sizes = other.sizes
-                others[name] = Alternative(sizes.neurons, sizes.depth, True, "", sizes, other.error)
+                reason = self._near_miss(other, best)
+                others[name] = Alternative(sizes.neurons, sizes.depth, True, reason, sizes, other.error)
         untested = "paper" not in self.planned and others.get("paper", _UNTRIED).valid is None
         if "algorithm1" in counts and untested:
             others["paper"] = Alternative(counts["algorithm1"].neurons, counts["algorithm1"].layers, None)
@@ -505,6 +506,15 @@ class _Compilation:
             best.measured,
         )
 
+    def _near_miss(self, other: Candidate, best: _Built) -> str:
+        """What a smaller network would cost in accuracy, if that is all that speaks against it; else nothing."""
+        most, what = self.options.max_error, self.options.minimize
+        smaller = getattr(other.sizes, what) < getattr(best.candidate.sizes, what)
+        if not (most < other.error < np.inf and most and smaller):
+            return ""
+        size = f"{other.sizes.neurons:,} neurons" if what == "neurons" else f"{what} {getattr(other.sizes, what):,}"
+        return f"{size}, error {other.error:.1g}; allow it with max_error={_upwards(other.error)}"
+
     def _reason(self, choice: Choice, best: _Built, tried: list[str]) -> str:
         """Why it was taken; and where no network was proved, which ones were tried."""
         if best.proof is not None and not best.proof.proved:
@@ -515,6 +525,17 @@ class _Compilation:
         if best.candidate is choice.best:
             return choice.reason
         return f"{choice.reason}, among those {'with a proof' if best.proof else 'near enough to the data'}"
+
+
+def _upwards(error: float) -> str:
+    """A number of two digits that is not less.
+
+    >>> _upwards(1.401e-9), _upwards(2e-9)
+    ('1.5e-09', '2e-09')
+    """
+    text = f"{error:.2g}"
+    digit = 10.0 ** (int(f"{error:e}".split("e")[1]) - 1)
+    return text if float(text) >= error else f"{float(text) + digit:.2g}"
 
 
 _NEAR = 10.0  # times what is unavoidable: of that order, and the data does not say more

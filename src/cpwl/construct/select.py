@@ -15,7 +15,7 @@ from cpwl.network import Sizes
 
 __all__ = ["SAFETY", "Candidate", "Choice", "predicted_error", "select"]
 
-SAFETY = 3.0  # deviations: no error of a network was seen to be more (docs/theory/float_quality.md)
+SAFETY = 2.0  # deviations: no error of a network was seen to be more (docs/theory/float_quality.md)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -93,7 +93,7 @@ def corners(p: CPWL, most: int) -> NDArray[np.float64]:
         return np.asarray(whole[:, :-1] / whole[:, -1:], dtype=np.float64)
     if p.dim > 1:
         return np.empty((0, p.dim))
-    ends = np.array([_interval(p, int(i)) for i in _chosen(p, most)]).ravel()
+    ends = np.array([_interval(p, int(i)) for i in _chosen(p, max(1, most // 2))]).ravel()
     return np.unique(ends[np.isfinite(ends)])[:, None]
 
 

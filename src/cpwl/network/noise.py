@@ -25,7 +25,7 @@ def noise(layers: Layers, points: ArrayLike) -> float:
     have smaller partial sums.)
     Terms that are 0 round nothing. The error of a neuron reaches the output with the slope that it has there: errors
     that cancel, as in ``a + relu(b - a)``, do so here too. Roundings behave as if they were independent (Higham and
-    Mary 2019): three deviations are more than any error seen (docs/theory/float_quality.md).
+    Mary 2019): two deviations are more than any error seen (docs/theory/float_quality.md).
 
     >>> noise([(csr_array([[3.0, 4.0, 0.1]]), np.zeros(1))], [[1.0, 1.0, 0.0]])  # 3^2 + (3 + 4)^2, and 4 is exact
     7.615773105863909
