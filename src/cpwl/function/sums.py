@@ -77,6 +77,8 @@ def come_apart(p: CPWL, *, peel: bool) -> list[Part]:
     >>> [(len(part.rows), part.function.num_pieces) for part in come_apart(p, peel=False)]
     [(1, 8), (1, 3)]
     """
+    if p.dim < 2:
+        raise ConstructionError(_NOT)
     graph = _Graph.of(p)
     _check_hope(p, graph)
     value, rest = _peeled(p, graph) if peel else _constant(graph)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import determinant, primitive, ratio_view, sign, signs_at
 from cpwl.exact.rational import fraction_array, to_float
+from cpwl.function.bends.profile import profile_of
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.first_error import row_twins
 from cpwl.function.lineality import divided
@@ -72,6 +73,8 @@ def bend_planes(p: CPWL) -> int:
     >>> bend_planes(p)
     3
     """
+    if p.dim == 1:  # from left to right, whatever the pieces are
+        return len(profile_of(p).places)
     found, laws = neighbours(p), p.laws.integer()
     bent = found.row[(laws[found.one] != laws[found.two]).any(axis=(1, 2))]
     return len({max(tuple(row), tuple(-row)) for row in bent})
