@@ -76,7 +76,7 @@ def test_gates_in_space_are_not_planned_where_a_lattice_is_smaller_than_their_hy
     assert compile(p, minimize="depth").alternatives["gates"].reason == ""
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("construction", SOLE)
 def test_auto_is_the_smallest_of_all(construction):
     """ "auto" is compared with each construction by name, where one of them alone is the smallest."""

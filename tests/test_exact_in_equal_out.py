@@ -169,6 +169,7 @@ def test_tables_stay_where_they_are(p):
     assert check(p)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("maker", ["from_pieces", "from_simplices", "from_maxmin"])
 @pytest.mark.parametrize("construction", CONSTRUCTIONS[1:])
 def test_every_construction_is_equal(construction, maker, tmp_path):

@@ -28,6 +28,7 @@ def nearest(x, low, high):
     return [[min(max(v, a), b) for v, a, b in zip(row, low, high, strict=True)] for row in x]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("construction", ["auto", "lattice", "gates", "clamped"])
 def test_clipped_networks_are_proved_and_right_everywhere(construction):
     """The proof is of equality; at rational points all over the plane it is the function at the nearest point."""
@@ -46,6 +47,7 @@ def test_clipped_networks_are_proved_and_right_everywhere(construction):
     assert (c.network(x) == exact).all()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("weights", ["float64", "float32"])
 def test_rounded_weights_have_a_bound_outside_too(weights):
     """The network as a file has it, evaluated in its type far outside: within both bounds of the nearest value."""

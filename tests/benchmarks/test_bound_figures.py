@@ -23,6 +23,7 @@ PRINTED = json.loads(Path(__file__).parents[2].joinpath("benchmarks", "paper.jso
 DRAW: dict[int, Callable[[str | Path], Figure]] = {1: figure1, 2: figure2}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("number", DRAW)
 def test_curves_drawn_are_the_curves_printed(number: int, tmp_path: Path) -> None:
     """Inside the axes, every line passes through the printed points, and the printed zeros are left out."""
@@ -40,6 +41,7 @@ def test_curves_drawn_are_the_curves_printed(number: int, tmp_path: Path) -> Non
             assert drawn == pytest.approx(expected, rel=1e-15)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("number", DRAW)
 def test_every_curve_is_named(number: int, tmp_path: Path) -> None:
     """Each line's label names its number of inputs, and is to be read in the panel."""

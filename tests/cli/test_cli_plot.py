@@ -13,6 +13,7 @@ from support.functions import five_pieces
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("ending", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
 def test_the_ending_says_the_kind(tmp_path: Path, ending: str, start: bytes) -> None:
     """Twice the same bytes."""

@@ -63,6 +63,7 @@ def test_nothing_is_wrong_with_it(name):
     assert function(name).doctor().errors == ()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", EVERY)
 def test_what_must_compile_compiles(name):
     """ "auto" and "lattice" never refuse, and Algorithm 1 is refused where it is wrong and nowhere else."""
@@ -71,6 +72,7 @@ def test_what_must_compile_compiles(name):
     assert (compiled(name, "paper") is None) == (name in names("wrong"))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", EVERY)
 def test_auto_builds_what_it_chose(name):
     """The network of "auto" is that of the construction that it names, weight by weight."""
@@ -89,7 +91,7 @@ def test_what_auto_takes_is_proved(name):
     assert_proved(name, "auto")
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("name", "construction"), ALONE)
 def test_every_construction_is_proved(name, construction):
     """The same for each construction that applies."""
@@ -123,6 +125,7 @@ def test_refused_constructions_are_wrong_at_their_witness(name):
     assert network(x)[0, output] > p(x)[0, output]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", EVERY)
 def test_auto_is_never_larger(name):
     """ "auto" has at most the neurons of every construction that is right; for float data, of the max-min forms."""
@@ -132,6 +135,7 @@ def test_auto_is_never_larger(name):
     assert best.sizes.neurons <= min(made.sizes.neurons for made in others if made is not None)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", EVERY)
 def test_lower_bounds_hold(name):
     """What a construction takes at least, by its bound, is at most what its network takes."""

@@ -313,6 +313,7 @@ def changed(document, place, change):
     return result
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("count", [6, pytest.param(60, marks=pytest.mark.slow)])
 def test_changed_weights_are_refused(example, count):
     """Single weights changed by 1e-9 of themselves are refused, unless the network is still the function: windows and

@@ -25,6 +25,7 @@ def neurons(name, construction):
     return None if made is None else made.sizes.neurons
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [case.name for case in CASES])
 def test_sizes_are_as_pinned(name):
     """As many neurons as `sizes.json` says, by every construction."""

@@ -163,6 +163,7 @@ def test_equals_on_facets(name):
     assert space_gates(p).network(points).tolist() == p(points).tolist()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["more space", "four", "plane", "grid 3"])
 def test_count(name):
     """On a bounded domain the network has exactly as many neurons as the formula says."""
@@ -257,6 +258,7 @@ def test_dependent_outputs():
     assert space_gates(on_one_mesh(a, a + one.mesh.points[:, 0].astype(int))).gates == space_gates(one).gates
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("share", [0.3, 1.0])
 def test_outputs_together_are_right(share):
     """Outputs that need gates at different faces are right together, exactly, and take no more than apart."""
@@ -393,6 +395,7 @@ def test_more_random_tables_are_proved(n, counts, seed):
     assert certify(p, planned("gates", p).build()).error_bound == 0
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["space", "grid 2", "max-min 6"])
 def test_multipliers_matter(name, monkeypatch):
     """With every multiplier halved the network is wrong somewhere."""

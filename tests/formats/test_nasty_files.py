@@ -13,7 +13,7 @@ import pytest
 
 import cpwl
 from cpwl.cli import main
-from support.nasty import NASTY, constant_outside, folded, make_nasty
+from support.nasty import NASTY, Nasty, constant_outside, folded
 
 HEAVY = {"columns.csv", "norm.txt", "many variables.txt", "alternating.onnx", "deep network.json", "bomb.npz"}
 HEAVY |= {"unfolding.mat", "max.onnx", "long sum.txt", "divisions.txt"}
@@ -30,7 +30,7 @@ SOUND |= {"signs.txt", "long sum.txt", "divisions.txt"}
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return make_nasty(tmp_path_factory.mktemp("nasty"))
+    return Nasty(tmp_path_factory.mktemp("nasty"))
 
 
 @pytest.mark.parametrize("name", [name for name in NASTY if name not in HEAVY])

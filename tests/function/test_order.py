@@ -31,6 +31,7 @@ def test_floats_without_noise_are_ordered_as_the_exact_function(name, variant):
         assert found.solves == 0
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("noise", [1e-15, 1e-12])
 @pytest.mark.parametrize("name", ["delaunay_plane", "delaunay_space", "delaunay_in_four"])
 def test_noise_is_decided_as_linear_programs_do(name, noise):

@@ -38,6 +38,7 @@ def test_slivers_make_no_gaps(seed):
     assert report.healthy, str(report)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", [4, 5, 8, 10, 17, 20])
 def test_a_piece_that_is_missing_is_seen(seed):
     """A triangle in the middle of a grid left out: a gap as wide as it."""

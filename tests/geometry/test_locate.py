@@ -120,6 +120,7 @@ def test_values_are_those_of_scipy():
     np.testing.assert_allclose(ours, theirs, atol=1e-9)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("p", [random_shallow(3, 3, 0), random_shallow(12, 6, 1), abs_sum(3)])
 def test_pieces_that_share_hyperplanes(p):
     """Pieces cut by few hyperplanes, whose rows are looked at once."""

@@ -403,7 +403,7 @@ def at_least(bound, other):
     return all(a >= b for a, b in zip(*pairs, strict=True))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", PROOFS)
 def test_a_changed_number_of_a_proof_is_refused_or_proves_no_more(name, proof_files):
     """Function and network stay, one number of the proof changes: then no smaller bound is accepted than was proved."""
@@ -417,6 +417,7 @@ def test_a_changed_number_of_a_proof_is_refused_or_proves_no_more(name, proof_fi
             assert found is None or at_least(found, bound), path
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [name for name in MAX_MIN if name in EXACT])
 def test_what_an_exact_proof_rests_on_cannot_be_changed(name, proof_files):
     """In an exact proof, multipliers of rows, means, constants, components and wiring are what they must be."""
@@ -433,6 +434,7 @@ def test_what_an_exact_proof_rests_on_cannot_be_changed(name, proof_files):
             assert verdict((p, network, with_value(proof, path, written(number)))) is None, path
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", MAX_MIN)
 def test_a_negative_multiplier_is_refused(name, proof_files):
     """Every multiplier made negative, one at a time: refused, even by 1e-30."""
@@ -468,6 +470,7 @@ def loaded(document):
     return Network(layers)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["wrong_for_algorithm_1", "thirds_and_sevenths", "saddle", "star_of_cones"])
 def test_a_changed_function_is_refused_or_harmless(name, proof_files):
     """Network and proof stay, a number of the function is off by 1e-30: refused, or the network still computes it."""

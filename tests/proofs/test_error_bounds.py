@@ -97,6 +97,7 @@ def test_no_error_exceeds_its_bound(name, kind):
     assert largest_error(name, kind, 10**4) <= total_bound(name, kind)
 
 
+@pytest.mark.one_in(4)
 @extended
 @pytest.mark.parametrize(("name", "kind"), BOTH)
 def test_bounds_are_useful(name, kind):

@@ -55,6 +55,7 @@ def hinge(*pieces, domain=None):
 # --- Limits -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("attack", ATTACKS + LARGER)
 def test_files_that_would_take_all_time_or_memory_are_not_decided(capsys, tmp_path, monkeypatch, attack):
     """With a fifteenth of the usual steps all of them end soon, with a few megabytes: what they do is paid for."""

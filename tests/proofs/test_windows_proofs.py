@@ -124,6 +124,7 @@ def same(function, network):
             assert (x == share @ values[own]).all()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["plane", "plane, two outputs", "space"])
 def test_no_value_may_be_off(name):
     """A table with another value at one point is not the network's."""

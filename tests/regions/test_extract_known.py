@@ -182,6 +182,7 @@ def test_merging_next_to_slivers_loses_nothing(seed):
     assert replace(q, known=None, complete=None).doctor().healthy
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(3))
 def test_compiling_regions_asks_for_no_inner_points(seed, monkeypatch):
     """The network is as large as for the same pieces without what is known about them."""

@@ -51,7 +51,7 @@ def test_cells_of_arrangements_are_those_of_the_formula(planes: int, dim: int, s
     assert len({tile.name for tile, _ in tiles}) == len(tiles)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("widths", [(1, 6, 4, 1), (2, 6, 5, 1), (2, 4, 3, 2, 2), (3, 4, 3, 1)])
 @pytest.mark.parametrize("exact", [True, False])
 def test_parts_of_deep_networks_are_the_network(widths: tuple[int, ...], exact: bool) -> None:

@@ -109,6 +109,7 @@ def test_many_damaged_files(ending, tmp_path):
     run(ending, tmp_path, range(60, 1500))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_commands_end_in_one_sentence(ending, tmp_path, capsys):
     """Exit code 65, no traceback, and nothing is written."""

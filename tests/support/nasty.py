@@ -19,7 +19,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-__all__ = ["NASTY", "make_nasty"]
+__all__ = ["NASTY", "Nasty"]
 
 HALF = {"A": [[1]], "b": [0], "gradient": [1], "offset": 0}
 
@@ -352,13 +352,20 @@ NASTY: dict[str, Callable[[], bytes]] = {
 }
 
 
-def make_nasty(folder: Path) -> dict[str, Path]:
-    """All of them, in the folder; a link and a pipe for those that point there."""
-    made = {}
-    for name, content in NASTY.items():
-        made[name] = folder / name
-        made[name].write_bytes(content())
-    (folder / "link").symlink_to("/etc/passwd")
-    if hasattr(os, "mkfifo"):
-        os.mkfifo(folder / "pipe")
-    return made
+class Nasty(dict[str, Path]):
+    """All of them, by name, each written into the folder when it is first asked for.
+
+    There is a link and a pipe for those that point there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+        (folder / "link").symlink_to("/etc/passwd")
+        if hasattr(os, "mkfifo"):
+            os.mkfifo(folder / "pipe")
+
+    def __missing__(self, name: str) -> Path:
+        self[name] = self.folder / name
+        self[name].write_bytes(NASTY[name]())
+        return self[name]

@@ -54,6 +54,7 @@ def common(p, q):
         raise
 
 
+@pytest.mark.one_in(2)
 @dims
 @few
 @given(data=st.data())
@@ -69,6 +70,7 @@ def test_sums_differences_and_multiples_are_pointwise(n, data):
     assert first_error(total) is None
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("n", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 @few
 @given(data=st.data())
@@ -102,6 +104,7 @@ def test_associative_and_distributive(n, data):
     assert cpwl.equal(3 * cpwl.maximum(p, q), cpwl.maximum(3 * p, 3 * q))
 
 
+@pytest.mark.one_in(2)
 @dims
 @few
 @given(data=st.data())
@@ -118,6 +121,7 @@ def test_several_outputs(n, data):
         ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("n", "k"), [(1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (2, 3)])
 @few
 @given(data=st.data())

@@ -133,6 +133,7 @@ def is_convex_by_components(p, sense=1):
     return True
 
 
+@pytest.mark.one_in(2)
 @dims
 @few
 @given(data=st.data())
