@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from cpwl import CPWL
+from cpwl import CPWL, search
 from cpwl.construct.blocks.common import crossings
 from cpwl.construct.gates.plane.gate_lines import keeps_sign
 from cpwl.errors import ConstructionError, InputError
@@ -271,3 +271,15 @@ def test_a_cover_is_as_small_as_it_can_be():
     """Three lines of two points each that share points: two suffice."""
     chosen = cover(np.array([0, 1, 1, 2, 2, 3]), np.array([0, 0, 1, 1, 2, 2]), np.ones(3))
     assert chosen.tolist() == [0, 2]
+
+
+def test_large_covers_are_greedy(monkeypatch):
+    """Beyond 600 points a binary program takes most of the time, and saves one neuron in 500."""
+    asked = []
+    monkeypatch.setattr(search, "cheapest_choice", lambda *given: asked.append(given))
+    point = np.repeat(np.arange(700), 2)
+    line = np.stack([np.arange(700), (np.arange(700) + 1) % 700], axis=1).ravel()
+    chosen = search.cover(point, line, np.ones(700))
+    assert not asked
+    assert len(chosen) < 700
+    assert set(point[np.isin(line, chosen)].tolist()) == set(range(700))

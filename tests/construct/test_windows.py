@@ -8,10 +8,13 @@ import pytest
 from scipy.spatial import Delaunay
 
 from cpwl import CPWL, ConstructionError, Network, compile, extract
+from cpwl.construct.blocks import common
+from cpwl.construct.windows import lowering
 from cpwl.construct.windows.lifted import obstruction
 from cpwl.construct.windows.lifting import lift, of_table
 from cpwl.exact.rational import fraction_array
 from cpwl.network.network import evaluate
+from support.constructions import planned
 
 
 def delaunay(n, count, seed=0, outputs=None):
@@ -172,3 +175,27 @@ def test_polyhedral_cells(sizes):
 def test_pieces_without_bound_are_refused():
     with pytest.raises(ConstructionError, match="bounded"):
         windows(CPWL.from_maxmin([[1, 0, 0], [0, 1, 0]], [[0], [1]]))
+
+
+@pytest.mark.parametrize(("q", "n"), [(40, 1), (200, 2), (200, 3)])
+def test_colours_are_those_of_comparing_all_boxes(q, n):
+    """Large boxes first, each with the first colour that no box it overlaps has: as a loop over all boxes says."""
+    rng = np.random.default_rng(q)
+    low = rng.integers(0, 30, (q, n)).astype(float)
+    high = low + rng.integers(0, 6, (q, n))
+    slow = np.full(q, -1)
+    for i in np.argsort(-np.prod(high - low, axis=1), kind="stable"):
+        taken = set(slow[((low < high[i]) & (high > low[i])).all(axis=1)].tolist())
+        slow[i] = next(k for k in range(q) if k not in taken)
+    np.testing.assert_array_equal(common.colours(low, high), slow)
+
+
+def test_what_fails_near_by_is_not_looked_at_everywhere(monkeypatch):
+    """Blocks look at all corners of the mesh about once for each cell that they take."""
+    looks, less = [], lowering._Growth._less
+    monkeypatch.setattr(
+        lowering._Growth, "_less", lambda self, slack, a, b, at: looks.append(at) or less(self, slack, a, b, at)
+    )
+    p = CPWL.from_simplices(*delaunay(2, 120))
+    planned("windows", p)
+    assert 0 < sum(isinstance(at, slice) for at in looks) <= p.num_pieces

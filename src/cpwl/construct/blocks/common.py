@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cpwl.exact.integers import sign
 from cpwl.exact.rational import from_flint, to_flint
 from cpwl.function.bends.planar import cross
+from cpwl.geometry.generators import box_pairs
 
 __all__ = ["Rational", "colours", "crossings", "rounded_up", "shared_columns"]
 
@@ -53,10 +54,14 @@ def colours(low: NDArray[Any], high: NDArray[Any]) -> NDArray[np.int64]:
     >>> colours(np.array([[0, 0], [1, 1], [2, 0]]), np.array([[2, 2], [3, 3], [4, 1]]))
     array([0, 1, 0])
     """
+    view = [np.asarray(ends, dtype=np.float64) for ends in (low, high)]  # rounding makes no two boxes miss each other
+    one, two = box_pairs(view[0], view[1], (view[0], view[1])).T
+    meets = ((low[one] < high[two]) & (high[one] > low[two])).all(axis=1) & (one != two)
+    one, two = one[meets], two[meets]
+    start = np.searchsorted(one, np.arange(len(low) + 1))
     result = np.full(len(low), -1, dtype=np.int64)
-    for i in np.argsort(-np.prod(high - low, axis=1), kind="stable"):
-        meets = (low < high[i]).all(axis=1) & (high > low[i]).all(axis=1)
-        taken = set(result[meets].tolist())
+    for i in np.argsort(-np.prod(high - low, axis=1), kind="stable").tolist():
+        taken = set(result[two[start[i] : start[i + 1]]].tolist())
         result[i] = next(k for k in range(len(low)) if k not in taken)
     return result
 
