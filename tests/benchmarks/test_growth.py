@@ -1,0 +1,20 @@
+"""Growth tables: exponents of powers, marks where a limit was reached, and one small size as it is measured."""
+
+import growth
+
+
+def test_exponents_are_those_of_powers():
+    """Of ``t = c q^k`` the exponent is k, whatever the sizes; where a time is missing there is none."""
+    sizes = [100.0, 250.0, 400.0, 1000.0]
+    assert growth.exponents(sizes, [0.1 * q**1.5 for q in sizes]) == [None, 1.5, 1.5, 1.5]
+    assert growth.exponents(sizes, [1.0, None, 2.0, 2.0]) == [None, None, None, 0.0]
+
+
+def test_what_is_beyond_is_marked(capsys):
+    """A tiny function is measured step by step; a size that was ended is marked, and says why."""
+    growth.main(["--family", "maximum in the plane", "--sizes", "4"])
+    printed = capsys.readouterr().out
+    assert "lattice" in printed
+    assert "BEYOND" not in printed
+    rows = [{"size": 9, "beyond": True, "why": "MemoryError", "make": 1.0, "peak": 5 << 30}]
+    assert "BEYOND 60 s or 4 GB MemoryError" in growth.table(rows)
