@@ -34,7 +34,7 @@ test-all: $(DEV) lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup --hypothesis-profile=random
 
 # A smoke run with the lowest versions of all libraries that pyproject.toml allows, in an environment of its own.
-SMOKE := tests/test_import.py tests/test_files.py tests/formats/test_json.py tests/formats/test_onnx.py \
+SMOKE := tests/test_import.py tests/test_files.py tests/io/test_json.py tests/io/test_onnx.py \
 	tests/cli/test_cli.py tests/exact tests/geometry/test_generators.py tests/construct/test_hinge.py
 
 test-lowest: $(LOWEST)/.made

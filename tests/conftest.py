@@ -40,7 +40,7 @@ LONG = (
     "tests/cli/test_faults.py",
     "tests/cli/test_supervise.py",
     "tests/test_examples.py",
-    "tests/sources/test_float_laws.py",
+    "tests/io/test_float_laws.py",
     "tests/function/snap/test_patches.py",
     "tests/function/snap/test_straight.py",
 )
