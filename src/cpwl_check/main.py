@@ -19,6 +19,7 @@ from cpwl_check.budget import STEPS, Refused, Undecided, aside, limited, need
 from cpwl_check.cones import outside, region, shape
 from cpwl_check.decide import check, is_network
 from cpwl_check.near import unavoidable
+from cpwl_check.optimal import is_definite, read_program
 from cpwl_check.pieces import Bound, Law, read_function, solved
 from cpwl_check.reading import RATIONAL, Rational, load, number
 
@@ -207,7 +208,14 @@ def summary(law: Law, shapes: list[str], proof: Any, bound: Bound) -> dict[str, 
         "open": count["open"],
         "covers_domain": covers(law),
         "unavoidable": least and -upwards(-least),
+        "optimal": optimality(proof, law.n) if kinds[0] == "optimal" else None,
     }
+
+
+def optimality(proof: Any, n: int) -> str:
+    """What a proof of kind "optimal" says of the function."""
+    the = "the" if is_definite(read_program(proof["program"], n)) else "an"
+    return f"the function is {the} optimiser of the program, for all feasible parameters"
 
 
 def sentence(found: dict[str, Any], law: Law, bound: Bound) -> str:
@@ -231,5 +239,4 @@ def sentence(found: dict[str, Any], law: Law, bound: Bound) -> str:
     half = f"; overlapping pieces disagree: no function is within {least:.3g}" if least else ""
     more = f"{', '.join(counts)}; {domain}{box}{half}"
     said = f"{near} on every piece, in exact arithmetic (kind {found['kind']}; {more})"
-    is_optimal = found["kind"].startswith("optimal")
-    return f"{said}; the function is the optimiser of the program, for all feasible parameters" if is_optimal else said
+    return f"{said}; {found['optimal']}" if found["optimal"] else said

@@ -5,7 +5,7 @@ parameters `x` with ``A_t x <= b_t``. `X` are the feasible parameters: those for
 
 **Theorem.** Let p be the function of the file, and let regions be given by rows, with an affine u = U(x) each. If
 
-(1) Q is symmetric and positive definite, `read_program`, `is_definite`
+(1) Q is symmetric and positive semidefinite, `read_program`, `is_definite`
 (2) every region has an interior, and there is one; on it ``A U <= b + F x``, with equality in equations, and
     ``A_t x <= b_t``, `Region.check_feasible`
 (3) at each corner, ray and line of a region some basis has multipliers m >= 0 (of equations, of any sign) with
@@ -15,12 +15,12 @@ parameters `x` with ``A_t x <= b_t``. `X` are the feasible parameters: those for
 (5) every region lies in a piece of p, where p has the outputs of U that the proof names, `check_piece`
 (6) the network is within the stated bound of p on every piece, by a proof of its own, `optimal`
 
-then for every x in X the optimiser u*(x) is unique, and the outputs of the network are within the bound of its
-entries. The regions cover X exactly.
+then for every x in X the outputs of the network are within the bound of the entries of an optimiser; if Q is definite,
+of the optimiser, which is unique. The regions cover X exactly.
 
 For, on a region U is feasible, by (2); by (3) it is optimal: multipliers at a point are the same mean of those at the
-corners and rays as the point itself, and only rows that hold as equations have any; with (1) it is u*. So regions lie
-in X. They cover it: suppose an open part of X is in none. A generic segment from inside a region to that part stays
+corners and rays as the point itself, and only rows that hold as equations have any; with (1) that suffices. So regions
+lie in X. They cover it: suppose an open part of X is in none. A generic segment from inside a region to that part stays
 inside X, which is convex, and avoids all faces of codimension 2. At its last point in the union it leaves through the
 inside of a facet. That is no edge, which by (4) is positive inside X. So the point is in a region on the other side,
 and inside one of its facets, on the same hyperplane: that region contains the points just beyond, a contradiction. What
@@ -166,16 +166,21 @@ def read_program(matrices: Any, n: int) -> Program:
     return Program(n, equalities, scale, Q, gradient, A, right, bounds)
 
 
-def is_definite(program: Program) -> None:
-    """Hypothesis (1), by elimination without fractions: all leading minors are positive."""
-    rest, before = program.Q, 1
+def is_definite(program: Program) -> bool:
+    """Hypothesis (1), by elimination without fractions; and whether Q is definite, so that optimisers are unique."""
+    rest, before, definite = program.Q, 1, True
     while rest:
         bits = max(max(map(abs, row)) for row in rest).bit_length()
         spend(1 + len(rest) ** 2 + work(2 * len(rest) ** 2, bits, bits), "program.Q")
         (p, *pivot), *others = rest
-        need(p > 0, "program.Q", "it is not positive definite")
-        rest = [[(p * x - first * y) // before for x, y in zip(row, pivot, strict=True)] for first, *row in others]
-        before = p
+        need(p > 0 or (p == 0 and not any(pivot)), "program.Q", "it is not positive semidefinite")
+        definite = definite and p > 0
+        if p:
+            rest = [[(p * x - first * y) // before for x, y in zip(row, pivot, strict=True)] for first, *row in others]
+            before = p
+        else:  # by symmetry its column is 0, too
+            rest = [row[1:] for row in others]
+    return definite
 
 
 def read_edge(edge: Any, program: Program, where: str) -> list[int]:

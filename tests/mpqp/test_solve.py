@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 import cpwl
 from cpwl.errors import InputError, LimitError
@@ -129,7 +130,8 @@ CLIP = {"Q": [[1]], "H": [[-1]], "c": [0], "A": [[1], [-1]], "F": [[0], [0]], "b
         ({**CLIP, "b": [-1, -2]}, r"no parameter is feasible: .* 1 \* A\[0\] \+ 1 \* A\[1\]"),
         ({**CLIP, "A_t": [[2], [-1]], "b_t": [-4, 1]}, r"1 \* A_t\[0\] \+ 2 \* A_t\[1\]"),
         ({**projection(SQUARE, [1] * 4), "Q": [[1, 2], [2, 4]]}, r"v'Qv <= 0 for v = \(-2, 1\)"),
-        ({**projection(SQUARE, [1] * 4), "Q": None}, "`Q` is not positive definite"),
+        ({**projection(SQUARE, [1] * 4), "Q": None}, "depends on the parameters"),
+        ({**CLIP, "Q": [[0]], "H": [[0]], "c": [1], "A": [[1], [2]]}, "is unbounded at x"),
         ([1], "must map names to matrices"),
         ({**CLIP, "A_t": [[1]]}, "`b_t`"),
     ],
@@ -138,3 +140,62 @@ def test_refusals_name_the_reason(program, message):
     """The equation among the parameters, the multipliers of Farkas, the direction, the matrix."""
     with pytest.raises(InputError, match=message):
         cpwl.solve_mpqp(program)
+
+
+# --- Linear programs --------------------------------------------------------------------------------------------------
+
+TRANSPORT = {
+    "H": [[0, 0]] * 3,
+    "c": [1, 2, 3],
+    "A": [[-1, -1, 0], [0, -1, -1], [1, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0], [0, 0, -1]],
+    "F": [[-1, 0], [0, -1], *[[0, 0]] * 5],
+    "b": [0, 0, 5, 3, 0, 0, 0],
+    "A_t": SQUARE,
+    "b_t": [10, 0, 10, 0],
+}
+SHARED = {
+    "H": [[0, 0]] * 2,
+    "c": [1, 1],
+    "A": [[-1, -1], [1, 0], [0, 1], [-1, 0], [0, -1]],
+    "F": [[-1, -1], [1, 0], [0, 1], [0, 0], [0, 0]],
+    "b": [0, 1, 1, 0, 0],
+    "A_t": SQUARE,
+    "b_t": [2, 0, 2, 0],
+}
+
+
+@pytest.mark.parametrize(
+    ("matrices", "equalities"), [(TRANSPORT, 0), (SHARED, 0), ({**SHARED, "b": [0, 1, 1, 0, 0]}, 1)]
+)
+def test_linear_programs(matrices, equalities):
+    """A continuous optimiser, also where optimisers are not unique, and the value: at points, another solver agrees."""
+    law = cpwl.solve_mpqp(matrices, equalities=equalities)
+    value = cpwl.solve_mpqp(matrices, equalities=equalities, outputs="value")
+    assert law.doctor().healthy
+    A, F, b = (np.array(matrices[name], dtype=float) for name in "AFb")
+    for x in np.random.default_rng(0).uniform(0, 2, (20, 2)):
+        right = b + F @ x
+        rest = {"A_eq": A[:equalities], "b_eq": right[:equalities]} if equalities else {}
+        found = linprog(matrices["c"], A[equalities:], right[equalities:], bounds=(None, None), **rest)
+        if found.status == 2:
+            assert np.isnan(law(x)).all()
+            continue
+        np.testing.assert_allclose(value(x), [found.fun], atol=1e-9)
+        np.testing.assert_allclose(law(x) @ matrices["c"], found.fun, atol=1e-9)
+        assert (A @ law(x) <= right + 1e-9).all()
+
+
+def test_an_optimiser_of_a_linear_program_is_proved():
+    """With the words that say that it is one of several."""
+    made = cpwl.compile(cpwl.solve_mpqp(SHARED, outputs=0), certify=True)
+    assert made.certificate.kind.startswith("optimal of ")
+    assert made.certificate.statement.endswith("is an optimiser of the program, for all feasible parameters")
+
+
+def test_slopes_of_the_value():
+    """What depends on parameters alone is added."""
+    plain, more = (
+        cpwl.solve_mpqp({**TRANSPORT, **extra}, outputs="value") for extra in ({}, {"c_t": [1, "1/2"], "c_c": [7]})
+    )
+    x = [[Fraction(1), Fraction(4)]]
+    assert more(x)[0, 0] - plain(x)[0, 0] == 10

@@ -417,7 +417,7 @@ def optimal():
 
 
 OPTIMAL = {
-    1: ([(2, ("program", "Q"), [[0]])], "program.Q: it is not positive definite"),
+    1: ([(2, ("program", "Q"), [[str(-TINY)]])], "program.Q: it is not positive semidefinite"),
     2: ([(2, ("program", "b", 0), str(1 - TINY))], "region 0: row 0 of A does not hold everywhere"),
     3: ([(2, ("program", "c", 0), str(TINY))], "region 0: .* is not 0 in entry 0"),
     4: ([(2, ("program", "b_t", 0), str(4 + TINY))], "region 1, row 1: it is not edge 0"),

@@ -10,13 +10,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import fmpq, fmpq_mat
+from flint import fmpq_mat
 from numpy.typing import NDArray
 
 from cpwl.documents.read import read_json
 from cpwl.doors import check_count, check_list, check_path, check_switch, within_float64
 from cpwl.errors import CpwlWarning, InputError, LimitError
-from cpwl.exact.rational import from_flint, to_flint
+from cpwl.exact.rational import from_flint
 from cpwl.function.cpwl import CPWL
 from cpwl.function.make import polyhedra_from_integers
 from cpwl.function.parts import Known, Laws, Parts
@@ -28,8 +28,8 @@ from cpwl.geometry.probe import Probe
 from cpwl.mpqp.critical import CriticalRegion, allowed, critical_region, integer_law
 from cpwl.mpqp.explore import explore
 from cpwl.mpqp.plan import Plan, mpc
-from cpwl.mpqp.program import Program, beside, half_spaces, indefinite_direction
-from cpwl.mpqp.solve import check_program, chosen_outputs, law_of
+from cpwl.mpqp.program import Program, half_spaces, indefinite_direction
+from cpwl.mpqp.solve import check_program, chosen_outputs, law_of, optimum_at
 
 __all__ = ["distinct_regions", "from_active_sets", "from_ppopt", "law_of_regions", "read_mpqp", "read_plant"]
 
@@ -107,17 +107,8 @@ def _check_corners(program: Program, pieces: Polyhedra, laws: Sequence[Any]) -> 
 
 def _value_at(program: Program, x: Sequence[Fraction]) -> Fraction:
     """The optimal value for one parameter, in rationals."""
-    point = fmpq_mat(len(x) + 1, 1, [*map(to_flint, x), fmpq(1)])
-    left = beside(program.A * fmpq(-1), program.right * point)
-    whole = half_spaces(left)
-    rows = [*whole.tolist(), *(-whole[: program.equalities]).tolist()]
-    body = polyhedra_from_integers([rows], program.moves)[0]
-    objective = [-from_flint(program.c[j, 0]) for j in range(program.moves)]
-    best = LinearProgram(body.A, body.b).maximize_exactly(body.integer(), objective)
-    if best.status != "optimal" or best.value is None:
-        raise InputError(f"the program has no optimum at x = ({', '.join(f'{float(v):.6g}' for v in x)})")
-    constant = sum((from_flint(program.slope[0, j]) * x[j] for j in range(program.inputs)), Fraction(0))
-    return constant + from_flint(program.slope[0, program.inputs]) - best.value
+    slope = [from_flint(v) for v in program.slope.entries()]
+    return optimum_at(program, x)[0] + sum((a * b for a, b in zip(slope, x, strict=False)), slope[-1])
 
 
 # The function of a multiparametric program: the regions of its active sets, with the optimisers or the value.

@@ -1,26 +1,28 @@
-"""`solve_mpqp`: the optimiser of a strictly convex program as a function of its parameters, exact and complete."""
+"""`solve_mpqp`: the optimiser of a strictly convex or linear program as a function of its parameters, complete."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from cpwl.doors import check_call, check_count, check_limit, within_float64
-from cpwl.errors import InputError
-from cpwl.exact.rational import text
+from cpwl.errors import InputError, LimitError
+from cpwl.exact.rational import fraction_array, from_flint, text, to_flint
 from cpwl.executors import check_executor
 from cpwl.function.cpwl import CPWL
 from cpwl.function.make import polyhedra_from_integers
 from cpwl.function.parts import Known, Laws, Parts
-from cpwl.mpqp.critical import CriticalRegion, conic_basis, critical_region
+from cpwl.geometry.linear_program import LinearProgram
+from cpwl.mpqp.critical import conic_basis, critical_region, integer_law
 from cpwl.mpqp.explore import Edge, Region, corners, explore
-from cpwl.mpqp.program import Program, fractions_of
+from cpwl.mpqp.program import Program, beside, exact_matrix, fractions_of, half_spaces
 from cpwl.progress import Progress
 
 __all__ = ["Optimality", "chosen_outputs", "law_of", "solve_mpqp"]
@@ -38,10 +40,10 @@ def solve_mpqp(
 ) -> CPWL:
     """The optimiser of ``min 1/2 u'Qu + (H x + c)'u`` over ``A u <= b + F x``, ``A_t x <= b_t``, for every `x`.
 
-    `Q` must be positive definite. Everything is decided in rationals, without tolerances, and it is proved that no
-    region is missing: the domain of the function is the set of all feasible parameters. The function carries that
-    proof, so that `certify` and ``compile(.., certify=True)`` prove that a network *is* the optimiser for all
-    feasible parameters. How, and why no region can be missing, is in `cpwl.mpqp.explore`.
+    `Q` must be positive definite; or there is none, and `H` is 0: then the law is a continuous optimiser of the linear
+    program. Everything is decided in rationals, without tolerances, and it is proved that no region is missing: the
+    domain of the function is the set of all feasible parameters. The function carries that proof, so that `certify` and
+    ``compile(.., certify=True)`` prove that a network *is* the optimiser for all feasible parameters. How, and why no region can be missing, is in `cpwl.mpqp.explore`.
 
     Parameters
     ----------
@@ -50,6 +52,7 @@ def solve_mpqp(
         rationals that they are; write "0.1" or a `Fraction` for others. Short decimals make short numbers.
     outputs
         Which decision variables: a number, a list, a slice (``slice(0, m)``: the first move of `m` inputs), or all.
+        "value": the optimal value of a linear program, with ``c_t'x + c_c`` if these are given.
     equalities
         How many rows of `A`, the first ones, are equations.
     executor : concurrent.futures.Executor, optional
@@ -85,8 +88,90 @@ def solve_mpqp(
     check_limit(max_regions)
     check_call(progress)
     made = Program.from_matrices(dict(program), equalities)
-    chosen = chosen_outputs(outputs, made.moves)
-    return law_of(made, explore(made, executor=executor, max_regions=max_regions, progress=progress), chosen)
+    options: dict[str, Any] = {"executor": executor, "max_regions": max_regions, "progress": progress}
+    if made.is_linear:
+        return _solve_linear(made, outputs, options)
+    return law_of(made, explore(made, **options), chosen_outputs(outputs, made.moves))
+
+
+# Linear programs with parameters in right-hand sides.
+#
+# With ``eps u'u / 2`` added they are strictly convex, and for a small eps the optimiser, which is continuous, is one of
+# the linear program (Mangasarian and Meyer 1979). Whether eps was small enough is decided by one exact linear program
+# for each region: the value V is convex and the law's value L is affine and not smaller; if they are equal at a point
+# inside, they are equal on the whole region. Its multipliers are those of the proof, for they are 0 where rows are not
+# tight there, and rows that are tight inside are tight everywhere on the region.
+
+_TRIES = 24
+
+
+def _solve_linear(program: Program, outputs: Any, options: dict[str, Any]) -> CPWL:
+    """A continuous optimiser of a linear program, or its value."""
+    if any(program.H.entries()):
+        message = "its optimisers jump in general. Parameters may be in right-hand sides, `F`, only"
+        raise InputError(
+            f"the objective of this linear program depends on the parameters (`H` is not 0), so that {message}"
+        )
+    chosen = None if isinstance(outputs, str) and outputs == "value" else chosen_outputs(outputs, program.moves)
+    eps = Fraction(1)
+    for _ in range(_TRIES):
+        unit = np.array([[eps * int(i == j) for j in range(program.moves)] for i in range(program.moves)], dtype=object)
+        regions = explore(replace(program, Q=exact_matrix(unit)), **options)
+        multipliers = _multipliers(program, regions)
+        if multipliers is not None:
+            law = law_of(program, regions, chosen or [0], multipliers)
+            return law if chosen is not None else _value_of(program, regions, law)
+        eps /= 64
+    raise LimitError("no continuous optimiser of this linear program was found: bound the parameters (`A_t`, `b_t`)")
+
+
+def _multipliers(program: Program, regions: Sequence[Region]) -> list[dict[int, Fraction]] | None:
+    """For each region multipliers that prove its law optimal; None if that of some region is not."""
+    found = []
+    for region in regions:  # a linear program each
+        best, weights = optimum_at(program, list(region.inner))
+        at = [*region.inner, Fraction(1)]
+        u = [
+            sum((int(a) * v for a, v in zip(row[:-1], at, strict=True)), Fraction(0)) / int(row[-1])
+            for row in region.law
+        ]
+        if sum((c * v for c, v in zip(fractions_of(program.c), u, strict=True)), Fraction(0)) != best:
+            return None
+        found.append(weights)
+    return found
+
+
+def optimum_at(program: Program, x: Sequence[Fraction]) -> tuple[Fraction, dict[int, Fraction]]:
+    """The least ``c'u`` for one parameter, exactly, and multipliers `y` of rows with ``c + A'y = 0`` that prove it."""
+    point = fmpq_mat(len(x) + 1, 1, [*map(to_flint, x), fmpq(1)])
+    left = beside(program.A * fmpq(-1), program.right * point)
+    whole = half_spaces(left)
+    rows = np.concatenate([whole, -whole[: program.equalities]])
+    body = polyhedra_from_integers([rows.tolist()], program.moves)[0]
+    best = LinearProgram(body.A, body.b).maximize_exactly(body.integer(), [-v for v in fractions_of(program.c)])
+    if best.status != "optimal" or best.value is None or best.multipliers is None:
+        raise InputError(f"the linear program is {best.status} at x = ({', '.join(f'{float(v):.6g}' for v in x)})")
+    weights: dict[int, Fraction] = {}
+    count, table = program.A.nrows(), program.A.tolist()
+    for k, y in best.multipliers.items():
+        i = k if k < count else k - count
+        j = next(j for j, v in enumerate(table[i]) if v)
+        factor = int(rows[k, j]) / from_flint(table[i][j])  # rows were scaled to integers, and some turned round
+        weights[i] = weights.get(i, Fraction(0)) + y * factor
+    return -best.value, {i: y for i, y in weights.items() if y}
+
+
+def _value_of(program: Program, regions: Sequence[Region], law: CPWL) -> CPWL:
+    """The value ``c'u + d'x + e`` on the regions of an optimiser."""
+    if program.slope.nrows() == 0:
+        raise InputError('`outputs="value"` is for linear programs: `Q_t` makes the value quadratic')
+    rows = []
+    for region in regions:
+        table = exact_matrix(fraction_array(region.law[:, :-1]) / region.law[:, -1:])
+        rows.append([integer_law(program.c.transpose() * table + program.slope, 0)])
+    known = replace(law.known, optimal=None) if law.known is not None else None
+    made = Laws.from_integer(np.array(rows, dtype=object))
+    return CPWL.from_parts(Parts(law.polyhedra, made, law.domain, 0.0, None, known))
 
 
 def check_program(program: Any) -> None:
@@ -110,8 +195,16 @@ def chosen_outputs(outputs: Any, moves: int) -> list[int]:
     return [int(number) for number in numbers]
 
 
-def law_of(program: Program, regions: Sequence[Region], outputs: list[int]) -> CPWL:
-    """The function of all regions of a program; its domain is the set of feasible parameters."""
+def law_of(
+    program: Program,
+    regions: Sequence[Region],
+    outputs: list[int],
+    multipliers: Sequence[dict[int, Fraction]] | None = None,
+) -> CPWL:
+    """The function of all regions of a program; its domain is the set of feasible parameters.
+
+    For a linear program there are multipliers for each region, which prove that it is optimal there.
+    """
     edges = [
         tuple(row) for r in regions for row, there in zip(r.rows, r.beyond, strict=True) if isinstance(there, Edge)
     ]
@@ -119,7 +212,7 @@ def law_of(program: Program, regions: Sequence[Region], outputs: list[int]) -> C
     domain = polyhedra_from_integers([list(dict.fromkeys(edges))], program.inputs)[0]
     exact = np.array([region.law[outputs] for region in regions], dtype=object)
     inner = np.array([region.inner for region in regions], dtype=object)
-    optimal = Optimality(program, tuple(outputs), tuple(regions))
+    optimal = Optimality(program, tuple(outputs), tuple(regions), None if multipliers is None else tuple(multipliers))
     known = Known(inner, _neighbours(regions), complete=True, optimal=optimal)
     return CPWL.from_parts(Parts(polyhedra, Laws.from_integer(exact), domain, 0.0, None, known))
 
@@ -150,6 +243,8 @@ class Optimality:
     program: Program
     outputs: tuple[int, ...]
     regions: tuple[Region, ...]
+    multipliers: tuple[dict[int, Fraction], ...] | None = None
+    """Of linear programs, for each region."""
 
     @property
     def active_sets(self) -> list[list[int]]:
@@ -161,31 +256,32 @@ class Optimality:
         number = {region.tight: i for i, region in enumerate(self.regions)}
         edges: dict[tuple[int, ...], tuple[int, Edge]] = {}
         found = []
-        for region in self.regions:  # each has a system of equations of its own
+        for k, region in enumerate(self.regions):  # each has a system of equations of its own
             beyond: list[Any] = []
             for row, there in zip(region.rows, region.beyond, strict=True):
                 if isinstance(there, Edge):
-                    k, _ = edges.setdefault(tuple(row), (len(edges), there))
-                    beyond.append({"edge": k})
+                    beyond.append({"edge": edges.setdefault(tuple(row), (len(edges), there))[0]})
                 else:
                     beyond.append({"regions": [number[tight] for tight in there]})
-            critical = critical_region(self.program, region.tight)
-            assert critical is not None
-            found.append(
-                {
-                    "rows": region.rows.tolist(),
-                    "law": _texts(critical.law),
-                    "bases": _bases(self.program, critical, region.rows),
-                    "beyond": beyond,
-                }
-            )
-        shown = [{"y": _weights(edge.y), "z": _weights(edge.z)} for _, edge in edges.values()]
-        return {
-            "program": self.program.document(),
-            "outputs": list(self.outputs),
-            "edges": shown,
-            "regions": found,
-        }
+            law = fraction_array(region.law[:, :-1]) / region.law[:, -1:]
+            shown = {"rows": region.rows.tolist(), "law": [[text(v) for v in row] for row in law]}
+            found.append({**shown, "bases": self._bases(k), "beyond": beyond})
+        rows = [{"y": _weights(edge.y), "z": _weights(edge.z)} for _, edge in edges.values()]
+        return {"program": self.program.document(), "outputs": list(self.outputs), "edges": rows, "regions": found}
+
+    def _bases(self, k: int) -> list[dict[str, Any]]:
+        """Tight rows with multipliers of region `k`: at each corner and ray those of one of them are not negative."""
+        region = self.regions[k]
+        if self.multipliers is not None:
+            flat = [0] * self.program.inputs
+            own = sorted(self.multipliers[k].items())
+            return [{"rows": [i for i, _ in own], "multipliers": [[*flat, text(y)] for _, y in own]}]
+        critical = critical_region(self.program, region.tight)
+        assert critical is not None
+        if len(critical.independent) == len(critical.tight):
+            return [{"rows": list(critical.independent), "multipliers": _texts(critical.multipliers)}]
+        found = {tuple(b): m for b, m in conic_basis(self.program, critical, corners(region.rows))}
+        return [{"rows": list(basis), "multipliers": _texts(multipliers)} for basis, multipliers in found.items()]
 
 
 def _texts(matrix: Any) -> list[list[int | str]]:
@@ -195,11 +291,3 @@ def _texts(matrix: Any) -> list[list[int | str]]:
 
 def _weights(weights: dict[int, Fraction]) -> dict[str, int | str]:
     return {str(i): text(y) for i, y in weights.items()}
-
-
-def _bases(program: Program, region: CriticalRegion, rows: NDArray[np.object_]) -> list[dict[str, Any]]:
-    """Independent tight rows with their multipliers: at each corner and ray those of one of them are not negative."""
-    if len(region.independent) == len(region.tight):
-        return [{"rows": list(region.independent), "multipliers": _texts(region.multipliers)}]
-    found = {tuple(basis): multipliers for basis, multipliers in conic_basis(program, region, corners(rows))}
-    return [{"rows": list(basis), "multipliers": _texts(multipliers)} for basis, multipliers in found.items()]

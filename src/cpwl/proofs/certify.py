@@ -41,7 +41,7 @@ from cpwl.proofs.refute import find_difference, points_from
 from cpwl.proofs.rounding import Bound, evaluation_bound
 from cpwl_check.budget import Refused, Undecided, limited
 from cpwl_check.decide import check
-from cpwl_check.main import covers
+from cpwl_check.main import covers, optimality
 from cpwl_check.pieces import read_domain, read_function, read_network
 
 __all__ = ["Certificate", "certify"]
@@ -125,7 +125,7 @@ class Certificate:
         if self.coverage not in ("they cover the domain", "no domain is stated"):
             said = said.replace("on every piece", f"on every piece ({self.pieces:,} in all; {self.coverage})")
         if self.document is not None and self.document.get("kind") == "optimal":
-            said = f"{said}; the function is the optimiser of the program, for all feasible parameters"
+            said = f"{said}; {optimality(self.document, self.document['inputs'])}"
         return f"{said} only: {self.caution}" if self.caution else said
 
     def _on_pieces(self) -> str:
