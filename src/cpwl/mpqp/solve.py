@@ -43,7 +43,8 @@ def solve_mpqp(
     `Q` must be positive definite; or there is none, and `H` is 0: then the law is a continuous optimiser of the linear
     program. Everything is decided in rationals, without tolerances, and it is proved that no region is missing: the
     domain of the function is the set of all feasible parameters. The function carries that proof, so that `certify` and
-    ``compile(.., certify=True)`` prove that a network *is* the optimiser for all feasible parameters. How, and why no region can be missing, is in `cpwl.mpqp.explore`.
+    ``compile(.., certify=True)`` prove that a network *is* the optimiser for all feasible parameters. How, and why no
+    region can be missing, is in `cpwl.mpqp.explore`.
 
     Parameters
     ----------
