@@ -1,11 +1,15 @@
 """Lower bounds: never above a network that exists, and sharp where the answer is known."""
 
+import itertools
+import math
+import random
+
 import numpy as np
 import pytest
 
-from cpwl import CPWL, compile
+from cpwl import CPWL, Network, compile, extract
 from cpwl.construct.analysis import Analysis
-from cpwl.construct.lower_bounds import lower_bounds
+from cpwl.construct.lower_bounds import _fewest, lower_bounds
 from support.catalogue import compiled, names
 from support.pinned import applicable
 
@@ -43,6 +47,44 @@ def test_first_layer_lines_pass_through_vertices():
     """A tent over one inner point: its three or more lines meet in it, and one first-layer line passes through."""
     p = CPWL.from_simplices([[0, 0], [4, 0], [0, 4], [1, 1]], [[0, 1, 3], [1, 2, 3], [2, 0, 3]], [0, 0, 0, 1])
     assert any(b.hidden_layers == 2 and "1 points" in b.reason and b.neurons == 1 for b in lower_bounds(Analysis(p), 2))
+
+
+@pytest.mark.parametrize("widths", [(2, 2), (4, 3), (3, 5), (2, 2, 2)])
+@pytest.mark.parametrize("inputs", [1, 2])
+def test_no_bound_is_above_a_random_network(inputs, widths):
+    """The pieces of a network of small integers need at most its neurons, by every bound for its depth."""
+    rng = np.random.default_rng([inputs, *widths])
+    for _ in range(3):
+        sizes = (inputs, *widths, 1)
+        layers = [(rng.integers(-3, 4, (k, n)), rng.integers(-3, 4, k)) for n, k in itertools.pairwise(sizes)]
+        p = extract(Network(layers), exact=True).merge()
+        for bound in lower_bounds(Analysis(p), len(widths)):
+            assert bound.neurons <= sum(widths), bound.reason
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_widths_are_searched_for_as_by_brute_force(seed):
+    """The fewest neurons that satisfy all conditions, against all widths there are."""
+    rng = random.Random(seed)
+    n, hidden = rng.choice([1, 2]), rng.choice([2, 3])
+    laws, points, most, crossed = rng.randint(1, 200), rng.choice([0, 25]), rng.randint(1, 4), rng.choice([0, 5])
+
+    def fits(w):
+        cells = [sum(math.comb(k, j) for j in range(n + 1)) for k in w]
+        lines = sum(k * math.prod(cells[:i]) for i, k in enumerate(w[:-1]))
+        return math.prod(cells) >= laws and lines * most >= points and w[0] >= crossed
+
+    every = itertools.product(range(1, 30 if hidden == 2 else 18), repeat=hidden)
+    assert _fewest(n, laws, points, most, crossed, hidden) == min(sum(w) for w in every if fits(w))
+
+
+def test_conditions_together_need_more_than_each():
+    """A rough grid of 10 x 10 boxes: nine lines with nine points each, and then many laws for the other layer."""
+    p = CPWL.from_grid([range(11)] * 2, np.random.default_rng(0).integers(-9, 10, (11, 11)).tolist())
+    *others, joint = sorted(lower_bounds(Analysis(p), 2), key=lambda bound: bound.neurons)
+    assert joint.reason.startswith("all widths: ")
+    assert "9 lines with 9 of them or more" in joint.reason
+    assert max(bound.neurons for bound in others) < joint.neurons <= compile(p, construction="gates").sizes.neurons
 
 
 def test_an_affine_function_needs_nothing():

@@ -367,6 +367,7 @@ def explain_choice(compiled: Compiled) -> None:
         f"at least {counted(b.neurons, 'neuron')}"
         + ("" if b.hidden_layers is None else f" with {counted(b.hidden_layers, 'hidden layer')}")
         + f": {b.reason}"
+        + (f" (this network has {compiled.sizes.neurons / b.neurons:.1f} times as many)" if b.neurons else "")
         for b in compiled.lower_bounds
     ]
     head = "Predicted errors are relative to the range of the function."

@@ -49,6 +49,9 @@ def lower_bounds(analysis: Analysis, hidden_layers: int | None = None) -> list[L
         count = _patterns(p.dim, len(laws), hidden_layers)
         found.append(LowerBound(count, f"{len(laws)} laws", hidden_layers))
         found += _bent(analysis, hidden_layers)
+        joint = _joint(analysis, hidden_layers)
+        if joint is not None and joint.neurons > max(bound.neurons for bound in found):
+            found.append(joint)
     return sorted(found, key=lambda b: (b.hidden_layers or 0, -b.neurons))
 
 
@@ -81,18 +84,64 @@ def _patterns(n: int, laws: int, hidden_layers: int | None) -> int:
     `w` neurons on R^n make at most ``sum_{j <= n} C(w, j)`` patterns, a layer on top as many in each.
     """
 
-    def regions(w: int) -> int:
-        return sum(math.comb(w, j) for j in range(min(n, w) + 1))
-
     if hidden_layers is None:
         return (laws - 1).bit_length()  # at most 2^w, and layers of one neuron reach it
     total = 0
     while True:
-        # Even widths are best: the logarithm of `regions` is concave.
+        # Even widths are best: the logarithm of `_regions` is concave.
         share, more = divmod(total, hidden_layers)
-        if regions(share) ** (hidden_layers - more) * regions(share + 1) ** more >= laws:
+        if _regions(n, share) ** (hidden_layers - more) * _regions(n, share + 1) ** more >= laws:
             return total
         total += 1
+
+
+def _regions(n: int, w: int) -> int:
+    """Into how many cells `w` hyperplanes cut R^n at most."""
+    return sum(math.comb(w, j) for j in range(min(n, w) + 1))
+
+
+def _joint(analysis: Analysis, hidden_layers: int) -> LowerBound | None:
+    """The fewest neurons of two or three hidden layers whose widths satisfy all that is known of them together."""
+    p = analysis.function
+    if p.tol or p.num_pieces > _PIECES or hidden_layers not in (2, 3) or p.dim > 2:
+        return None
+    laws, points, most, crossed = len(analysis.distinct_laws), 0, 1, 0
+    reasons = [f"{laws} laws"]
+    if p.dim == 1:
+        laws = max(laws, len(analysis.profile.places) + 1)
+        reasons = [f"{laws} pieces on a line"]
+    elif 0 < len(analysis.bends.vertices) <= _POINTS:
+        points, most = len(analysis.bends.vertices), _most_on_a_line(analysis.bends.vertices)
+        reasons.append(f"{points} points where a jump changes, at most {most} on one line")
+        held = np.sort(np.unique(np.unique(analysis.bends.on, axis=0)[:, 1], return_counts=True)[1])[::-1]
+        crossed = int((held >= np.arange(1, len(held) + 1)).sum()) if hidden_layers == 2 else 0
+        reasons += [f"{crossed} lines with {crossed} of them or more"] if crossed > 1 else []
+    found = _fewest(p.dim, laws, points, most, crossed, hidden_layers)
+    return LowerBound(found, f"all widths: {'; '.join(reasons)}", hidden_layers)
+
+
+def _fewest(n: int, laws: int, points: int, most: int, crossed: int, hidden_layers: int) -> int:
+    """The least sum of widths with as many patterns as laws, and lines enough for the points (docs/theory).
+
+    The widths before the last one are tried one after the other; the last one has only patterns to make up for.
+
+    >>> _fewest(2, 7, 0, 1, 0, 2), _fewest(2, 7, 5, 1, 0, 2)
+    (4, 6)
+    """
+    best = _patterns(n, laws, hidden_layers) + points + crossed + hidden_layers
+    for first in range(1, best):
+        for second in range(1, best - first) if hidden_layers == 3 else (0,):
+            before = _regions(n, first) * _regions(n, second)
+            lines = first + second * _regions(n, first)
+            if first < crossed or lines * most < points:
+                continue
+            last = 1
+            while first + second + last < best and before * _regions(n, last) < laws:
+                last += 1
+            best = min(best, first + second + last)
+            if last == 1:
+                break  # a wider second layer is no better
+    return best
 
 
 def _bent(analysis: Analysis, hidden_layers: int) -> list[LowerBound]:
