@@ -81,7 +81,7 @@ def _float_case(name: str) -> tuple[CPWL, CPWL]:
 
 def size_text(name: str, row: dict[str, Any]) -> str:
     """A row of the first table."""
-    wrong = ", wrong" if row["right"] is False else ""
+    wrong = {False: ", wrong", None: ", not tested"}.get(row["right"], "")
     cells = [f"{row[each]:,}" if each in row else "" for each in COLUMNS]
     return f"| {name} | {row['pieces']:,} | {row['algorithm 1']:,}{wrong} | {' | '.join(cells)} |"
 

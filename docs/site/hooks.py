@@ -110,6 +110,13 @@ def on_post_page(output: str, page: Any, config: Any) -> str:  # noqa: ARG001 - 
     )
 
 
+def on_post_template(output_content: str, template_name: str, config: Any) -> str:  # noqa: ARG001 - as above
+    """The same for pages that are made of the theme alone, such as 404.html."""
+    return re.sub(
+        r'<script src="https://unpkg.com/[^"]*"></script>', '<script src="site/worker.js"></script>', output_content
+    )
+
+
 def unlisted(index: str) -> str:
     """How-to pages that their index does not name yet, as a list."""
     found = sorted((DOCS / "howto").glob("*.md"))

@@ -153,7 +153,7 @@ def _dask(address: str) -> Iterator[Executor]:
     try:
         import distributed
     except ImportError:
-        raise InputError("--dask needs Dask: install `cpwl[dask]`") from None
+        raise InputError("--dask needs Dask: run `pip install distributed`") from None
     library: Any = distributed
     try:
         client = library.Client(address, timeout=10)

@@ -162,7 +162,7 @@ def _save(draw: Callable[[], Any], output: Path) -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "matplotlib":
             raise
-        raise LimitError("matplotlib is not installed; run `pip install 'cpwl[plot]'`") from error
+        raise LimitError("matplotlib is not installed; run `pip install matplotlib`") from error
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 

@@ -5,17 +5,11 @@ of their flats (a place, a line, .., a hyperplane `h`) and the law of the piece 
 *sign* is the orientation of ``(g_0, .., g_n)`` in homogeneous coordinates, `g_k` any corner or ray of `F_k` that is not
 in ``F_(k-1)``, and `g_n` one that is not in ``F_(n-1)``.
 
-Theorem. Let pieces with interiors be bounded, or lie in one orthant each. If the signs of every key on a hyperplane
-that has parts of pieces on both sides add up to 0, then the pieces cover a convex set equally often everywhere, and at
-almost every point of its interior the laws of the two sides of a facet agree. So if one inner point of a piece is in no
-other, the pieces are an exactly consistent function.
-
-Proof. Fix `h` and a law on it, and let `Z` be the sum of the facets there with that law, those of the one side counted
-1, those of the other -1. Its jump across a flat `g` of `h` is the sum of the facets of these facets on `g`, signed in
-the same way, and the orientation of a flag is that of its part in `g` times the side of the next generator. So by
-induction on the dimension no flat is jumped across, `Z` is constant, and being 0 far away, or outside the orthant, it
-is 0. (On a line the places at infinity are asked too.) Hence both sides of `h` are covered equally often, law by law.
-The hyperplanes that were left out have all pieces on one side: they bound the convex set.
+Theorem. Let pieces with interiors be bounded or planar, or let each lie in one orthant, which is then a part of the
+key, less the coordinates that are 0 on `h`. If the signs of every key on a hyperplane that has parts of pieces on both
+sides add up to 0, then the pieces cover a convex set equally often everywhere, and at almost every point of its
+interior the laws of the two sides of a facet agree. So if one inner point of a piece is in no other, the pieces are an
+exactly consistent function. Statement, proof, and why the orthant is needed: docs/theory/flags.md.
 
 Pieces need not meet face to face, several may have one law, and there may be any number of outputs. Every key is a
 few integers: the time is that of sorting them.

@@ -366,7 +366,7 @@ def axes_for(ax: Any, *, solid: bool = False) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "matplotlib":
             raise
-        raise LimitError("matplotlib is not installed; run `pip install 'cpwl[plot]'`") from error
+        raise LimitError("matplotlib is not installed; run `pip install matplotlib`") from error
     if ax is None:
         return plt.figure(figsize=(6, 5)).add_subplot(projection="3d" if solid else None)
     if solid and getattr(ax, "name", "") != "3d":

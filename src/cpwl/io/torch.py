@@ -292,4 +292,4 @@ def _torch() -> Any:
 
         return torch
     except ImportError as error:
-        raise LimitError("PyTorch is not installed; run `pip install 'cpwl[torch]'`") from error
+        raise LimitError("PyTorch is not installed; run `pip install torch`") from error

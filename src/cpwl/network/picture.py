@@ -53,7 +53,7 @@ def plot_network(network: Network, ax: Any) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "matplotlib":
             raise
-        raise LimitError("matplotlib is not installed; run `pip install 'cpwl[plot]'`") from error
+        raise LimitError("matplotlib is not installed; run `pip install matplotlib`") from error
     drawn = plt.figure(figsize=(7, 4.5)).add_subplot() if ax is None else ax
     widths = [network.inputs, *(int(weight.shape[0]) for weight, _ in network.layers)]
     small = max(widths) <= _WIDE and network.sizes.nonzeros <= _WEIGHTS

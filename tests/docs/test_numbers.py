@@ -1,0 +1,87 @@
+"""What the pages state is what there is: numbers of tables, lists of kinds, names of files, formulas."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from cpwl_check.decide import KINDS
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def readme() -> ModuleType:
+    """The program that measures the numbers of README.md."""
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        import readme
+    finally:
+        sys.path.remove(str(ROOT / "benchmarks"))
+    return readme
+
+
+def test_tables_of_the_readme_are_as_measured(readme: ModuleType) -> None:
+    """Every row is in the file that ``python benchmarks/readme.py`` writes, and the other way round."""
+    found = json.loads(readme.FILE.read_text("utf-8"))
+    rows = [readme.size_text(*each) for each in found["sizes"].items()]
+    rows += [readme.float_text(*each) for each in found["floats"].items()]
+    assert (list(found["sizes"]), list(found["floats"])) == (list(readme.SIZES), list(readme.FLOATS))
+    assert [row for row in rows if f"\n{row}\n" not in README] == []
+    assert len(re.findall(r"^\| [^|]+ \| \d[\d,]* \|", README, re.MULTILINE)) == len(rows)
+
+
+@pytest.mark.filterwarnings("ignore::cpwl.CpwlWarning")
+@pytest.mark.parametrize("name", ["maximum of 20 planes", "explicit MPC law (bundled, floats)"])
+def test_measured_sizes_are_those_of_today(readme: ModuleType, name: str) -> None:
+    """The rows that are measured at once."""
+    assert readme.measure_size(name) == json.loads(readme.FILE.read_text("utf-8"))["sizes"][name]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::cpwl.CpwlWarning")
+def test_measured_float_sizes_are_those_of_today(readme: ModuleType) -> None:
+    """The others that end soon."""
+    found = json.loads(readme.FILE.read_text("utf-8"))
+    for name in ("12 x 12 grid", "saturation, 21 x 21 samples"):
+        assert {**readme.measure_float(name), "bound": ""} == {**found["floats"][name], "bound": ""}
+
+
+def test_pages_list_every_kind_of_proof() -> None:
+    """The glossary and the page about proofs."""
+    (line,) = re.findall(r"^\| \*\*kind\*\* \| (.*) \|$", (ROOT / "docs/glossary.md").read_text("utf-8"), re.MULTILINE)
+    assert set(KINDS) == set(re.findall(r"[a-z-]+", line.partition(": ")[2].partition(";")[0]))
+    table = (ROOT / "docs/proof.md").read_text("utf-8").partition("## Who decides")[2].partition("\n\n")[0]
+    assert set(KINDS) == set(re.findall(r"^\| \[([a-z-]+)\]", table, re.MULTILINE))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_pages_are_whole_and_name_files_that_are_there(page: Path) -> None:
+    """No marks of a merge, no release that there is not, and no file of ours that has gone."""
+    text = page.read_text("utf-8")
+    assert not re.search(r"^(<<<<<<<|=======|>>>>>>>)", text, re.MULTILINE)
+    assert not re.search(r"pip install [\"']?cpwl", text), "there is no release: say how to install from a checkout"
+    every = [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py") if ".venv" not in path.parts]
+    named = re.findall(r"`([\w/]+\.py)`", text) if page.name != "CHANGELOG.md" else []
+    assert [name for name in named if not any(f"/{path}".endswith(f"/{name}") for path in every)] == []
+
+
+def test_formulas_can_be_typeset() -> None:
+    """By the KaTeX of the site; and without what Markdown would take for itself on a forge."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    program = ROOT / "tests" / "docs" / "formulas.js"
+    pages = [str(page) for page in PAGES if "$" in page.read_text("utf-8")]
+    done = subprocess.run([node, str(program), *pages], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert int(done.stdout.split()[0]) > 1000
