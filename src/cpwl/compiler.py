@@ -25,7 +25,7 @@ from cpwl.construct.plan import Plan
 from cpwl.construct.select import Candidate, Choice, select
 from cpwl.construct.table import TABLE, in_order, ruled_out
 from cpwl.construct.upper_bounds import upper_bounds
-from cpwl.doors import check_argument, check_call, check_choice, check_number, formerly, within_float64
+from cpwl.doors import check_argument, check_choice, check_number, formerly, heard, within_float64
 from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError, counted
 from cpwl.executors import check_executor
 from cpwl.function import CPWL
@@ -37,7 +37,7 @@ from cpwl.limits import rare_collection
 from cpwl.network import Network, Sizes
 from cpwl.network.algorithms import clipped
 from cpwl.network.network import rounded
-from cpwl.progress import Progress
+from cpwl.progress import Shown, shows_progress
 from cpwl.proofs.certify import Certificate, certify
 
 __all__ = ["CONSTRUCTIONS", "Alternative", "Compiled", "compile", "held_network"]
@@ -190,6 +190,7 @@ def held_network(source: Network | Compiled, verb: str) -> Network:
     return source
 
 
+@shows_progress
 @formerly(certificate="certify")
 def compile(
     p: CPWL,
@@ -203,7 +204,7 @@ def compile(
     weights: Weights = "exact",
     outside: Outside = "free",
     executor: Executor | None = None,
-    progress: Progress | None = None,
+    progress: Shown = None,
 ) -> Compiled:
     """The smallest ReLU network we can build that computes `p` on its domain.
 
@@ -239,7 +240,7 @@ def compile(
         Any `concurrent.futures.Executor`: shares out decisions, plans and checks of proofs. The result does not depend
         on it.
     progress
-        Called with ``(done, total, what)``.
+        Called with ``(done, total, what)``, or "auto": a bar after two seconds, on a terminal or in a notebook.
 
     Returns
     -------
@@ -270,7 +271,7 @@ def compile(
     Compiled(hinge: 2 neurons, 2 layers)
     """
     check_argument(p, CPWL, "compile")
-    check_call(progress)
+    progress = heard(progress)
     limit = _check_options(construction, minimize, precision, max_error, weights)
     if limit and max_error is None:
         limit = max(limit, p.tol)  # nearer to the data than that means nothing
@@ -476,7 +477,7 @@ class _Compilation:
                 text += f"; pieces of the data overlap, and every continuous function is off by {least:.1g}"
         else:
             return
-        warnings.warn(text, CpwlWarning, stacklevel=4)
+        warnings.warn(text, CpwlWarning, stacklevel=6)
 
     def _compiled(self, choice: Choice, best: _Built, tried: list[str]) -> Compiled:
         analysis = self.analysis
@@ -568,5 +569,5 @@ def _healthy(p: CPWL, executor: Executor | None) -> CPWL:
     if not flat:
         return p
     names = ", ".join(str(i) for i in flat[:8]) + (", ..." if len(flat) > 8 else "")
-    warnings.warn(f"pieces without interior were dropped: {names}", CpwlWarning, stacklevel=3)
+    warnings.warn(f"pieces without interior were dropped: {names}", CpwlWarning, stacklevel=5)
     return p.take(np.setdiff1d(np.arange(p.num_pieces), flat))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.compiler import compile
-from cpwl.doors import check_argument, check_call, check_limit, within_float64
+from cpwl.doors import check_argument, check_limit, heard, within_float64
 from cpwl.equality import Verdict, equal
 from cpwl.errors import CpwlWarning, LimitError
 from cpwl.executors import check_executor
@@ -24,7 +24,7 @@ from cpwl.network import Network, Sizes
 from cpwl.network.network import exact_layers
 from cpwl.network.program import Tape, network_of
 from cpwl.passes.simplify import simplify
-from cpwl.progress import Progress
+from cpwl.progress import Progress, Shown, shows_progress
 from cpwl.proofs.certify import Certificate
 from cpwl.proofs.certify import certify as prove
 from cpwl.regions.cells import find_pieces
@@ -53,6 +53,7 @@ class Compressed:
     """The proof as a document that the stand-alone checker accepted, where that was asked for."""
 
 
+@shows_progress
 @within_float64()
 def compress(
     network: Network,
@@ -62,7 +63,7 @@ def compress(
     max_regions: int = _REGIONS,
     certify: bool = False,
     executor: Executor | None = None,
-    progress: Progress | None = None,
+    progress: Shown = None,
 ) -> Compressed:
     """A smaller network that equals `network` on the domain, with a proof; itself if none is found.
 
@@ -86,7 +87,7 @@ def compress(
     executor
         Any `concurrent.futures.Executor`: shares out regions, plans and the proof. The result does not depend on it.
     progress
-        Called as ``progress(done, total, step)``.
+        Called as ``progress(done, total, step)``, or "auto": a bar after two seconds, on a terminal or in a notebook.
 
     Returns
     -------
@@ -102,7 +103,7 @@ def compress(
     """
     check_argument(network, Network, "compress")
     check_limit(max_regions)
-    check_call(progress)
+    progress = heard(progress)
     check_executor(executor)
     body = as_domain(domain, network.inputs, box=box)
     before, proof = network.sizes, partial(prove, domain=body)

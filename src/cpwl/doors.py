@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
 from cpwl.errors import InputError, LimitError
 
@@ -31,6 +31,7 @@ __all__ = [
     "check_switch",
     "chosen_numbers",
     "formerly",
+    "heard",
     "within_float64",
 ]
 
@@ -217,6 +218,13 @@ def check_call(value: Any, name: str = "progress") -> None:
     """Refuse what is neither None nor can be called."""
     if value is not None and (not callable(value) or isinstance(value, type) or _is_value(value)):
         raise InputError(f"`{name}` must be a function to call, or None, not {_given(value)}", name=name)
+
+
+def heard(progress: Callable[[int, int, str], None] | Literal["auto"] | None) -> Callable[[int, int, str], None] | None:
+    """What is to be called with the progress, checked; `shows_progress` has made a call of "auto" before."""
+    check_call(progress)
+    assert progress != "auto"
+    return progress
 
 
 def _is_value(value: Any) -> bool:

@@ -10,9 +10,10 @@ import warnings
 import numpy as np
 import pytest
 
+from cpwl import CPWL, compile
 from cpwl import bounds as published
 from cpwl.cli import main, options, output
-from cpwl.errors import ConstructionError, CpwlWarning, InternalError, LimitError, ProofError
+from cpwl.errors import ConstructionError, CpwlWarning, InputError, InternalError, LimitError, ProofError
 from cpwl.io.json import load
 from cpwl.io.onnx.read import from_onnx
 from cpwl.network import Network
@@ -389,6 +390,21 @@ def test_progress_bar_appears_after_a_while(monkeypatch, delay, shown):
         show(1, 4, "rows")
         show(3, 4, "columns")
     assert ("columns" in terminal.text) == shown
+
+
+def test_work_in_python_draws_a_bar_where_there_is_a_terminal(monkeypatch, capsys):
+    """``progress="auto"`` draws on a terminal, and nowhere else; anything but a call and that word is refused."""
+    p = CPWL.from_breakpoints([0, 1], [0, 1], left_slope=0, right_slope=0)
+    assert compile(p, progress="auto").sizes.neurons == 2
+    assert capsys.readouterr() == ("", "")
+    terminal = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr("cpwl.progress._DELAY", 0.0)
+    assert compile(p, progress="auto").sizes.neurons == 2
+    assert "planning" in terminal.text
+    with pytest.raises(InputError, match="`progress` must be"):
+        compile(p, progress="always")
 
 
 def test_no_progress_bar_in_files(capsys):

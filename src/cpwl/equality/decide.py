@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import check_argument, check_call, check_limit, check_path, within_float64
+from cpwl.doors import check_argument, check_limit, check_path, heard, within_float64
 from cpwl.equality.pieces import border, compare_pieces, farthest_on_pairs, hole, is_whole, joined, outside, value_of
 from cpwl.equality.regions import (
     Compared,
@@ -38,7 +38,7 @@ from cpwl.geometry.generators import box_pairs, boxes_around
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, as_domain, ranges
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
-from cpwl.progress import Progress
+from cpwl.progress import Progress, Shown, shows_progress
 from cpwl.proofs.certify import certify
 from cpwl.regions.cells import Cells
 from cpwl.regions.tiles.journal import Journal
@@ -160,6 +160,7 @@ _GAP_PIECES = 40  # and pieces, where they are looked at one by one
 _CELLS = 8  # cells a piece up to which all of them are laid over the pieces
 
 
+@shows_progress
 @within_float64()
 def equal(
     a: Operand,
@@ -170,7 +171,7 @@ def equal(
     max_regions: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     executor: Executor | None = None,
-    progress: Progress | None = None,
+    progress: Shown = None,
 ) -> Verdict:
     """Whether two networks or functions are equal on a domain: a proof, or a rational point where they differ.
 
@@ -196,7 +197,7 @@ def equal(
         Any `concurrent.futures.Executor`: shares out tiles, cells of networks of many inputs, and pieces. The verdict
         does not depend on it.
     progress
-        Called as ``progress(done, total, step)``.
+        Called as ``progress(done, total, step)``, or "auto": a bar after two seconds, on a terminal or in a notebook.
 
     Returns
     -------
@@ -214,7 +215,7 @@ def equal(
     (False, array([Fraction(-3, 1)], dtype=object), Fraction(6, 1))
     """
     check_limit(max_regions)
-    check_call(progress)
+    progress = heard(progress)
     check_executor(executor)
     if checkpoint is not None:
         check_path(checkpoint, "equal")
@@ -225,6 +226,7 @@ def equal(
     return work.verdict()
 
 
+@shows_progress
 @within_float64()
 def distance(
     a: Operand,
@@ -233,7 +235,7 @@ def distance(
     domain: Any = None,
     box: tuple[Any, Any] | None = None,
     executor: Executor | None = None,
-    progress: Progress | None = None,
+    progress: Shown = None,
 ) -> Distance:
     """The exact supremum of ``|a - b|`` over all outputs, with a point where it is attained.
 
@@ -261,7 +263,7 @@ def distance(
     >>> print(distance(absolute, CPWL.from_breakpoints([-2, 1], [2, 1])))
     at most 4/3, at x = (0)
     """
-    check_call(progress)
+    progress = heard(progress)
     check_executor(executor)
     body, inside = _domain(a, b, domain, box)
     work = _Work(a, b, body, inside, None, None, executor, progress)

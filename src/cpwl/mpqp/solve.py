@@ -12,7 +12,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
-from cpwl.doors import check_call, check_count, check_limit, within_float64
+from cpwl.doors import check_count, check_limit, heard, within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import fraction_array, from_flint, text, to_flint
 from cpwl.executors import check_executor
@@ -23,11 +23,12 @@ from cpwl.geometry.linear_program import LinearProgram
 from cpwl.mpqp.critical import conic_basis, critical_region, integer_law
 from cpwl.mpqp.explore import Edge, Region, corners, explore
 from cpwl.mpqp.program import Program, beside, exact_matrix, fractions_of, half_spaces
-from cpwl.progress import Progress
+from cpwl.progress import Shown, shows_progress
 
 __all__ = ["Optimality", "chosen_outputs", "law_of", "solve_mpqp"]
 
 
+@shows_progress
 @within_float64()
 def solve_mpqp(
     program: Mapping[str, Any],
@@ -36,7 +37,7 @@ def solve_mpqp(
     equalities: int = 0,
     executor: Executor | None = None,
     max_regions: int | None = None,
-    progress: Progress | None = None,
+    progress: Shown = None,
 ) -> CPWL:
     """The optimiser of ``min 1/2 u'Qu + (H x + c)'u`` over ``A u <= b + F x``, ``A_t x <= b_t``, for every `x`.
 
@@ -61,7 +62,7 @@ def solve_mpqp(
     max_regions
         Stop beyond this many regions.
     progress
-        Called with how many regions are done, how many are known, and "regions".
+        Called with how many regions are done, how many are known, and "regions"; or "auto", for a bar.
 
     Returns
     -------
@@ -87,7 +88,7 @@ def solve_mpqp(
     check_count(equalities, "equalities", least=0)
     check_executor(executor)
     check_limit(max_regions)
-    check_call(progress)
+    progress = heard(progress)
     made = Program.from_matrices(dict(program), equalities)
     options: dict[str, Any] = {"executor": executor, "max_regions": max_regions, "progress": progress}
     if made.is_linear:

@@ -17,7 +17,7 @@ from cpwl.construct.analysis import Analysis
 from cpwl.construct.options import Options, default_error
 from cpwl.construct.table import TABLE
 from cpwl.documents.write import network_document
-from cpwl.doors import check_argument, check_call, check_number, check_path, within_float64
+from cpwl.doors import check_argument, check_number, check_path, heard, within_float64
 from cpwl.errors import InputError, LimitError, ProofError, SolverError
 from cpwl.exact.rational import doubles_around, fraction_array
 from cpwl.executors import check_executor
@@ -31,7 +31,7 @@ from cpwl.geometry.polyhedra import Polyhedron, as_domain
 from cpwl.geometry.probe import bounding_box
 from cpwl.network import Network
 from cpwl.network.network import exact_layers, rounded
-from cpwl.progress import Progress
+from cpwl.progress import Progress, Shown, shows_progress
 from cpwl.proofs.entries import NoProof
 from cpwl.proofs.float_error import evaluation_caution, float_error
 from cpwl.proofs.kinds import decide, proposals
@@ -177,6 +177,7 @@ _SPOILT = 1e-2  # of the largest coefficient: a bound on evaluation above this i
 _ROUNDED = 1e-9  # of the largest coefficient: what rounded points of a table may cost
 
 
+@shows_progress
 @within_float64()
 def certify(
     p: CPWL | Network,
@@ -187,7 +188,7 @@ def certify(
     domain: Any = None,
     box: tuple[Any, Any] | None = None,
     executor: Executor | None = None,
-    progress: Progress | None = None,
+    progress: Shown = None,
 ) -> Certificate:
     """Prove that `network` computes `p` on every piece, from its weights alone.
 
@@ -246,7 +247,7 @@ def certify(
         check_argument(rounded_from, Network, "certify")
     if max_error is not None:
         check_number(max_error, "max_error", least=0.0)
-    check_call(progress)
+    progress = heard(progress)
     check_executor(executor)
     if isinstance(p, Network):
         if rounded_from is not None:

@@ -12,13 +12,13 @@ import numpy as np
 import scipy
 from scipy.sparse import coo_array
 
-from cpwl.doors import check_argument, check_call, check_choice, check_limit, check_path, within_float64
+from cpwl.doors import check_argument, check_choice, check_limit, check_path, heard, within_float64
 from cpwl.errors import InputError, InternalError
 from cpwl.executors import check_executor
 from cpwl.function.components import label_maps
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.network.network import Network
-from cpwl.progress import Progress
+from cpwl.progress import Progress, Shown, shows_progress
 from cpwl.regions.cells import find_pieces, has_few_faces, is_short
 from cpwl.regions.extract import as_function
 from cpwl.regions.pieces import Pieces
@@ -76,6 +76,7 @@ class Regions:
     """Whether these are the numbers of the whole function, and not only of what was found within the limits."""
 
 
+@shows_progress
 @within_float64()
 def count_regions(
     network: Network,
@@ -86,7 +87,7 @@ def count_regions(
     max_regions: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     executor: Executor | None = None,
-    progress: Progress | None = None,
+    progress: Shown = None,
 ) -> Regions:
     """Counts the linear regions of a network in all four senses; equality of laws is decided in rationals.
 
@@ -107,7 +108,7 @@ def count_regions(
         Any `concurrent.futures.Executor`: shares out networks of many inputs, and of more cells than memory holds,
         which are counted tile by tile. The numbers do not depend on it.
     progress
-        Called as ``progress(done, total, step)``.
+        Called as ``progress(done, total, step)``, or "auto": a bar after two seconds, on a terminal or in a notebook.
 
     Returns
     -------
@@ -128,7 +129,7 @@ def count_regions(
     if only is not None:
         check_choice(only, ("cells",), "only")
     check_limit(max_regions)
-    check_call(progress)
+    progress = heard(progress)
     check_executor(executor)
     if checkpoint is not None:
         check_path(checkpoint, "count_regions")

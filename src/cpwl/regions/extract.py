@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from cpwl.doors import check_argument, check_call, check_limit, check_switch, within_float64
+from cpwl.doors import check_argument, check_limit, check_switch, heard, within_float64
 from cpwl.errors import CpwlWarning, InputError
 from cpwl.function.cpwl import CPWL
 from cpwl.function.merge import merge as merged
 from cpwl.function.parts import Known
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.network.network import Network
-from cpwl.progress import Progress
+from cpwl.progress import Shown, shows_progress
 from cpwl.regions.cells import find_pieces, is_short
 from cpwl.regions.pieces import Pieces, find_thin, points_inside
 
@@ -26,6 +26,7 @@ __all__ = ["as_function", "extract"]
 _TOL = 1e-9
 
 
+@shows_progress
 @within_float64()
 def extract(
     network: Network,
@@ -37,7 +38,7 @@ def extract(
     exact: bool | None = None,
     resume: CPWL | None = None,
     executor: Executor | None = None,
-    progress: Progress | None = None,
+    progress: Shown = None,
 ) -> CPWL:
     """The function of a network: every linear region with its affine map.
 
@@ -65,7 +66,7 @@ def extract(
     executor
         Shares out the work for networks of many inputs; the result does not depend on it.
     progress
-        Called as ``progress(done, total, step)``.
+        Called as ``progress(done, total, step)``, or "auto": a bar after two seconds, on a terminal or in a notebook.
 
     Returns
     -------
@@ -84,7 +85,7 @@ def extract(
     check_switch(merge, "merge")
     if exact is not None:
         check_switch(exact, "exact")
-    check_call(progress)
+    progress = heard(progress)
     if resume is not None and not isinstance(resume, CPWL):
         raise InputError(f"`resume` takes what an earlier `extract` returned, not a {type(resume).__name__}")
     polyhedron = as_domain(domain, network.inputs, box=box)
@@ -144,6 +145,6 @@ def _report_thin(pieces: Pieces) -> bool:
             f"{count} thinner than {_TOL:g}, relative: region {thin[0]} at x = ({where}), for one. They are there, but "
             "floats can hardly tell; `exact=True` gives their rows as rationals.",
             CpwlWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
     return len(thin) > 0
