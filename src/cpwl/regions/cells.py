@@ -188,7 +188,10 @@ def find_pieces(
         except KeyboardInterrupt:
             # A part that takes no time; the complex that was under way is in no state to be used.
             most = min(most or _AFTER_INTERRUPTION, _AFTER_INTERRUPTION)
-            return pieces_of_subdivision(subdivide(network, domain, most=most), exact, spans=spans)[0]
+            part = pieces_of_subdivision(subdivide(network, domain, most=most), exact, spans=spans)[0]
+            if part.complete:
+                raise  # nothing is lost by ending, and whoever asked for it must be told
+            return part
     return pieces_of_walk(walk(network, domain, most=most, start=start, executor=executor, progress=progress), exact)
 
 
