@@ -4,8 +4,8 @@
 
 Each network is trained on a smooth function of a box (Adam, in numpy, the same each time) and then compared there: with
 the pieces that `extract` finds, with a table of the smooth function, and, up to three inputs, with itself in float32.
-The first must be equal; of the others the supremum of the difference is proved. `equal` is the time that `cpwl.equal` takes for the same
-question, which it answers without a file.
+The first must be equal; of the others the supremum of the difference is proved. `equal` is the time that `cpwl.equal`
+takes for the same question, which it answers without a file.
 """
 
 from __future__ import annotations
