@@ -119,7 +119,14 @@ def tiles_of_one_triangle(count=300):
     return function(2, [([], [], [0, 0], 0)]), net, proof | {"bumps": [bump | {"neuron": k} for k in range(count)]}
 
 
-ATTACKS = (repeated_groups, box_and_a_slanted_row, sawtooth)
+def faces_of_a_simplex(n=25):
+    """One cell, a simplex in R^25: it has 2^26 faces."""
+    points = [[0] * n] + [[int(i == j) for i in range(n)] for j in range(n)]
+    proof = head("regions", n) | {"places": [[*x, 1] for x in points], "pieces": [[list(range(n + 1))]]}
+    return table(points, [list(range(n + 1))], [0] * (n + 1)), network([[0] * n + [0]], [[1, 0]]), proof
+
+
+ATTACKS = (repeated_groups, box_and_a_slanted_row, sawtooth, faces_of_a_simplex)
 LARGER = (
     unions_of_long_rows,
     space_without_rows,
