@@ -79,7 +79,8 @@ def _examined(p: CPWL, notes: bool, executor: Executor | None) -> Report:
         if is_rough_table(p):
             return Report.of([_note_on_rounding(p), *(mesh_notes(p) if notes else [])])
     small = divided(p)
-    if not notes and is_sound(small.function):
+    complete = complete or is_sound(small.function)
+    if complete and not notes:
         return Report.of([])
     doctor = PieceDoctor(small.function, executor)
     findings = doctor.look_only() if complete else doctor.findings()
