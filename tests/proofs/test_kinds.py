@@ -41,6 +41,7 @@ def networks():
     yield function("wrong_for_algorithm_1"), exact, None
     few = CPWL.from_grid([[0, 1, 3], [0, 2, 3]], [[0, 3, 1], [2, -1, 4], [1, 5, 0]])
     yield few, compile(few, construction="clamped").network, None
+    yield few, compile(few, construction="gates").network, None
     yield few, compile(few, construction="strips").network, None
     apart = SOLE["sums"][0]()
     yield apart, compile(apart, construction="sums").network, None
