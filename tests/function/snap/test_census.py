@@ -123,7 +123,7 @@ def watch(without: tuple[str, ...] = ()) -> None:
     for name, where, none in (
         ("simple", "_simple", True),
         ("outputs at once", "_outputs_at_once", True),
-        ("at once", "_at_once", True),
+        ("at once", "_at_once", False),
         ("split", "split_laws", False),
     ):
         setattr(law_solvers, where, _noted(name, getattr(law_solvers, where), name in without, none))

@@ -12,7 +12,7 @@ from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.jump import largest_jump
 from cpwl.function.shallow import random_shallow
 from cpwl.function.snap.complex import Face, float_complex
-from cpwl.function.snap.laws import fix_laws
+from cpwl.function.snap.laws import fix_in_turn
 from cpwl.function.snap.loose import Work
 from cpwl.function.snap.nearby import WAYS
 from cpwl.function.snap.relations import Relation, relations_of
@@ -234,7 +234,7 @@ def test_laws_are_fixed_so_that_relations_hold_exactly(noise):
     laws = laws + noise * rng.standard_normal(laws.shape)
     corners = [(i * size + j, i * size + j + 1) for i in range(size - 1) for j in range(size - 1)]
     relations = [Relation("cross", (a, b, b + size, a + size)) for a, b in corners]
-    fixed = fix_laws(laws, relations, np.ones(3), 1e-9)
+    fixed = fix_in_turn(laws, relations, np.ones(3), 1e-9)
     assert not fixed.broken
     for relation in relations:
         f1, f2, f3, f4 = (fixed.laws[k] for k in relation.laws)
@@ -245,7 +245,7 @@ def test_laws_are_fixed_so_that_relations_hold_exactly(noise):
 def test_relations_that_cannot_hold_are_broken_not_forced():
     """Four laws that do not cross are told apart from four that do."""
     laws = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1.5, 0]])
-    assert fix_laws(laws, [Relation("cross", (0, 1, 2, 3))], np.ones(3), 1e-9).broken
+    assert fix_in_turn(laws, [Relation("cross", (0, 1, 2, 3))], np.ones(3), 1e-9).broken
 
 
 def test_tips_of_slivers_do_not_stretch_the_boundary():

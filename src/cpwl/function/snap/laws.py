@@ -1,14 +1,14 @@
 """Exact laws near float laws that satisfy relations: fixed one after the other, each where its relations leave it.
 
-A law that at its turn has no relation with enough fixed laws is free: it becomes the simplest rational nearby. One
-relation leaves it a point, a line or a plane, of which it takes a point with dyadic coordinates; several are
-intersected exactly. Laws with at most one live relation come last, again and again (peeling), so that numbers grow by
-the bits of one float a level. Where relations cannot all hold near the float law, one is broken.
+First all at once, by one system (`system`). Else a law that at its turn has no relation with enough fixed laws is free:
+it becomes the simplest rational nearby. One relation leaves it a point, a line or a plane, of which it takes a point
+with dyadic coordinates; several are intersected exactly. Laws with at most one live relation come last, again and again
+(peeling), so that numbers grow by the bits of one float a level. Where relations cannot all hold near the float law,
+one is broken.
 """
 
 from __future__ import annotations
 
-import heapq
 import itertools
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ from cpwl.function.snap.relations import Relation, in_rounds, noise_of, rank_of,
 from cpwl.function.snap.short import FINE, short, simple
 from cpwl.function.snap.system import Places, solve_outputs, solve_system
 
-__all__ = ["CLOSE", "Broken", "Fixed", "combination", "exact_laws", "fix_in_turn", "fix_laws", "simple_laws"]
+__all__ = ["CLOSE", "Broken", "Fixed", "combination", "exact_laws", "fix_in_turn", "simple_laws"]
 
 _Law = list[Fraction]
 _Floats = NDArray[np.float64]
@@ -60,32 +60,17 @@ class _Flat:
     directions: list[_Law]
 
 
-def fix_laws(
-    laws: _Floats, relations: Sequence[Relation], weight: _Floats, little: float, far: Sequence[tuple[int, int]] = ()
-) -> Fixed:
-    """Exact laws by one system, or else by the order of several that breaks the fewest and has the fewest bits.
-
-    `laws` ``(k, n + 1)``, offset last; `weight` makes coefficients comparable, `little` is what values may be off;
-    `far` are pairs with facets in unbounded pieces.
-    """
-    near = smoothed(laws, relations, weight, little)
-    at_once = _at_once(near, relations, far, weight, little)
-    if at_once is not None:
-        return Fixed(at_once, frozenset())
-    return fix_in_turn(laws, near, relations, weight, little)
-
-
-def fix_in_turn(laws: _Floats, near: _Floats, relations: Sequence[Relation], weight: _Floats, little: float) -> Fixed:
+def fix_in_turn(laws: _Floats, relations: Sequence[Relation], weight: _Floats, little: float) -> Fixed:
     """Exact laws one after the other, in the order of several that breaks the fewest and has the fewest bits.
 
-    `near` are the laws once the relations hold but for rounding.
+    `laws` ``(k, n + 1)``, offset last; `weight` makes coefficients comparable, `little` is what values may be off.
     """
+    near = smoothed(laws, relations, weight, little)
     whole = [_is_simple(law, 1e-3 * little / weight) for law in laws]
     fixing, best = _Fixing(near, relations, weight, little), None
     tries = max(3, min(_TRIES, _WORK // len(laws)))
-    for seed in range(2 * tries):
-        random = Random(seed)
-        order = _order(whole, relations, seed) if seed % 2 else in_rounds(whole, relations, len(weight), random)
+    for seed in range(tries + 1):
+        order = in_rounds(whole, relations, len(weight), Random(seed))
         found = fixing.run(order)
         for _ in range(_REPAIRS):
             if not found.broken:
@@ -101,9 +86,13 @@ def fix_in_turn(laws: _Floats, near: _Floats, relations: Sequence[Relation], wei
 
 
 def _at_once(
-    near: _Floats, relations: Sequence[Relation], far: Sequence[tuple[int, int]], weight: _Floats, little: float
-) -> list[_Law] | None:
-    """The laws of one system, if they are near and satisfy what is not in it, too."""
+    laws: _Floats, relations: Sequence[Relation], weight: _Floats, little: float, far: Sequence[tuple[int, int]]
+) -> list[_Law]:
+    """The laws of one system, if they are near and satisfy what is not in it, too; else `Unfit`.
+
+    `far` are pairs with facets in unbounded pieces.
+    """
+    near = smoothed(laws, relations, weight, little)
     best: tuple[float, list[_Law] | None] = (100 * little, None)
     for independent in (False, True):
         try:
@@ -115,37 +104,9 @@ def _at_once(
             best = (away, found)
         if best[0] <= CLOSE * little:
             break
+    if best[1] is None:
+        raise Unfit("one system does not have all laws")
     return best[1]
-
-
-def _order(whole: list[bool], relations: Sequence[Relation], seed: int) -> list[int]:
-    """Laws of simple numbers first, those with few live relations last; ties in an order of their own for each seed."""
-    count = len(whole)
-    live: list[set[int]] = [set() for _ in range(count)]
-    left = [set(relation.laws) for relation in relations]
-    for j, some in enumerate(left):
-        for law in some:
-            live[law].add(j)
-    tie = np.random.default_rng(seed).permutation(count).tolist() if seed else [0] * count
-    heap = [(whole[law], len(live[law]), tie[law], law) for law in range(count)]
-    heapq.heapify(heap)
-    order: list[int] = []
-    done = [False] * count
-    while heap:
-        _, size, _, law = heapq.heappop(heap)
-        if done[law] or size != len(live[law]):
-            continue
-        done[law] = True
-        order.append(law)
-        for j in live[law]:
-            left[j].discard(law)
-            if len(left[j]) <= relations[j].needed:
-                for other in left[j]:
-                    if j in live[other]:
-                        live[other].discard(j)
-                        heapq.heappush(heap, (whole[other], len(live[other]), tie[other], other))
-        live[law] = set()
-    return order[::-1]
 
 
 class _Fixing:
@@ -398,17 +359,16 @@ def exact_laws(laws: _Floats, meetings: Meetings, reach: float, tol: float) -> t
     simple = _simple(laws, whole, share, meetings, weight, noise)
     if simple is not None:
         return simple
-    tried: list[Relation] | None = None
+    levels = dict.fromkeys((noise, 20 * little))  # what noise is was guessed
+    known = {same: relations_of(whole, meetings.faces, meetings.parallel(whole), weight, same) for same in levels}
+    tries = list({tuple(relations): relations for relations in known.values()}.values())
     objection: Unfit | None = None
-    for same in dict.fromkeys((noise, 20 * little)):  # what noise is was guessed
-        relations = relations_of(whole, meetings.faces, meetings.parallel(whole), weight, same)
-        if relations == tried:
-            break
-        tried = relations
-        try:
-            return _with_relations(laws, whole, share, relations, meetings, weight, little)
-        except Unfit as reason:
-            objection = reason
+    for at_once in (True, False):
+        for relations in tries:
+            try:
+                return _with_relations(laws, whole, share, relations, meetings, weight, little, at_once)
+            except Unfit as reason:
+                objection = reason if objection is None or isinstance(reason, Broken) else objection
     assert objection is not None
     raise objection
 
@@ -446,18 +406,23 @@ def _with_relations(
     meetings: Meetings,
     weight: _Floats,
     little: float,
+    at_once: bool,
 ) -> tuple[list[_Law], list[list[_Law]]]:
     """Exact laws that satisfy relations, the combination of all outputs first."""
-    if laws.shape[1] > 1:
+    if laws.shape[1] > 1 and at_once:
         found = _outputs_at_once(laws, share, relations, meetings, weight, little)
         if found is not None:
             return found
-    fixed = fix_laws(whole, relations, weight, little, meetings.pairs if meetings.unbounded else ())
-    if fixed.broken:
-        raise Broken(fixed.broken)
+    if at_once:
+        exact = _at_once(whole, relations, weight, little, meetings.pairs if meetings.unbounded else ())
+    else:
+        fixed = fix_in_turn(whole, relations, weight, little)
+        if fixed.broken:
+            raise Broken(fixed.broken)
+        exact = fixed.laws
     if laws.shape[1] == 1:
-        return fixed.laws, [[law] for law in fixed.laws]
-    return fixed.laws, split_laws(fixed.laws, share, laws, meetings.faces, meetings.pairs, weight, little)
+        return exact, [[law] for law in exact]
+    return exact, split_laws(exact, share, laws, meetings.faces, meetings.pairs, weight, little)
 
 
 def _outputs_at_once(

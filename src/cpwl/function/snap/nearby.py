@@ -33,7 +33,7 @@ from cpwl.function.snap.even import aligned
 from cpwl.function.snap.laws import Broken, exact_laws, fix_in_turn
 from cpwl.function.snap.loose import Work, loosened, measure
 from cpwl.function.snap.patched import patched
-from cpwl.function.snap.relations import Relation, noise_of, relations_of, smoothed
+from cpwl.function.snap.relations import Relation, noise_of, relations_of
 from cpwl.geometry.bodies import Bodies, solid
 from cpwl.geometry.overlay import overlay
 from cpwl.geometry.polyhedra import Polyhedron
@@ -61,7 +61,7 @@ def laws_together(laws: _Floats, meetings: Meetings, reach: float, tol: float) -
     every, number = _stacked(laws * scale[:, None])
     little = tol * float(np.abs(every * weight).max())
     relations = _of_each(every, number, meetings, weight, little) + _of_several(number, meetings)
-    fixed = fix_in_turn(every, smoothed(every, relations, weight, little), relations, weight, little)
+    fixed = fix_in_turn(every, relations, weight, little)
     if fixed.broken:
         raise Unfit(f"{len(fixed.broken)} laws of several outputs do not meet exactly with all that they are to meet")
     back = [Fraction(1 / s) for s in scale.tolist()]
