@@ -1,4 +1,4 @@
-"""Covers: cheap sets that cover everything, greedily, then by a binary program if there are not too many elements.
+"""The programs that HiGHS solves; covers: cheap sets that cover everything, greedily, and by a binary program if few.
 
 In the words of points and lines: few lines through all given points.
 """
@@ -15,12 +15,41 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, vstack
 
-__all__ = ["cover", "exact_cover", "family_cover"]
+__all__ = ["cover", "exact_cover", "family_cover", "highs_takes", "highs_with"]
 
-# Small binary programs by HiGHS, the same answer every time: limits are on nodes, and one thread works.
+# Every program that HiGHS solves is made here.
+
+_Ends = tuple[NDArray[np.float64], NDArray[np.float64]]
+_Rows = tuple[Any, Any, Any]
 
 
-_QUIET: dict[str, Any] = {"output_flag": False, "threads": 1, "time_limit": 60.0}
+def highs_with(options: Mapping[str, Any]) -> highspy.Highs:
+    """HiGHS with some of its options set, and silent."""
+    highs = highspy.Highs()
+    for name, value in ({"output_flag": False} | dict(options)).items():
+        highs.setOptionValue(name, value)
+    return highs
+
+
+def highs_takes(
+    lp: highspy.HighsLp, highs: highspy.Highs, cost: NDArray[np.float64], rows: _Rows, columns: _Ends, sums: _Ends
+) -> bool:
+    """Gives HiGHS the program ``min cost . x``, and says whether it takes it: some numbers are too large for it.
+
+    `rows` are the arrays of a CSR matrix (start, index, value); `columns` are the least and the largest values of `x`,
+    `sums` those of ``rows . x``. What else there is to say, such as names, is in `lp`.
+    """
+    (lp.col_lower_, lp.col_upper_), (lp.row_lower_, lp.row_upper_) = columns, sums
+    lp.num_col_, lp.num_row_, lp.col_cost_ = len(cost), len(sums[0]), cost
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = rows
+    return bool(highs.passModel(lp) != highspy.HighsStatus.kError)
+
+
+# Small binary programs, the same answer every time: limits are on nodes, and one thread works.
+
+
+_QUIET: dict[str, Any] = {"threads": 1, "time_limit": 60.0}
 
 
 def cheapest_choice(
@@ -40,19 +69,10 @@ def cheapest_choice(
     >>> cheapest_choice(np.ones(3), table, ones, ones, np.array([0, 2]), {"mip_max_nodes": 9})
     array([1])
     """
-    columns = len(cost)
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = columns, rows.shape[0]
-    lp.col_cost_ = cost
-    lp.col_lower_, lp.col_upper_ = np.zeros(columns), np.ones(columns)
-    lp.row_lower_, lp.row_upper_ = low, high
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = rows.indptr, rows.indices, rows.data
+    columns, lp, highs = len(cost), highspy.HighsLp(), highs_with(_QUIET | options)
     lp.integrality_ = [highspy.HighsVarType.kInteger] * columns
-    highs = highspy.Highs()
-    for name, value in (_QUIET | options).items():
-        highs.setOptionValue(name, value)
-    highs.passModel(lp)
+    whole = rows.indptr, rows.indices, rows.data
+    highs_takes(lp, highs, cost, whole, (np.zeros(columns), np.ones(columns)), (low, high))
     known = highspy.HighsSolution()
     known.col_value = np.isin(np.arange(columns), start).astype(np.float64).tolist()
     highs.setSolution(known)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from cpwl.errors import SolverError
 from cpwl.exact.integers import integer_rows
 from cpwl.exact.simplex import Optimum, Status, maximize
+from cpwl.search import highs_takes, highs_with
 
 __all__ = ["FloatOptimum", "LinearProgram"]
 
@@ -28,7 +29,6 @@ _STATUS: dict[Any, Status] = {
 }
 _INFINITY = 1e15  # in units: a row this far away bounds nothing that floats can see
 _OPTIONS: dict[str, Any] = {
-    "output_flag": False,
     "presolve": "off",  # It costs more than it saves here, and blurs unbounded with infeasible.
     "solver": "simplex",
     "simplex_strategy": 1,
@@ -61,9 +61,7 @@ class LinearProgram:
     __slots__ = ("_columns", "_empty", "_highs", "_loaded", "_refused", "_unit", "count", "dim", "solves")
 
     def __init__(self, A: NDArray[np.float64], b: NDArray[np.float64], unit: float | None = None) -> None:
-        self._highs = highspy.Highs()
-        for name, value in _OPTIONS.items():
-            self._highs.setOptionValue(name, value)
+        self._highs = highs_with(_OPTIONS)
         self.solves = 0
         self.load(A, b, unit)
 
@@ -81,21 +79,12 @@ class LinearProgram:
         b = np.where(b > _INFINITY, highspy.kHighsInf, b)
         self._empty = unit is not None and bool((b < -_INFINITY).any())
         self._columns = np.arange(self.dim, dtype=np.int32)
-        lp = highspy.HighsLp()
-        lp.num_col_, lp.num_row_ = self.dim, self.count
-        lp.col_cost_ = np.zeros(self.dim)
-        lp.col_lower_ = np.full(self.dim, -highspy.kHighsInf)
-        lp.col_upper_ = np.full(self.dim, highspy.kHighsInf)
-        lp.row_lower_ = np.full(self.count, -highspy.kHighsInf)
-        lp.row_upper_ = b
-        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        keep = A != 0
-        lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum(keep.sum(axis=1))])
-        lp.a_matrix_.index_ = np.nonzero(keep)[1]
-        lp.a_matrix_.value_ = A[keep]
+        lp, keep, most = highspy.HighsLp(), A != 0, np.full(self.dim, highspy.kHighsInf)
         lp.sense_ = highspy.ObjSense.kMaximize
+        rows = np.concatenate([[0], np.cumsum(keep.sum(axis=1))]), np.nonzero(keep)[1], A[keep]
+        ends = (-most, most), (np.full(self.count, -highspy.kHighsInf), b)
         # HiGHS takes 1e20 for infinity and refuses such rows: then only exact programs can be solved.
-        self._refused = self._highs.passModel(lp) == highspy.HighsStatus.kError
+        self._refused = not highs_takes(lp, self._highs, np.zeros(self.dim), rows, *ends)
 
     def maximize(self, objective: Sequence[float] | NDArray[np.float64]) -> FloatOptimum:
         """The largest value of ``objective . x``; unbounded and infeasible are told apart.

@@ -36,6 +36,7 @@ from cpwl.io.onnx.write import onnx_bytes
 from cpwl.network.network import ExactLayer, Network, exact_layers
 from cpwl.passes.ranges import ranges
 from cpwl.regions.extract import extract
+from cpwl.search import highs_takes, highs_with
 
 __all__ = [
     "Extreme",
@@ -449,22 +450,16 @@ class _Model:
 
     def _highs(self) -> Any:
         lp = highspy.HighsLp()
-        lp.num_col_, lp.num_row_ = len(self.names), len(self.rows)
-        lp.col_cost_ = np.zeros(len(self.names))
-        lp.col_lower_, lp.col_upper_ = np.array(self.low), np.array(self.high)
-        lp.row_lower_ = np.array([row[2] for row in self.rows])
-        lp.row_upper_ = np.array([row[3] for row in self.rows])
-        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        lp.a_matrix_.start_ = np.cumsum([0] + [len(row[1]) for row in self.rows])
-        lp.a_matrix_.index_ = np.array([j for row in self.rows for j in row[1]], dtype=np.int32)
-        lp.a_matrix_.value_ = np.array([v for row in self.rows for v in row[1].values()])
+        start = np.cumsum([0] + [len(row[1]) for row in self.rows])
+        index = np.array([j for row in self.rows for j in row[1]], dtype=np.int32)
+        value = np.array([v for row in self.rows for v in row[1].values()])
+        columns = np.array(self.low), np.array(self.high)
+        rows = np.array([row[2] for row in self.rows]), np.array([row[3] for row in self.rows])
         kinds = highspy.HighsVarType
         lp.integrality_ = [kinds.kInteger if binary else kinds.kContinuous for binary in self.binary]
         lp.col_names_, lp.row_names_ = self.names, [row[0] for row in self.rows]
-        highs = highspy.Highs()
-        highs.setOptionValue("output_flag", False)
-        highs.setOptionValue("small_matrix_value", 1e-12)  # what is smaller is taken for 0: the least that there is
-        if highs.passModel(lp) == highspy.HighsStatus.kError:
+        highs = highs_with({"small_matrix_value": 1e-12})  # what is smaller is taken for 0: the least that there is
+        if not highs_takes(lp, highs, np.zeros(len(self.names)), (start, index, value), columns, rows):
             raise SolverError("HiGHS refused the model: its numbers are too large for it")
         return highs
 

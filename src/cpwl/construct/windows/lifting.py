@@ -21,6 +21,7 @@ from cpwl.exact.integers import adjugate, quotient, ratio_view
 from cpwl.function.mesh import shared_facets
 from cpwl.function.parts import Mesh
 from cpwl.geometry.complex import Complex
+from cpwl.search import highs_takes, highs_with
 
 __all__ = [
     "Cells",
@@ -140,7 +141,6 @@ def values_of(cells: Cells) -> NDArray[np.object_]:
 
 
 _OPTIONS: dict[str, Any] = {
-    "output_flag": False,
     "solver": "ipm",
     "run_crossover": "off",  # any point near the best will do
     "presolve": "off",  # it calls some feasible programs infeasible
@@ -150,10 +150,9 @@ _OPTIONS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solved:
-    """A point, and the multipliers of the rows; whether HiGHS calls it optimal is in `optimal`."""
+    """A point; whether HiGHS calls it optimal is in `optimal`."""
 
     point: NDArray[np.float64]
-    duals: NDArray[np.float64]
     optimal: bool
 
 
@@ -170,22 +169,12 @@ def solve(
     >>> found.optimal, [round(float(v), 4) for v in found.point]
     (True, [0.0, 2.0])
     """
-    table = csr_array(rows)
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = len(cost), len(low)
-    lp.col_cost_ = cost
-    lp.col_lower_, lp.col_upper_ = least, np.full(len(cost), highspy.kHighsInf)
-    lp.row_lower_, lp.row_upper_ = low, np.full(len(low), highspy.kHighsInf)
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = table.indptr, table.indices, table.data
-    highs = highspy.Highs()
-    for name, value in (_OPTIONS | options).items():
-        highs.setOptionValue(name, value)
-    highs.passModel(lp)
+    table, highs = csr_array(rows), highs_with(_OPTIONS | options)
+    ends = (least, np.full(len(cost), np.inf)), (low, np.full(len(low), np.inf))
+    highs_takes(highspy.HighsLp(), highs, cost, (table.indptr, table.indices, table.data), *ends)
     highs.run()
-    answer = highs.getSolution()
     optimal = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
-    return Solved(np.array(answer.col_value), np.array(answer.row_dual), optimal)
+    return Solved(np.array(highs.getSolution().col_value), optimal)
 
 
 _MARGIN = 1e-5  # of the range of the values: by how much every facet bends at least, so that rounding can do no harm
