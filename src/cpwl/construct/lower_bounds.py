@@ -126,7 +126,7 @@ def _fewest(n: int, laws: int, points: int, most: int, crossed: int, hidden_laye
     The widths before the last one are tried one after the other; the last one has only patterns to make up for.
 
     >>> _fewest(2, 7, 0, 1, 0, 2), _fewest(2, 7, 5, 1, 0, 2)
-    (4, 6)
+    (3, 6)
     """
     best = _patterns(n, laws, hidden_layers) + points + crossed + hidden_layers
     for first in range(1, best):

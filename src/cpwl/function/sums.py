@@ -39,7 +39,7 @@ from cpwl.function.merge import merge
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.sample import inner_points
 from cpwl.geometry.generators import generators
-from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.geometry.polyhedra import Polyhedra, fact
 from cpwl.geometry.probe import Probe
 
 __all__ = ["Part", "come_apart", "contained", "rest_of", "slice_of", "span_of", "with_laws"]
@@ -73,13 +73,13 @@ class Part:
 def come_apart(p: CPWL, *, peel: bool) -> list[Part]:
     """The parts of an exact function: they add up to it on every piece. `ConstructionError` if there is only one.
 
-    >>> p = CPWL.from_grid([range(9), range(4)], [[(7 * i * i) % 9 + (j * j) % 3 for j in range(4)] for i in range(9)])
-    >>> [(len(part.rows), part.function.num_pieces) for part in come_apart(p, peel=False)]
-    [(1, 8), (1, 3)]
+    >>> p = CPWL.from_grid([range(10), range(4)], [[i % 2 + j * j for j in range(4)] for i in range(10)])
+    >>> sorted((len(part.rows), part.function.num_pieces) for part in come_apart(p, peel=False))
+    [(1, 3), (1, 9)]
     """
     if p.dim < 2:
         raise ConstructionError(_NOT)
-    graph = _Graph.of(p)
+    graph = _graph(p)
     _check_hope(p, graph)
     value, rest = _peeled(p, graph) if peel else _constant(graph)
     directions: dict[tuple[int, ...], list[int]] = defaultdict(list)
@@ -122,21 +122,23 @@ class _Graph:
     """``(pairs, m)`` rationals."""
     planes: NDArray[np.object_]
 
-    @classmethod
-    def of(cls, p: CPWL) -> _Graph:
-        found = neighbours(p)
-        lead = found.row[np.arange(len(found.row)), np.argmax(found.row[:, :-1] != 0, axis=1)]
-        sense = np.where(lead > 0, 1, -1)
-        numbers: dict[tuple[int, ...], int] = {}
-        rows = found.row * sense[:, None].astype(object)
-        plane = np.array([numbers.setdefault(tuple(row), len(numbers)) for row in rows], dtype=np.int64)
-        planes = np.array(list(numbers), dtype=object).reshape(len(numbers), p.dim + 1)
-        laws, c = p.laws.integer(), np.argmax(found.row[:, :-1] != 0, axis=1)
-        every = np.arange(len(c))
-        f, g = laws[found.two], laws[found.one]
-        top = f[every, :, c] * g[..., -1] - g[every, :, c] * f[..., -1]
-        jump = _fraction(top, f[..., -1] * g[..., -1] * lead[:, None])
-        return cls(p.num_pieces, found.one, found.two, plane, sense, jump, planes)
+
+@fact
+def _graph(p: CPWL) -> _Graph:
+    """The graph of an exact function."""
+    found = neighbours(p)
+    lead = found.row[np.arange(len(found.row)), np.argmax(found.row[:, :-1] != 0, axis=1)]
+    sense = np.where(lead > 0, 1, -1)
+    numbers: dict[tuple[int, ...], int] = {}
+    rows = found.row * sense[:, None].astype(object)
+    plane = np.array([numbers.setdefault(tuple(row), len(numbers)) for row in rows], dtype=np.int64)
+    planes = np.array(list(numbers), dtype=object).reshape(len(numbers), p.dim + 1)
+    laws, c = p.laws.integer(), np.argmax(found.row[:, :-1] != 0, axis=1)
+    every = np.arange(len(c))
+    f, g = laws[found.two], laws[found.one]
+    top = f[every, :, c] * g[..., -1] - g[every, :, c] * f[..., -1]
+    jump = _fraction(top, f[..., -1] * g[..., -1] * lead[:, None])
+    return _Graph(p.num_pieces, found.one, found.two, plane, sense, jump, planes)
 
 
 def _check_hope(p: CPWL, graph: _Graph) -> None:

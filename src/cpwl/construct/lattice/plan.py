@@ -59,7 +59,7 @@ def least(analysis: Analysis) -> Least | None:
     >>> from cpwl.function import CPWL
     >>> known = Analysis(CPWL.from_grid([[0, 1, 3], [0, 1, 3]], [[1, 0, 2], [0, 3, 0], [1, 0, 1]]))
     >>> least(known).neurons, plan(known).sizes.neurons
-    (3, 15)
+    (3, 13)
     """
     p = analysis.function
     if p.tol:

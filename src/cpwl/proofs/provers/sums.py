@@ -41,7 +41,7 @@ def propose_sums(question: Question, prove: Callable[[Question], Proposal]) -> I
     """The sum of what the parts of a network are, each with the proof that `prove` finds for it.
 
     >>> from cpwl import CPWL, compile
-    >>> p = CPWL.from_grid([range(9), range(9)], [[(7 * i * i) % 9 + (j * j) % 7 for j in range(9)] for i in range(9)])
+    >>> p = CPWL.from_grid([range(12), range(4)], [[(7 * i * i) % 11 + j * j for j in range(4)] for i in range(12)])
     >>> made = compile(p, construction="sums", certify=True)
     >>> made.certificate.kind, len(made.certificate.document["parts"])
     ('sums', 2)
