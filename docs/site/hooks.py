@@ -25,9 +25,15 @@ def title(page: Path) -> str:
     return re.sub(r"[`*]", "", page.read_text(encoding="utf-8").splitlines()[0].lstrip("# "))
 
 
+def number(page: Path) -> int:
+    """The number that a title begins with, as those of the theory do; those without one come last."""
+    found = re.match(r"(\d+)\.", title(page))
+    return int(found[1]) if found else 1000
+
+
 def pages(folder: str, first: str) -> list[dict[str, str]]:
     """All pages of a folder, one of them first."""
-    found = sorted((DOCS / folder).glob("*.md"), key=lambda page: (page.name != first, page.name))
+    found = sorted((DOCS / folder).glob("*.md"), key=lambda page: (page.name != first, number(page), page.name))
     return [{title(page): page.relative_to(DOCS).as_posix()} for page in found]
 
 
@@ -125,7 +131,7 @@ def unlisted(index: str) -> str:
 
 
 def on_page_markdown(markdown: str, page: Any = None, **_: Any) -> str:
-    """GitHub begins a list or a table without an empty line before it; the site needs one."""
+    """GitHub begins a list, a table or a formula without an empty line before it; the site needs one."""
     if page is not None and page.file.src_uri == "howto/README.md":
         markdown += unlisted(markdown)
     markdown = re.sub(r"^<!-- (run first|not run).*?-->\n", "", markdown, flags=re.MULTILINE | re.DOTALL)
@@ -137,6 +143,8 @@ def on_page_markdown(markdown: str, page: Any = None, **_: Any) -> str:
             if not inside and before.strip() and not before.startswith((" ", "-")):
                 lines.append("")
             inside = not inside
+        elif not inside and (line.startswith("$$") or before.startswith("$$")) and before.strip():
+            lines.append("")  # a formula of its own is a paragraph
         elif (
             not inside and BLOCK.match(line) and before.strip() and not (BLOCK.match(before) or before.startswith(" "))
         ):

@@ -51,6 +51,7 @@ def test_lists_and_tables_begin_after_an_empty_line(hooks: ModuleType) -> None:
     assert "words:\n\n- one\n- two\n  more\n- three" in shown
     assert "Text\n\n| a |\n|---|" in shown
     assert "x\n- y" in shown
+    assert hooks.on_page_markdown("with\n$$x = y$$\nwhere") == "with\n\n$$x = y$$\n\nwhere"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
