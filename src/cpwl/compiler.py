@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
@@ -26,10 +28,12 @@ from cpwl.construct.select import Candidate, Choice, select
 from cpwl.construct.table import TABLE, in_order, ruled_out
 from cpwl.construct.upper_bounds import upper_bounds
 from cpwl.doors import check_argument, check_choice, check_number, formerly, heard, within_float64
+from cpwl.equality.decide import distance
 from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError, counted
 from cpwl.executors import check_executor
 from cpwl.function import CPWL
-from cpwl.function.answers import point_text
+from cpwl.function.answers import Distance, point_text
+from cpwl.function.coarser import gaps, propose, tolerances
 from cpwl.function.domain import Box, box_to_clip, domain_text
 from cpwl.function.examine import examine, is_rough_table
 from cpwl.function.jump import largest_jump
@@ -40,7 +44,7 @@ from cpwl.network.network import rounded
 from cpwl.progress import Shown, shows_progress
 from cpwl.proofs.certify import Certificate, certify
 
-__all__ = ["CONSTRUCTIONS", "Alternative", "Compiled", "compile", "held_network"]
+__all__ = ["CONSTRUCTIONS", "Alternative", "Compiled", "Within", "compile", "held_network"]
 
 CONSTRUCTIONS: tuple[ConstructionName, ...] = get_args(ConstructionName)
 """What `construction` may be."""
@@ -102,6 +106,8 @@ class Compiled:
         What is known about what was compiled: the pieces that have an interior.
     outside
         What is done with points outside the domain: "free", "clip" or "error".
+    within
+        How near the network is, where a tolerance was given; None where it is to be equal.
     """
 
     network: Network
@@ -117,6 +123,7 @@ class Compiled:
     analysis: Analysis | None = field(default=None, repr=False)
     measured: float | None = None
     outside: str = "free"
+    within: Within | None = None
 
     @property
     def function(self) -> CPWL | None:
@@ -203,10 +210,11 @@ def compile(
     certify: bool = False,
     weights: Weights = "exact",
     outside: Outside = "free",
+    within: Any = None,
     executor: Executor | None = None,
     progress: Shown = None,
 ) -> Compiled:
-    """The smallest ReLU network we can build that computes `p` on its domain.
+    """The smallest ReLU network we can build that computes `p` on its domain, or stays within a tolerance of it.
 
     Parameters
     ----------
@@ -236,6 +244,11 @@ def compile(
         What the network does outside a bounded domain: "free", whatever comes out; "clip", the value at the nearest
         point of the domain, which must be a box: two more neurons for each input, in two more layers, and the proof
         covers it; "error", the network is as with "free", and calling the result refuses such points.
+    within
+        How far the network may be from `p`: a number in units of the output, a percentage of its range such as "1%", or
+        one of these for each output. Functions near `p` are proposed (`CPWL.approximate`), the smallest first, and the
+        first network counts whose distance, computed exactly and with its weights as they are in `weights`, is at most
+        that; `Compiled.within` tells it. Without it, and where nothing smaller is found, the network computes `p`.
     executor
         Any `concurrent.futures.Executor`: shares out decisions, plans and checks of proofs. The result does not depend
         on it.
@@ -277,15 +290,35 @@ def compile(
         limit = max(limit, p.tol)  # nearer to the data than that means nothing
     check_choice(outside, get_args(Outside), "outside")
     check_executor(executor)
+    options = Options(minimize, precision, limit, check, executor, progress)
+    told = max_error is not None
+    if within is not None:
+        with within_float64():
+            tolerance = tolerances(p, within)
+
+            def one(q: CPWL, how: _Prove | None) -> Compiled:
+                return _compiled(q, construction, options, how, outside, told=told)
+
+            def near(q: CPWL | None, network: Network) -> Certificate:
+                return _proof(p, weights, executor, network, q, max(tolerance))
+
+            return _compile_within(p, tolerance, one, weights, near if certify else None)
     prove = partial(_proof, p, weights, executor) if certify else None
+    return _compiled(p, construction, options, prove, outside, told=told)
+
+
+def _compiled(
+    p: CPWL, construction: ConstructionName, options: Options, prove: _Prove | None, outside: Outside, *, told: bool
+) -> Compiled:
+    """The network of a function; `told` is whether the largest error was."""
+    limit, check = options.max_error, options.check
     with rare_collection(), within_float64():
         if check:
-            if progress is not None:
-                progress(0, 1, "checking the pieces")
-            p = _healthy(p, executor)
-        options = Options(minimize, precision, limit, check, executor, progress)
+            if options.progress is not None:
+                options.progress(0, 1, "checking the pieces")
+            p = _healthy(p, options.executor)
         box = box_to_clip(p) if outside == "clip" else None
-        analysis, told = Analysis(p, options), max_error is not None
+        analysis = Analysis(p, options)
         made = None
         even = analysis.undone if check or (limit and construction == "auto") else None
         rough = even is not None and check and is_rough_table(p)
@@ -304,6 +337,103 @@ def compile(
         if made is None:
             made = plain.result(prove)
         return replace(made, outside=outside)
+
+
+# Within a stated error: the smallest network found whose exact distance is at most that.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Within:
+    """How near a network is that need not be equal to its function.
+
+    Attributes
+    ----------
+    tolerance
+        What is allowed, for each output.
+    distance
+        The exact supremum of ``|network - function|`` over all outputs, with a point where it is attained.
+    proposal
+        What was compiled: "tunnel", "grid 8 x 6", ..; "equal" for the function itself.
+    neurons_equal
+        How many neurons a network takes that is equal to the function.
+    tried
+        Each proposal that was compiled: its name, its neurons, and its distance as a share of the tolerance.
+    """
+
+    tolerance: tuple[Fraction, ...]
+    distance: Distance
+    proposal: str
+    neurons_equal: int
+    tried: tuple[tuple[str, int, float], ...]
+
+
+def _compile_within(
+    p: CPWL,
+    tolerance: list[Fraction],
+    compile_one: Callable[[CPWL, _Prove | None], Compiled],
+    weights: Weights,
+    prove: Callable[[CPWL | None, Network], Certificate] | None,
+) -> Compiled:
+    """The first proposal whose network is smaller than that of the function, and near enough."""
+    equal = compile_one(p, None)
+    tried: list[tuple[str, int, float]] = []
+    for proposal in propose(p, tolerance, _grid_neurons, equal.sizes.neurons):
+        made = compile_one(proposal.function, None)
+        if made.sizes.neurons >= equal.sizes.neurons:
+            continue
+        share = _share(_gaps(p, made, weights), tolerance)
+        tried.append((proposal.name, made.sizes.neurons, float(share)))
+        if share <= 1:
+            if prove is not None:
+                made = compile_one(proposal.function, partial(prove, proposal.function))
+                share = _share(_gaps(p, made, weights), tolerance)
+            if share <= 1:
+                return _told(p, made, tolerance, weights, proposal.name, equal, tried)
+    if prove is not None:
+        equal = compile_one(p, partial(prove, None))
+    return _told(p, equal, tolerance, weights, "equal", equal, tried)
+
+
+def _grid_neurons(shape: tuple[int, ...]) -> float:
+    """About how many neurons the function on an even grid of this shape takes, or a path of so many links."""
+    n = len(shape)
+    if n == 1:
+        return 0
+    planes = sum(shape) - n + sum(a + b - 1 for a, b in itertools.combinations(shape, 2))
+    columns = math.prod(shape) - math.prod(k - 1 for k in shape)
+    return planes + (min(shape) + 2 - 2 * (min(shape) == 1) if n == 2 else 2 * columns / 3)
+
+
+def _gaps(p: CPWL, made: Compiled, weights: Weights) -> list[Distance]:
+    """For each output how far the network is, with its weights as they will be.
+
+    Exact weights compute what was compiled; float data is compared as it is."""
+    if weights == "exact" and p.tol == 0 and made.function is not None:
+        return gaps(p, made.function)
+    network = made.network if weights == "exact" else rounded(made.network, weights)
+    if p.tol or p.outputs == 1:  # the largest of all outputs is allowed for each
+        return [distance(p, network)] * p.outputs
+    return [distance(p[j], network[j]) for j in range(p.outputs)]
+
+
+def _share(off: list[Distance], tolerance: list[Fraction]) -> Fraction | float:
+    """The largest gap, as a share of the tolerance of its output."""
+    return max(gap.largest / e for gap, e in zip(off, tolerance, strict=True))
+
+
+def _told(
+    p: CPWL,
+    made: Compiled,
+    tolerance: list[Fraction],
+    weights: Weights,
+    name: str,
+    equal: Compiled,
+    tried: list[tuple[str, int, float]],
+) -> Compiled:
+    """The result, with how near it is."""
+    far = max(_gaps(p, made, weights), key=lambda gap: gap.largest)
+    told = Within(tuple(tolerance), far, name, equal.sizes.neurons, tuple(tried))
+    return replace(made, within=told)
 
 
 def _pays(moved: _Compilation, plain: _Compilation) -> bool:
@@ -328,11 +458,18 @@ def _is_good(made: Compiled, limit: float) -> bool:
     return near and (made.certificate is None or made.certificate.proved)
 
 
-def _proof(p: CPWL, weights: Weights, executor: Executor | None, network: Network) -> Certificate:
+def _proof(
+    p: CPWL,
+    weights: Weights,
+    executor: Executor | None,
+    network: Network,
+    near: CPWL | None = None,
+    tolerance: Fraction | None = None,
+) -> Certificate:
     """The proof of a network with its weights as they are, or as they are rounded to a type."""
-    if weights == "exact":
-        return certify(p, network, executor=executor)
-    return certify(p, rounded(network, weights), rounded_from=network, executor=executor)
+    most = None if near is None or tolerance is None else math.nextafter(float(tolerance), math.inf)
+    exact, written = (None, network) if weights == "exact" else (network, rounded(network, weights))
+    return certify(p, written, rounded_from=exact, near=near, max_error=most, executor=executor)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

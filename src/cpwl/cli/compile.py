@@ -30,7 +30,7 @@ from cpwl.cli.output import check_output, plain_integer, print_json, print_table
 from cpwl.errors import counted
 
 if TYPE_CHECKING:
-    from cpwl.compiler import Alternative, Compiled
+    from cpwl.compiler import Alternative, Compiled, Within
     from cpwl.construct.options import ConstructionName, Weights
     from cpwl.function import CPWL
     from cpwl.io.c.write import CCode
@@ -85,6 +85,14 @@ def compile(
             help="Largest error allowed, relative to the range of the function.  [default: 1e-9; float32: 1e-5]"
         ),
     ] = None,
+    within: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TOL",
+            help="Allow this error everywhere, in units of the output or as a percentage of its range (0.5, 1%); one "
+            "for each output, separated by commas, if they differ.  [default: equality]",
+        ),
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check/--no-check", help="Check first that the data defines a continuous function.")
     ] = True,
@@ -109,7 +117,7 @@ def compile(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compile a function into a ReLU network that computes it exactly."""
+    """Compile a function into a ReLU network that computes it exactly, or within a stated error."""
     proof = output.with_suffix(".proof.json") if certify else None
     _check_paths(source, output, proof, dtype)
     _check_c(output, dtype, c_type, c_form, certify=certify)
@@ -130,6 +138,7 @@ def compile(
             minimize=minimize,
             precision=precision or dtype or "float64",
             max_error=max_error,
+            within=None if within is None else within.split(",") if "," in within else within,
             check=check,
             certify=certify,
             weights=weights,
@@ -150,6 +159,8 @@ def compile(
         print_json({**_summary(p, compiled, source, output, seconds), **more})
     else:
         _print_table(p, compiled, source, output, seconds)
+        if compiled.within is not None:
+            print(within_text(compiled.within, compiled.sizes.neurons, explain=explain))
         if explain:
             explain_choice(compiled)
         if code is not None:
@@ -293,7 +304,31 @@ def _summary(p: CPWL, compiled: Compiled, source: Path, output: Path, seconds: f
         "lower_bounds": [asdict(bound) for bound in compiled.lower_bounds],
         "splits": compiled.splits,
         "seconds": round(seconds, 6),
+        **({} if compiled.within is None else {"within": _within_data(compiled.within)}),
     }
+
+
+def _within_data(found: Within) -> dict[str, Any]:
+    return {
+        "tolerance": [str(e) for e in found.tolerance],
+        "distance": str(found.distance.largest),
+        "point": [str(v) for v in found.distance.point],
+        "proposal": found.proposal,
+        "neurons_equal": found.neurons_equal,
+    }
+
+
+def within_text(found: Within, neurons: int, *, explain: bool) -> str:
+    """How near the network is, and what equality would take; all proposals that were compiled, if wanted."""
+    allowed = ", ".join(f"{float(e):.6g}" for e in found.tolerance)
+    lines = [
+        f"within {allowed}: |network - function| is {found.distance}",
+        f"{neurons:,} neurons ({found.proposal}); equality takes {found.neurons_equal:,}",
+    ]
+    if explain:
+        shares = [f"  {name}: {count:,} neurons, {share:.3f} of the tolerance" for name, count, share in found.tried]
+        lines += ["proposals, smallest first:", *shares] if shares else ["no smaller network was proposed"]
+    return "\n".join(lines)
 
 
 def _plain(sizes: dict[str, int]) -> dict[str, int | str]:

@@ -6,6 +6,7 @@
 from cpwl.function import evaluate, examine
 from cpwl.function.algebra import arithmetic, composition, extremes
 from cpwl.function.answers import Report
+from cpwl.function.coarser import approximate
 from cpwl.function.cpwl import CPWL, attach
 from cpwl.function.merge import merge as merge_pieces
 from cpwl.function.picture import picture as svg_picture
@@ -59,4 +60,5 @@ attach(
     solve=sets.solve,
     level_set=sets.level_set,
     distance=extent.distance,
+    approximate=approximate,
 )

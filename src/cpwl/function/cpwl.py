@@ -632,6 +632,19 @@ class CPWL:
         at most 1, at x = (1), 1/2 in the mean
         """
 
+    def approximate(self, within: Any) -> CPWL:
+        """A function with fewer pieces that is within a tolerance of this one everywhere, decided exactly.
+
+        The tolerance is a number in units of the output, a percentage of its range such as "1%", or one of these for
+        each output. On an interval no function has fewer breakpoints; on a bounded domain of up to four inputs even
+        grids are tried, the coarsest first. If nothing is found, it is the function itself. Float data is taken through
+        the exact function that `snap` finds near it.
+
+        >>> p = CPWL.from_grid([range(9)], [v * v for v in range(9)])
+        >>> p.approximate(1).num_pieces, p.distance(p.approximate(1)).largest <= 1
+        (3, True)
+        """
+
     def plot(
         self, *, kind: str = "auto", ax: Any = None, output: int = 0, box: tuple[Any, Any] | None = None, at: Any = None
     ) -> Any:

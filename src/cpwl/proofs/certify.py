@@ -187,6 +187,7 @@ def certify(
     max_error: float | None = None,
     domain: Any = None,
     box: tuple[Any, Any] | None = None,
+    near: CPWL | None = None,
     executor: Executor | None = None,
     progress: Shown = None,
 ) -> Certificate:
@@ -213,6 +214,9 @@ def certify(
     domain, box : optional
         Where two networks are compared: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box; on all of R^n by
         default. A function has its own pieces.
+    near : CPWL, optional
+        An exact function that the network computes: then the proof is of that, and of how far the two functions are
+        apart (kind "near"). By default one is looked for where the data is floats.
     executor : concurrent.futures.Executor, optional
         Shares out the check of the proof; what is proved, and how, does not depend on it.
     progress : callable, optional
@@ -256,9 +260,12 @@ def certify(
     if domain is not None or box is not None:
         raise InputError("a function has its own pieces: `domain` and `box` say where two networks are compared")
     question = replace(_question(p, network, rounded_from, progress), executor=executor)
+    if near is not None:
+        check_argument(near, CPWL, "certify")
+        vars(question)["undone"] = replace(near, mesh=None)
     wanted = _Wanted.of(question, max_error)
     failures: list[NoProof] = []
-    for proposal in proposals(question, failures):
+    for proposal in proposals(question, failures, None if near is None else ("clipped", "near", "regions")):
         try:
             bound = decide(question, proposal)
         except NoProof as reason:

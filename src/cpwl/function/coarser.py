@@ -1,0 +1,434 @@
+"""Fewer pieces within a stated error: functions that stay within a tolerance of a given one, smallest first.
+
+Every proposal is a guess of floats, and counts only once its distance is computed exactly.
+
+- One input: the *tunnel*. The path with the fewest links between ``p - e`` and ``p + e`` is found greedily: a line goes
+  as far as it can, and the next one is bound by linear conditions only (Imai and Iri 1986; Suri 1988). So each step
+  cuts a polygon of lines (slope, height) by half-planes until nothing is left.
+- Two to four inputs: *even grids* of every shape on a box around the domain, with either diagonal. The best values on a
+  grid are one linear program (Chebyshev), with a row for either sign at the corners of the common refinement: on its
+  cells the difference is affine. Interpolation at the grid points is a projection of norm 1, so that the best error is
+  at least half of the interpolant's: most grids are ruled out without a program.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.doors import check_argument, within_float64
+from cpwl.errors import InputError, SolverError
+from cpwl.function.algebra.arithmetic import exactly, output, pieces_of, side_by_side, subtract
+from cpwl.function.answers import Distance
+from cpwl.function.cpwl import CPWL
+from cpwl.function.make import kuhn_simplices
+from cpwl.function.questions.extent import asked, extreme
+from cpwl.geometry.bodies import Bodies, is_bounded
+from cpwl.geometry.linear_program import LinearProgram
+from cpwl.geometry.overlay import overlay
+from cpwl.geometry.polyhedra import ranges
+
+__all__ = ["Proposal", "approximate", "gaps", "propose", "tolerances"]
+
+Shape = tuple[int, ...]
+Floats = NDArray[np.float64]
+
+_ROOM = 1e-6  # of the tolerance, for rounding
+_SHORT = 2**10  # steps of a value in the tolerance
+_INPUTS = 4  # even grids of more inputs have too many simplices
+_MOST = 20_000  # simplices of a grid
+_ROUNDS = 40  # of adding corners that a program has not seen
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Proposal:
+    """A function that floats see within the tolerance, and how it was found."""
+
+    name: str
+    function: CPWL
+
+
+@within_float64()
+def approximate(p: CPWL, within: Any) -> CPWL:
+    """A function with fewer pieces that is within a tolerance of `p` everywhere; `p` itself if none is found."""
+    check_argument(p, CPWL, "approximate")
+    tolerance = tolerances(p, within)
+    for proposal in propose(p, tolerance, lambda shape: math.prod(shape) * math.factorial(len(shape)), p.num_pieces):
+        off = gaps(exactly(p), proposal.function)
+        if all(gap.largest <= e for gap, e in zip(off, tolerance, strict=True)):
+            return proposal.function
+    return p
+
+
+def gaps(p: CPWL, q: CPWL) -> list[Distance]:
+    """For each output the exact supremum of ``|p - q|`` where both are defined, with a point."""
+    about, found = asked(subtract(p, q)), list[Distance]()
+    for j in range(p.outputs):
+        low, high = (extreme(about, j, sense) for sense in (-1, 1))
+        above = high.value >= -low.value
+        found.append(Distance(high.value if above else -low.value, high.point if above else low.point, None))
+    return found
+
+
+def tolerances(p: CPWL, within: Any) -> list[Fraction]:
+    """The tolerance of each output: of a number, a percentage of its range such as "1%", or one of these for each.
+
+    >>> p = CPWL.from_grid([[0, 1, 2]], [0, 1, 5])
+    >>> tolerances(p, "1%"), tolerances(p, [0.5])
+    ([Fraction(1, 20)], [Fraction(1, 2)])
+    """
+    several = not isinstance(within, str) and isinstance(within, Sequence | np.ndarray)
+    each = list(within) if several else [within] * p.outputs
+    if len(each) != p.outputs:
+        raise InputError(f"`within` must have one tolerance for each output: {p.outputs}, not {len(each)}")
+    return [_tolerance(p, one, j) for j, one in enumerate(each)]
+
+
+def _tolerance(p: CPWL, one: Any, j: int) -> Fraction:
+    text = one.strip() if isinstance(one, str) else ""
+    try:
+        value = Fraction(text.removesuffix("%").strip()) if text else Fraction(one)
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+        raise InputError(f'`within` must be a positive number, or a percentage such as "1%", not {one!r}') from None
+    if isinstance(one, bool) or value <= 0:
+        raise InputError(f"`within` must be more than 0, not {one}; without it the network is equal to the function")
+    if not text.endswith("%"):
+        return value
+    about = asked(p)
+    low, high = (extreme(about, j, sense) for sense in (-1, 1))
+    if not math.isfinite(high.value) or not math.isfinite(low.value):
+        raise InputError(
+            f"output {j} has no finite range on this domain, so that {text} of it says nothing: give `within` in units "
+            "of the output, or restrict the function to a box"
+        )
+    if high.value == low.value:
+        raise InputError(
+            f"output {j} is constant, so that {text} of its range is 0: give `within` in units of the output"
+        )
+    return value / 100 * Fraction(high.value - low.value)
+
+
+def propose(p: CPWL, tolerance: Sequence[Fraction], cost: Callable[[Shape], float], most: float) -> Iterator[Proposal]:
+    """Functions within the tolerance of each output, as far as floats see, in order of `cost`, below `most`.
+
+    `cost` is asked for the number of links of a path, or for the numbers of intervals of a grid.
+    """
+    whole = exactly(p)
+    _, bodies = pieces_of(whole)
+    if not bodies.known.all() or not is_bounded(bodies):
+        return
+    if p.dim == 1:
+        found = _path(whole, tolerance)
+        if found is not None and cost((found.num_pieces,)) < most:
+            yield Proposal("tunnel", found)
+    elif p.dim <= _INPUTS:
+        yield from _grids(whole, bodies, tolerance, cost, most)
+
+
+# One input: the path with the fewest links.
+
+
+def _path(p: CPWL, tolerance: Sequence[Fraction]) -> CPWL | None:
+    """The fewest breakpoints within the tolerance; of several outputs, each by itself."""
+    found = []
+    for j, e in enumerate(tolerance):
+        x, y = _breakpoints(output(p, j))
+        knots, heights = _tunnel(x, y, e)
+        if knots is None:
+            return None
+        found.append(CPWL.from_grid([knots], heights))
+    return found[0] if len(found) == 1 else side_by_side(found)
+
+
+def _breakpoints(p: CPWL) -> tuple[list[Fraction], list[Fraction]]:
+    """All breakpoints of a function of one input on an interval, and its values there."""
+    number, bodies = pieces_of(p)
+    entry, owner = ranges(bodies.spans.start[:-1], np.diff(bodies.spans.start))
+    laws, values = p.laws.integer()[number, 0], dict[Fraction, Fraction]()
+    for i, (v, w) in zip(owner.tolist(), bodies.places[bodies.spans.member[entry]].tolist(), strict=True):
+        x, (g, o, d) = Fraction(v, w), laws[i]
+        values[x] = (g * x + o) / d
+    places = sorted(values)
+    return places, [values[x] for x in places]
+
+
+def _tunnel(x: list[Fraction], y: list[Fraction], e: Fraction) -> Any:
+    """Knots and heights of a path with the fewest links, rounded to short numbers; (None, None) if floats fail."""
+    width, middle = x[-1] - x[0], (max(y) + min(y)) / 2
+    at = np.array([float((v - x[0]) / width) for v in x])
+    height = np.array([float((v - middle) / e) for v in y])
+    links = _links(at, height, 1 - _ROOM)
+    if links is None:
+        return None, None
+    places = [(h[1] - g[1]) / (g[0] - h[0]) for g, h in itertools.pairwise(links)]
+    values = [g[0] * k + g[1] for g, k in zip(links, places, strict=False)]
+    ends = [links[0][1], links[-1][0] + links[-1][1]]
+    step, unit = _power(float(e) / 2**24), Fraction(1, 2**44)
+    knots = [x[0], *(x[0] + width * unit * round(k / unit) for k in map(Fraction, places)), x[-1]]
+    heights = [ends[0], *values, ends[1]]
+    if any(a >= b for a, b in itertools.pairwise(knots)):
+        return None, None
+    return knots, [middle + step * round(e * Fraction(v) / step) for v in heights]
+
+
+def _power(x: float) -> Fraction:
+    """The largest power of two that is at most `x`."""
+    exponent = math.frexp(x)[1] - 1
+    return Fraction(2) ** exponent
+
+
+Line = tuple[float, float]  # slope, and height at 0
+
+
+def _links(x: Floats, y: Floats, e: float) -> list[Line] | None:
+    """The lines of a path with the fewest links through all gates ``[y - e, y + e]`` at `x`; None if floats fail."""
+    upper, lower, count = y + e, y - e, len(x)
+    big = 4.0 * (np.abs(np.diff(y) / np.diff(x)).max(initial=1.0) + np.abs(y).max() + 2.0 + 2.0 / np.diff(x).min())
+    everything = [(-big, -big), (big, -big), (big, big), (-big, big)]
+    links: list[Line] = []
+    lines, j, since = everything, 0, 0.0
+    while True:
+        while j < count:
+            left = _clip(_clip(lines, x[j], 1.0, upper[j]), -x[j], -1.0, -lower[j])
+            if len(left) < 3:
+                break
+            lines, j = left, j + 1
+        if j == count:
+            mean = np.mean(np.array(lines), axis=0)
+            return [*links, (float(mean[0]), float(mean[1]))]
+        if j == 0:
+            return None
+        # All lines are above the upper chain at x[j], or all below the lower one.
+        ends = [g[0] * x[j] + g[1] for g in lines]
+        up = sum(ends) > len(ends) * y[j]
+        chain, other, sign = (upper, lower, 1.0) if up else (lower, upper, -1.0)
+        g, reach = max(((g, _meets(g, x, chain, j)) for g in lines), key=lambda pair: pair[1])
+        links.append(g)
+        # The next line leaves this one after its last contact with the other chain, and before it is blocked.
+        first = max(0, int(np.searchsorted(x, since)) - 1)
+        gap = np.abs(g[0] * x[first:j] + g[1] - other[first:j])
+        contact = (
+            first + len(gap) - 1 - int(np.argmin(gap[::-1]))
+            if gap.min() > 1e-9
+            else first + int(np.flatnonzero(gap <= 1e-9)[-1])
+        )
+        since = float(x[contact])
+        lines = _clip(everything, -sign * since, -sign, -sign * (g[0] * since + g[1]))
+        lines = _clip(lines, sign * reach, sign, sign * (g[0] * reach + g[1]))
+        for t in range(contact + 1, j):
+            lines = _clip(lines, -sign * x[t], -sign, -sign * other[t])
+        if len(lines) < 3 or len(links) > count:
+            return None
+
+
+def _meets(g: Line, x: Floats, chain: Floats, j: int) -> float:
+    """Where a line meets a chain between ``x[j - 1]`` and ``x[j]``."""
+    before, after = g[0] * x[j - 1] + g[1] - chain[j - 1], g[0] * x[j] + g[1] - chain[j]
+    share = before / (before - after) if before != after else 0.0
+    return float(x[j - 1] + (x[j] - x[j - 1]) * min(max(share, 0.0), 1.0))
+
+
+def _clip(polygon: list[Line], a: float, b: float, c: float) -> list[Line]:
+    """The part of a convex polygon where ``a u + b v <= c``."""
+    values = [a * u + b * v - c for u, v in polygon]
+    found: list[Line] = []
+    for k, (p, s) in enumerate(zip(polygon, values, strict=True)):
+        q, t = polygon[(k + 1) % len(polygon)], values[(k + 1) % len(polygon)]
+        if s <= 0:
+            found.append(p)
+        if (s < 0 < t) or (t < 0 < s):
+            w = s / (s - t)
+            found.append((p[0] + w * (q[0] - p[0]), p[1] + w * (q[1] - p[1])))
+    return found
+
+
+# Two to four inputs: even grids.
+
+
+def _grids(
+    p: CPWL, bodies: Bodies, tolerance: Sequence[Fraction], cost: Callable[[Shape], float], most: float
+) -> Iterator[Proposal]:
+    low, high = _box(bodies)
+    corners, values = _corners(p, bodies)
+    whole = _fills(bodies, low, high)
+    scale = np.array([float(e) for e in tolerance])
+    longest = 1
+    while cost((longest + 1,) + (1,) * (p.dim - 1)) < most and longest < 256:
+        longest += 1
+    shapes = [
+        (cost(shape), shape)
+        for shape in itertools.product(range(1, longest + 1), repeat=p.dim)
+        if math.prod(shape) * math.factorial(p.dim) <= _MOST and cost(shape) < most
+    ]
+    place = (corners - np.asarray(low, dtype=np.float64)) / np.asarray(np.array(high) - np.array(low), dtype=np.float64)
+    for _, shape in sorted(shapes):
+        for flips in itertools.product((False, True), repeat=p.dim - 1):
+            grid = _Grid(low, high, shape, (*flips, False))
+            if whole and not grid.may_do(p, place, values, scale):
+                continue
+            found = grid.fitted(p, bodies, place, values, tolerance)
+            if found is not None:
+                yield Proposal(f"grid {' x '.join(map(str, shape))}", found)
+
+
+def _box(bodies: Bodies) -> tuple[list[Fraction], list[Fraction]]:
+    """The smallest box around bounded bodies."""
+    places = bodies.places[np.unique(bodies.spans.member)]
+    points = [[Fraction(v, row[-1]) for v in row[:-1]] for row in places.tolist()]
+    return [min(c) for c in zip(*points, strict=True)], [max(c) for c in zip(*points, strict=True)]
+
+
+def _fills(bodies: Bodies, low: list[Fraction], high: list[Fraction]) -> bool:
+    """Whether bodies fill a box, as far as corners tell: all of its corners are among theirs."""
+    places = {
+        tuple(Fraction(v, row[-1]) for v in row[:-1]) for row in bodies.places[np.unique(bodies.spans.member)].tolist()
+    }
+    return all(corner in places for corner in itertools.product(*zip(low, high, strict=True)))
+
+
+def _corners(p: CPWL, bodies: Bodies, laws: NDArray[np.object_] | None = None) -> tuple[Floats, Floats]:
+    """The corners of bodies that have laws, and the values there, in floats; each corner once."""
+    number = pieces_of(p)[0]
+    laws = p.laws.integer()[number] if laws is None else laws
+    entry, owner = ranges(bodies.spans.start[:-1], np.diff(bodies.spans.start))
+    member = bodies.spans.member[entry]
+    view = np.asarray(bodies.places / bodies.places[:, -1:], dtype=np.float64)
+    law = np.asarray(laws[..., :-1] / laws[..., -1:], dtype=np.float64)
+    values = np.einsum("ijk,ik->ij", law[owner], view[member])
+    _, first = np.unique(np.round(view[member], 12), axis=0, return_index=True)
+    return view[member][first, :-1], values[first]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Grid:
+    """An even grid on a box, cut along diagonals; along a flipped axis it is counted downwards."""
+
+    low: list[Fraction]
+    high: list[Fraction]
+    shape: Shape
+    flips: tuple[bool, ...]
+
+    def weights(self, place: Floats) -> tuple[NDArray[np.int64], Floats]:
+        """For places in the unit cube the numbers of n + 1 grid points, and their weights in a value there."""
+        n = len(self.shape)
+        steps = np.array(self.shape)
+        u = np.where(self.flips, 1 - place, place) * steps
+        cell = np.clip(np.floor(u), 0, steps - 1)
+        rest = u - cell
+        order = np.argsort(-rest, axis=1, kind="stable")
+        ranked = np.take_along_axis(rest, order, axis=1)
+        stride = np.array([math.prod(k + 1 for k in self.shape[i + 1 :]) for i in range(n)])
+        number = [cell.astype(np.int64) @ stride]
+        for k in range(n):
+            number.append(number[-1] + stride[order[:, k]])
+        share = np.column_stack([1 - ranked[:, 0], ranked[:, :-1] - ranked[:, 1:], ranked[:, -1]])
+        return np.stack(number, axis=1), share
+
+    def points(self) -> list[list[Fraction]]:
+        """The axes, each in the order in which it is counted."""
+        axes = [
+            [l + (h - l) * Fraction(i, k) for i in range(k + 1)]
+            for l, h, k in zip(self.low, self.high, self.shape, strict=True)
+        ]
+        return [axis[::-1] if flip else axis for axis, flip in zip(axes, self.flips, strict=True)]
+
+    def function(self, values: NDArray[np.object_]) -> CPWL:
+        """The function with these values at the grid points."""
+        axes = self.points()
+        if not any(self.flips):
+            return CPWL.from_grid(axes, values.reshape(*(k + 1 for k in self.shape), -1))
+        points = np.array(list(itertools.product(*axes)), dtype=object)
+        return CPWL.from_simplices(points, kuhn_simplices(tuple(k + 1 for k in self.shape)), values)
+
+    def may_do(self, p: CPWL, place: Floats, values: Floats, scale: Floats) -> bool:
+        """Whether the interpolant is within twice the tolerance at some points: if not, no values are within it."""
+        axes = [np.asarray(axis, dtype=np.float64) for axis in self.points()]
+        nodes = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, p.dim)
+        heights = np.asarray(p(nodes), dtype=np.float64)
+        if not np.isfinite(heights).all():
+            return True
+        number, share = self.weights(place)
+        off = np.abs(np.einsum("qk,qkj->qj", share, heights[number]) - values)
+        return bool((off.max(axis=0) <= 2 * scale * (1 + 1e-9)).all())
+
+    def fitted(
+        self, p: CPWL, bodies: Bodies, place: Floats, values: Floats, tolerance: Sequence[Fraction]
+    ) -> CPWL | None:
+        """The function on this grid that is nearest, if it is within the tolerance."""
+        low = np.asarray(self.low, dtype=np.float64)
+        width = np.asarray(np.array(self.high) - np.array(self.low), dtype=np.float64)
+        count = math.prod(k + 1 for k in self.shape)
+        steps = [_power(float(e) / _SHORT) for e in tolerance]
+        heights = np.zeros((count, len(tolerance)))
+        everything: tuple[Floats, Floats] | None = None
+        most = 1 - 2.0 / _SHORT
+        for j, e in enumerate(tolerance):
+            # A program of few corners first; corners that its solution misses are added, those of `p` before the rest.
+            pool, seen = (place, values), np.linspace(0, len(place) - 1, min(len(place), 2 * count)).astype(np.int64)
+            at, goal, complete = place[seen], values[seen], False
+            for _ in range(_ROUNDS):
+                found = self.chebyshev(at, goal[:, j] / float(e))
+                if found is None or found[1] > most:
+                    return None
+                off = self.off(found[0], pool, j, float(e))
+                if off.max() <= most and not complete:
+                    if everything is None:
+                        cut = overlay(bodies, pieces_of(self.function(np.zeros((count, 1), dtype=object)))[1])
+                        laws = p.laws.integer()[pieces_of(p)[0]][cut.one]
+                        x, y = _corners(p, cut.cells, laws)
+                        everything = (x - low) / width, y
+                    pool, complete = everything, True
+                    off = self.off(found[0], pool, j, float(e))
+                if off.max() <= most:
+                    break
+                worst = np.argsort(-off)[: max(50, count // 2)]
+                worst = worst[off[worst] > found[1]]
+                at, goal = np.concatenate([at, pool[0][worst]]), np.concatenate([goal, pool[1][worst]])
+            else:
+                return None
+            heights[:, j] = found[0]
+        exact = np.array(
+            [
+                [step * round(Fraction(v) * e / step) for v, step, e in zip(row, steps, tolerance, strict=True)]
+                for row in heights.tolist()
+            ],
+            dtype=object,
+        )
+        return self.function(exact)
+
+    def off(self, heights: Floats, pool: tuple[Floats, Floats], j: int, unit: float) -> Floats:
+        """How far these values are from output `j` at some places."""
+        number, share = self.weights(pool[0])
+        return np.asarray(np.abs((share * heights[number]).sum(axis=1) - pool[1][:, j] / unit))
+
+    def chebyshev(self, place: Floats, goal: Floats) -> tuple[Floats, float] | None:
+        """The values on the grid that come nearest to a goal at some places, and how near; None if there are none."""
+        number, share = self.weights(place)
+        count = math.prod(k + 1 for k in self.shape)
+        rows = np.zeros((len(place), count + 1))
+        np.add.at(rows, (np.arange(len(place))[:, None], number), share)
+        rows[:, -1] = -1
+        used = np.unique(number)
+        middle = (goal.max() + goal.min()) / 2
+        spread = goal.max() - goal.min() + 4
+        bound = np.zeros((2 * count, count + 1))
+        bound[np.arange(count), np.arange(count)] = 1
+        bound[count + np.arange(count), np.arange(count)] = -1
+        both = np.concatenate([rows, np.column_stack([-rows[:, :-1], rows[:, -1:]]), bound])
+        ends = np.concatenate([goal - middle, middle - goal, np.full(2 * count, spread)])
+        objective = np.zeros(count + 1)
+        objective[-1] = -1
+        try:
+            found = LinearProgram(both, ends, 1.0).propose(objective)
+        except SolverError:
+            return None
+        if found.status != "optimal" or not len(used):
+            return None
+        return found.point[:-1] + middle, float(found.point[-1])

@@ -1,0 +1,149 @@
+"""`compile(within=)` and `CPWL.approximate`: the distance is exact, at most the tolerance, and proved."""
+
+import copy
+import json
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+from cpwl import CPWL, InputError, compile, distance
+from cpwl.cli.app import run_command
+from cpwl.documents.write import function_document, network_document
+from cpwl.io.onnx.read import from_onnx
+from cpwl_check.budget import Refused
+from cpwl_check.decide import check
+from support.rational_pieces import with_noise
+
+
+def curve(count, outputs=None):
+    x = np.arange(count) / (count - 1)
+    y = np.round(2**20 * (np.sin(9 * x * x) + 0.5 * np.sin(25 * x))) / 2**20
+    return CPWL.from_grid(
+        [range(count)], y if outputs is None else np.column_stack([y * (k + 1) for k in range(outputs)])
+    )
+
+
+def table(size):
+    axes = [np.arange(k + 1) for k in size]
+    grid = np.meshgrid(*(axis / axis[-1] for axis in axes), indexing="ij")
+    z = np.sin(3 * grid[0]) * np.cos(2.5 * grid[1]) + 0.3 * sum(grid)
+    return CPWL.from_grid(axes, np.round(2**16 * z) / 2**16)
+
+
+CASES = {
+    "curve": (lambda: curve(200), "1%"),
+    "two curves": (lambda: curve(60, 2), ["5%", Fraction(1, 3)]),
+    "table": (lambda: table((12, 9)), "4%"),
+    "triangles with noise": (lambda: with_noise(table((6, 5)), 1e-13, 0), "15%"),
+}
+
+
+@cache
+def made(name):
+    p, within = CASES[name][0](), CASES[name][1]
+    return p, compile(p, within=within, certify=True)
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_the_network_is_smaller_and_proved_within_the_tolerance(name):
+    """The distance of the network itself is at most the tolerance, and the stand-alone checker shows it."""
+    p, found = made(name)
+    told = found.within
+    assert found.sizes.neurons < told.neurons_equal
+    assert told.proposal != "equal"
+    assert distance(p, found.network).largest == told.distance.largest <= max(told.tolerance)
+    for j, e in enumerate(told.tolerance if not p.tol else ()):
+        assert distance(p[j], found.network[j]).largest <= e
+    bound = check(function_document(p), network_document(found.network), found.certificate.document)
+    assert told.distance.largest <= bound <= max(told.tolerance)
+
+
+@pytest.mark.parametrize("name", ["curve", "table"])
+def test_no_smaller_bound_and_no_other_function_passes(name):
+    """The proved bound is the distance, so that nothing less is accepted; nor is a moved function inside."""
+    p, found = made(name)
+    head, document = (function_document(p), network_document(found.network)), found.certificate.document
+    assert found.certificate.error_bound == found.within.distance.largest
+    less = document | {"error_bound": str(found.certificate.error_bound * Fraction(999_999, 1_000_000))}
+    moved = copy.deepcopy(document)
+    moved["function"]["pieces"][0]["offset"] = ["1/7"]
+    for wrong in (less, moved, document | {"pieces": document["pieces"][::-1]}):
+        with pytest.raises(Refused):
+            check(*head, wrong)
+
+
+def fewest_links(y, e, parts=4):
+    """The fewest links of a path with knots at multiples of 1/2 and heights at multiples of e / parts in the tunnel."""
+    count = 2 * len(y) - 1
+    p = [Fraction(y[k // 2] + y[(k + 1) // 2]) / 2 for k in range(count)]
+    nodes = [[p[k] + e * Fraction(t, parts) for t in range(-parts, parts + 1)] for k in range(count)]
+    best = [dict.fromkeys(nodes[0], 0), *({} for _ in range(count - 1))]
+    for b in range(1, count):
+        for h in nodes[b]:
+            for a in range(b):
+                for g, links in best[a].items():
+                    line = [g + (h - g) * Fraction(k - a, b - a) for k in range(a, b + 1)]
+                    if all(abs(v - p[k]) <= e for k, v in enumerate(line, start=a)):
+                        best[b][h] = min(best[b].get(h, 99), links + 1)
+    return min(best[-1].values())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_path_of_a_slow_search_has_fewer_links(seed):
+    """The tunnel is optimal: dynamic programming over knots and heights of a fine grid never does better."""
+    y = np.random.default_rng(seed).integers(-3, 4, 6).tolist()
+    p = CPWL.from_grid([range(6)], y)
+    q = p.approximate(1)
+    assert q.num_pieces <= fewest_links(y, Fraction(1))
+    assert p.distance(q).largest <= 1
+
+
+def test_grids_in_space():
+    """Three inputs: fewer simplices within the tolerance."""
+    p = table((4, 4, 2))
+    q = p.approximate("20%")
+    assert q.num_pieces < p.num_pieces
+    ends = p.range()
+    assert p.distance(q).largest <= (ends.high - ends.low) / 5
+
+
+def test_rounded_weights_are_part_of_the_distance():
+    """The network as float32 has it is within the tolerance."""
+    p = curve(60)
+    found = compile(p, within="2%", weights="float32")
+    assert found.within.distance.largest <= found.within.tolerance[0]
+
+
+@pytest.mark.parametrize("within", [0, -1, "-1%", float("nan"), float("inf"), [1, 2], "much", None, [], True, "0%"])
+def test_bad_tolerances_are_refused_in_one_sentence(within):
+    """Zero, negative, not a number, of the wrong length."""
+    p = curve(5)
+    with pytest.raises(InputError, match="`within` must"):
+        p.approximate(within)
+    if within is not None:
+        with pytest.raises(InputError, match="`within` must"):
+            compile(p, within=within)
+
+
+def test_a_percentage_needs_a_range():
+    """On all of R the range is infinite, and a constant has none."""
+    with pytest.raises(InputError, match="no finite range"):
+        compile(CPWL.from_breakpoints([0, 1], [0, 1]), within="1%")
+    with pytest.raises(InputError, match="is constant"):
+        compile(CPWL.from_grid([[0, 1]], [2, 2]), within="1%")
+    assert compile(CPWL.from_breakpoints([0, 1, 2], [0, 1, 0]), within=0.1).within.proposal == "equal"
+
+
+def test_the_command_writes_and_tells(tmp_path, capsys):
+    """--within, with a proof of the file that was written."""
+    (tmp_path / "curve.csv").write_text("x,y\n" + "".join(f"{k},{(k - 8) ** 2 / 4}\n" for k in range(17)))
+    out = tmp_path / "net.onnx"
+    args = ["compile", tmp_path / "curve.csv", "-o", out, "--within", "5%", "--certify", "--json"]
+    assert run_command([str(v) for v in args]) == 0
+    told = json.loads(capsys.readouterr().out)
+    p = CPWL.from_grid([range(17)], [Fraction((k - 8) ** 2, 4) for k in range(17)])
+    assert distance(p, from_onnx(out)).largest == Fraction(told["within"]["distance"]) <= Fraction(16, 20)
+    assert told["sizes"]["neurons"] < told["within"]["neurons_equal"]
+    assert told["statement"].startswith("|network - function| <= 0.8 on every piece")
