@@ -28,10 +28,11 @@ _RUN = """
 #include "law.h"
 int main(void)
 {
-    static double points[300][2];
-    double worst = 0, y[1], sum = 0;
+    static double points[300][LAW_INPUTS];
+    double worst = 0, y[LAW_OUTPUTS], sum = 0;
     for (int i = 0; i < 300; ++i)
-        if (scanf("%lf %lf", &points[i][0], &points[i][1]) != 2) return 1;
+        for (unsigned j = 0; j < LAW_INPUTS; ++j)
+            if (scanf("%lf", &points[i][j]) != 1) return 1;
     for (int i = 0; i < 300; ++i) {
         double best = 1e9;
         for (int k = 0; k < 20; ++k) {
@@ -49,6 +50,8 @@ int main(void)
 }
 """
 _SEARCH = """
+#define LAW_INPUTS 2
+#define LAW_OUTPUTS 1
 static int law(const double *x, double *y)
 {
     for (unsigned i = 0; i < %d; ++i) {
@@ -95,7 +98,7 @@ def slowest(header: str, points: np.ndarray) -> float:
         Path(folder, "law.h").write_text(header)
         Path(folder, "run.c").write_text(_RUN)
         subprocess.run(["gcc", "-std=c99", "-O2", "run.c", "-o", "run"], cwd=folder, check=True)
-        text = "\n".join(f"{x!r} {y!r}" for x, y in points.tolist())
+        text = "\n".join(map(repr, points.ravel().tolist()))
         done = subprocess.run(["./run"], cwd=folder, input=text, capture_output=True, text=True, check=True)
     return float(done.stdout.split()[0])
 

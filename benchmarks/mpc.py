@@ -1,6 +1,7 @@
 """Explicit MPC as networks: the double integrator by PPOPT, horizon by horizon, and control laws in files.
 
     python benchmarks/mpc.py [--from 2] [--to 12] [--cases FOLDER]
+    python benchmarks/mpc.py --solve [--cases FOLDER] [--ppopt SECONDS] [--large]
 
 Each law is recomputed in rationals from PPOPT's active sets (`cpwl.io.from_ppopt`, `cpwl.read`), compiled, and proved
 equal. `C bytes` and `C m-adds` are the constants and the multiply-adds, in the worst case, of the code that `to_c`
@@ -30,6 +31,7 @@ import numpy as np
 from scipy.linalg import solve_discrete_are
 
 import cpwl
+import solve
 from cpwl import CPWL, Compiled
 from cpwl.construct.analysis import Analysis
 from cpwl.io.c.text import Cost
@@ -145,7 +147,11 @@ def main() -> None:
     parser.add_argument("--to", type=int, default=12, dest="last")
     parser.add_argument("--cases", type=Path)
     parser.add_argument("--floats", action="store_true")
-    options = parser.parse_args()
+    parser.add_argument("--solve", action="store_true", help="programs solved here, by benchmarks/solve.py")
+    options, rest = parser.parse_known_args()
+    if options.solve:
+        solve.main([*rest, *(["--cases", str(options.cases)] if options.cases else [])])
+        return
     warnings.simplefilter("ignore")
     if not options.floats:
         print(f"{'law':<26}{HEAD}  proof")

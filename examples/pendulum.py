@@ -7,7 +7,6 @@
 # %%
 from __future__ import annotations
 
-import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -24,53 +23,14 @@ A = np.array([[1, Fraction(1, 10)], [Fraction(1, 2), 1]], dtype=object)
 B = np.array([[0], [Fraction(1, 4)]], dtype=object)
 COST, END, PRICE = np.diag([Fraction(4), Fraction(1)]), np.diag([Fraction(20), Fraction(8)]), Fraction(1, 10)
 
-# States after k steps are `free[k] x + forced[k] u`: the cost is a quadratic function of the torques u.
-free, forced = [np.eye(2, dtype=object)], [np.zeros((2, STEPS), dtype=object)]
-for k in range(STEPS):
-    free.append(A @ free[-1])
-    forced.append(A @ forced[-1])
-    forced[-1][:, k : k + 1] += B
-weights = [COST] * STEPS + [END]
-Q = sum(g.T @ w @ g for g, w in zip(forced, weights, strict=True)) + PRICE * np.eye(STEPS, dtype=object)
-H = sum(g.T @ w @ f for g, w, f in zip(forced, weights, free, strict=True))
-rows = np.concatenate([np.eye(STEPS, dtype=int), -np.eye(STEPS, dtype=int)])
-program = {
-    "Q": Q,
-    "H": H,
-    "c": [0] * STEPS,
-    "A": rows,
-    "b": [LIMIT] * (2 * STEPS),
-    "F": np.zeros((2 * STEPS, 2), dtype=int),
-    "A_t": [[1, 0], [-1, 0], [0, 1], [0, -1]],
-    "b_t": ["1/2", "1/2", 1, 1],
-}
+plan = cpwl.mpc(A, B, COST, [[PRICE]], STEPS, u=(-LIMIT, LIMIT), x0=(["-1/2", -1], ["1/2", 1]), P=END, terminal=None)
 
 # %% [markdown]
 # ## Solve
-# Each torque is at its upper limit, at its lower limit, or free: 27 candidates, most of which are optimal nowhere. We
-# keep those that are optimal at some state of a grid; if one were missing, the doctor would find the gap.
-
+# All regions, in rationals, with a proof that none is missing.
 
 # %%
-def active_at(x: np.ndarray) -> tuple[int, ...]:
-    """Which limits the best torques at a state touch: the one candidate that satisfies all conditions of optimality."""
-    for at in itertools.product((0, 1, -1), repeat=STEPS):
-        bound = np.array(at, dtype=float) * float(LIMIT)
-        inner = [k for k in range(STEPS) if not at[k]]
-        u, slope, cost = bound.copy(), H.astype(float) @ x, Q.astype(float)
-        if inner:
-            right = -(slope + cost @ bound)[inner]
-            u[inner] = np.linalg.solve(cost[np.ix_(inner, inner)], right)
-        pull = -(cost @ u + slope)
-        if (abs(u) <= float(LIMIT) + 1e-9).all() and all(pull[k] * at[k] > -1e-9 for k in range(STEPS) if at[k]):
-            return tuple(k if at[k] > 0 else k + STEPS for k in range(STEPS) if at[k])
-    raise AssertionError("no candidate is optimal")
-
-
-axis = np.linspace(-1, 1, 41)
-sets = sorted({active_at(np.array([a / 2, b])) for a in axis for b in axis})
-law = cpwl.io.from_active_sets(program, sets, outputs=0)
-assert law.doctor().healthy, law.doctor()
+law = plan.solve()
 print(f"the law: {law}")
 
 # %% [markdown]
