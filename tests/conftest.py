@@ -19,7 +19,7 @@ __all__ = ["at_step", "clock"]  # fixtures
 # Times vary on shared machines; a deadline would test the machine. `make test` takes the same examples each time, so
 # that a failure comes from the change under test; `make test-all` takes new ones (`--hypothesis-profile=random`), more
 # of them, and says how to repeat what fails.
-settings.register_profile("cpwl", deadline=None, max_examples=30, derandomize=True)
+settings.register_profile("cpwl", deadline=None, max_examples=20, derandomize=True)
 settings.register_profile("random", deadline=None, max_examples=100, derandomize=False, print_blob=True)
 settings.load_profile("cpwl")
 

@@ -163,7 +163,7 @@ def test_points_of_an_even_lattice_stay_where_they_are(lattice):
 
 
 @given(tables())
-@settings(max_examples=settings.default.max_examples // 5)
+@settings(max_examples=settings.default.max_examples // 4)
 def test_tables_stay_where_they_are(p):
     """Exact tables of any size."""
     assert check(p)

@@ -54,6 +54,7 @@ def expected_code(command: str) -> int:
     return int(named[1]) if named else 0
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_code_runs(page, tmp_path, monkeypatch, capsys):
     """Every block of the page runs, in order; a page without code has nothing to show for it."""
