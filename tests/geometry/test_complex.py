@@ -256,10 +256,10 @@ def test_boxes_at_infinity():
     """Of 27 boxes around a cube only the cube's faces are bounded."""
     complex_ = boxes(3, 2)
     assert not complex_.is_bounded
-    bounded = [sum(complex_.is_bounded_face(d, i) for i in range(len(f))) for d, f in enumerate(complex_.faces)]
-    assert bounded == [8, 12, 6, 1]
-    for d, faces in enumerate(complex_.faces):
-        assert all(faces.boundary[i] or complex_.is_finite(d, i) for i in range(len(faces)))
+    corners = [[[complex_.generators[g, -1] > 0 for g in own] for own in faces.members] for faces in complex_.faces]
+    assert [sum(map(all, own)) for own in corners] == [8, 12, 6, 1]
+    for faces, own in zip(complex_.faces, corners, strict=True):
+        assert all(faces.boundary[i] or any(has) for i, has in enumerate(own))
 
 
 def test_gap():

@@ -422,10 +422,9 @@ def _laws(
 #
 # Floats are integers times powers of two. For one segment let ``x = X 2^a`` and ``y = Y 2^b`` at both of its ends. Its
 # slope is ``R 2^(b - a) / D`` and its offset ``F 2^b / D`` with ``R = Y1 - Y0``, ``D = X1 - X0``, ``F = Y0 X1 - Y1
-# X0``.
-# If the exponents of neighbours are not too far apart, `X`, `Y`, `R` and `D` are machine integers; only `F` is longer.
-# Powers of two are counted apart, and `R` and `D` seldom have a common odd divisor, so that hardly any gcd of long
-# integers is left.
+# X0``. If the exponents of neighbours are not too far apart, `X`, `Y`, `R` and `D` are machine integers; only `F` is
+# longer. Powers of two are counted apart, and `R` and `D` seldom have a common odd divisor, so that hardly any gcd of
+# long integers is left.
 
 
 Whole = NDArray[np.int64]

@@ -165,9 +165,8 @@ def twins_in_mesh(mesh: Mesh) -> dict[int, int]:
 # Which pieces of one law have a convex union?
 #
 # Pieces with interiors that do not overlap have a convex union iff each of their facets bounds all of them or is
-# covered
-# by others of them; the union is then bounded by the facets of the first kind. (For two pieces this is the test of
-# Bemporad, Fukuda and Torrisi, "Convexity recognition of the union of polyhedra", 2001. In general: leave the union
+# covered by others of them; the union is then bounded by the facets of the first kind. (For two pieces this is the test
+# of Bemporad, Fukuda and Torrisi, "Convexity recognition of the union of polyhedra", 2001. In general: leave the union
 # across a facet that is not wholly covered, towards a member beyond it.) So whatever convex union holds two pieces also
 # holds everything on the other side of each facet that does not bound both: what must be added, again and again, is
 # known, and the least convex union of two neighbours is found, or there is none. If there is none, there never will be.

@@ -45,8 +45,7 @@ _BLOCK = 1 << 23  # numbers in one temporary array: 64 MB of doubles
 # The order of components at corners and along rays: one matrix product for all of them, then ranks.
 #
 # A function that is affine is at least 0 on a polyhedron without lines iff it is so at the corners and along the rays.
-# So
-# at each place the components are put in order once, and every question ``f_m >= f_c on piece i`` compares ranks.
+# So at each place the components are put in order once, and every question ``f_m >= f_c on piece i`` compares ranks.
 
 
 def order_at_generators(
@@ -177,8 +176,7 @@ def _exact_signs(rows: NDArray[np.object_], mesh: Mesh, corner: NDArray[np.int64
 #
 # Every float is a rational, so the corners of float pieces are known exactly (`generators`); components are compared
 # there in floats, and may be off by what values may be off by. Pieces with a ray are left to linear programs, and so
-# are
-# those with a corner far beyond all others: noise makes parallel rows meet there, and how far is an accident.
+# are those with a corner far beyond all others: noise makes parallel rows meet there, and how far is an accident.
 
 
 _FAR = 16  # units, as far as `Probe` looks
@@ -530,10 +528,8 @@ def _at_least_one(program: Polyhedron) -> Polyhedron:
 # The order of components on float pieces whose rows are independent: no more rows than inputs, and no linear program.
 #
 # On ``{a_r . x <= b_r}`` with independent rows the law ``g . x + o`` is bounded below iff ``g = - sum l_r a_r`` with
-# all
-# ``l_r >= 0``. There is one such `l` at most (the rows are independent), and then the least value is ``o - l . b``,
-# taken
-# where all rows with ``l_r > 0`` are equalities. Few hyperplanes in many dimensions have only such pieces.
+# all ``l_r >= 0``. There is one such `l` at most (the rows are independent), and then the least value is ``o - l . b``,
+# taken where all rows with ``l_r > 0`` are equalities. Few hyperplanes in many dimensions have only such pieces.
 
 
 _DEPENDENT = 1e-6  # the smallest singular value of rows of length 1 that are independent

@@ -26,7 +26,17 @@ from cpwl.geometry.generators import MOST, Spans, generators
 from cpwl.geometry.polyhedra import Polyhedra, ranges
 from cpwl.geometry.probe import Probe
 
-__all__ = ["Bodies", "integral_of", "irredundant", "is_bounded", "joined_bodies", "solid", "stacked", "volume_of"]
+__all__ = [
+    "Bodies",
+    "integral_of",
+    "irredundant",
+    "is_bounded",
+    "joined_bodies",
+    "pulled_face",
+    "solid",
+    "stacked",
+    "volume_of",
+]
 
 _LONGEST = 62  # generators that a mask of 64 bits tells apart
 _BLOCK = 20_000  # polyhedra at a time
@@ -364,17 +374,17 @@ def _pulled(bodies: Bodies) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     for i in range(len(bodies)):
         facets = masks[start[i] : start[i + 1]]
         own = bodies.spans.of_piece(i)
-        for simplex in _simplices_of((1 << len(own)) - 1, facets, bodies.polyhedra.dim):
+        for simplex in pulled_face((1 << len(own)) - 1, facets, bodies.polyhedra.dim):
             owner.append(i)
             corners.append(own[list(simplex)])
     return np.array(owner, dtype=np.int64), np.array(corners, dtype=np.int64).reshape(-1, bodies.polyhedra.dim + 1)
 
 
-def _simplices_of(face: int, facets: list[int], dim: int) -> list[tuple[int, ...]]:
+def pulled_face(face: int, facets: list[int], dim: int) -> list[tuple[int, ...]]:
     """The pulling triangulation of a face, corners as bits."""
     apex = (face & -face).bit_length() - 1
     if dim == 0:
         return [(apex,)]
     parts = {face & other for other in facets if face & other not in (0, face)}
     largest = [s for s in parts if not any(s != t and s & ~t == 0 for t in parts)]
-    return [(apex, *rest) for s in sorted(largest) if not s >> apex & 1 for rest in _simplices_of(s, facets, dim - 1)]
+    return [(apex, *rest) for s in sorted(largest) if not s >> apex & 1 for rest in pulled_face(s, facets, dim - 1)]

@@ -81,14 +81,6 @@ class Complex:
         """The faces of dimension `d` that are not in the boundary."""
         return [int(i) for i in np.flatnonzero(~self.faces[d].boundary)]
 
-    def is_finite(self, d: int, i: int) -> bool:
-        """Whether a face has a vertex, and so is not at infinity."""
-        return any(self.generators[g, -1] > 0 for g in self.faces[d].members[i])
-
-    def is_bounded_face(self, d: int, i: int) -> bool:
-        """Whether a face has no ray."""
-        return all(self.generators[g, -1] > 0 for g in self.faces[d].members[i])
-
     def euler(self) -> int:
         """The alternating number of faces, those at infinity included: 1 for a convex domain."""
         return sum((-1) ** d * len(faces) for d, faces in enumerate(self.faces))

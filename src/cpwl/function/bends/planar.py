@@ -39,8 +39,7 @@ __all__ = [
 #
 # Points are integer rows ``(X, Y, W)``, ``W > 0``, for ``(X/W, Y/W)``. A line is a primitive integer row ``(a, b, c)``
 # for ``a x + b y + c = 0``, the first slope that is not 0 positive, and runs in the direction ``(b, -a)``. Along one
-# line
-# points are compared by their rank among all points in x, or in y if the line is vertical: integers only.
+# line points are compared by their rank among all points in x, or in y if the line is vertical: integers only.
 
 
 BEGIN, END = -1, -2

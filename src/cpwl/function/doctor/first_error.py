@@ -30,12 +30,10 @@ __all__ = ["first_error", "is_sound", "is_sound_by_twins", "is_sound_on_line", "
 # Pieces cut by whole hyperplanes: all about them can be read off their rows, without a linear program.
 #
 # Two pieces are *twins* across a hyperplane if their rows are the same but for the sense of that one. Then they have
-# the
-# same facet there, whatever it is. If every row of every piece has a twin, except rows that all pieces have and that
-# bound the domain, then the number of pieces over a point is the same on both sides of every hyperplane, so the same
-# everywhere inside the domain, and it is 1 if it is 1 at one point. Neighbours are twins then, and if each pair agrees
-# on
-# its hyperplane, the function is continuous.
+# the same facet there, whatever it is. If every row of every piece has a twin, except rows that all pieces have and
+# that bound the domain, then the number of pieces over a point is the same on both sides of every hyperplane, so the
+# same everywhere inside the domain, and it is 1 if it is 1 at one point. Neighbours are twins then, and if each pair
+# agrees on its hyperplane, the function is continuous.
 
 
 _PRIME = 2**61 - 1

@@ -24,6 +24,7 @@ from cpwl.function.make import parts_of_simplices
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.complex import Contact, Face, FloatComplex, Unfit, spans
 from cpwl.function.snap.short import independent, onto
+from cpwl.geometry.bodies import pulled_face
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 
 __all__ = [
@@ -51,10 +52,8 @@ _Floats = NDArray[np.float64]
 #
 # So it holds all of the data, or, where that would cost too much, the welded corners: the tip of a sliver may stick out
 # much farther than all else, and a row that reaches it stretches all pieces at the row. Where a domain was asserted it
-# is
-# kept as it is. Rows of simple numbers can be taken as they were meant instead: hyperplanes that meet on such a row
-# then
-# do so exactly, and the data sticks out by its noise.
+# is kept as it is. Rows of simple numbers can be taken as they were meant instead: hyperplanes that meet on such a row
+# then do so exactly, and the data sticks out by its noise.
 
 
 _SMALL = 64  # the largest denominator of a simple number
@@ -537,15 +536,5 @@ def _fan(complex_: FloatComplex, i: int) -> list[tuple[int, ...]]:
 
 def _pull(complex_: FloatComplex, i: int) -> list[tuple[int, ...]]:
     cell, on = complex_.cells[i], complex_.on[i]
-    sets = {frozenset(cell[on[:, r]].tolist()) for r in range(on.shape[1]) if on[:, r].sum() >= complex_.dim}
-    facets = [face for face in sets if not any(face < other for other in sets)]
-
-    def pull(face: frozenset[int], dim: int) -> list[tuple[int, ...]]:
-        if dim == 0:
-            return [tuple(face)]
-        first = min(face)
-        parts = {face & other for other in facets} - {face}
-        sides = [part for part in parts if len(part) >= dim and not any(part < other for other in parts)]
-        return [(first, *rest) for side in sides if first not in side for rest in pull(side, dim - 1)]
-
-    return pull(frozenset(cell.tolist()), complex_.dim)
+    facets = [sum(1 << k for k in np.flatnonzero(own).tolist()) for own in on.T if own.sum() >= complex_.dim]
+    return [tuple(cell[list(own)].tolist()) for own in pulled_face((1 << len(cell)) - 1, facets, complex_.dim)]

@@ -34,9 +34,8 @@ _Floats = NDArray[np.float64]
 # Rounded points of a straight edge are not on one line: a network bends once for each part of it, and the domain is not
 # convex. Facets that go on straight across a ridge are one *flat*; a flat takes a hyperplane with short numbers; each
 # point is moved onto its flats. More flats than dimensions meet in a point by an incidence theorem only, which no
-# choice
-# of numbers brings about: then those of the boundary count first, and the largest of the others. A lattice has them
-# all.
+# choice of numbers brings about: then those of the boundary count first, and the largest of the others. A lattice has
+# them all.
 
 
 # Points that lie on an affine lattice ``x_0 + M k``, `k` integers, but for noise: a grid turned, sheared, or refined.

@@ -280,13 +280,11 @@ def _bits(law: _Law) -> int:
 
 # Several outputs on one exact complex: each bends only where a generic combination of all does.
 #
-# Let `g` be the combination, with exact laws. Across a facet between laws `a` and `b` every output changes by
-# ``c (g_a - g_b)`` with a number `c` of its own, and around every face of codimension 2 these changes add up to 0.
-# Three
-# laws around a face have one `c`; four that cross have two; in general there are two linear equations a face. They are
+# Let `g` be the combination, with exact laws. Across a facet between laws `a` and `b` every output changes by ``c (g_a
+# - g_b)`` with a number `c` of its own, and around every face of codimension 2 these changes add up to 0. Three laws
+# around a face have one `c`; four that cross have two; in general there are two linear equations a face. They are
 # solved exactly, near the float laws, and the last output is what the combination leaves. Where all bends are of the
-# kind
-# that networks have, all outputs come from one system instead (`system`).
+# kind that networks have, all outputs come from one system instead (`system`).
 
 
 # Laws of simple numbers: where every coefficient is next to a decimal, a dyadic number or a small fraction.

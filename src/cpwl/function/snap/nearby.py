@@ -45,9 +45,8 @@ _Ints = NDArray[np.int64]
 # Several outputs with laws of their own, made exact together: hyperplanes and places that they share stay shared.
 #
 # The laws of all outputs are the unknowns, each once. Where two outputs bend on one facet their jumps there are
-# multiples
-# of each other; around a face of codimension 2 the jumps of all outputs lie in one plane; and each output has the
-# relations that it has alone. All are fixed one after the other.
+# multiples of each other; around a face of codimension 2 the jumps of all outputs lie in one plane; and each output has
+# the relations that it has alone. All are fixed one after the other.
 
 
 _Floats = NDArray[np.float64]
@@ -124,8 +123,7 @@ def _grouped(kind: Literal["shared", "span"], groups: Sequence[tuple[int, ...]])
 # Several outputs that bend in different places: each made exact by itself, on the common refinement of their pieces.
 #
 # Where two outputs are meant to bend in one place, their exact bends are next to each other, with slivers between:
-# exact
-# all the same, at the price of one bend more.
+# exact all the same, at the price of one bend more.
 
 
 _Family = tuple[Bodies, NDArray[np.object_]]

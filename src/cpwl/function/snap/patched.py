@@ -100,8 +100,7 @@ def agreeing(
 # What is beyond the box that clipped unbounded pieces: the same laws, with the facets that the pieces have there.
 #
 # Beyond a box there are no corners. Its outside is cut into one sector a side, ``x`` beyond that side and not beyond
-# any
-# earlier one, and each piece that reaches out has a part in some of them.
+# any earlier one, and each piece that reaches out has a part in some of them.
 
 
 _Row = NDArray[np.object_]

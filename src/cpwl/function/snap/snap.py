@@ -322,8 +322,7 @@ def meant_components(p: CPWL, output: int) -> NDArray[np.object_]:
 #
 # Tables and breakpoints mean their numbers exactly, and so they are functions as they are; but where all numbers are
 # floats, rounding has scattered what was one line (`even`, `straight`), and bent what was straight: a table of samples
-# of
-# a function with few pieces has a law of its own on every simplex. Laws that agree up to rounding are made one.
+# of a function with few pieces has a law of its own on every simplex. Laws that agree up to rounding are made one.
 
 
 _LITTLE = 1e-13  # what may move unasked, relative

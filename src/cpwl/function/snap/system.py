@@ -40,13 +40,12 @@ _Floats = NDArray[np.float64]
 # Linear equations among vectors that are sums of numbers times known vectors, solved as if these were independent.
 #
 # Unknown are vectors ``u_k`` and numbers ``x_c``; an equation is ``sum a_k u_k + sum b_sc x_c s = 0`` with known
-# vectors
-# `s`, the symbols. Vectors are eliminated first. An equation without any is ``sum_s (sum_c b_sc x_c) s = 0``, and it
-# holds if every bracket is 0: equations in numbers whose coefficients do not depend on the symbols at all. So what is
-# free can be any short number nearby, and what is not free is a short sum of products of such. That brackets are 0 is
-# more than is asked for; whether they are so, within rounding, floats tell. Where they are not, the symbols are
-# dependent: either their coordinates give the equations, or one symbol is taken for what it is in terms of the others,
-# and everything begins anew (`Dependent`).
+# vectors `s`, the symbols. Vectors are eliminated first. An equation without any is ``sum_s (sum_c b_sc x_c) s = 0``,
+# and it holds if every bracket is 0: equations in numbers whose coefficients do not depend on the symbols at all. So
+# what is free can be any short number nearby, and what is not free is a short sum of products of such. That brackets
+# are 0 is more than is asked for; whether they are so, within rounding, floats tell. Where they are not, the symbols
+# are dependent: either their coordinates give the equations, or one symbol is taken for what it is in terms of the
+# others, and everything begins anew (`Dependent`).
 
 
 _Vector = list[Fraction]
