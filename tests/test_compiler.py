@@ -209,7 +209,7 @@ def test_accuracy_comes_before_size():
     """With less and less error allowed the prediction falls, and what no construction reaches is said."""
     p = delaunay(2, 25, 0)
     loose = compile(p, precision="float32", max_error=1.0)
-    with pytest.warns(CpwlWarning, match="no construction is predicted to be within 1e-12"):
+    with pytest.warns(CpwlWarning, match="no construction has a predicted error within 1e-12"):
         tight = compile(p, precision="float32", max_error=1e-12)
     assert tight.error <= loose.error
     assert tight.error == min([tight.error, *(o.error for o in tight.alternatives.values() if o.error is not None)])
@@ -219,7 +219,7 @@ def test_accuracy_comes_before_size():
 def test_a_limit_counts_for_a_construction_that_was_asked_for():
     """What was asked for is built; that it is not as accurate as it was meant to be is said."""
     p = delaunay(2, 12, 3)
-    with pytest.warns(CpwlWarning, match="gates is off by about .* more than 1e-12 of the range in float32"):
+    with pytest.warns(CpwlWarning, match="gates has a predicted error of .* more than 1e-12 of the range in float32"):
         made = compile(p, construction="gates", precision="float32", max_error=1e-12)
     assert made.construction == "gates"
 
@@ -299,7 +299,7 @@ def nearly_straight():
 def test_a_network_that_is_not_near_the_data_is_told_with_its_distance():
     """What a tolerance hides is in the warning, with the size that a reader can measure; with a limit above it not."""
     p = nearly_straight()
-    with pytest.warns(CpwlWarning, match="was seen to be off the data by .*, which is more than 1e-09"):
+    with pytest.warns(CpwlWarning, match="measured error of .* against the data is .*, more than 1e-09"):
         made = compile(p)
     x = np.linspace(-1, 2, 100)[:, None]
     assert 1e-9 < made.measured <= np.abs(made.network(x) - p(x)).max()  # the range is more than 1
@@ -321,7 +321,7 @@ def test_what_is_returned_is_near_the_data(monkeypatch):
     assert made.construction != "hinge"
     assert made.measured < 1e-15
     assert made.reason.endswith("among those near enough to the data")
-    with pytest.warns(CpwlWarning, match=r"hinge was seen to be off the data by \d"):
+    with pytest.warns(CpwlWarning, match=r"measured error of hinge against the data is \d"):
         assert compile(p, construction="hinge").measured > 1e-7
 
 

@@ -86,13 +86,13 @@ class Compiled:
     network
         The network, with exact weights.
     construction, reason
-        The construction that made it, and why that one was taken; "formula" for the network of a formula as it stands.
+        The construction, and why it was selected; "formula" for the network of a formula itself.
     sizes
         Its neurons, depth, width and nonzero weights.
     bounds
         The published bounds for this function, and the exact count of Algorithm 1 where its rows were computed.
     alternatives
-        What other constructions would have cost, by name.
+        Sizes and errors of the other constructions, by name, or why they do not apply.
     certificate
         The proof that the network equals the function, if it was asked for.
     solves, splits
@@ -100,8 +100,8 @@ class Compiled:
     error
         The predicted rounding error at the precision asked for, relative to the range of the function.
     measured
-        The largest difference from the function that was seen at some points of its pieces, evaluated in that
-        precision, relative to the range; None without a limit (``precision="exact"``) and with ``check=False``.
+        The largest difference from the function at sample points, evaluated in that precision, relative to the range;
+        None without a limit (``precision="exact"``) and with ``check=False``.
     analysis
         What is known about what was compiled: the pieces that have an interior.
     outside
@@ -143,7 +143,8 @@ class Compiled:
 
     @property
     def unavoidable(self) -> Fraction | None:
-        """For float data: no function is nearer to it, since pieces overlap and differ by twice that; else None."""
+        """Lower bound on the distance from float data to any continuous function: half the largest disagreement
+        between overlapping pieces. None for exact data."""
         if (p := self.function) is None or p.tol == 0:
             return None
         jump = largest_jump(p)
@@ -151,7 +152,7 @@ class Compiled:
 
     @property
     def metadata(self) -> dict[str, str]:
-        """What a file of the network should tell: pieces, laws, domain, construction, and the hash of the proof."""
+        """Metadata for a file: pieces, laws, domain, construction, and the hash of the proof."""
         found = {"cpwl.construction": self.construction, "cpwl.outside": self.outside}
         if (p := self.function) is not None:
             found |= {"cpwl.pieces": str(p.num_pieces), "cpwl.components": str(p.num_components)}
@@ -162,13 +163,13 @@ class Compiled:
 
     @property
     def lower_bounds(self) -> list[LowerBound]:
-        """How many hidden neurons any plain network for this function needs, and any with as many hidden layers."""
+        """Lower bounds on the hidden neurons of any plain network for this function, of any depth and of this one."""
         assert self.analysis is not None
         return lower_bounds(self.analysis, self.sizes.depth - 1)
 
     @property
     def lower_bound(self) -> LowerBound:
-        """The best of those that hold for any depth."""
+        """The best lower bound that holds for any depth."""
         return self.lower_bounds[0]
 
     def __repr__(self) -> str:
@@ -214,51 +215,53 @@ def compile(
     executor: Executor | None = None,
     progress: Shown = None,
 ) -> Compiled:
-    """The smallest ReLU network we can build that computes `p` on its domain, or stays within a tolerance of it.
+    """Compile a function into a ReLU network: the smallest of all constructions that is accurate enough.
+
+    With `within`, the network may differ from the function by a stated error.
 
     Parameters
     ----------
     p
         The function.
     construction
-        How to build it; "auto" plans all that apply and takes the best.
+        The construction; "auto" plans all that apply and builds the best.
     minimize
-        What "auto" compares, among the constructions that are accurate enough.
+        The size that "auto" minimizes among the constructions that are accurate enough.
     precision
         The arithmetic in which the network will be evaluated.
     max_error
-        The largest error, relative to the range of `p`, that is allowed: of rounding in that precision, as predicted,
-        and of all together against the data, as measured at some points. Default: 1e-9, in float32 1e-5, or the
-        tolerance of the data if that is more; with "exact" any; and against float data whose pieces overlap, ten times
-        what no function at all is nearer than (`Compiled.unavoidable`), if that is more. If no construction is within
-        it, the most accurate is taken, and a warning says how far it is off.
+        The largest error allowed, relative to the range of `p`. It limits the predicted rounding error in `precision`,
+        and the total error against the data, measured at sample points. Default: 1e-9 (1e-5 in float32), or the
+        tolerance of the data if that is larger; no limit for "exact". For float data whose pieces overlap, ten times
+        `Compiled.unavoidable` if that is larger. If no construction is within the limit, the most accurate one is
+        built, with a warning that states its error.
     check
-        Run `p.doctor()` first and refuse what is not a continuous function on a convex domain; for Algorithm 1, test
-        its rows; and measure how far the result is off the data.
+        Run `p.doctor()` first, and raise `InputError` if `p` is not a continuous function on a convex domain. Test the
+        rows of Algorithm 1, and measure the error of the network against the data.
     certify
         Prove the result (`cpwl.certify`). "auto" tries all constructions, the smallest first, until one is proved; if
         none is, `Compiled.reason` says which were tried.
     weights
-        With what weights it is proved: as they are, or as a file has them, rounded to that type.
+        The weights that the proof is about: the exact ones, or those of a file, rounded to this type.
     outside
-        What the network does outside a bounded domain: "free", whatever comes out; "clip", the value at the nearest
-        point of the domain, which must be a box: two more neurons for each input, in two more layers, and the proof
-        covers it; "error", the network is as with "free", and calling the result refuses such points.
+        Behaviour outside a bounded domain. "free": unspecified. "clip": the value at the nearest point of the domain,
+        which must be a box; this adds two neurons for each input, in two layers, and the proof covers it. "error":
+        the network is as with "free", and calling the result raises an error for such points.
     within
         How far the network may be from `p`: a number in units of the output, a percentage of its range such as "1%", or
         one of these for each output. Functions near `p` are proposed (`CPWL.approximate`), the smallest first, and the
         first network counts whose distance, computed exactly and with its weights as they are in `weights`, is at most
         that; `Compiled.within` tells it. Without it, and where nothing smaller is found, the network computes `p`.
     executor
-        Any `concurrent.futures.Executor`: shares out decisions, plans and checks of proofs. The result does not depend
-        on it.
+        Any `concurrent.futures.Executor`, to run decisions, plans and checks of proofs in parallel. The result does
+        not depend on it.
     progress
         Called with ``(done, total, what)``, or "auto": a bar after two seconds, on a terminal or in a notebook.
 
     Returns
     -------
     Compiled
-        The network, its sizes, and what the alternatives would have cost.
+        The network, its sizes, and the sizes of the alternatives.
 
     Raises
     ------
@@ -605,13 +608,13 @@ class _Compilation:
         limit = f"{most:.3g} of the range in {self.options.precision}"
         advice = 'precision="float64"' if self.options.precision == "float32" else "exact arithmetic"
         if not choice.accurate and (self.auto or self.told):
-            none = f"no construction is predicted to be within {limit}; {best.name}, the most accurate,"
-            said, aim = (none, "") if self.auto else (best.name, f", which is more than {limit}")
-            text = f"{said} is off by about {best.candidate.error:.1g}{aim} (use {advice})"
+            none = f"no construction has a predicted error within {limit}; the most accurate, {best.name},"
+            said, aim = (none, "") if self.auto else (best.name, f", more than {limit}")
+            text = f"{said} has a predicted error of {best.candidate.error:.1g}{aim} (use {advice})"
         elif choice.accurate and best.measured is not None and best.measured > most:
-            text = f"{best.name} was seen to be off the data by {best.measured:.1g}, which is more than {limit}"
+            text = f"the measured error of {best.name} against the data is {best.measured:.1g}, more than {limit}"
             if not self.told and (least := self.data.unavoidable):
-                text += f"; pieces of the data overlap, and every continuous function is off by {least:.1g}"
+                text += f"; overlapping pieces disagree: every continuous function has an error of at least {least:.1g}"
         else:
             return
         warnings.warn(text, CpwlWarning, stacklevel=6)

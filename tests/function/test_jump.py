@@ -87,7 +87,7 @@ def test_what_is_unavoidable_does_not_make_auto_take_a_larger_network():
     """Noise that no function is near enough to: the exact function nearby will do, unless an error is asked for."""
     p = triangulated(2, 30, 2)
     data = twin(p, 1e-10, 0).function(tol=1e-7)
-    with pytest.warns(CpwlWarning, match="every continuous function is off by"):
+    with pytest.warns(CpwlWarning, match="every continuous function has an error"):
         made = compile(data)
     asked = compile(data, max_error=1e-9)
     assert made.measured > 1e-9 >= asked.measured, "the noise is too small for this test"

@@ -65,7 +65,7 @@ class Analysis:
             return self
         snapped = p.snap()
         if snapped.function is None:
-            return f"there is no exact function near this data: {snapped.reason}"
+            return f"no continuous function near this data was found: {snapped.reason}"
         return replace(self, function=snapped.function)
 
     @property

@@ -85,7 +85,7 @@ def kuhn_grid(mesh: Mesh) -> KuhnGrid:
     count = [len(axis) for axis in axes]
     if len(used) != np.prod(count):
         raise ConstructionError(
-            f"this table is no grid: it has {len(used)} points, and its coordinates {' x '.join(map(str, count))}"
+            f"this table is not a grid: it has {len(used)} points, and its coordinates {' x '.join(map(str, count))}"
         )
     number = np.full(len(mesh.corners), -1, dtype=np.int64)
     number[used] = np.arange(len(used))
@@ -119,7 +119,7 @@ def _falling(cells: NDArray[np.int64]) -> NDArray[np.bool_]:
         for y in first[i + 1 :]:
             if (np.abs(y - x) == 1).all():
                 return np.asarray((y - x) * (y - x)[0] < 0)
-    raise ConstructionError("this table is no Kuhn grid: simplex 0 has no two corners across a box")
+    raise ConstructionError("this table is not a Kuhn grid: simplex 0 has no two corners across a box")
 
 
 def _check_chains(cells: NDArray[np.int64]) -> None:
@@ -129,7 +129,7 @@ def _check_chains(cells: NDArray[np.int64]) -> None:
     wrong = np.flatnonzero((steps.min(axis=(1, 2)) < 0) | (steps.sum(axis=2) != 1).any(axis=1))
     if len(wrong):
         raise ConstructionError(
-            f"this table is no Kuhn grid: simplex {wrong[0]} does not follow a diagonal", simplex=int(wrong[0])
+            f"this table is not a Kuhn grid: simplex {wrong[0]} does not follow a diagonal", simplex=int(wrong[0])
         )
 
 

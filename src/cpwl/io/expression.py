@@ -328,7 +328,7 @@ class _Reader:
 
     def call(self, name: str, at: int) -> Expression:
         if name not in _FUNCTIONS:
-            raise self.refuse(f"`{name[:40]}` is no function that we read; there are {_CALLS}", at)
+            raise self.refuse(f"`{name[:40]}` is not a supported function; supported are {_CALLS}", at)
         before = self.inside(at)
         self.step()
         arguments = [self.sum()]

@@ -279,7 +279,7 @@ class _Reader:
         while len(found) < count:
             kind, data = self.part(parts, "an entry")
             if kind != _MATRIX:
-                raise InputError("this MATLAB file is damaged: an entry is no array")
+                raise InputError("this MATLAB file is damaged: an entry is not an array")
             found.append(self.array(data, depth + 1)[1])
         return found
 
@@ -370,7 +370,7 @@ def _columns(held: Mapping[str, Any], layout: tuple[str, ...]) -> list[dict[str,
     for name, column in zip(layout, columns, strict=True):
         wrong = next((i for i, entry in enumerate(column) if not isinstance(entry, np.ndarray)), None)
         if wrong is not None:
-            message = f"entry {wrong + 1} of `{name}` is no matrix of real numbers (`full` makes one of a sparse one)"
+            message = f"entry {wrong + 1} of `{name}` is not a matrix of real numbers (use `full` if it is sparse)"
             raise InputError(message, piece=wrong)
     return [dict(zip(layout, parts, strict=True)) for parts in zip(*columns, strict=True)]
 

@@ -186,7 +186,7 @@ def from_pwl(path: str | os.PathLike[str]) -> CPWL:
         lines = [(i, line.split()) for i, line in enumerate(lines_of(os.fspath(path)), 1)]
         lines = [(i, words) for i, words in lines if words and not words[0].startswith("c")]
         if not lines or lines[0][1][0] not in ("pwl", "tl"):
-            raise InputError("this is not a .pwl file: its first line that is no remark must begin with `pwl` or `tl`")
+            raise InputError("this is not a .pwl file: its first line must begin with `pwl` or `tl`")
         return _truncated(*lines[0]) if lines[0][1][0] == "tl" else _regional(lines[1:])
 
 

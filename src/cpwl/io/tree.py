@@ -119,7 +119,7 @@ def _of_linear_tree(model: Any) -> _Leaves:
             else:
                 lows[i, column] = max(lows[i, column], float(threshold))
         if not hasattr(node.model, "coef_"):
-            raise InputError(f"a leaf holds a {type(node.model).__name__}, which is no linear model")
+            raise InputError(f"a leaf holds a {type(node.model).__name__}, which is not a linear model")
         slopes = np.atleast_2d(np.asarray(node.model.coef_, dtype=np.float64))
         gradient.append(slopes)
         offset.append(np.broadcast_to(np.asarray(node.model.intercept_, dtype=np.float64).ravel(), len(slopes)))

@@ -135,7 +135,7 @@ def from_named_weights(tensors: Mapping[str, NDArray[Any]]) -> Network:
     flat: list[NDArray[Any]] = []
     for key in sorted(layers):
         if "weight" not in layers[key]:
-            raise InputError("a layer has a bias and no weight: this is no plain chain of layers")
+            raise InputError("a layer has a bias but no weight: this is not a plain chain of layers")
         weight = layers[key]["weight"]
         flat += [weight, layers[key].get("bias", np.zeros(weight.shape[:1]))]
     if not flat:
@@ -374,7 +374,7 @@ def from_sklearn(model: Any) -> Network:
     """
     kind = type(model).__name__
     if not hasattr(model, "coefs_") or not hasattr(model, "intercepts_"):
-        raise InputError(f"a {kind} without `coefs_` and `intercepts_` is no fitted MLPRegressor; call `.fit` first")
+        raise InputError(f"a {kind} without `coefs_` and `intercepts_` is not a fitted MLPRegressor; call `.fit` first")
     activation, last = getattr(model, "activation", "relu"), getattr(model, "out_activation_", "identity")
     if activation not in ("relu", "identity"):
         raise InputError(f'the activation of this {kind} is "{activation}"; only "relu" and "identity" are read')

@@ -193,10 +193,10 @@ def certify(
 ) -> Certificate:
     """Prove that `network` computes `p` on every piece, from its weights alone.
 
-    For an exact network and exact data the proof is of equality. For rounded weights or float data it is of a bound
-    on the difference, and so it may be for a table whose points are even but for rounding (docs/floats.md). Every kind
-    of proof that applies is tried (`cpwl.proofs.kinds`), and the stand-alone checker decides on function, network and
-    proof as they are saved.
+    For an exact network and exact data the proof shows equality. For rounded weights or float data it shows a bound on
+    the difference; so it may for a table on a grid that is even up to rounding (docs/floats.md). `certify` tries every
+    kind of proof that applies (`cpwl.proofs.kinds`). The stand-alone checker decides, on the function, the network and
+    the proof as they are saved.
 
     Parameters
     ----------
@@ -205,12 +205,11 @@ def certify(
     network : Network
         The network, with as many inputs and outputs.
     rounded_from : Network, optional
-        The exact network that `network` is a rounding of. Rounding moves where hinges and gates bend: the proof is of
-        the exact network, and of how far the rounded one is off. By default, where it is needed, the network of a
-        construction that has these weights when they are rounded.
+        The exact network that `network` was rounded from. The proof then covers the exact network, and bounds the
+        difference between the two. By default `certify` looks for a construction whose rounded weights are these.
     max_error : float, optional
-        A bound above this is refused. Default: a bound above 0 for an exact network of exact data, or else above 1e-4
-        of the largest coefficient of the laws, counts as not proved.
+        The largest bound that counts as proved. Default: 0 for an exact network of exact data, otherwise 1e-4 of the
+        largest coefficient of the laws.
     domain, box : optional
         Where two networks are compared: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box; on all of R^n by
         default. A function has its own pieces.
@@ -218,9 +217,9 @@ def certify(
         An exact function that the network computes: then the proof is of that, and of how far the two functions are
         apart (kind "near"). By default one is looked for where the data is floats.
     executor : concurrent.futures.Executor, optional
-        Shares out the check of the proof; what is proved, and how, does not depend on it.
+        Runs the check of the proof in parallel. The result does not depend on it.
     progress : callable, optional
-        Called with how much is done, how much there is, and what is being done.
+        Called with ``(done, total, step)``.
 
     Returns
     -------

@@ -85,7 +85,7 @@ def snap_line(rough: CPWL) -> Snapped:
     """
     error = first_error(rough)
     if error is not None:
-        return Snapped(None, Moved(), f"it is no function within {rough.tol:g}, relative: {error.message}")
+        return Snapped(None, Moved(), f"not a function within the tolerance {rough.tol:g}: {error.message}")
     low, high = _ends(rough.polyhedra)
     reach = float(np.abs([*low[np.isfinite(low)], *high[np.isfinite(high)]]).max(initial=0.0)) or 1.0
     solid = np.flatnonzero(high - low > rough.tol * reach)

@@ -207,7 +207,7 @@ def patched(work: Work) -> Patched:
         tight = Tight(tight.whole, tight.laws, tight.loose | more)
         many = int(_Patch(work, tight).is_loose.sum())
         if many > most_loose(work):
-            raise Unfit(f"the laws of {many} pieces cannot be kept: that is no local matter")
+            raise Unfit(f"too many laws violate continuity ({many} pieces): no local correction is possible")
 
 
 class _Patch:

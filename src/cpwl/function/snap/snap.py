@@ -168,7 +168,7 @@ def near(rough: CPWL, reason: str) -> Snapped:
         return found
     error = first_error(rough)
     if error is not None:
-        return replace(found, reason=f"it is no function within {rough.tol:g}, relative: {error.message}")
+        return replace(found, reason=f"not a function within the tolerance {rough.tol:g}: {error.message}")
     merged = merge(rough)  # cuts between pieces of one law are not part of the function
     if merged is rough:
         return found

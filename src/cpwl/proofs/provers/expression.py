@@ -141,7 +141,7 @@ class _Reader:
         self._names = {atom: name for name, atom in self.circuit.atoms.items()}
         found = self._value(form)
         if found is None:
-            raise NotRecognised("the network is no expression of maxima and minima of the components")
+            raise NotRecognised("the network is not a max-min expression of the components")
         return found
 
     def _value(self, form: Form) -> int | None:

@@ -51,7 +51,7 @@ def propose_columns(question: Question) -> Iterator[Proposal]:
     layers = exact_layers(question.network)
     hinges = 0 if grid is None or all(is_even(axis) for axis in grid.axes) else 1
     if grid is None or len(layers) <= hinges + 1:
-        raise NoProof("the function is no table on a grid, or the network has too few layers for one")
+        raise NoProof("the function is not a table on a grid, or the network has too few layers")
     count, n = layers[hinges][0].shape[0], len(grid.axes)
     fitting = [h for h in reversed(range(n)) if _hinges(grid.steps, h) == count]
     document = {

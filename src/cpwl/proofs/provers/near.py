@@ -65,7 +65,7 @@ def _near(question: Question) -> CPWL:
         return question.undone
     snapped = question.p.snap()
     if snapped.function is None:
-        raise NotNear(f"there is no exact function near this data: {snapped.reason}")
+        raise NotNear(f"no continuous function near this data was found: {snapped.reason}")
     return replace(snapped.function, mesh=None)
 
 
