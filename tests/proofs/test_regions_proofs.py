@@ -13,7 +13,7 @@ import pytest
 from cpwl import CPWL, InputError, Network, ProofError, certify, compile, compress, extract
 from cpwl.documents.write import network_document
 from cpwl.exact.rational import fraction_array
-from cpwl.io import save
+from cpwl.io.json import save
 from cpwl.proofs.provers.regions import list_common_regions, list_regions
 from cpwl_check.budget import Refused, Undecided
 from cpwl_check.decide import check
