@@ -16,8 +16,8 @@ COMMAND = f"{sys.executable} -m cpwl"
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        ("bounds --pieces 3 >&-", 65, "what was to be printed cannot be written: Bad file descriptor"),
-        ("bounds --pieces 3 --json >/dev/full", 65, "what was to be printed cannot be written: No space left"),
+        ("bounds --pieces 3 >&-", 65, "standard output cannot be written: Bad file descriptor"),
+        ("bounds --pieces 3 --json >/dev/full", 65, "standard output cannot be written: No space left"),
         ("bounds --pieces 3 2>&-", 0, ""),
         ("nonsense 2>/dev/full", 64, ""),
         ("nonsense >/dev/full", 64, "No such command"),

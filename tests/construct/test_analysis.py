@@ -65,7 +65,7 @@ def test_an_exact_function_is_looked_for_once(monkeypatch):
     """Where there is none near the data, all constructions that need one hear the same reason."""
     looked = []
     snap = CPWL.snap
-    monkeypatch.setattr(CPWL, "snap", lambda p, tol: looked.append(tol) or snap(p, tol))
+    monkeypatch.setattr(CPWL, "snap", lambda p, *tol: looked.append(tol) or snap(p, *tol))
     rng = np.random.default_rng(0)
     exact = delaunay(2, 12, 3)
     gradient = exact.laws.gradient[:, 0] * (1 + 1e-12 * rng.standard_normal(exact.laws.gradient[:, 0].shape))

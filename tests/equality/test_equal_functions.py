@@ -85,7 +85,7 @@ def test_certificate_and_regions_agree():
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
-    "name", ["five_pieces_cut_up", "bricks", "duplicates", "table_cut_up", "sum_norm_in_space_cut_up"]
+    "name", ["five_pieces_cut_up", "bricks", "delaunay_cut_up", "table_cut_up", "sum_norm_in_space_cut_up"]
 )
 def test_merged_functions_are_equal(name):
     """Merging pieces keeps the function."""

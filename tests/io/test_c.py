@@ -261,7 +261,7 @@ def test_networks_need_a_box_to_have_a_domain(tmp_path):
     ("words", "code", "said"),
     [
         (["law.json", "-o", "law.h", "--c-form", "grid"], 64, "grid"),
-        (["law.json", "-o", "law.onnx", "--c-type", "float"], 64, "no C header"),
+        (["law.json", "-o", "law.onnx", "--c-type", "float"], 64, "not a C header"),
         (["law.json", "-o", "law.h", "--dtype", "float32"], 64, "--c-type"),
         (["law.json", "-o", "law.h", "--certify"], 64, "cpwl convert"),
         (["law.json", "-o", "law.h", "--outside", "clip"], 65, "bounded box"),
