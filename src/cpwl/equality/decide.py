@@ -260,7 +260,7 @@ def distance(
     Examples
     --------
     >>> absolute = Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])])
-    >>> print(distance(absolute, CPWL.from_breakpoints([-2, 1], [2, 1])))
+    >>> print(distance(absolute, CPWL.from_breakpoints([-2, 1], [2, 1]), box=(-2, 1)))
     at most 4/3, at x = (0)
     """
     progress = heard(progress)

@@ -316,6 +316,8 @@ class Distance:
     """The mean gap over the common domain; None if that is not bounded."""
 
     def __str__(self) -> str:
+        if self.largest == math.inf:
+            return "without bound"
         mean = "" if self.mean is None else f", {number_text(self.mean)} in the mean"
         return f"at most {number_text(self.largest)}, at x = {point_text(self.point)}{mean}"
 

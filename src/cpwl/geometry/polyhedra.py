@@ -174,7 +174,8 @@ class Polyhedra:
         >>> Polyhedra.from_lists([[[2], [1]], [[-1]]], [[6, 10**9], [-2]]).unit()
         3.0
         """
-        found = extents(self.A, self.b, self.start, rays=False)
+        known: Extents | None = self.facts.get((Polyhedra.extents.__wrapped__, ()))  # type: ignore[attr-defined]
+        found = extents(self.A, self.b, self.start, rays=False) if known is None else known
         if found.reach() <= 1e3 * tol:
             found = self.extents()
         return found.unit(len(self), tol)

@@ -123,7 +123,7 @@ def failures(rows: Sequence[Row]) -> list[str]:
 def _algorithm_1(row: Row) -> str | Text:
     if row.failure is None:
         return f"{row.algorithm1:,}"
-    return Text(f"{row.algorithm1:,}\nwrong by {row.failure.amount:.3g}", style="bold red")
+    return Text(f"{row.algorithm1:,}\nwrong by\n{row.failure.amount:.3g}", style="bold red")
 
 
 def _numbers(row: Row) -> list[str]:
