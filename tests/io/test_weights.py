@@ -86,7 +86,7 @@ def test_numpy_files(tmp_path):
     [
         ({}, "no weights"),
         ({"0.running_mean": WEIGHTS[1]}, "neither the weight nor the bias"),
-        ({"0.bias": WEIGHTS[1]}, "a bias and no weight"),
+        ({"0.bias": WEIGHTS[1]}, "a bias but no weight"),
         ({"0.weight": WEIGHTS[1]}, "must be a matrix and a vector"),
         ({"0.weight": WEIGHTS[0], "0.kernel": WEIGHTS[0]}, "one more weight"),
         ({"0.weight": WEIGHTS[0], "1.weight": WEIGHTS[0]}, "layer 2 takes 3 inputs, but layer 1 gives 5"),
