@@ -140,6 +140,8 @@ FAMILIES: dict[str, tuple[Callable[[int], Maker], tuple[int, ...]]] = {
 
 def measure(family: str, size: int) -> None:
     """Print one line of JSON after each step: its CPU seconds, and the peak of memory so far."""
+    resource.setrlimit(resource.RLIMIT_AS, (2 * BYTES, 2 * BYTES))  # what is reserved is more than what is used
+    resource.setrlimit(resource.RLIMIT_CPU, (len(STEPS) * SECONDS, len(STEPS) * SECONDS + 5))
     from cpwl import certify, compile
     from cpwl.proofs.settle import settle
 
@@ -171,13 +173,8 @@ def _apart(family: str, size: int, src: str | None) -> dict[str, Any]:
     folder = os.path.dirname(os.path.abspath(__file__))
     path = os.pathsep.join(filter(None, [src, folder, os.environ.get("PYTHONPATH")]))
     command = [sys.executable, os.path.abspath(__file__), "--one", family, str(size)]
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (2 * BYTES, 2 * BYTES))  # what is reserved is more than what is used
-        resource.setrlimit(resource.RLIMIT_CPU, (len(STEPS) * SECONDS, len(STEPS) * SECONDS + 5))
-
     environment = os.environ | {"PYTHONPATH": path}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, preexec_fn=limit)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     result: dict[str, Any] = {"size": size, "ended": done.returncode != 0}
     for line in lines:
