@@ -369,6 +369,13 @@ class Within:
     neurons_equal: int
     tried: tuple[tuple[str, int, float], ...]
 
+    def __str__(self) -> str:
+        allowed = ", ".join(f"{float(one):.3g}" for one in self.tolerance)
+        far = f"{float(self.distance.largest):.6g} at x = {point_text(self.distance.point)}"
+        return (
+            f"within {allowed}: {self.proposal}, at most {far}; equality takes {counted(self.neurons_equal, 'neuron')}"
+        )
+
 
 def _compile_within(
     p: CPWL,

@@ -60,6 +60,13 @@ def test_what_another_kind_refuses_is_no_obstacle():
     assert certify(p, compile(p, construction="clamped").network).kind == "clamped"
 
 
+def test_a_saturation_inside_its_pieces_is_no_clipped_network():
+    """``min(1, max(x, -1))`` on -3 <= x <= 3 in two neurons: the network behind the saturation is x, not the function."""
+    rows = [[[1], [-1]], [[-1], [1]], [[1], [-1]]]
+    p = CPWL.from_pieces(rows, [[1, 1], [-1, 3], [-1, 3]], [[1], [0], [0]], [0, 1, -1])
+    assert certify(p, Network([([[1]], [1]), ([[-1]], [2]), ([[-1]], [1])])).error_bound == 0
+
+
 @pytest.mark.parametrize("refused", [True, False])
 def test_the_checker_has_the_last_word(tmp_path, monkeypatch, refused):
     """For every kind: what it accepts is proved, with the bound that it found; what it refuses is not."""

@@ -268,11 +268,15 @@ def propose_clipped(question: Question, propose: Callable[[Question], Iterator[P
     apart = max(abs(x - y) for x, y in zip([*found.low, *found.high], ends, strict=True))
     moved = apart * _slope(found) if apart else Fraction(0)
     reach = max(map(abs, ends))
-    for proof in propose(inner):
-        level, growth = proof.bound if isinstance(proof.bound, tuple) else (proof.bound, Fraction(0))
-        bound = level + growth * reach + moved
-        fields = {"box": box.document(), "proof": proof.document}
-        yield Proposal(bound, proof_head("clipped", question.p.dim, bound) | fields)
+    try:
+        for proof in propose(inner):
+            level, growth = proof.bound if isinstance(proof.bound, tuple) else (proof.bound, Fraction(0))
+            bound = level + growth * reach + moved
+            fields = {"box": box.document(), "proof": proof.document}
+            yield Proposal(bound, proof_head("clipped", question.p.dim, bound) | fields)
+    except NoProof as reason:
+        # A network that moves its input into another box may be the function, whatever the network behind is.
+        raise NoProof(str(reason), reason.points, settles=reason.settles and not apart) from None
 
 
 def _slope(found: Clipped) -> Fraction:
