@@ -61,7 +61,7 @@ def test_what_another_kind_refuses_is_no_obstacle():
 
 
 def test_a_saturation_inside_its_pieces_is_no_clipped_network():
-    """``min(1, max(x, -1))`` on -3 <= x <= 3 in two neurons: the network behind the saturation is x, not the function."""
+    """``min(1, max(x, -1))`` on -3 <= x <= 3 in two neurons: what is behind the saturation is x, not the function."""
     rows = [[[1], [-1]], [[-1], [1]], [[1], [-1]]]
     p = CPWL.from_pieces(rows, [[1, 1], [-1, 3], [-1, 3]], [[1], [0], [0]], [0, 1, -1])
     assert certify(p, Network([([[1]], [1]), ([[-1]], [2]), ([[-1]], [1])])).error_bound == 0
