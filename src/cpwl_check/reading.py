@@ -23,7 +23,10 @@ def load(path: str) -> Any:
     text = Path(path).read_bytes()
     if LONG.search(text):
         raise Undecided(f"{path}: it has a number of more than {DIGITS} digits")
-    return json.loads(text, object_pairs_hook=lambda x: dict(x) if len(dict(x)) == len(x) else ...)
+    try:
+        return json.loads(text, object_pairs_hook=lambda x: dict(x) if len(dict(x)) == len(x) else ...)
+    except ValueError as reason:
+        raise ValueError(f"{path} is not a JSON file: {reason}") from None
 
 
 def number(value: Any) -> Rational | None:

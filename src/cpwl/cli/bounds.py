@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from cpwl.cli.options import AsJson
-from cpwl.cli.output import plain_integer, print_json, print_table, readable_integer
+from cpwl.cli.output import plain_integer, print_json, readable_integer, table_text
 
 __all__ = ["bounds"]
 
@@ -100,7 +100,7 @@ def _print_table(rows: dict[str, _Sizes]) -> None:
     for name, sizes in rows.items():
         cells = (_cell(sizes, key) for key in ("layers", "width", "neurons"))
         table.add_row(_TITLES[name], *cells)
-    print_table(table)
+    print(table_text(table), end="")
 
 
 def _cell(sizes: _Sizes, key: str) -> str:

@@ -26,7 +26,7 @@ from cpwl.cli.options import (
     load_function,
     progress_bar,
 )
-from cpwl.cli.output import check_output, plain_integer, print_json, print_table, readable_integer
+from cpwl.cli.output import check_output, plain_integer, print_json, readable_integer, table_text
 from cpwl.errors import counted
 
 if TYPE_CHECKING:
@@ -148,6 +148,14 @@ def compile(
         )
     seconds = perf_counter() - began
     check_neurons(compiled.sizes.neurons, max_neurons)
+    told = ""
+    if not as_json:
+        told = _sizes_text(p, compiled, source, output, seconds)
+        if compiled.within is not None:
+            told += within_text(compiled.within, compiled.sizes.neurons, explain=explain) + "\n"
+        if explain:
+            told += explain_choice(compiled)
+    # Files come last: who ends the command before finds none.
     if proof is not None:
         _check_proof(p, compiled, max_error, dtype)
         code, statement = None, _write_proved(compiled, output, proof, dtype)
@@ -158,11 +166,7 @@ def compile(
         more = {**({} if statement is None else statement), **({} if code is None else _c_summary(code))}
         print_json({**_summary(p, compiled, source, output, seconds), **more})
     else:
-        _print_table(p, compiled, source, output, seconds)
-        if compiled.within is not None:
-            print(within_text(compiled.within, compiled.sizes.neurons, explain=explain))
-        if explain:
-            explain_choice(compiled)
+        print(told, end="")
         if code is not None:
             print(code)
         if statement is not None:
@@ -335,7 +339,7 @@ def _plain(sizes: dict[str, int]) -> dict[str, int | str]:
     return {name: plain_integer(size) for name, size in sizes.items()}
 
 
-def _print_table(p: CPWL, compiled: Compiled, source: Path, output: Path, seconds: float) -> None:
+def _sizes_text(p: CPWL, compiled: Compiled, source: Path, output: Path, seconds: float) -> str:
     from rich.box import SIMPLE
     from rich.table import Table
 
@@ -355,7 +359,7 @@ def _print_table(p: CPWL, compiled: Compiled, source: Path, output: Path, second
     for name, bound in compiled.bounds.items():
         limits = (bound.layers, bound.width, bound.neurons)
         table.add_row(f"bound: {_title(name)}", *map(readable_integer, limits), "-")
-    print_table(
+    return table_text(
         table,
         f"{source}: {counted(p.num_pieces, 'piece')}, {counted(p.num_components, 'component')}, "
         f"{counted(p.dim, 'input')}, {counted(p.outputs, 'output')}",
@@ -376,7 +380,7 @@ def _title(name: str) -> str:
 # What ``cpwl compile --explain`` prints: every construction, what it would cost, and why one was taken.
 
 
-def explain_choice(compiled: Compiled) -> None:
+def explain_choice(compiled: Compiled) -> str:
     """A table of the constructions, and the proven lower bounds below it."""
     from rich.box import SIMPLE
     from rich.table import Table
@@ -406,7 +410,7 @@ def explain_choice(compiled: Compiled) -> None:
         for b in compiled.lower_bounds
     ]
     head = "Predicted errors are relative to the range of the function."
-    print_table(table, head, *reasons, *_against_data(compiled), *bounds)
+    return table_text(table, head, *reasons, *_against_data(compiled), *bounds)
 
 
 def _against_data(compiled: Compiled) -> list[str]:

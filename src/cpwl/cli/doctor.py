@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpwl.cli.options import AsJson, Dask, Layout, Workers, executor_of, load_function
-from cpwl.cli.output import Code, print_json, print_table
+from cpwl.cli.output import Code, print_json, table_text
 from cpwl.errors import counted
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _print_table(p: CPWL, report: Report, source: Path) -> None:
         if report.healthy
         else f"not a continuous function on a convex domain ({counted(len(report.errors), 'error')})"
     )
-    print_table(table, f"{counts}: {verdict}")
+    print(table_text(table, f"{counts}: {verdict}"), end="")
 
 
 def _where(finding: Finding) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tempfile
 import warnings
 from dataclasses import asdict
 from pathlib import Path
@@ -102,7 +103,9 @@ def equal(
             verdict = Verdict(None, None, (None, None), None, 0, str(reason))
     proof = None
     if output is not None and verdict.equal and isinstance(a, Network) and isinstance(b, Network):
-        proof = _proof(a, b, domain, output, 0.0)
+        proof = _proof(a, b, domain, 0.0)
+        if proof.proved:
+            proof.save(output)
     files = (first, second) if verdict.equal is False else ()
     replayed = {str(path): values for path in files if (values := replay(path, verdict.witness)) is not None}
     if as_json:
@@ -119,14 +122,11 @@ def equal(
     raise typer.Exit(Code.REFUTED if verdict.equal is False else Code.UNDECIDED)
 
 
-def _proof(first: Network, second: Network, domain: Any, path: Path, max_error: float) -> Certificate:
-    """The proof that two networks differ by no more than that, saved where there is one."""
+def _proof(first: Network, second: Network, domain: Any, max_error: float) -> Certificate:
+    """The proof that two networks differ by no more than that, if there is one."""
     from cpwl.proofs.certify import certify
 
-    proof = certify(first, second, domain=domain, max_error=max_error)
-    if proof.proved:
-        proof.save(path)
-    return proof
+    return certify(first, second, domain=domain, max_error=max_error)
 
 
 def summary(verdict: Verdict) -> dict[str, Any]:
@@ -405,25 +405,30 @@ def compress(
         check_output(path, source)
     from cpwl.compressor import compress as shrink
     from cpwl.equality import equal
+    from cpwl.files import write_together
 
     network = load_network(source)
     domain = box_domain(box, network.inputs)
-    with progress_bar() as progress, executor_of(workers, dask) as executor:
+    with progress_bar() as progress, executor_of(workers, dask) as executor, tempfile.TemporaryDirectory() as folder:
         found = shrink(network, domain=domain, max_regions=max_regions, executor=executor, progress=progress)
         check_neurons(found.after.neurons, max_neurons)
-        _write(found, output)
-        # What was written is rounded to float64: the proof is about that file, too, or says how far it is off.
-        small = load_network(output)
+        draft = Path(folder, f"network{output.suffix}")
+        _write(found, draft)
+        content = draft.read_bytes()
+        # What is written is rounded to float64: the proof is about that file, too, or says how far it is off.
+        small = load_network(draft)
         written = equal(network, small, domain=domain, executor=executor, progress=progress)
     proof = None
     if certify and (written.equal or (written.gap is not None and written.gap < math.inf)):
         off = float(written.gap or 0)
-        proof = _proof(network, small, domain, path, math.nextafter(off, math.inf) if off else 0.0)
+        proof = _proof(network, small, domain, math.nextafter(off, math.inf) if off else 0.0)
+    proofs = [(path, proof.text.encode())] if proof is not None and proof.proved else []
+    write_together([(output, content), *proofs])
     if as_json:
         sizes = {"before": asdict(found.before), "after": asdict(found.after)}
-        proofs = {"proof": summary(found.verdict), "written": summary(written)}
+        verdicts = {"proof": summary(found.verdict), "written": summary(written)}
         said = {"certificate": proof and proof.statement} if certify else {}
-        print_json({"input": str(source), "output": str(output), "method": found.method, **sizes, **proofs, **said})
+        print_json({"input": str(source), "output": str(output), "method": found.method, **sizes, **verdicts, **said})
     else:
         _print_compressed(found, written, source, output)
         if proof is not None:

@@ -33,11 +33,11 @@ __all__ = [
     "listening",
     "plain_integer",
     "print_json",
-    "print_table",
     "readable_integer",
     "run",
     "say",
     "spelled",
+    "table_text",
 ]
 
 # Asked to end: SIGTERM and SIGHUP are heard as Ctrl-C is, so that nothing is left half done.
@@ -194,17 +194,19 @@ def print_json(value: dict[str, Any]) -> None:
     print(json.dumps(value, allow_nan=False))
 
 
-def print_table(table: Table, *notes: str) -> None:
-    """A table and the lines below it."""
+def table_text(table: Table, *notes: str) -> str:
+    """A table and the lines below it, as they are to be printed."""
     from rich.console import Console
 
     console = Console(file=sys.stdout, highlight=False)
     for column in table.columns:
         column.no_wrap = column.no_wrap or column.justify == "right"
-    # A table that needs more than the terminal is wide is printed in full: no number is cut off.
-    console.print(table, width=max(console.width, console.measure(table).minimum), crop=False, overflow="ignore")
-    for note in notes:
-        console.print(note, markup=False, soft_wrap=True)
+    with console.capture() as text:
+        # A table that needs more than the terminal is wide is printed in full: no number is cut off.
+        console.print(table, width=max(console.width, console.measure(table).minimum), crop=False, overflow="ignore")
+        for note in notes:
+            console.print(note, markup=False, soft_wrap=True)
+    return text.get()
 
 
 def plain_integer(number: int) -> int | str:

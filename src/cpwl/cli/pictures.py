@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from cpwl.cli.options import BoxBounds, PictureKind, progress_bar
-from cpwl.cli.output import Code, check_output, print_table
+from cpwl.cli.output import Code, check_output, table_text
 from cpwl.errors import counted
 
 __all__ = ["demo", "plot", "report"]
@@ -34,7 +34,7 @@ def demo(
         "table": INDEX,
     }
     largest = max(rows, key=lambda row: row.sizes.neurons)
-    print_table(
+    told = table_text(
         demo_table(rows),
         "",
         "What Algorithm 1 gives where it is wrong:",
@@ -48,6 +48,7 @@ def demo(
         f"  cd {output}",
         f"  {largest.recheck}",
     )
+    print(told, end="")
     refused = [row for row in rows if not row.verdict.accepted]
     for row in refused:
         print(f"error: {row.files.proof}: {row.verdict.text}", file=sys.stderr)
