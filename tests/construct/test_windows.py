@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from scipy.spatial import Delaunay
 
-from cpwl import CPWL, ConstructionError, Network, compile, extract
+from cpwl import CPWL, ConstructionError, Network, compile, extract, mpc
 from cpwl.construct.blocks import common
 from cpwl.construct.windows import lowering
 from cpwl.construct.windows.lifted import obstruction
 from cpwl.construct.windows.lifting import lift, of_table
 from cpwl.exact.rational import fraction_array
+from cpwl.geometry import complex as complexes
 from cpwl.network.network import evaluate
 from support.constructions import planned
 
@@ -199,3 +200,16 @@ def test_what_fails_near_by_is_not_looked_at_everywhere(monkeypatch):
     p = CPWL.from_simplices(*delaunay(2, 120))
     planned("windows", p)
     assert 0 < sum(isinstance(at, slice) for at in looks) <= p.num_pieces
+
+
+def test_pieces_that_are_cut_too_often_are_left_to_others(monkeypatch):
+    """A law with limits on the rate of its input would be cut into thousands of cells, and a lattice has 42 neurons."""
+    law = mpc([[1, 1], [0, 1]], [["0.5"], [1]], 1, "0.1", 2, u=(-1, 1), x=(-5, 5), du=("-0.5", "0.5")).solve()
+    asked, decide = [], complexes._overlap
+    monkeypatch.setattr(complexes, "_overlap", lambda *cells: asked.append(1) or decide(*cells))
+    made = compile(law, certify=True)
+    assert made.certificate.proved
+    assert made.sizes.neurons <= 42
+    reason = f"not planned: would take more than 286 cells, into which {law.num_pieces} pieces are cut"
+    assert made.alternatives["windows"].reason == f'{reason}; ask for construction="windows"'
+    assert len(asked) < 1_000  # 20,000 for all of them

@@ -13,8 +13,10 @@ from cpwl import CPWL
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.function.make import kuhn_simplices
 from cpwl.function.shallow import from_hidden_layer
+from cpwl.geometry import complex as complexes
 from cpwl.geometry.complex import complex_of, from_simplices
-from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
+from cpwl.geometry.probe import Probe
 
 
 def triangulated(n, count, seed):
@@ -274,3 +276,29 @@ def test_limit():
     p = hanging()
     with pytest.raises(LimitError, match="do not meet face to face"):
         complex_of(p.polyhedra, limit=p.num_pieces)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_facets_overlap_as_linear_programs_say(n):
+    """Random polyhedra on the two sides of a hyperplane, bounded or not, some of which only touch."""
+    draw, probe, seen = random.Random(n), Probe(0.0), {True: 0, False: 0}
+    row = (1, *(draw.choice([-2, -1, 1, 3]) for _ in range(n)))
+    plane = ([-v for v in row[:-1]], row[-1])  # as ``a x <= b``
+    for _ in range(300):
+        sides = []
+        for sign in (1, -1):
+            normals = [[draw.randint(-2, 2) for _ in range(n)] for _ in range(n + 2)]
+            A = [[sign * v for v in plane[0]], *(a for a in normals if any(a))]
+            sides.append((A, [sign * plane[1], *(draw.randint(-1, 3) for _ in A[1:])]))
+        try:
+            (one,), (two,) = [complexes._cells(Polyhedra.from_lists([A], [b])) for A, b in sides]
+        except ConstructionError:  # no interior, or a line
+            continue
+        other = tuple(-v for v in row)
+        if row in one.rows and other in two.rows:
+            rows = [row, *(h for h in (*one.rows, *two.rows) if h not in (row, other) and any(h[:-1]))]
+            both = Polyhedron.from_rows([[-v for v in h[:-1]] for h in rows], [h[-1] for h in rows])
+            expected = probe.interior(both, on=[0]) is not None
+            assert complexes._overlap(one, two, row) == expected
+            seen[expected] += 1
+    assert min(seen.values()) >= 3

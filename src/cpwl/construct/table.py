@@ -21,7 +21,8 @@ from cpwl.construct.select import Candidate
 from cpwl.construct.strips import plan as strips
 from cpwl.construct.univariate import plan as univariate
 from cpwl.construct.windows import plan as windows
-from cpwl.errors import InputError, LimitError
+from cpwl.construct.windows.lifted import few_cells, most_cells
+from cpwl.errors import ConstructionError, InputError, LimitError
 from cpwl.function import CPWL
 
 __all__ = ["TABLE", "Construction", "Planned", "in_order", "ruled_out"]
@@ -111,7 +112,14 @@ def _triangles(analysis: Analysis) -> str:
 def _cells(analysis: Analysis) -> str:
     p = analysis.function
     corners = p.num_pieces if p.mesh is None else len(p.mesh.corners)
-    return f"comparisons of {p.num_pieces:,} cells with their corners" if p.num_pieces * corners > _CELLS else ""
+    if p.num_pieces * corners > _CELLS:
+        return f"comparisons of {p.num_pieces:,} cells with their corners"
+    try:
+        p = analysis.exact.function
+        many = p.mesh is None and analysis.exact.box is not None and few_cells(p) is None
+    except ConstructionError:
+        return ""  # planning will say why
+    return f"more than {most_cells(p):,} cells, into which {p.num_pieces:,} pieces are cut" if many else ""
 
 
 def _of_part(function: CPWL, whole: Analysis) -> list[Candidate]:

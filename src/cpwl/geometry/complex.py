@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import gcd
 from operator import mul
@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.integers import primitive, signs_at
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
-from cpwl.geometry.probe import Probe
+from cpwl.geometry.polyhedra import Polyhedra
 
 __all__ = ["Complex", "Faces", "Flat", "complex_of", "from_cells", "from_simplices"]
 
@@ -368,12 +367,12 @@ def _cuts(cells: list[_Cell]) -> dict[int, set[_Vector]]:
     place: dict[_Vector, list[tuple[frozenset[_Vector], int, _Vector]]] = defaultdict(list)
     for facet, i, row in alone:
         place[row].append((facet, i, row))
-    probe, cuts = Probe(0.0), defaultdict[int, set[_Vector]](set)
+    cuts = defaultdict[int, set[_Vector]](set)
     for facet, i, row in alone:
         for other, j, _ in place.get(tuple(-v for v in row), ()):
             if i < j:
                 mine, yours = _dividing(cells[j], row, other, facet), _dividing(cells[i], row, facet, other)
-                if (mine or yours) and _overlap(probe, cells[i], cells[j], row):
+                if (mine or yours) and _overlap(cells[i], cells[j], row):
                     cuts[i] |= mine
                     cuts[j] |= yours
     if alone and not cuts:
@@ -412,14 +411,20 @@ def _dividing(cell: _Cell, plane: _Vector, own: frozenset[_Vector], facet: froze
     return found
 
 
-def _overlap(probe: Probe, one: _Cell, two: _Cell, row: _Vector) -> bool:
-    """Whether two cells on the two sides of a hyperplane share a part of it with interior."""
-    other = tuple(-v for v in row)
-    rows = [row, *(r for r in (*one.rows, *two.rows) if r not in (row, other) and any(r[:-1]))]
-    outward = np.array([[*(-v for v in r[:-1]), r[-1]] for r in rows], dtype=object)
-    scale = np.abs(outward[:, :-1]).max(axis=1)
-    view = np.asarray(outward / scale[:, None], dtype=np.float64)
-    return probe.interior(Polyhedron(view[:, :-1].copy(), view[:, -1].copy(), outward), on=[0]) is not None
+def _overlap(one: _Cell, two: _Cell, row: _Vector) -> bool:
+    """Whether two cells on the two sides of a hyperplane share a part of it with interior.
+
+    The facet of the first is cut by the rows of the second, without a coordinate that the hyperplane gives.
+    """
+    k = next(k for k, v in enumerate(row) if v)
+
+    def on_facet(rows: Iterable[_Vector]) -> list[_Vector]:
+        sign = 1 if row[k] > 0 else -1
+        found = (tuple(sign * (row[k] * v - h[k] * r) for v, r in zip(h, row, strict=True)) for h in rows)
+        return [_reduced(h[:k] + h[k + 1 :]) for h in found if any(h)]
+
+    corners = tuple(g[:k] + g[k + 1 :] for g in one.generators if _dot(row, g) == 0)
+    return bool(_inside([_Cell(one.piece, tuple(on_facet(one.rows)), corners)], on_facet(two.rows)))
 
 
 def _dot(a: _Vector, b: _Vector) -> int:
