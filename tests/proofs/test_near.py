@@ -464,6 +464,14 @@ def test_gates_on_planes_that_floats_cannot_tell_apart_are_proved(seed):
     assert certificate.error_bound < 1e-13
 
 
+def test_a_gate_is_told_from_facets_of_the_hull_that_all_points_where_it_is_open_lie_on():
+    """In floats nothing speaks against such a plane: a gate is taken for one on the plane where it is 0 exactly."""
+    p = replace(with_noise(delaunay(3, 14, 16), 1e-13, 0).snap().function, mesh=None)
+    certificate = certify(p, compile(p, construction="gates").network)
+    assert certificate.kind == "bends"
+    assert certificate.error_bound == 0
+
+
 def test_rows_of_integers_beyond_float64_have_a_nearest_point():
     """Rows are compared by exact quotients: their integers may be longer than any float."""
     big = 10**400

@@ -193,33 +193,29 @@ def exact_law(network: Network, layer: int, neuron: int, point: NDArray[np.float
 def _exact_sum(
     network: Network, layer: int, neuron: int, x: NDArray[np.object_]
 ) -> tuple[Any, list[NDArray[np.bool_]]]:
-    """What the neuron reads at a rational point, and which neurons of the layers below are on there."""
-    values, active = x, []
+    """What the neuron reads at a rational point, and which of the neurons below that it depends on are on there."""
     layers = exact_layers(network)
-    for weight, bias in layers[:layer]:
-        values = weight @ values + bias
-        active.append(np.asarray(values > 0, dtype=bool))
-        values = np.where(active[-1], values, 0)
+    which = [np.array([neuron])]
+    for weight, _ in layers[layer:0:-1]:
+        which.append(np.unique(weight.take_rows(which[-1]).indices))
+    values, active = x, []
+    for (weight, bias), own in zip(layers[:layer], which[:0:-1], strict=True):
+        sums = np.zeros(len(bias), dtype=object)
+        sums[own] = weight.take_rows(own) @ values + bias[own]
+        active.append(np.asarray(sums > 0, dtype=bool))
+        values = np.where(active[-1], sums, 0)
     weight, bias = layers[layer]
-    return (weight.take_rows(np.array([neuron])) @ values)[0] + bias[neuron], active
+    return (weight.take_rows(which[0]) @ values)[0] + bias[neuron], active
 
 
-def exactly_on(
-    network: Network, layer: int, neuron: int, planes: NDArray[np.object_], places: NDArray[np.float64]
-) -> int:
-    """Of planes that floats cannot tell apart, the number of the one on which the neuron is 0 at most places.
-
-    Each place is moved onto the plane, exactly, before the neuron is looked at.
-    """
-    zeros = []
-    for plane in planes:
-        k = int(np.argmax(np.abs(plane[:-1])))
-        zeros.append(0)
-        for place in places:
-            x = fraction_array(place)
-            x[k] -= Fraction(plane[:-1].dot(x) + plane[-1]) / plane[k]
-            zeros[-1] += _exact_sum(network, layer, neuron, x)[0] == 0
-    return int(np.argmax(zeros))
+def zeros_on(network: Network, layer: int, neuron: int, plane: Sequence[int], places: NDArray[np.float64]) -> int:
+    """At how many of the places, each of them moved onto the plane exactly, the neuron is 0."""
+    k = max(range(len(plane) - 1), key=lambda i: abs(plane[i]))
+    count = 0
+    for x in fraction_array(places):
+        x[k] -= Fraction(np.array(plane[:-1], dtype=object).dot(x) + plane[-1]) / plane[k]
+        count += _exact_sum(network, layer, neuron, x)[0] == 0
+    return count
 
 
 Floats = NDArray[np.float64]
@@ -315,32 +311,22 @@ def guess_roles(network: Network, seen: _Seen, *, quick: bool = False) -> tuple[
             if (relative >= -_CLOSE).all() or (relative <= _CLOSE).all():
                 roles[layer].append(Role("carry" if (relative >= -_CLOSE).all() else "zero"))
                 continue
-            found = _gate(relative, seen.unit, near[layer][:, i], far[layer][:, i], points)
-            plane = None if found is None else _told_apart(network, layer, i, seen, found.number)
+            some = _gates(relative, seen.unit, near[layer][:, i], far[layer][:, i], points)
+            exact = [tuple(planes[gate.number].tolist()) for gate in some]
+            found, plane = _told_apart(network, layer + 1, i, some, exact, seen.unit, points)
             if found is None or max(found.doubt[:1] if quick else found.doubt) > _CLOSE:
                 laws, at = laws_at(network, layer + 1, i, points)
                 flat = _flatness(network, laws, points)
-                other = _gate(relative, laws, flat[0][layer][:, i], flat[1][layer][:, i], points)
+                some = _gates(relative, laws, flat[0][layer][:, i], flat[1][layer][:, i], points)
+                own = [exact_law(network, layer + 1, i, points[at[gate.number]]) for gate in some]
+                other, law = _told_apart(network, layer + 1, i, some, own, laws, points)
                 clean = other is not None and max(other.doubt) <= _CLOSE
                 if other is not None and (found is None or clean or other.doubt[0] < found.doubt[0]):
-                    found, plane = other, exact_law(network, layer + 1, i, points[at[other.number]])
+                    found, plane = other, law
             if found is None or plane is None:
                 raise NotRecognised(f"layer {layer + 1}, neuron {i} changes its sign, and not at one plane")
             roles[layer].append(Role("gate", found.sign * number.setdefault(plane, len(number) + 1)))
     return roles, np.array(list(number), dtype=object).reshape(-1, planes.shape[1])
-
-
-def _told_apart(network: Network, layer: int, neuron: int, seen: _Seen, number: int) -> tuple[int, ...]:
-    """The plane of this number, or one that floats take for the same, on which the neuron is 0 exactly."""
-    planes, unit, points = seen.planes, seen.unit, seen.points
-    size = max(1.0, float(np.abs(points).max()))
-    apart = np.abs(unit - unit[number]) / np.append(np.ones(points.shape[1]), size)  # offsets are as large as points
-    twins = np.flatnonzero(apart.max(axis=1) <= _CLOSE)
-    if len(twins) > 1:
-        twins = np.concatenate([[number], twins[twins != number]])  # of equals the one that was found
-        places = _on_planes(unit[[number]], points)[0, :_PLACES]
-        number = twins[exactly_on(network, layer + 1, neuron, planes[twins], places)]
-    return tuple(planes[number].tolist())
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,18 +342,38 @@ class _Gate:
     doubt: tuple[float, float]
 
 
-def _gate(relative: Floats, unit: Floats, near: Floats, far: Floats, points: Floats) -> _Gate | None:
-    """The best of the planes on which the neuron is 0: it has one sign on each side, and is 0 on it far away, too."""
+def _gates(relative: Floats, unit: Floats, near: Floats, far: Floats, points: Floats) -> list[_Gate]:
+    """The planes on which the neuron is about 0 and that least speaks against in the domain, the flattest far outside
+    first: it has one sign on each side of them."""
     clear = np.abs(relative) > _CLOSE
-    best: _Gate | None = None
+    found = []
     for k in np.flatnonzero(near < _CLOSE):
         sides = np.sign(points[clear] @ unit[k, :-1] + unit[k, -1])
         for side in (1, -1):
             against = float(np.maximum(0.0, -side * sides * relative[clear]).sum())
-            doubt = (against, float(far[k]))
-            if best is None or doubt < best.doubt:
-                best = _Gate(int(k), side, doubt)
-    return best
+            found.append(_Gate(int(k), side, (against, float(far[k]))))
+    found.sort(key=lambda gate: gate.doubt)
+    return [gate for gate in found if gate.doubt[0] == found[0].doubt[0]]
+
+
+def _told_apart(
+    network: Network,
+    layer: int,
+    neuron: int,
+    gates: list[_Gate],
+    planes: Sequence[tuple[int, ...] | None],
+    unit: Floats,
+    points: Floats,
+) -> tuple[_Gate | None, tuple[int, ...] | None]:
+    """Of gates that floats cannot tell apart the one on whose plane, in integers, the neuron is 0 at most places; of
+    equals the first."""
+    known = {plane: gate for gate, plane in reversed([*zip(gates, planes, strict=True)]) if plane is not None}
+    some = [*reversed(known.items())]
+    if len(some) > 1:
+        places = _on_planes(unit[[gate.number for _, gate in some]], points)[:, :_PLACES]
+        zeros = [zeros_on(network, layer, neuron, some[k][0], places[k]) for k in range(len(some))]
+        some = [some[int(np.argmax(zeros))]]
+    return (some[0][1], some[0][0]) if some else (None, None)
 
 
 def _flatness(network: Network, unit: Floats, points: Floats) -> tuple[list[Floats], list[Floats]]:
