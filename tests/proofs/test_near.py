@@ -17,7 +17,9 @@ from cpwl.function.jump import largest_jump
 from cpwl.function.shallow import random_shallow
 from cpwl.io.mpqp import from_active_sets
 from cpwl.network.network import exact_layers
+from cpwl.proofs.provers.bends import propose_bends
 from cpwl.proofs.provers.near import nearest
+from cpwl.proofs.question import Question
 from cpwl_check.budget import Refused
 from cpwl_check.cones import piece_cone, region
 from cpwl_check.decide import check
@@ -466,10 +468,10 @@ def test_gates_on_planes_that_floats_cannot_tell_apart_are_proved(seed):
 
 def test_a_gate_is_told_from_facets_of_the_hull_that_all_points_where_it_is_open_lie_on():
     """In floats nothing speaks against such a plane: a gate is taken for one on the plane where it is 0 exactly."""
-    p = replace(with_noise(delaunay(3, 14, 16), 1e-13, 0).snap().function, mesh=None)
-    certificate = certify(p, compile(p, construction="gates").network)
-    assert certificate.kind == "bends"
-    assert certificate.error_bound == 0
+    data = with_noise(delaunay(3, 14, 16), 1e-13, 0)
+    p, made = replace(data.snap().function, mesh=None), compile(data, construction="gates").network
+    proof = next(propose_bends(Question(p, made))).document
+    assert check(function_document(p), network_document(made), proof) == 0
 
 
 def test_rows_of_integers_beyond_float64_have_a_nearest_point():
