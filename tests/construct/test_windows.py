@@ -202,6 +202,7 @@ def test_what_fails_near_by_is_not_looked_at_everywhere(monkeypatch):
     assert 0 < sum(isinstance(at, slice) for at in looks) <= p.num_pieces
 
 
+@pytest.mark.slow
 def test_pieces_that_are_cut_too_often_are_left_to_others(monkeypatch):
     """A law with limits on the rate of its input would be cut into thousands of cells, and a lattice has 42 neurons."""
     law = mpc([[1, 1], [0, 1]], [["0.5"], [1]], 1, "0.1", 2, u=(-1, 1), x=(-5, 5), du=("-0.5", "0.5")).solve()
@@ -212,4 +213,4 @@ def test_pieces_that_are_cut_too_often_are_left_to_others(monkeypatch):
     assert made.sizes.neurons <= 42
     reason = f"not planned: would take more than 286 cells, into which {law.num_pieces} pieces are cut"
     assert made.alternatives["windows"].reason == f'{reason}; ask for construction="windows"'
-    assert len(asked) < 1_000  # 20,000 for all of them
+    assert len(asked) < 1_000  # about 18,500 for all of them
