@@ -12,6 +12,7 @@ from types import ModuleType
 
 import pytest
 
+import cpwl
 from cpwl_check.decide import KINDS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -54,6 +55,14 @@ def test_measured_float_sizes_are_those_of_today(readme: ModuleType) -> None:
     found = json.loads(readme.FILE.read_text("utf-8"))
     for name in ("12 x 12 grid", "saturation, 21 x 21 samples"):
         assert {**readme.measure_float(name), "bound": ""} == {**found["floats"][name], "bound": ""}
+
+
+def test_the_controller_of_the_readme_has_as_many_neurons() -> None:
+    """The plant is read off the page, and so is the number."""
+    (plant,) = re.findall(r"^plan = cpwl\.mpc\((.*)\)$", README, re.MULTILINE)
+    (neurons,) = re.findall(r"# (\d+) neurons, proved to be the optimiser", README)
+    law = eval(f"cpwl.mpc({plant})", {"cpwl": cpwl}).solve()
+    assert cpwl.compile(law).sizes.neurons == int(neurons)
 
 
 def test_pages_list_every_kind_of_proof() -> None:
