@@ -1,5 +1,6 @@
 """`compress`: smaller networks, each proved equal, with exact evaluation and pinned sizes as the oracle."""
 
+import itertools
 import json
 import warnings
 from fractions import Fraction
@@ -179,3 +180,16 @@ def test_larger_networks(name):
     found = compress(compiled(name, "paper"))
     assert found.verdict.equal
     assert 10 * found.after.neurons <= found.before.neurons
+
+
+@pytest.mark.parametrize("widths", [(2, 24, 24, 1), (9, 12, 1)])
+def test_an_interruption_is_not_answered_with_the_same_network(widths):
+    """Neither where regions are subdivided nor where they are walked: a part of them says nothing."""
+    rng = np.random.default_rng(0)
+    layers = [(rng.normal(size=(k, n)), rng.normal(size=k)) for n, k in itertools.pairwise(widths)]
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compress(Network(layers), progress=stop)

@@ -136,7 +136,7 @@ def _candidates(
     yield "simplify", small
     if small.sizes.neurons == 0:
         return
-    pieces = find_pieces(small, domain, True, most=max_regions, executor=executor, progress=progress)
+    pieces = find_pieces(small, domain, True, most=max_regions, executor=executor, progress=progress, whole=True)
     if not pieces.complete:
         return
     folded = simplify(_folded(small, pieces.signs, domain))

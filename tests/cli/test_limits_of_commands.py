@@ -57,7 +57,7 @@ def test_a_search_that_is_out_of_time_leaves_a_part_that_says_so(
 
 def test_what_has_no_part_to_show_writes_nothing(tmp_path: Path) -> None:
     net = wide(tmp_path / "net.json", (3, 60, 60, 60, 1))
-    done = run("compress", net, "-o", tmp_path / "small.onnx", "--timeout", "0.5")
+    done = run("compress", net, "-o", tmp_path / "small.onnx", "--timeout", "0.01")
     assert done.returncode == 2, done.stderr
     assert done.stderr.count("error: ") == 1
     assert "--timeout" in done.stderr

@@ -173,10 +173,12 @@ def find_pieces(
     executor: Executor | None = None,
     progress: Progress | None = None,
     spans: bool = False,
+    whole: bool = False,
 ) -> Pieces:
     """The cells as pieces: by subdivision where there are few directions, otherwise by walking from cell to cell.
 
-    With `spans` corners and rays are kept, where there are.
+    With `spans` corners and rays are kept, where there are. An interruption gives a part, unless only the `whole` is of
+    use: then it is raised.
     """
     start = None if resume is None else _inner_points(resume, network.inputs)
     if has_few_faces(network, domain):
@@ -186,13 +188,16 @@ def find_pieces(
         except TooMany:
             pass
         except KeyboardInterrupt:
+            if whole:
+                raise
             # A part that takes no time; the complex that was under way is in no state to be used.
             most = min(most or _AFTER_INTERRUPTION, _AFTER_INTERRUPTION)
             part = pieces_of_subdivision(subdivide(network, domain, most=most), exact, spans=spans)[0]
             if part.complete:
                 raise  # nothing is lost by ending, and whoever asked for it must be told
             return part
-    return pieces_of_walk(walk(network, domain, most=most, start=start, executor=executor, progress=progress), exact)
+    found = walk(network, domain, most=most, start=start, executor=executor, progress=progress, whole=whole)
+    return pieces_of_walk(found, exact)
 
 
 def _inner_points(p: CPWL, dim: int) -> NDArray[np.float64]:

@@ -54,12 +54,14 @@ def walk(
     start: NDArray[np.float64] | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    whole: bool = False,
 ) -> Walk:
     """All cells that can be reached across facets, which is all of them; at most `most` where that is given.
 
-    `start` has points in cells that are known already. An interruption (Ctrl-C) ends the walk with what was found.
+    `start` has points in cells that are known already. An interruption (Ctrl-C) ends the walk with what was found;
+    where only the `whole` is of use, it is raised.
     """
-    return _Walker(network, domain, most, executor, progress).run(start)
+    return _Walker(network, domain, most, executor, progress, whole).run(start)
 
 
 def _forms(shared: tuple[Network, Polyhedron | None, NDArray[np.int64]]) -> tuple[Forms, NDArray[np.int64]]:
@@ -82,8 +84,9 @@ class _Walker:
         most: int | None,
         executor: Executor | None,
         progress: Progress | None,
+        whole: bool,
     ) -> None:
-        self.network, self.domain, self.most = network, domain, most
+        self.network, self.domain, self.most, self.whole = network, domain, most, whole
         self.executor, self.progress = executor, progress
         self.place = Placed(None, None)
         self.forms = Forms(network, domain)
@@ -103,7 +106,8 @@ class _Walker:
                     if not len(waiting) and not looked and self.count == len(self.number) and self._check():
                         waiting, looked = self._look_again(), True
         except KeyboardInterrupt:
-            pass
+            if self.whole:
+                raise
         return self._result(self.count == len(self.number))
 
     def _visit(self, seeds: Seeds) -> Seeds:
