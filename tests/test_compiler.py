@@ -366,7 +366,7 @@ def test_options_are_known_to_editors():
 
 @pytest.mark.parametrize("text", ["max(x, y, z) + abs(x - 2*z + 1)", "max(min(x + 2*y - 1, 3), -x)", "abs(x) + abs(y)"])
 def test_a_formula_is_compiled_no_larger_than_it_stands(text):
-    """ "auto" compares the network of the formula itself, whoever calls it."""
+    """ "auto" compares the network of the formula itself, whoever calls it; the first has no smaller one."""
     written = Formula.from_text(text)
     made = compile(written.function(box=([-1] * len(written.variables), [1] * len(written.variables))), outside="clip")
     clip = 4 * len(written.variables)
@@ -374,6 +374,7 @@ def test_a_formula_is_compiled_no_larger_than_it_stands(text):
     best = compile(written.function(), certify=True)
     assert best.sizes.neurons <= written.network().sizes.neurons
     assert best.certificate.error_bound == 0
+    assert (best.construction == "formula") == ("z" in text)
     assert "formula" in {best.construction, *best.alternatives}
 
 

@@ -90,7 +90,7 @@ def test_windows_have_a_width(far: int) -> None:
     """Corners that are one but for rounding do not make a window without width."""
     p = cpwl.CPWL.from_maxmin([[1, 0, far], [-1, 2, 3], [0, -1, 1]], [[0, 1], [2]])
     for low, high in window_of(p):
-        assert high - low >= 0.75  # the corners are 0.5 apart, or more
+        assert high - low == pytest.approx(1.6 * abs(far - 3) / 4)  # the corners are |far - 3| / 4 apart
 
 
 @pytest.mark.parametrize("noise", NOISES)
