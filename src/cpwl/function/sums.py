@@ -48,7 +48,7 @@ _PRIME = 1_048_573  # sums of products stay exact in float64
 _TERMS = 8_192  # products that are added up in one go
 _WORK = 30_000_000  # pieces times hyperplanes
 _PLANES = 1_000  # hyperplanes of which all sets are looked for
-_NOT = "the bends of this function do not come apart into functions of fewer inputs"
+_NOT = "this function was not found to come apart into functions of fewer inputs that are smaller apart"
 _MANY = 7  # breakpoints up to which one hidden layer is the smallest
 
 
