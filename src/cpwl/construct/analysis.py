@@ -57,6 +57,14 @@ class Analysis:
             raise ConstructionError(self._exact, tol=self.function.tol)
         return self._exact
 
+    @property
+    def simplest(self) -> Analysis:
+        """That analysis where there is one that has no more components, else the data as it is."""
+        exact = self._exact
+        if isinstance(exact, str) or exact.function.num_components > self.function.num_components:
+            return self
+        return exact
+
     @cached_property
     def _exact(self) -> Analysis | str:
         """That analysis, or why there is none: looked for once, found or not."""

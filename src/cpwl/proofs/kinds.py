@@ -106,7 +106,7 @@ def _rounded(question: Question) -> Iterator[Proposal]:
 
 
 def _near(question: Question) -> Iterator[Proposal]:
-    names = _EQUAL if question.rounded_from is None else ("rounded",)
+    names = ("expression", *_EQUAL) if question.rounded_from is None else ("rounded",)
     return propose_near(question, partial(_inside, names))
 
 

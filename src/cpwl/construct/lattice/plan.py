@@ -9,6 +9,7 @@ from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.max_of_mins import outputs_together
 from cpwl.construct.lattice.plain import plain_lattice
 from cpwl.construct.lattice.schedule import shared_lattice
+from cpwl.construct.measure import measured_error
 from cpwl.construct.plan import Least, Plan
 from cpwl.construct.select import Candidate, select
 from cpwl.errors import ConstructionError
@@ -28,6 +29,11 @@ def plan(analysis: Analysis) -> Plan:
     """
     options, points = analysis.options, analysis.sample.points
     made = shared_lattice(analysis)
+    if analysis.simplest is not analysis:  # which components are above others is told more finely where data is exact
+        finer = shared_lattice(analysis.simplest)
+        if finer.network.sizes.neurons < made.network.sizes.neurons:
+            error = measured_error(finer.network, analysis)
+            made = finer if error is None or error <= options.max_error else made
     shared = Plan.of("lattice", made.network, points, solves=made.solves, splits=made.splits)
     small = Candidate.of(shared, analysis)
     if options.minimize != "depth" and small.error <= options.max_error:
