@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from cpwl import CPWL
 from cpwl.exact.integers import adjugate, common_denominator, primitive, sign
 from cpwl.function.lineality import essential_coordinates, on_coordinates
-from cpwl.function.order import order_at_generators, rank_laws
+from cpwl.function.order import order_at_generators
 from cpwl.function.shallow import from_hidden_layer, random_shallow
-from cpwl.geometry.generators import generators
+from cpwl.geometry.generators import Generators, generators
 from cpwl.geometry.polyhedra import Polyhedra
 from cpwl.network.algorithms import end_to_end, extrema, extremum, maxmin
 from support.functions import abs_sum, delaunay, five_pieces
@@ -51,34 +51,45 @@ def test_generators_are_those_of_one_polyhedron_at_a_time(stack):
             assert slow is None
 
 
+def order_at(laws, places):
+    """``[g, c, m]``: whether ``f_m >= f_c``, and whether ``f_m <= f_c``, each place taken for a piece with each law."""
+    k, size = len(laws), len(places)
+    spanned = Generators(places, np.repeat(np.arange(size), k), np.arange(size * k + 1))
+    above, below, known = order_at_generators(laws, np.tile(np.arange(k), size), spanned)
+    assert known.all()
+    return above.reshape(size, k, k), below.reshape(size, k, k)
+
+
 @given(st.data())
-def test_ranks_are_those_of_rational_values(data):
-    """Components are ranked as their rational values are, also where floats see no difference."""
+def test_components_are_in_the_order_of_rational_values(data):
+    """Components are compared as their rational values are, also where floats see no difference."""
     n, k = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 6))
     close = st.builds(lambda a, b: a * 10**40 + b, small, small)
     law = st.tuples(*[st.one_of(small, close)] * (n + 1), st.integers(1, 3))
     laws = np.array(data.draw(st.lists(law, min_size=k, max_size=k)), dtype=object)
     place = st.tuples(*[small] * n, st.integers(0, 2))
     places = np.array(data.draw(st.lists(place, min_size=1, max_size=4)), dtype=object)
-    ranks = rank_laws(laws, places)
-    for at, rank in zip(places, ranks, strict=True):
+    above, below = order_at(laws, places)
+    for at, over, under in zip(places, above, below, strict=True):
         values = [Fraction((law[:-1] * at).sum(), law[-1]) for law in laws]
-        order = {v: r for r, v in enumerate(sorted(set(values)))}
-        assert rank.tolist() == [order[v] for v in values]
+        assert over.tolist() == [[f >= own for f in values] for own in values]
+        assert under.tolist() == [[f <= own for f in values] for own in values]
 
 
 def test_differences_of_1e_minus_30_are_seen():
     """Two laws that differ by 1e-30 at a corner, where all floats agree, are told apart."""
     wide = 10**30
     laws = np.array([[wide, 0, wide], [wide, 1, wide]], dtype=object)
-    assert rank_laws(laws, np.array([[7, 1]], dtype=object)).tolist() == [[0, 1]]
+    above, _ = order_at(laws, np.array([[7, 1]], dtype=object))
+    assert above[0].tolist() == [[True, True], [False, True]]
 
 
-def test_ranks_survive_numbers_near_the_end_of_the_floats():
+def test_values_near_the_end_of_the_floats_are_compared():
     """Values that overflow a float are compared in integers."""
     big = int(1.5e308)
     laws = np.array([[big, big, 1], [big, big + 1, 1], [-big, -big, 1]], dtype=object)
-    assert rank_laws(laws, np.array([[1, 1]], dtype=object)).tolist() == [[1, 2, 0]]
+    above, _ = order_at(laws, np.array([[1, 1]], dtype=object))
+    assert above[0].tolist() == [[True, True, False], [False, True, False], [True, True, True]]
 
 
 @pytest.mark.parametrize("p", [five_pieces(), abs_sum(3), random_shallow(3, 5, 0), random_shallow(1, 9, 2)])

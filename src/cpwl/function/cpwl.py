@@ -26,9 +26,10 @@ from cpwl.function.make import (
     parts_of_simplices,
 )
 from cpwl.function.parts import Known, Laws, Mesh, Parts
-from cpwl.geometry.polyhedra import Facts, Polyhedra, Polyhedron
+from cpwl.geometry.generators import Generators, generators
+from cpwl.geometry.polyhedra import Facts, Polyhedra, Polyhedron, fact
 
-__all__ = ["CPWL", "Moved", "Snapped", "attach"]
+__all__ = ["CPWL", "Moved", "Snapped", "attach", "generators_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -678,6 +679,20 @@ class CPWL:
             f"CPWL(R^{self.dim} -> R^{self.outputs}, {counted(self.num_pieces, 'piece')}, "
             f"{counted(self.num_components, 'component')}, {exact})"
         )
+
+
+@fact
+def generators_of(p: CPWL) -> Generators:
+    """Corners and rays of the pieces, where they are few: of a table its points.
+
+    >>> found = generators_of(CPWL.from_simplices([[0], [1], [3]], [[0, 1], [1, 2]], [0, 1, 0]))
+    >>> found.places[found.member].tolist()
+    [[0, 1], [1, 1], [1, 1], [3, 1]]
+    """
+    if p.mesh is None:
+        return generators(p.polyhedra)
+    start = np.arange(p.num_pieces + 1, dtype=np.int64) * (p.dim + 1)
+    return Generators(p.mesh.corners, p.mesh.simplices.ravel(), start)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import ConstructionError, InternalError
-from cpwl.exact.integers import common_denominator, integer_rows, ratio_view, rounding, sign, signs_at, unit_view
-from cpwl.exact.rational import fraction_array
+from cpwl.exact.integers import ratio_view, rounding, sign, signs_at, unit_view
 from cpwl.executors import spread
-from cpwl.function.cpwl import CPWL
-from cpwl.function.parts import Mesh
+from cpwl.function.cpwl import CPWL, generators_of
 from cpwl.function.scale import scale_of
 from cpwl.geometry.generators import Generators, corners_of, generators
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
 from cpwl.geometry.probe import Probe
 from cpwl.limits import check_memory
 from cpwl.progress import Progress
@@ -36,147 +34,18 @@ __all__ = [
     "order_at_generators",
     "order_components",
     "order_on_cones",
-    "rank_laws",
     "value_tolerance",
 ]
 
 _BLOCK = 1 << 23  # numbers in one temporary array: 64 MB of doubles
 
-# The order of components at corners and along rays: one matrix product for all of them, then ranks.
+# The order of components at corners and along rays: one matrix product for some components at a time.
 #
 # A function that is affine is at least 0 on a polyhedron without lines iff it is so at the corners and along the rays.
-# So at each place the components are put in order once, and every question ``f_m >= f_c on piece i`` compares ranks.
-
-
-def order_at_generators(
-    laws: NDArray[np.object_], component: NDArray[np.int64], spanned: Generators
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """``above[i, m]``: ``f_m >= f_c`` on piece `i` with component `c`, and ``below``; for pieces that are known.
-
-    `laws` are integer rows ``(g, o, 1) * denominator``, one a component.
-    """
-    pieces = np.flatnonzero(spanned.known)
-    above = np.zeros((len(component), len(laws)), dtype=bool)
-    below = np.zeros_like(above)
-    ranks = rank_laws(laws, spanned.places)
-    lengths = np.diff(spanned.start)
-    # Blocks of pieces with so many places in all that the table of comparisons stays small.
-    limit = max(1, _BLOCK // len(laws))
-    cuts = np.flatnonzero(np.diff(spanned.start[pieces] // limit)) + 1
-    for some in np.split(pieces, cuts):
-        if not len(some):
-            continue
-        member = spanned.member[spanned.start[some[0]] : spanned.start[some[-1] + 1]]
-        own = ranks[member, np.repeat(component[some], lengths[some])][:, None]
-        first = spanned.start[some] - spanned.start[some[0]]
-        at = ranks[member]
-        above[some] = np.logical_and.reduceat(at >= own, first, axis=0)
-        below[some] = np.logical_and.reduceat(at <= own, first, axis=0)
-    return above, below
-
-
-def rank_laws(laws: NDArray[np.object_], places: NDArray[np.object_]) -> NDArray[np.int32]:
-    """``[g, m]``: the place of component `m` in the order of the values at place `g`; equal values, equal ranks.
-
-    Floats decide where their values are further apart than a bound on their rounding; within a chain of closer ones
-    integers do.
-
-    >>> rank_laws(np.array([[1, 0, 1], [0, 2, 1], [1, 1, 2]], dtype=object), np.array([[2, 1], [1, 0]], dtype=object))
-    array([[1, 1, 0],
-           [2, 0, 1]], dtype=int32)
-    """
-    with np.errstate(over="ignore", invalid="ignore"):
-        value, bound = _values(laws, places)
-    order = np.argsort(value, axis=1, kind="stable")
-    close = np.zeros((len(places), len(laws) + 1), dtype=bool)
-    with np.errstate(invalid="ignore"):
-        gap = np.diff(np.take_along_axis(value, order, axis=1), axis=1)
-    close[:, 1:-1] = ~(gap > 2 * bound[:, None])  # so that an overflow is no answer
-    ranks = np.cumsum(~close[:, :-1], axis=1, dtype=np.int32) - 1
-    place, position = np.nonzero(close[:, :-1] | close[:, 1:])
-    if len(place):
-        ranks = _refine(laws, places, order, ranks, place, position)
-    result = np.empty_like(ranks)
-    np.put_along_axis(result, order, ranks, axis=1)
-    return result
-
-
-def _values(laws: NDArray[np.object_], places: NDArray[np.object_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Float values ``[g, m]`` up to a positive factor for each place, and a bound on their errors at each place."""
-    law, at = ratio_view(laws[:, :-1], laws[:, -1:]), unit_view(places)
-    size = np.abs(at) @ np.abs(law).max(axis=0, initial=0.0)
-    return at @ law.T, rounding(size, law.shape[1], float(np.abs(law).max(initial=0.0)))
-
-
-def _refine(
-    laws: NDArray[np.object_],
-    places: NDArray[np.object_],
-    order: NDArray[np.int64],
-    chain: NDArray[np.int32],
-    place: NDArray[np.int64],
-    position: NDArray[np.int64],
-) -> NDArray[np.int32]:
-    """Ranks in which each chain of values that floats cannot tell apart is put in order exactly."""
-    law = order[place, position]
-    exact = _exact_values(laws, places, place, law)
-    keys = (place * chain.shape[1] + chain[place, position]).tolist()
-    by_value = sorted(range(len(keys)), key=list(zip(keys, exact, strict=True)).__getitem__)
-    # Positions come chain by chain, so that what was sorted is written back in place.
-    order[place, position] = law[by_value]
-    sorted_keys, sorted_values = np.array(keys)[by_value], exact[by_value]
-    larger = (np.diff(sorted_keys) == 0) & np.asarray(sorted_values[1:] != sorted_values[:-1], dtype=bool)
-    step = np.concatenate([np.zeros((len(places), 1), dtype=bool), np.diff(chain, axis=1) > 0], axis=1)
-    step[place[1:], position[1:]] |= larger
-    return np.cumsum(step, axis=1, dtype=np.int32)
-
-
-def _exact_values(
-    laws: NDArray[np.object_], places: NDArray[np.object_], place: NDArray[np.int64], law: NDArray[np.int64]
-) -> NDArray[Any]:
-    """The values of laws at places: integers if one denominator serves all laws, else rationals."""
-    whole = common_denominator(laws)
-    if whole is not None:
-        return np.asarray((whole[0][law] * places[place]).sum(axis=1))
-    top = (laws[law, :-1] * places[place]).sum(axis=1)
-    return np.array([Fraction(t, d) for t, d in zip(top, laws[law, -1], strict=True)], dtype=object)
-
-
-# Signs of ``f_m - p`` at the corners of a triangulated table: floats first, integers where floats cannot say.
-
-
-def mesh_signs(p: CPWL, output: int, some: slice = slice(None)) -> NDArray[np.int8]:
-    """``sign(f_m(v) - p(v))`` for each, or some, components `m` and corners `v`, exactly."""
-    mesh = p.mesh
-    assert mesh is not None
-    every = p.components(output)
-    laws = every.take(np.arange(len(every.offset))[some])
-    gradient, offset = laws.gradient[:, 0], laws.offset[:, 0]
-    difference = gradient @ mesh.points.T + offset[:, None] - mesh.values[:, output]
-    size = np.abs(gradient) @ np.abs(mesh.points).T + np.abs(offset)[:, None] + np.abs(mesh.values[:, output])
-    largest = max(float(np.abs(array).max(initial=0.0)) for array in (gradient, mesh.points))
-    unsure = np.abs(difference) <= rounding(size, p.dim + 2, largest)
-    signs = np.sign(difference).astype(np.int8)
-    component, corner = np.nonzero(unsure)
-    signs[component, corner] = _exact_signs(laws.integer()[component, 0], mesh, corner, output)
-    return signs
-
-
-def _exact_signs(rows: NDArray[np.object_], mesh: Mesh, corner: NDArray[np.int64], output: int) -> NDArray[np.int64]:
-    """Law ``(g, o) / d`` at ``(x, w) / w`` against the value ``t / u``: the sign of ``u (g, o).(x, w) - t d w``."""
-    values = np.column_stack([mesh.values[:, output], np.ones(len(mesh.values))])
-    exact = None if mesh.exact_values is None else mesh.exact_values[:, output]
-    exact = None if exact is None else np.column_stack([exact, fraction_array(np.ones(len(exact)))])
-    top, bottom = integer_rows(values, exact)[corner].T
-    at = mesh.corners[corner]
-    law = (rows[:, :-1] * at).sum(axis=1)
-    return sign(bottom * law - top * rows[:, -1] * at[:, -1])
-
-
-# The order of components on bounded float pieces: their values at the corners, within the tolerance.
-#
-# Every float is a rational, so the corners of float pieces are known exactly (`generators`); components are compared
-# there in floats, and may be off by what values may be off by. Pieces with a ray are left to linear programs, and so
-# are those with a corner far beyond all others: noise makes parallel rows meet there, and how far is an accident.
+# For exact data floats decide where a bound on their rounding allows it, and integers elsewhere. Every float is a
+# rational, so the corners of float pieces are known exactly, too; components may be off there by what values may be off
+# by. Float pieces with a ray are left to linear programs, and so are those with a corner far beyond all others: noise
+# makes parallel rows meet there, and how far is an accident.
 
 
 _FAR = 16  # units, as far as `Probe` looks
@@ -184,27 +53,65 @@ _FAR = 16  # units, as far as `Probe` looks
 Relation = NDArray[np.bool_]
 
 
-def order_within(
-    polyhedra: Polyhedra, laws: NDArray[np.float64], component: NDArray[np.int64], unit: float, slack: float
+def order_at_generators(
+    laws: NDArray[Any], component: NDArray[np.int64], spanned: Generators, unit: float = 1.0, slack: float = 0
 ) -> tuple[Relation, Relation, Relation]:
-    """``above[i, m]``: ``f_m >= f_c`` on piece `i` with component `c`, ``below``, and which pieces are decided."""
-    spanned = generators(polyhedra)
-    corners, bounded = _corners(spanned, unit)
+    """``above[i, m]``: ``f_m >= f_c`` on piece `i` with component `c`, ``below``, and which pieces are decided.
+
+    `laws` has one row a component: integers ``(g, o, 1) * denominator``, or floats ``(g, o)`` of data whose coordinates
+    are of the size `unit` and whose values may be off by `slack`.
+    """
+    exact = laws.dtype == object
+    law = ratio_view(laws[:, :-1], laws[:, -1:]) if exact else laws
+    view, known = (unit_view(spanned.places), spanned.known) if exact else _corners(spanned, unit)
     above = np.zeros((len(component), len(laws)), dtype=bool)
-    below = np.zeros_like(above)
-    sizes = np.diff(spanned.start)
-    for c in np.unique(component[bounded]).tolist():
-        difference = (laws - laws[c]).T
-        own = np.flatnonzero((component == c) & bounded)
-        step = max(1, _BLOCK // (len(laws) * int(sizes[own].max())))
-        for first in range(0, len(own), step):
-            some = own[first : first + step]
-            member = np.concatenate([spanned.member[spanned.start[i] : spanned.start[i + 1]] for i in some])
-            begins = np.concatenate([[0], np.cumsum(sizes[some])[:-1]])
-            values = corners[member] @ difference
-            above[some] = np.minimum.reduceat(values, begins, axis=0) >= -slack
-            below[some] = np.maximum.reduceat(values, begins, axis=0) <= slack
-    return above, below, bounded
+    below, pieces = np.zeros_like(above), np.flatnonzero(known)
+    if not len(pieces):
+        return above, below, known
+    lengths = np.diff(spanned.start)[pieces]
+    entry, owner = ranges(spanned.start[pieces], lengths)
+    place, own = spanned.member[entry], component[pieces][owner]
+    asked, row = _questions(laws, spanned.places, place, own) if exact else (np.arange(len(place)),) * 2
+    at, largest = view[place[asked]], float(np.abs(law).max(initial=0.0))
+    value, size = (at * law[own[asked]]).sum(axis=1), np.abs(at) @ np.abs(law).max(axis=0, initial=0.0)
+    bound = 2 * rounding(size, law.shape[1], largest) if exact else np.full(len(asked), slack)
+    step = max(1, _BLOCK // len(place))
+    for first in range(0, len(laws), step):
+        some = slice(first, first + step)
+        with np.errstate(over="ignore", invalid="ignore"):
+            gap = at @ law[some].T - value[:, None]
+            signs = (gap > bound[:, None]).astype(np.int8) - (gap < -bound[:, None])
+        if exact:  # where floats do not tell, an overflow included
+            k, m = np.nonzero(signs == 0)
+            signs[k, m] = _exact_signs(laws, spanned.places, place[asked[k]], first + m, own[asked[k]])
+        every, begin = signs[row], np.cumsum(lengths) - lengths
+        above[pieces, some] = np.minimum.reduceat(every, begin, axis=0) >= 0
+        below[pieces, some] = np.maximum.reduceat(every, begin, axis=0) <= 0
+    return above, below, known
+
+
+def _questions(
+    laws: NDArray[np.object_], places: NDArray[np.object_], place: NDArray[np.int64], own: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Entries with different values, and the number of that of each: for a continuous function one at each place."""
+    _, first, number = np.unique(place, return_index=True, return_inverse=True)
+    number, one = number.ravel(), first[number.ravel()]
+    value, below = (laws[own, :-1] * places[place]).sum(axis=1), laws[own, -1]
+    other = np.flatnonzero(value * below[one] != value[one] * below)
+    number[other] = len(first) + np.arange(len(other))
+    return np.concatenate([first, other]), number
+
+
+def _exact_signs(
+    laws: NDArray[np.object_],
+    places: NDArray[np.object_],
+    place: NDArray[np.int64],
+    one: NDArray[np.int64],
+    two: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """The signs of ``f_one - f_two`` at places."""
+    difference = laws[one, :-1] * laws[two, -1:] - laws[two, :-1] * laws[one, -1:]
+    return sign((difference * places[place]).sum(axis=1))
 
 
 def corners_within(body: Polyhedron, unit: float) -> NDArray[np.float64] | None:
@@ -378,20 +285,12 @@ def order_components(
         f"comparing {count:,} components on {p.num_pieces:,} pieces",
         'Use construction="gates", which compares neighbours only.',
     )
-    if p.mesh is not None:
-        return _order_on_mesh(p, p.mesh, output, count, progress)
     work = PieceOrder.of(p, output, value_tolerance(p))
-    if p.tol:
-        above, below, known = order_on_cones(p.polyhedra, work.laws, work.component, p.tol, work.slack)
-        if not known.all():
-            *corners, bounded = order_within(p.polyhedra, work.laws, work.component, work.unit, work.slack)
-            new = bounded & ~known
-            above[new], below[new] = corners[0][new], corners[1][new]
-            known = known | bounded
-    else:
-        spanned = generators(p.polyhedra)
-        above, below = order_at_generators(work.laws, work.component, spanned)
-        known = spanned.known
+    above, below, known = order_at_generators(work.laws, work.component, generators_of(p), work.unit, work.slack)
+    if p.tol and not known.all():
+        *cones, new = order_on_cones(p.polyhedra, work.laws, work.component, p.tol, work.slack)
+        above[new], below[new] = cones[0][new], cones[1][new]
+        known = known | new
     left = np.flatnonzero(~known)
     done, solves = p.num_pieces - len(left), 0
     blocks = np.array_split(left, min(len(left), 64)) if len(left) else []
@@ -402,22 +301,6 @@ def order_components(
         if progress is not None:
             progress(done, p.num_pieces, "ordering components")
     return Order(above, below, solves)
-
-
-def _order_on_mesh(p: CPWL, mesh: Mesh, output: int, count: int, progress: Progress | None) -> Order:
-    """The order at the corners of simplices, some components at a time."""
-    above = np.ones((p.num_pieces, count), dtype=bool)
-    below = np.ones_like(above)
-    step = max(1, _BLOCK // len(mesh.points))
-    for first in range(0, count, step):
-        some = slice(first, first + step)
-        signs = mesh_signs(p, output, some)
-        for corner in mesh.simplices.T:
-            above[:, some] &= signs.T[corner] >= 0
-            below[:, some] &= signs.T[corner] <= 0
-        if progress is not None:
-            progress(min(first + step, count), count, "ordering components")
-    return Order(above, below, 0)
 
 
 # Are the rows of a max-min form valid? The test of the *below* condition, row by row and piece by piece.
