@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.function.cpwl import CPWL
-from cpwl.geometry.polyhedra import fact
+from cpwl.geometry.polyhedra import fact, intervals
 from cpwl.geometry.probe import Probe
 
 __all__ = ["Sample", "corners", "inner_points", "sample"]
@@ -66,7 +66,7 @@ def _chosen(p: CPWL, most: int = _PIECES) -> NDArray[np.int64]:
 def _on_a_line(p: CPWL) -> NDArray[np.float64]:
     """The ends of intervals, and points inside; half-lines are as long as the other intervals on average, or 1."""
     rng = np.random.default_rng(0)
-    ends = np.array([_interval(p, int(i)) for i in _chosen(p, _INTERVALS)])
+    ends = np.stack(intervals(p.polyhedra), axis=1)[_chosen(p, _INTERVALS)]
     known = ends[np.isfinite(ends)]
     low, high = (known.min(), known.max()) if len(known) else (0.0, 0.0)
     more = float(high - low) / len(ends) or 1.0
@@ -77,14 +77,6 @@ def _on_a_line(p: CPWL) -> NDArray[np.float64]:
     return np.unique(np.concatenate([ends.ravel(), inner.ravel()]))[:, None]
 
 
-def _interval(p: CPWL, piece: int) -> tuple[float, float]:
-    low, high = -np.inf, np.inf
-    body = p.polyhedra[piece]
-    for a, b in zip(body.A[:, 0].tolist(), body.b.tolist(), strict=True):
-        low, high = (low, min(high, b / a)) if a > 0 else (max(low, b / a), high) if a < 0 else (low, high)
-    return low, high
-
-
 def corners(p: CPWL, most: int) -> NDArray[np.float64]:
     """The points of a table, or the ends of intervals, at most so many, evenly chosen; none of other pieces."""
     if p.mesh is not None:
@@ -93,7 +85,7 @@ def corners(p: CPWL, most: int) -> NDArray[np.float64]:
         return np.asarray(whole[:, :-1] / whole[:, -1:], dtype=np.float64)
     if p.dim > 1:
         return np.empty((0, p.dim))
-    ends = np.array([_interval(p, int(i)) for i in _chosen(p, max(1, most // 2))]).ravel()
+    ends = np.stack(intervals(p.polyhedra), axis=1)[_chosen(p, max(1, most // 2))].ravel()
     return np.unique(ends[np.isfinite(ends)])[:, None]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.geometry.extent import extents
-from cpwl.geometry.polyhedra import Polyhedra, fact, ranges
+from cpwl.geometry.polyhedra import Polyhedra, fact, intervals, ranges
 
 __all__ = ["locate", "locate_one"]
 
@@ -103,12 +103,7 @@ def _line(polyhedra: Polyhedra, tol: float) -> _Line | None:
     """The intervals in order; None in more dimensions, or if some overlap."""
     if polyhedra.dim != 1:
         return None
-    low, high = np.full(len(polyhedra), -np.inf), np.full(len(polyhedra), np.inf)
-    a, owner = polyhedra.A[:, 0], polyhedra.owner
-    with np.errstate(over="ignore"):
-        end = polyhedra.b / a
-    np.minimum.at(high, owner[a > 0], end[a > 0])
-    np.maximum.at(low, owner[a < 0], end[a < 0])
+    low, high = intervals(polyhedra)
     slack = 16 * _ULP + tol
     some = np.flatnonzero(low <= high)
     order = some[np.lexsort((high[some], low[some]))]

@@ -16,7 +16,7 @@ from cpwl.exact.integers import integer_rows
 from cpwl.exact.rational import as_reals, fraction, fraction_array
 from cpwl.geometry.extent import Extents, extents
 
-__all__ = ["Domain", "Facts", "Polyhedra", "Polyhedron", "as_domain", "box_polyhedron", "fact", "ranges"]
+__all__ = ["Domain", "Facts", "Polyhedra", "Polyhedron", "as_domain", "box_polyhedron", "fact", "intervals", "ranges"]
 
 Facts: TypeAlias = dict[Any, Any]
 """What was computed about a value so far, by what computed it. A copy, and a worker's, begins with none."""
@@ -190,6 +190,22 @@ class Polyhedra:
         rows = np.repeat(self.start[which] - start[:-1], lengths) + np.arange(start[-1])
         exact = None if self.exact is None else self.exact[rows]
         return Polyhedra(self.A[rows], self.b[rows], start, exact)
+
+
+@fact
+def intervals(stack: Polyhedra) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Where polyhedra of one dimension begin and end, in floats; infinite where they do not.
+
+    >>> intervals(Polyhedra.from_lists([[[2], [1]], [[-1]]], [[6, 10**9], [-2]]))
+    (array([-inf,   2.]), array([ 3., inf]))
+    """
+    low, high = np.full(len(stack), -np.inf), np.full(len(stack), np.inf)
+    a, owner = stack.A[:, 0], stack.owner
+    with np.errstate(all="ignore"):
+        end = stack.b / a
+    np.minimum.at(high, owner[a > 0], end[a > 0])
+    np.maximum.at(low, owner[a < 0], end[a < 0])
+    return low, high
 
 
 Domain: TypeAlias = Polyhedron | tuple[Any, Any] | None

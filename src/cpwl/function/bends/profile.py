@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import primitive, quotient
-from cpwl.function.cpwl import CPWL
+from cpwl.function.cpwl import CPWL, generators_of
+from cpwl.function.doctor.first_error import in_order
 from cpwl.geometry.polyhedra import fact
 from cpwl.geometry.probe import Probe
 
@@ -74,11 +75,9 @@ def profile_of(p: CPWL) -> Profile:
                 Fraction(v, law[-1]) - Fraction(law[c] * a, law[-1] * direction[c])
                 for v, a in zip(law, direction, strict=False)
             ]
-    if p.dim == 1:
-        ordered = _line(p)
-        if ordered is not None:
-            low, high, ends = ordered
-            return _merged(direction, rest, ends, own, low, high)
+    line = in_order(p)
+    if line is not None:
+        return _merged(direction, rest, line.ends, own[line.order], line.low, line.high)
     return _swept(p, direction, rest, own)
 
 
@@ -98,38 +97,6 @@ def _direction(laws: Integers, dim: int) -> Integers:
         piece = 1 + int(wrong[0]) // laws.shape[1]
         raise ConstructionError(f"the function bends in several directions: see piece {piece}", piece=piece)
     return np.asarray(first if first[c] > 0 else -first)
-
-
-def _line(p: CPWL) -> tuple[Fraction | None, Fraction | None, Integers] | None:
-    """Both ends and the places between pieces that follow each other as they are listed; None if they do not."""
-    rows, start = p.polyhedra.integer(), p.polyhedra.start
-    count = np.diff(start)
-    q = p.num_pieces
-    inner = np.ones(q, dtype=np.int64) * 2
-    inner[[0, -1]] -= 1 if q > 1 else 0
-    free_low, free_high = bool(count[0] == inner[0] and q > 1), bool(count[-1] == inner[-1] and q > 1)
-    inner[0] += not free_low
-    inner[-1] += not free_high
-    if q < 2 or (count != inner).any():
-        return None
-    upper = np.flatnonzero(rows[:, 0] > 0)
-    lower = np.flatnonzero(rows[:, 0] < 0)
-    if len(upper) != q - free_high or len(lower) != q - free_low:
-        return None
-    owner = p.polyhedra.owner
-    if (owner[upper] != np.arange(len(upper))).any() or (owner[lower] != np.arange(free_low, q)).any():
-        return None
-    ends = rows[upper[: q - 1]][:, ::-1]
-    begins = -rows[lower[-(q - 1) :]][:, ::-1]
-    if (ends[:, 0] * begins[:, 1] != begins[:, 0] * ends[:, 1]).any() or (
-        ends[1:, 0] * ends[:-1, 1] <= ends[:-1, 0] * ends[1:, 1]
-    ).any():
-        return None
-    low = None if free_low else Fraction(-rows[lower[0], 1], -rows[lower[0], 0])
-    high = None if free_high else Fraction(rows[upper[-1], 1], rows[upper[-1], 0])
-    if (low is not None and Fraction(*ends[0]) <= low) or (high is not None and Fraction(*ends[-1]) >= high):
-        return None
-    return low, high, ends
 
 
 def _merged(
@@ -173,33 +140,21 @@ def _swept(p: CPWL, direction: Integers, rest: Integers, laws: Integers) -> Prof
 
 def _ranges(p: CPWL, direction: Integers) -> list[tuple[Fraction | None, Fraction | None, int]]:
     """The least and the largest ``a . x`` on each piece that has some width there, None for infinity."""
-    if p.mesh is not None:
-        values = p.mesh.corners[:, :-1].dot(direction)
-        at = np.array([Fraction(v, d) for v, d in zip(values, p.mesh.corners[:, -1], strict=True)], dtype=object)
-        corner = at[p.mesh.simplices]
-        found = list(zip(corner.min(axis=1), corner.max(axis=1), range(p.num_pieces), strict=True))
-    elif p.dim == 1:
-        found = [_interval(rows, i) for i, rows in enumerate(_rows(p))]
-    else:
-        probe, found = Probe(0.0), []
-        for i, body in enumerate(p.polyhedra):
-            (most, _), (least, _) = probe.maxima(body, [direction, -direction])
-            if most == -np.inf:
-                continue
-            ends = [None if abs(v) == np.inf else Fraction(v) for v in (-least, most)]
-            found.append((ends[0], ends[1], i))
+    spanned, probe, found = generators_of(p), Probe(0.0), list[tuple[Fraction | None, Fraction | None, int]]()
+    values = spanned.places[:, :-1].dot(direction)
+    for i, (first, last) in enumerate(pairwise(spanned.start.tolist())):
+        if first < last:
+            own = [(values[k], spanned.places[k, -1]) for k in spanned.member[first:last]]
+            corners = [Fraction(v, w) for v, w in own if w]
+            low = None if any(w == 0 and v < 0 for v, w in own) else min(corners)
+            high = None if any(w == 0 and v > 0 for v, w in own) else max(corners)
+            found.append((low, high, i))
+            continue
+        (most, _), (least, _) = probe.maxima(p.polyhedra[i], [direction, -direction])
+        if most > -np.inf:
+            low, high = (None if abs(v) == np.inf else Fraction(v) for v in (-least, most))
+            found.append((low, high, i))
     return [r for r in found if r[0] is None or r[1] is None or r[0] < r[1]]
-
-
-def _rows(p: CPWL) -> list[Integers]:
-    rows, start = p.polyhedra.integer(), p.polyhedra.start
-    return [rows[a:b] for a, b in pairwise(start.tolist())]
-
-
-def _interval(rows: Integers, i: int) -> tuple[Fraction | None, Fraction | None, int]:
-    high = min((Fraction(b, a) for a, b in rows if a > 0), default=None)
-    low = max((Fraction(b, a) for a, b in rows if a < 0), default=None)
-    return low, high, i
 
 
 def _name(direction: Integers) -> str:

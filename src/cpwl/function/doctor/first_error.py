@@ -7,7 +7,8 @@ left facet by facet.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -22,10 +23,20 @@ from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.flags import is_sound_by_flags
 from cpwl.function.lineality import Divided, divided
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
-from cpwl.geometry.polyhedra import Polyhedra, fact
+from cpwl.geometry.polyhedra import Polyhedra, fact, intervals
 from cpwl.geometry.probe import Probe
 
-__all__ = ["first_error", "is_sound", "is_sound_by_twins", "is_sound_on_line", "lifted", "moved_to", "row_twins"]
+__all__ = [
+    "Line",
+    "first_error",
+    "in_order",
+    "is_sound",
+    "is_sound_by_twins",
+    "is_sound_on_line",
+    "lifted",
+    "moved_to",
+    "row_twins",
+]
 
 # Pieces cut by whole hyperplanes: all about them can be read off their rows, without a linear program.
 #
@@ -141,36 +152,48 @@ def _twins_agree(p: CPWL, planes: Hyperplanes, twin: NDArray[np.int64]) -> bool:
 # Functions of one variable: intervals that follow each other, and values that agree where they meet, in arrays.
 
 
-def is_sound_on_line(p: CPWL) -> bool:
-    """Whether the pieces of an exact function of one variable cover its domain once, and agree where they meet.
+@dataclass(frozen=True, slots=True, eq=False)
+class Line:
+    """The pieces of a function of one variable from left to right."""
 
-    Floats propose the order from left to right, integers decide. False says nothing: only that this proof does not
-    apply.
+    order: NDArray[np.int64]
+    ends: NDArray[np.object_]
+    """Where each but the last ends and the next begins: rows ``(numerator, denominator)``."""
+    low: Fraction | None
+    """Where the first begins; None if it does not."""
+    high: Fraction | None
 
-    >>> from cpwl.function.cpwl import CPWL
-    >>> is_sound_on_line(CPWL.from_breakpoints([0, 1], [0, 1], left_slope=0, right_slope=2))
-    True
+
+@fact
+def in_order(p: CPWL) -> Line | None:
+    """The pieces of an exact function in order, if each has an interior and ends where the next begins; else None.
+
+    Floats propose the order, integers decide. No piece may have two rows on one side.
+
+    >>> in_order(CPWL.from_breakpoints([0, 1], [0, 1], left_slope=0, right_slope=2)).ends
+    array([[0, 1],
+           [1, 1]], dtype=object)
     """
     if p.tol or p.dim != 1:
-        return False
+        return None
     rows, owner = p.polyhedra.integer(), p.polyhedra.owner
-    upper = _ends(rows, owner, p.num_pieces, 1)
-    lower = _ends(rows, owner, p.num_pieces, -1)
+    upper, lower = (_ends(rows, owner, p.num_pieces, side) for side in (1, -1))
     if upper is None or lower is None:
-        return False
-    begin, wide = _floats(p)
-    order = np.lexsort((upper[:, 1] == 0, begin))
-    laws = p.laws.integer()
-    if (np.diff(order) != 1).any():
-        upper, lower, wide, laws = upper[order], lower[order], wide[order], laws[order]
-    inner_upper, inner_lower = upper[:-1], lower[1:]
-    if (inner_upper[:, 1] == 0).any() or (inner_lower[:, 1] == 0).any():
-        return False  # two pieces without an end on one side
-    thin = (lower[:, 1] != 0) & (upper[:, 1] != 0) & ~wide
-    width = upper[thin, 0] * lower[thin, 1] - lower[thin, 0] * upper[thin, 1]
-    if (width <= 0).any() or not _equal(inner_upper, inner_lower) or not _is_domain(p, lower[0], upper[-1]):
-        return False
-    return _laws_agree(laws, inner_upper)
+        return None
+    order = np.lexsort((upper[:, 1] == 0, intervals(p.polyhedra)[0]))
+    upper, lower = upper[order], lower[order]
+    ends, begins = upper[:-1], lower[1:]
+    if (ends[:, 1] == 0).any() or (begins[:, 1] == 0).any():
+        return None  # two pieces without an end on one side
+    bounded = (lower[:, 1] != 0) & (upper[:, 1] != 0)
+    width = upper[bounded, 0] * lower[bounded, 1] - lower[bounded, 0] * upper[bounded, 1]
+    if (width <= 0).any() or (ends[:, 0] * begins[:, 1] != begins[:, 0] * ends[:, 1]).any():
+        return None
+    return Line(order, ends, _place(lower[0]), _place(upper[-1]))
+
+
+def _place(end: NDArray[np.object_]) -> Fraction | None:
+    return None if end[1] == 0 else Fraction(*end)
 
 
 def _ends(rows: NDArray[np.object_], owner: NDArray[np.int64], count: int, side: int) -> NDArray[np.object_] | None:
@@ -184,46 +207,26 @@ def _ends(rows: NDArray[np.object_], owner: NDArray[np.int64], count: int, side:
     return ends
 
 
-def _floats(p: CPWL) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Where each piece begins, in floats; and whether floats prove that it ends later.
+def is_sound_on_line(p: CPWL) -> bool:
+    """Whether the pieces of an exact function of one variable cover its domain once, and agree where they meet.
 
-    Entries of rows are rounded once, and quotients once more: unless numbers are tiny, ends are good to 4e-16.
+    False says nothing: only that this proof does not apply.
+
+    >>> from cpwl.function.cpwl import CPWL
+    >>> is_sound_on_line(CPWL.from_breakpoints([0, 1], [0, 1], left_slope=0, right_slope=2))
+    True
     """
-    A, b, owner = p.polyhedra.A[:, 0], p.polyhedra.b, p.polyhedra.owner
-    begin, end = np.full(p.num_pieces, -np.inf), np.full(p.num_pieces, np.inf)
-    with np.errstate(all="ignore"):
-        at = b / A
-        end[owner[A > 0]], begin[owner[A < 0]] = at[A > 0], at[A < 0]
-        wide = end - begin > 1e-14 * (np.abs(begin) + np.abs(end)) + 1e-300
-    wide &= np.isfinite(begin) & np.isfinite(end)
-    wide[owner[np.abs(A) < 1e-8]] = False
-    return begin, wide
-
-
-def _equal(one: NDArray[np.object_], two: NDArray[np.object_]) -> bool:
-    """Whether rows ``(numerator, denominator)`` are equal as fractions."""
-    other = np.flatnonzero((one != two).any(axis=1))
-    one, two = one[other], two[other]
-    return bool((one[:, 0] * two[:, 1] == two[:, 0] * one[:, 1]).all())
-
-
-def _is_domain(p: CPWL, first: NDArray[np.object_], last: NDArray[np.object_]) -> bool:
-    """Whether a domain that was asserted ends where the pieces end."""
-    if p.domain is None:
-        return True
-    rows = p.domain.integer()
-    zeros = np.zeros(len(rows), dtype=np.int64)
-    for end, side in ((first, -1), (last, 1)):
-        given = _ends(rows, zeros, 1, side)
-        if given is None or (given[0, 1] == 0) != (end[1] == 0) or given[0, 0] * end[1] != end[0] * given[0, 1]:
+    line = in_order(p)
+    if line is None:
+        return False
+    if p.domain is not None:
+        rows = p.domain.integer()
+        given = [_ends(rows, np.zeros(len(rows), dtype=np.int64), 1, side) for side in (-1, 1)]
+        if any(end is None or _place(end[0]) != own for end, own in zip(given, (line.low, line.high), strict=True)):
             return False
-    return True
-
-
-def _laws_agree(laws: NDArray[np.object_], joints: NDArray[np.object_]) -> bool:
-    """Whether neighbours have equal values at the joints, for all outputs."""
+    laws = p.laws.integer()[line.order]
     f, g = laws[:-1], laws[1:]
-    x, w = joints[:, :1], joints[:, 1:]
+    x, w = line.ends[:, :1], line.ends[:, 1:]
     one, two = (law[..., 0] * x + law[..., 1] * w for law in (f, g))
     return bool((one * g[..., 2] == two * f[..., 2]).all())
 

@@ -15,6 +15,7 @@ from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.merge import plan_merge
 from cpwl.geometry.facets import redundant_rows
+from cpwl.geometry.polyhedra import intervals
 
 __all__ = [
     "note",
@@ -70,10 +71,7 @@ def note_on_half_line(p: CPWL) -> list[Finding]:
     """Where the pieces of a function of one input end, if they do so on one side only and no domain was asserted."""
     if p.dim != 1 or p.domain is not None:
         return []
-    a, at = p.polyhedra.A[:, 0], p.polyhedra.b / p.polyhedra.A[:, 0]
-    low, high = np.full(p.num_pieces, -np.inf), np.full(p.num_pieces, np.inf)
-    np.minimum.at(high, p.polyhedra.owner[a > 0], at[a > 0])
-    np.maximum.at(low, p.polyhedra.owner[a < 0], at[a < 0])
+    low, high = intervals(p.polyhedra)
     first, last = low.argmin(), high.argmax()
     if np.isinf(low[first]) == np.isinf(high[last]):
         return []

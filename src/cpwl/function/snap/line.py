@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from cpwl.exact.rational import is_exact_float
 from cpwl.function.components import label_maps
 from cpwl.function.cpwl import CPWL, Moved, Snapped
-from cpwl.function.doctor.first_error import first_error
+from cpwl.function.doctor.first_error import first_error, in_order
 from cpwl.function.make import parts_of_breakpoints, parts_of_simplices
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.cells import integer_polyhedra
 from cpwl.function.snap.short import meant_laws, simple
-from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.geometry.polyhedra import intervals
 
 __all__ = ["ends_of_runs", "in_runs", "is_coarse", "snap_line"]
 
@@ -43,14 +43,16 @@ def in_runs(p: CPWL, tol: float) -> Parts | None:
     """
     if p.num_pieces < 3:
         return None
-    low, high = _ends(p.polyhedra)
-    if (np.isinf(low) & np.isinf(high)).any():
+    line = in_order(p)
+    if line is None or (p.mesh is None and (line.low, line.high) != (None, None)):
         return None
-    order = np.argsort(np.where(np.isfinite(low), low, high) + np.where(np.isfinite(high), high, low), kind="stable")
-    if not _bends_little(p, low[order], high[order], order, tol):
+    if not _bends_little(p, line.order, tol):
         return None
-    laws, places = p.laws.integer(), _places(p, order)
-    if places is None or len(places) < 3:
+    laws, order = p.laws.integer(), line.order
+    places = [Fraction(*end) for end in line.ends]
+    if line.low is not None and line.high is not None:
+        places = [line.low, *places, line.high]
+    if len(places) < 3:
         return None
     x = np.array(places, dtype=object)
     inner = laws[order[1:]] if p.mesh is None else np.concatenate([laws[order], laws[order[-1:]]])
@@ -86,7 +88,7 @@ def snap_line(rough: CPWL) -> Snapped:
     error = first_error(rough)
     if error is not None:
         return Snapped(None, Moved(), f"not a function within the tolerance {rough.tol:g}: {error.message}")
-    low, high = _ends(rough.polyhedra)
+    low, high = intervals(rough.polyhedra)
     reach = float(np.abs([*low[np.isfinite(low)], *high[np.isfinite(high)]]).max(initial=0.0)) or 1.0
     solid = np.flatnonzero(high - low > rough.tol * reach)
     order = solid[np.lexsort((high[solid], low[solid]))]
@@ -158,7 +160,7 @@ def _moved_on_line(
     scale = np.where(scale > 0, np.maximum(scale, 1e-6 * scale.max()), 1.0)  # noise alone has no size of its own
     at = np.clip(ends[owner], -reach, reach)
     value = np.abs(slope[:, None] * at[..., None] + offset[:, None]) / scale
-    new = np.stack(_ends(parts.polyhedra), axis=1)
+    new = np.stack(intervals(parts.polyhedra), axis=1)
     outer = np.array([[ends[run].min(), ends[run].max()] for run in runs])
     known = np.isfinite(new) & np.isfinite(outer)
     facet = np.abs(np.subtract(new, outer, where=known, out=np.zeros_like(new))) / reach
@@ -229,19 +231,9 @@ def ends_of_runs(x: NDArray[np.float64], y: NDArray[np.float64], little: NDArray
     return np.array(ends)
 
 
-def _ends(polyhedra: Polyhedra) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Where each interval begins and ends, in floats."""
-    A, b, owner, count = polyhedra.A[:, 0], polyhedra.b, polyhedra.owner, len(polyhedra)
-    low, high = np.full(count, -np.inf), np.full(count, np.inf)
-    np.maximum.at(low, owner[A < 0], b[A < 0] / A[A < 0])
-    np.minimum.at(high, owner[A > 0], b[A > 0] / A[A > 0])
-    return low, high
-
-
-def _bends_little(
-    p: CPWL, low: NDArray[np.float64], high: NDArray[np.float64], order: NDArray[np.int64], tol: float
-) -> bool:
+def _bends_little(p: CPWL, order: NDArray[np.int64], tol: float) -> bool:
     """Whether at many places the function leaves the line before it by next to nothing, as far as to the next place."""
+    low, high = (ends[order] for ends in intervals(p.polyhedra))
     slope = p.laws.gradient[order, :, 0]
     width = np.where(np.isfinite(high - low), high - low, 0.0)
     away = np.abs(np.diff(slope, axis=0)) * np.minimum(width[:-1], width[1:])[:, None]
@@ -249,22 +241,6 @@ def _bends_little(
         initial=0.0
     )
     return bool((away <= tol * size).all(axis=1).mean() > _FEW) if len(away) else False
-
-
-def _places(p: CPWL, order: NDArray[np.int64]) -> list[Fraction] | None:
-    """Where pieces meet, in order; for a table with its two ends. None for half-lines and bounded pieces."""
-    if p.mesh is not None:
-        return sorted({Fraction(int(v), int(d)) for v, d in p.mesh.corners[np.unique(p.mesh.simplices)].tolist()})
-    rows, start = p.polyhedra.integer(), p.polyhedra.start
-    places = []
-    for k, i in enumerate(order.tolist()):
-        own = rows[start[i] : start[i + 1]]
-        above, below = ([Fraction(int(b), int(a)) for a, b in own.tolist() if side * a > 0] for side in (1, -1))
-        if (k == 0 and below) or bool(above) == (k == len(order) - 1):
-            return None
-        if above:
-            places.append(min(above))
-    return places
 
 
 def _value(law: NDArray[np.object_], x: Fraction) -> Fraction:
