@@ -73,8 +73,9 @@ def order_at_generators(
     place, own = spanned.member[entry], component[pieces][owner]
     asked, row = _questions(laws, spanned.places, place, own) if exact else (np.arange(len(place)),) * 2
     at, largest = view[place[asked]], float(np.abs(law).max(initial=0.0))
-    value, size = (at * law[own[asked]]).sum(axis=1), np.abs(at) @ np.abs(law).max(axis=0, initial=0.0)
-    bound = 2 * rounding(size, law.shape[1], largest) if exact else np.full(len(asked), slack)
+    with np.errstate(over="ignore", invalid="ignore"):
+        value, size = (at * law[own[asked]]).sum(axis=1), np.abs(at) @ np.abs(law).max(axis=0, initial=0.0)
+        bound = 2 * rounding(size, law.shape[1], largest) if exact else np.full(len(asked), slack)
     step = max(1, _BLOCK // len(place))
     for first in range(0, len(laws), step):
         some = slice(first, first + step)
