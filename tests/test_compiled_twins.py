@@ -12,7 +12,7 @@ import pytest
 
 import cpwl
 from support.catalogue import function, names
-from support.twins import NOISES, catalogue_twin
+from support.twins import DROWNED, NOISES, catalogue_twin
 
 VARIANTS = ["plain", "boxed", "shuffled", "repeated", "far 1e6", "all"]
 FAST = ["hat", "half_plane", "point_contact", "pinwheel", "kuhn_plane", "wrong_for_algorithm_1", "bricks"]
@@ -80,6 +80,8 @@ def test_a_twin_is_proved_against_its_data(name, noise):
 @pytest.mark.parametrize("name", [name for name in names(without="float") if name not in FINE])
 def test_every_twin_compiles(name, variant, noise):
     """All of the catalogue that is small enough to be compiled in a few seconds."""
+    if (name, variant) in DROWNED:
+        pytest.skip("noise in the zeros is larger than the numbers beside them")
     if function(name).num_pieces > 60:
         pytest.skip("too large for a few seconds")
     compiled(name, variant, noise)

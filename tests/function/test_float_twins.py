@@ -5,7 +5,7 @@ import pytest
 
 from support.catalogue import names
 from support.rational_pieces import points_in_pieces
-from support.twins import NOISES, VARIANTS, catalogue_twin
+from support.twins import DROWNED, NOISES, VARIANTS, catalogue_twin
 
 # Features below the noise or the tolerance, so that their twins are other functions.
 FINE = {"mixed_scales", "nearly_parallel", "nearly_parallel_cuts"}
@@ -44,6 +44,8 @@ def test_a_twin_is_as_healthy_as_the_function(name, variant, noise):
 @pytest.mark.parametrize("name", [name for name in names(without="float") if name not in FINE])
 def test_every_twin_is_as_healthy_as_its_function(name, variant, noise):
     """All of the catalogue that is small enough."""
+    if (name, variant) in DROWNED:
+        pytest.skip("noise in the zeros is larger than the numbers beside them")
     p, _ = catalogue_twin(name, variant, noise)
     if p.num_pieces > 40 or p.dim > 3:
         pytest.skip("too large for a doctor of float pieces in a few seconds")

@@ -64,6 +64,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
+# Inputs of sizes 1e-12 and 1e12: noise of the size of a row, or of 1e-16, in a coefficient of the larger one is more
+# than the whole row or law. These twins are other functions, or none.
+DROWNED = {("mixed_table", "filled"), ("mixed_table", "three outputs"), ("mixed_table", "all")}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Twin:
     """Float pieces ``A[i] x <= b[i]`` with laws, as `CPWL.from_pieces` takes them."""

@@ -154,13 +154,13 @@ def _planes(polyhedra: Polyhedra) -> _Planes:
 def _locate_block(polyhedra: Polyhedra, planes: _Planes, x: NDArray[np.float64], tol: float) -> NDArray[np.int64]:
     gap = planes.gap(x)
     found = _least(polyhedra, gap, 0.0)
-    near = np.flatnonzero(found < 0)
-    if len(near):
-        size = planes.size(x[near])
-        if tol:  # Noise does not vanish where the coordinates do.
-            size += polyhedra.unit(tol) * np.abs(polyhedra.A).sum(axis=1)
-        size[size == 0] = 1.0
-        found[near] = _least(polyhedra, gap[near] / size, 2 * (polyhedra.dim + 3) * _ULP + tol)
+    # Noise does not vanish where the coordinates do; but terms small beside the largest coordinate count first.
+    for rooms in (0.0, *([polyhedra.unit(tol) * np.abs(polyhedra.A).sum(axis=1)] if tol else [])):
+        near = np.flatnonzero(found < 0)
+        if len(near):
+            size = planes.size(x[near]) + rooms
+            size[size == 0] = 1.0
+            found[near] = _least(polyhedra, gap[near] / size, 2 * (polyhedra.dim + 3) * _ULP + tol)
     return found
 
 
@@ -252,9 +252,12 @@ class _Buckets:
         who = self.member[entry]
         A, b, at = self.A[who], self.b[who], x[point]
         gap = np.einsum("kri,ki->kr", A, at) - b
-        size = np.einsum("kri,ki->kr", np.abs(A), np.abs(at)) + np.abs(b) + self.unit * np.abs(A).sum(axis=2)
-        worst = (gap / np.where(size == 0, 1.0, size)).max(axis=1)
-        order = np.lexsort((worst, point))
+        size = np.einsum("kri,ki->kr", np.abs(A), np.abs(at)) + np.abs(b)
+        terms, worst = (
+            (gap / np.where(total == 0, 1.0, total)).max(axis=1)
+            for total in (size, size + self.unit * np.abs(A).sum(axis=2))
+        )
+        order = np.lexsort((np.where(terms <= self.limit, terms, self.limit + worst), point))
         best = order[np.searchsorted(point[order], np.arange(len(x)))]
         return np.where(worst[best] <= self.limit, who[best], -1)
 

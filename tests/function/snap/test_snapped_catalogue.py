@@ -9,7 +9,7 @@ from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.flags import consistency
 from support.catalogue import function, names
 from support.rational_pieces import points_in_pieces
-from support.twins import NOISES, catalogue_twin
+from support.twins import DROWNED, NOISES, catalogue_twin
 
 # Features below the noise or the tolerance, so that their twins are other functions.
 FINE = {"mixed_scales", "nearly_parallel", "nearly_parallel_cuts"}
@@ -54,4 +54,6 @@ def test_twins_of_a_few_are_snapped(name, variant, noise):
 @pytest.mark.parametrize("name", SMALL)
 def test_every_twin_is_snapped_or_refused(name, variant, noise):
     """Nothing that is offered is inconsistent, or far from the function that the twin was made of."""
+    if (name, variant) in DROWNED:
+        pytest.skip("noise in the zeros is larger than the numbers beside them")
     snaps(name, variant, noise)
