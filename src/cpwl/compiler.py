@@ -621,8 +621,8 @@ class _Compilation:
         elif choice.accurate and best.measured is not None and best.measured > most:
             text = f"the measured error of {best.name} against the data is {best.measured:.1g}, more than {limit}"
             if not self.told and (least := self.data.unavoidable):
-                if best.measured <= least:
-                    return  # as near as any continuous function is
+                if best.measured <= min(least, self.data.function.tol):
+                    return  # as near as any continuous function is, and within the tolerance of the data
                 text += f"; overlapping pieces disagree: every continuous function has an error of at least {least:.1g}"
         else:
             return

@@ -5,10 +5,10 @@ import pytest
 
 from support.catalogue import names
 from support.rational_pieces import points_in_pieces
-from support.twins import DROWNED, NOISES, VARIANTS, catalogue_twin
+from support.twins import DROWNED, NOISES, VARIANTS, catalogue_twin, is_torn
 
 # Features below the noise or the tolerance, so that their twins are other functions.
-FINE = {"mixed_scales", "nearly_parallel", "nearly_parallel_cuts"}
+FINE = {"mixed_scales", "nearly_parallel", "nearly_parallel_cuts", "huge_table"}
 FEW = ["hat", "sum_norm", "half_plane", "pinwheel", "kuhn_space", "redundant_rows", "one_direction_in_space"]
 FAST = ["plain", "far 1e9", "three outputs", "all"]
 
@@ -18,11 +18,14 @@ def agree(name, variant, noise):
     p, data = catalogue_twin(name, variant, noise)
     twin = data.function()
     report = twin.doctor()
+    if not report.healthy and is_torn(twin):
+        return
     assert report.healthy == p.doctor().healthy, str(report)
     x = np.array([[float(v) for v in point] for _, point in points_in_pieces(p, 1, seed=0)])
     exact = p(x)
     inside = np.isfinite(exact).all(axis=1)
-    slack = (1e-9 + 1e3 * noise) * max(1.0, np.abs(exact[inside]).max(initial=0.0))
+    steep = np.abs(p.laws.gradient).max(initial=0.0) * np.abs(x).max(initial=0.0)  # noise in slopes, far away
+    slack = (1e-9 + 1e3 * noise) * max(1.0, np.abs(exact[inside]).max(initial=0.0)) + 1e2 * noise * steep
     merged = twin.merge()
     for values in (twin(x), merged(x)):
         assert (np.abs(values - exact)[inside] <= slack).all()

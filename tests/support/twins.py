@@ -40,6 +40,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from cpwl import CPWL
+from cpwl.construct.analysis import Analysis
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 from support.catalogue import function
@@ -64,9 +65,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
-# Inputs of sizes 1e-12 and 1e12: noise of the size of a row, or of 1e-16, in a coefficient of the larger one is more
-# than the whole row or law. These twins are other functions, or none.
-DROWNED = {("mixed_table", "filled"), ("mixed_table", "three outputs"), ("mixed_table", "all")}
+# Inputs of sizes 1e-12 and 1e12 side by side, or all of 1e-12: noise of the size of a row, or of 1e-16, in a zero is
+# more than the numbers that the function is made of. These twins are other functions, or none.
+DROWNED = {(name, variant) for name in ("mixed_table", "tiny_table") for variant in ("filled", "three outputs", "all")}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,6 +142,14 @@ def twin(
     layout = np.asfortranarray if column_major else np.ascontiguousarray
     domain = None if p.domain is None else (p.domain.A.copy(), p.domain.b.copy())
     return Twin(tuple(A), tuple(b), layout(gradient), layout(offset), domain, noise, tuple(map(int, order)))
+
+
+def is_torn(p: CPWL) -> bool:
+    """Whether the pieces of float data disagree somewhere, in rationals, by more than their tolerance of the range.
+
+    Noise in the slopes of a function far from the origin does that, and noise in the corners of a steep sliver.
+    """
+    return 2 * Analysis(p).unavoidable > p.tol
 
 
 def with_noise(numbers: NDArray[np.float64], size: float, fill: bool, rng: np.random.Generator) -> NDArray[np.float64]:

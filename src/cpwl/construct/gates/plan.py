@@ -22,7 +22,6 @@ from cpwl.exact.rational import fraction_array, from_flint
 from cpwl.function import CPWL
 from cpwl.network import Network
 from cpwl.network.algorithms import end_to_end, identity, side_by_side
-from cpwl.network.network import without_unread
 
 __all__ = ["least", "plan"]
 
@@ -62,8 +61,7 @@ def _network(analysis: Analysis) -> Network:
     dim = analysis.function.dim
     if dim > 2:
         return space_gates(analysis).network
-    # A gate may spare the hinge of its own line.
-    return hinge_network(analysis) if dim == 1 else without_unread(plane_gates(analysis).network)
+    return hinge_network(analysis) if dim == 1 else plane_gates(analysis).network
 
 
 def _lifted(p: CPWL, coordinates: NDArray[np.int64], network: Network) -> Network:

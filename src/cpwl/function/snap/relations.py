@@ -387,7 +387,9 @@ def _ends(triples: Iterable[_Triple], line: dict[_Pair, int], bent: Sequence[Joi
     size, bends = Counter(line.values()), Counter(line[sort(pair)] for joint in bent for pair in (joint.one, joint.two))
     found = []
     for a, b, c in triples:
-        turns = ((a, b, c), (b, c, a), (c, a, b))
+        turns = [t for t in ((a, b, c), (b, c, a), (c, a, b)) if sort(t[:2]) in line]
+        if len(turns) < 3:  # noise has hidden where two of them meet
+            continue
         a, b, c = min(turns, key=lambda t: (bends[line[sort(t[:2])]], -size[line[sort(t[:2])]]))
         found.append(Joint((a, c), (b, c), (a, b)))
     return found

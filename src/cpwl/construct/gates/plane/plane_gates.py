@@ -44,6 +44,7 @@ from cpwl.exact.rational import to_float
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.function.bends.planar import PlanarBends, orientations, signed
 from cpwl.network import Network
+from cpwl.network.network import without_unread
 
 __all__ = ["PlaneGates", "plane_gates"]
 
@@ -304,6 +305,8 @@ def _glued(bends: PlanarBends, spare: bool, favoured: int | None = None) -> Plan
     alpha, gates, sharp = _glue(bends, chosen, stars, spare)
     network, hinges = lower(bends, alpha, gates, keep=not spare)
     on = len(np.unique(chosen.owner))
+    if spare:  # a gate may spare the hinge of its own line
+        network = without_unread(network)
     return PlaneGates(network, count, hinges, on, len(bends.vertices), tuple(gates), bends.lines, sharp)
 
 
