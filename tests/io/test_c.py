@@ -261,8 +261,8 @@ def test_networks_need_a_box_to_have_a_domain(tmp_path):
     ("words", "code", "said"),
     [
         (["law.json", "-o", "law.h", "--c-form", "grid"], 64, "grid"),
-        (["law.json", "-o", "law.onnx", "--c-type", "float"], 64, "not a C header"),
-        (["law.json", "-o", "law.h", "--dtype", "float32"], 64, "--c-type"),
+        (["law.json", "-o", "law.onnx", "--c-form", "tree"], 64, "not a C header"),
+        (["law.json", "-o", "law.h", "--dtype", "float"], 64, "float32"),
         (["law.json", "-o", "law.h", "--certify"], 64, "cpwl convert"),
         (["law.json", "-o", "law.h", "--outside", "clip"], 65, "bounded box"),
         (["law.json", "-o", "none/law.h"], 65, "no directory"),
@@ -281,7 +281,7 @@ def test_command_line(tmp_path, monkeypatch, capsys):
     """``cpwl compile law.json -o law.h`` prints both costs; ``cpwl convert`` writes headers, too."""
     monkeypatch.chdir(tmp_path)
     cpwl.write(function("hat"), "law.json")
-    assert main(["compile", "law.json", "-o", "law.h", "--c-type", "float"]) == 0
+    assert main(["compile", "law.json", "-o", "law.h", "--dtype", "float32"]) == 0
     said = capsys.readouterr().out
     assert "network: " in said
     assert "tree: " in said

@@ -12,7 +12,6 @@ import typer
 from cpwl.cli.options import (
     AsJson,
     CForm,
-    CType,
     Dask,
     Dtype,
     Layout,
@@ -96,8 +95,9 @@ def compile(
     check: Annotated[
         bool, typer.Option("--check/--no-check", help="Check first that the data defines a continuous function.")
     ] = True,
-    dtype: Annotated[Dtype | None, typer.Option(help="Type of the weights in OUT.onnx.  [default: float64]")] = None,
-    c_type: Annotated[CType | None, typer.Option(help="Type of the numbers in OUT.h.  [default: double]")] = None,
+    dtype: Annotated[
+        Dtype | None, typer.Option(help="Type of the numbers in OUT.onnx or OUT.h.  [default: float64]")
+    ] = None,
     c_form: Annotated[
         CForm | None,
         typer.Option(help="Form of OUT.h: network, search tree, or the cheaper of the two.  [default: auto]"),
@@ -120,8 +120,7 @@ def compile(
     """Compile a function into a ReLU network that computes it exactly, or within a stated error."""
     proof = output.with_suffix(".proof.json") if certify else None
     _check_paths(source, output, proof, dtype)
-    _check_c(output, dtype, c_type, c_form, certify=certify)
-    dtype = "float32" if c_type == "float" else dtype
+    _check_c(output, c_form, certify=certify)
     from cpwl.compiler import compile as compile_function
 
     written = _formula(source, formula, variables)
@@ -200,14 +199,11 @@ def _check_paths(source: Path | None, output: Path, proof: Path | None, dtype: D
             check_output(path, source, what=what)
 
 
-def _check_c(output: Path, dtype: Dtype | None, kind: CType | None, form: CForm | None, *, certify: bool) -> None:
+def _check_c(output: Path, form: CForm | None, *, certify: bool) -> None:
     """Options of C headers are for C headers, and others are not."""
     if output.suffix.lower() != ".h":
-        for value, name in ((kind, "'--c-type'"), (form, "'--c-form'")):
-            if value is not None:
-                raise typer.BadParameter(f"`{output}` is not a C header (.h).", param_hint=name)
-    elif dtype is not None:
-        raise typer.BadParameter("the type of a C header is --c-type.", param_hint="'--dtype'")
+        if form is not None:
+            raise typer.BadParameter(f"`{output}` is not a C header (.h).", param_hint="'--c-form'")
     elif certify:
         message = (
             "a proof is about a network in a file: compile to .onnx with --certify, then `cpwl convert` that to .h."
@@ -235,7 +231,7 @@ def _write(compiled: Compiled, output: Path, dtype: Dtype | None, form: Any, out
 def _c_summary(code: CCode) -> dict[str, Any]:
     return {
         "c_form": code.form,
-        "c_type": "float" if code.dtype == "float32" else "double",
+        "dtype": code.dtype,
         "outside": code.outside,
         "costs": {form: asdict(cost) for form, cost in code.costs.items()},
         "evaluation_bound": code.error_bound,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpwl.cli.options import AsJson, CForm, CType, Dask, Outside, Workers, executor_of, progress_bar
+from cpwl.cli.options import AsJson, CForm, Dask, Dtype, Outside, Workers, executor_of, progress_bar
 from cpwl.cli.output import check_output, print_json
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def mpc(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="OUT.h", readable=False, help="Output file: C header.")
     ],
-    c_type: Annotated[CType, typer.Option(help="Type of the numbers in OUT.h.")] = "double",
+    dtype: Annotated[Dtype, typer.Option(help="Type of the numbers in OUT.h.")] = "float64",
     c_form: Annotated[
         CForm, typer.Option(help="Form of OUT.h: network, search tree, or the cheaper of the two.")
     ] = "auto",
@@ -65,7 +65,7 @@ def mpc(
     certificate = made.certificate
     if certificate is not None and not certificate.proved:
         raise LimitError(f"nothing was written, because no proof was found: {certificate.reason}")
-    code = _write(law, made, output, beside, c_type, c_form, outside)
+    code = _write(law, made, output, beside, dtype, c_form, outside)
     statement = None if certificate is None else certificate.statement
     found = {
         "input": str(source),
@@ -90,7 +90,7 @@ def mpc(
 
 
 def _write(
-    law: CPWL, made: Compiled, output: Path, beside: list[Path], c_type: CType, c_form: CForm, outside: Outside
+    law: CPWL, made: Compiled, output: Path, beside: list[Path], dtype: Dtype, c_form: CForm, outside: Outside
 ) -> CCode:
     """The header, and function, network and proof with it if there is one; together."""
     import tempfile
@@ -101,8 +101,7 @@ def _write(
 
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder, output.name)
-        dtype = "float32" if c_type == "float" else "float64"
-        code = to_c(made, draft, dtype=dtype, form=c_form, outside=outside)  # type: ignore[arg-type]
+        code = to_c(made, draft, dtype=dtype, form=c_form, outside=outside)
         files = [(output, draft.read_bytes())]
     if beside and made.certificate is not None:
         texts = [document_text(document, None) for document in (function_document(law), network_document(made.network))]

@@ -24,7 +24,6 @@ __all__ = [
     "AsJson",
     "BoxBounds",
     "CForm",
-    "CType",
     "Dask",
     "Dtype",
     "Layout",
@@ -51,7 +50,6 @@ Dtype: TypeAlias = Literal["float64", "float32"]
 Precision: TypeAlias = Literal["float64", "float32", "exact"]
 Minimize: TypeAlias = Literal["neurons", "depth", "width", "nonzeros"]
 Outside: TypeAlias = Literal["free", "clip", "error"]
-CType: TypeAlias = Literal["double", "float"]
 CForm: TypeAlias = Literal["auto", "network", "tree"]
 PictureKind: TypeAlias = Literal["auto", "map", "surface"]
 
