@@ -1,5 +1,7 @@
 """Regions under any names, in objects, dictionaries and MATLAB files that SciPy writes."""
 
+import struct
+import sys
 import zlib
 from fractions import Fraction
 from types import SimpleNamespace
@@ -7,12 +9,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.io import savemat
+from scipy.io.matlab import MatlabObject
 from scipy.sparse import csr_array
 
 import cpwl
 from cpwl.cli import main
 from cpwl.errors import InputError, LimitError
 from cpwl.io.mat import LAYOUTS, from_mat, from_regions
+from support.nasty import element, mat
 from support.twins import NOISES, VARIANTS, twin
 
 ROWS = [[[1.0, 0], [0, 1], [0, -1]], [[-1.0, 0], [0, 1], [0, -1]]]
@@ -28,6 +32,8 @@ def regions(names, make=SimpleNamespace, column=True):
     parts = zip(ROWS, RIGHT, SLOPES, CONSTANTS, strict=True)
     shape = (-1, 1) if column else (-1,)
     values = [(np.array(a), np.reshape(b, shape), np.array(g), np.reshape(o, shape)) for a, b, g, o in parts]
+    if len(set(names)) == 3:  # one matrix [A b]
+        values = [(h := np.column_stack([a, np.ravel(b)]), h, g, o) for a, b, g, o in values]
     return [make(**dict(zip(names, value, strict=True))) for value in values]
 
 
@@ -72,6 +78,8 @@ def test_rationals_sparse_rows_and_single_outputs():
         ([{"H": [[1]], "K": [0], "F": [[1], [2], [3]], "G": [0, 0]}], {}, "region 0 has a law with slopes"),
         ([{"H": [[1, 2]], "K": [0], "F": [[1]], "G": [0]}], {}, "rows of length 2, but the dimension is 1"),
         ([{"H": [[np.nan]], "K": [0], "F": [[1]], "G": [0]}], {}, "must be finite"),
+        ([{"H": [1, 2], "F": [[1]], "g": [0]}], {}, "`H` of region 0 must be the matrix"),
+        ([{"H": [[1, 2]], "F": [[1]], "g": [0], "He": [[1, 0]]}], {}, "region 0 has equations, `He`"),
     ],
 )
 def test_refusals(given, options, message):
@@ -156,7 +164,10 @@ def test_matlab_files_that_are_refused(tmp_path):
     with pytest.raises(InputError, match="do not belong together, there are of A 2, b 1"):
         from_mat(path)
     path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(200))
-    with pytest.raises(InputError, match="-v7"):
+    with pytest.raises((InputError, LimitError), match=r"format 7\.3 is damaged|needs h5py: .* '-v7'"):
+        from_mat(path)
+    path.write_bytes(mat(element(14, element(6, struct.pack("<II", 17, 0)) + words("ctrl", "MCOS", "EMPCController"))))
+    with pytest.raises(InputError, match="`ctrl` is an object of the class `EMPCController`, which only MATLAB"):
         from_mat(path)
     path.write_bytes(b"random bytes")
     with pytest.raises(InputError, match="not a MATLAB file"):
@@ -166,3 +177,155 @@ def test_matlab_files_that_are_refused(tmp_path):
     path.write_bytes(path.read_bytes()[:128] + (15).to_bytes(4, "little") + len(bomb).to_bytes(4, "little") + bomb)
     with pytest.raises(LimitError, match="unfolds to far more"):
         from_mat(path)
+
+
+def words(*names):
+    """Names as elements of a MATLAB file."""
+    return b"".join(element(1, name.encode()) for name in names)
+
+
+def structures(fields):
+    """An array of structures, in a row; each field is a list with one value for each of them."""
+    made = np.empty((1, len(next(iter(fields.values())))), dtype=[(name, object) for name in fields])
+    for name, values in fields.items():
+        for i, value in enumerate(values):
+            made[name][0, i] = value
+    return made
+
+
+WHOLE = [np.column_stack([a, b]) for a, b in zip(ROWS, RIGHT, strict=True)]
+LAWS = {"F": [np.array(g) for g in SLOPES], "g": [np.reshape(o, (-1, 1)) for o in CONSTANTS]}
+SHAPES = {"A": [np.array(a) for a in ROWS], "b": [np.reshape(b, (-1, 1)) for b in RIGHT]}
+POLYTOPES = {"H": SHAPES["A"], "K": SHAPES["b"]}
+PRIMAL = [{"F": f, "g": g} for f, g in zip(*LAWS.values(), strict=True)]
+WRONG = {"F": [[9.0, 9]], "g": 9.0}
+
+
+def polytope_array():
+    """As MPT2 keeps several polytopes: an object with the others in a cell array."""
+    one = [
+        MatlabObject(structures({"H": [h], "K": [k], "Array": [np.zeros((0, 0))]}), "polytope")
+        for h, k in zip(*POLYTOPES.values(), strict=True)
+    ]
+    inside = np.empty((1, 2), dtype=object)
+    inside[0, 0], inside[0, 1] = one
+    return MatlabObject(structures({"H": [[]], "K": [[]], "Array": [inside]}), "polytope")
+
+
+MPT = {
+    "MPT3, H": {"Set": structures({"H": WHOLE, **LAWS, "He": [np.zeros((0, 3))] * 2})},
+    "MPT3, A b": {"Set": structures({**SHAPES, **LAWS})},
+    "MPT3, functions beside": {"xopt": {"Set": structures({"H": WHOLE}), "F": cells(SLOPES), "g": cells(LAWS["g"])}},
+    "MPT3, functions": {"Set": structures({"H": WHOLE, "Functions": PRIMAL})},
+    "MPT3, primal": {"Set": structures({"H": WHOLE, "Functions": [{"primal": p, "obj": WRONG} for p in PRIMAL]})},
+    "MPT2": {"Pn": structures(POLYTOPES), "Fi": cells(SLOPES), "Gi": cells(LAWS["g"]), "Pfinal": structures(POLYTOPES)},
+    "MPT2, cells": {"ctrl": {"Pn": structures(POLYTOPES), "Fi": cells(SLOPES), "Gi": cells(LAWS["g"])}},
+    "MPT2, objects": {"ctrl": {"Pn": polytope_array(), "Fi": cells(SLOPES), "Gi": cells(LAWS["g"])}},
+}
+
+
+@pytest.mark.parametrize("kind", MPT)
+def test_files_of_mpt(tmp_path, kind):
+    """Regions in `Set` or `Pn`, laws in them or beside them."""
+    savemat(tmp_path / "law.mat", MPT[kind])
+    np.testing.assert_array_equal(from_mat(tmp_path / "law.mat")(POINTS), EXPECTED(POINTS))
+
+
+def test_files_of_mpt_that_are_refused(tmp_path):
+    """Flat regions; a law that is missing in one region, or beside them."""
+    path = tmp_path / "law.mat"
+    savemat(path, {"Set": structures({"H": WHOLE, **LAWS, "He": [[], [[1.0, 0, 0]]]})})
+    with pytest.raises(InputError, match="region 1 has equations, `He`: leave out"):
+        from_mat(path)
+    savemat(path, {"Set": structures({"H": WHOLE, "Functions": [PRIMAL[0], "none"]})})
+    with pytest.raises(InputError, match="entry 2 of `F` is not a matrix"):
+        from_mat(path)
+    savemat(path, {"Pn": structures(POLYTOPES), "Fi": cells(SLOPES[:1]), "Gi": cells(LAWS["g"])})
+    with pytest.raises(InputError, match="do not belong together, there are of H 2, K 2, Fi 1, Gi 2"):
+        from_mat(path)
+
+
+def save73(path, content):
+    """A file in MATLAB's format 7.3: HDF5 behind 512 bytes, transposed, cells and structures by references."""
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed: the extra `mat`")
+
+    def put(group, name, value, refs):
+        if isinstance(value, np.ndarray) and value.dtype.names:
+            made = group.create_group(name)
+            made.attrs["MATLAB_class"] = np.bytes_("struct")
+            for field in value.dtype.names:
+                if value.size == 1:
+                    put(made, field, value[field].flat[0], refs)
+                else:
+                    made[field] = pointers(value[field], refs)
+        elif isinstance(value, dict):
+            put(group, name, structures({k: [v] for k, v in value.items()}), refs)
+        elif isinstance(value, np.ndarray) and value.dtype == object:
+            group[name] = pointers(value, refs)
+            group[name].attrs["MATLAB_class"] = np.bytes_("cell")
+        else:
+            matrix = np.atleast_2d(np.asarray(value, dtype=float))
+            group[name] = matrix.T if matrix.size else np.array(matrix.shape, dtype=np.uint64)
+            group[name].attrs["MATLAB_class"] = np.bytes_("double")
+            if not matrix.size:
+                group[name].attrs["MATLAB_empty"] = np.int32(1)
+
+    def pointers(values, refs):
+        made = np.empty(values.shape, dtype=h5py.ref_dtype)
+        for i, value in enumerate(values.flat):
+            put(refs, name := f"r{len(refs)}", value, refs)
+            made.flat[i] = refs[name].ref
+        return made.T
+
+    with h5py.File(path, "w", userblock_size=512) as file:
+        refs = file.create_group("#refs#")
+        for name, value in content.items():
+            put(file, name, value, refs)
+    with open(path, "r+b") as raw:
+        raw.write(b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(124) + b"\x00\x02IM")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in MPT if "objects" not in kind])
+def test_format_73(tmp_path, kind):
+    """The same regions in HDF5; from the command line, too, under any ending."""
+    save73(tmp_path / "law.data", MPT[kind])
+    np.testing.assert_array_equal(from_mat(tmp_path / "law.data")(POINTS), EXPECTED(POINTS))
+    assert main(["info", str(tmp_path / "law.data")]) == 0
+
+
+def test_format_73_that_is_refused(tmp_path):
+    """Without regions; links to other files; numbers that unfold to gigabytes; a file that is cut short."""
+    path = tmp_path / "law.mat"
+    save73(path, {"x": [[1.0, 2]]})
+    with pytest.raises(InputError, match="no regions were found"):
+        from_mat(path)
+    import h5py
+
+    with h5py.File(path, "a") as file:
+        file.create_dataset("A", shape=(10**5, 10**5), chunks=True, dtype="f8", fillvalue=1.0)
+    with pytest.raises(LimitError, match="unfolds to far more"):
+        from_mat(path)
+    save73(path, {"x": [[1.0, 2]]})
+    with h5py.File(path, "a") as file:
+        file["A"] = h5py.ExternalLink("other.mat", "/A")
+    with pytest.raises(InputError, match="`A` is a link to another place"):
+        from_mat(path)
+    with h5py.File(path, "a") as file:
+        del file["A"]
+        file["loop"] = np.array([[file["x"].ref]], dtype=h5py.ref_dtype)
+        file["loop"].attrs["MATLAB_class"] = np.bytes_("cell")
+        file["loop"][0, 0] = file["loop"].ref
+    with pytest.raises(InputError, match="nested more than"):
+        from_mat(path)
+    raw = path.read_bytes()
+    path.write_bytes(raw[: len(raw) // 2])
+    with pytest.raises(InputError, match="damaged"):
+        from_mat(path)
+
+
+def test_format_73_without_h5py(tmp_path, monkeypatch):
+    """One sentence with both remedies."""
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    (tmp_path / "law.mat").write_bytes(b"MATLAB 7.3 MAT-file".ljust(512) + b"\x89HDF\r\n\x1a\n")
+    with pytest.raises(LimitError, match=r"needs h5py: run `pip install h5py`, or save it with .*'-v7'"):
+        from_mat(tmp_path / "law.mat")

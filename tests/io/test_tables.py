@@ -125,3 +125,31 @@ def test_dataframes_go_both_ways():
     assert same(cpwl.CPWL.from_pieces(*(list(frame[name]) for name in frame)), p)
     floats = cpwl.io.to_dataframe(catalogue_twin("sum_norm", "plain", 1e-12)[1].function())
     assert floats["A"][0].dtype == np.float64
+
+
+def test_chosen_columns(tmp_path):
+    """By name or by number, in any order; the other columns need not be numbers."""
+    path = tmp_path / "log.csv"
+    path.write_text("time,f,x,note\n09:00,3,0,a\n09:01,5,1,b\n09:02,4,2,c\n")
+    expected = cpwl.CPWL.from_breakpoints([0, 1, 2], [3, 5, 4])
+    for columns in (["x", "f"], [2, 1]):
+        p = cpwl.io.from_csv(path, columns=columns)
+        assert (p([["1/2"], ["2"]]) == expected([["1/2"], ["2"]])).all()
+    for columns, message in (
+        (["x", "g"], "no column 'g'; the first line is time, f, x, note"),
+        ([0, 9], "no column 9"),
+        (["x", "x"], "'x' is asked for twice"),
+        ("xf", "`columns` must be a list"),
+        ([], "`columns` must be a list"),
+        (["x", "note"], "line 2"),
+    ):
+        with pytest.raises(cpwl.InputError, match=message):
+            cpwl.io.from_csv(path, columns=columns)
+    with pytest.raises(cpwl.InputError, match="this is read as a matrix"):
+        cpwl.io.from_csv(path, columns=["x", "f"], layout="matrix")
+    path.write_text("x,x,f\n0,0,1\n1,1,1\n")
+    with pytest.raises(cpwl.InputError, match="there are 2 columns `x`"):
+        cpwl.io.from_csv(path, columns=["x", "f"])
+    path.write_text("x,f,y\n0,0\n1,1\n")
+    with pytest.raises(cpwl.InputError, match="line 2 has 2 numbers"):
+        cpwl.io.from_csv(path, columns=["x", "y"])

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -37,7 +37,13 @@ _PER_POINT = {2: 2, 3: 7, 4: 32, 5: 187, 6: 1300}
 
 @formerly(outputs="num_outputs")
 @within_float64()
-def from_csv(path: str | os.PathLike[str], *, num_outputs: int = 1, layout: Layout = "auto") -> CPWL:
+def from_csv(
+    path: str | os.PathLike[str],
+    *,
+    num_outputs: int = 1,
+    layout: Layout = "auto",
+    columns: Sequence[str | int] | None = None,
+) -> CPWL:
     """The function through the points of a CSV file: a point a line, or a matrix with its axes at the edges.
 
     One input: breakpoints, straight between them. Several: where the points are a full grid, its cells are cut into
@@ -57,6 +63,8 @@ def from_csv(path: str | os.PathLike[str], *, num_outputs: int = 1, layout: Layo
         second along the first row; the corner is an empty cell, a name or any number. "auto" reads a file as a matrix
         where its first line is an empty cell or a name and then numbers, and as points otherwise; numbers alone that
         can be read as both are refused.
+    columns
+        Which columns are read, in this order, inputs first: names of the first line, or numbers from 0. All if None.
 
     Returns
     -------
@@ -70,11 +78,15 @@ def from_csv(path: str | os.PathLike[str], *, num_outputs: int = 1, layout: Layo
         given = lines_of(os.fspath(path))
         if given and is_pieces_csv(given[0]):
             return from_pieces_csv(path)
+        if columns is not None and layout != "matrix":
+            layout = "points"
         if layout == "matrix" or (layout == "auto" and _is_matrix(_words(given))):
+            if columns is not None:
+                raise InputError("`columns` chooses columns of a table of points, and this is read as a matrix")
             if num_outputs != 1:
                 raise InputError(f"a matrix has one value a cell, not {num_outputs}; a table of points may have more")
             return _of_matrix(_words(given))
-        table, lines = _table(_words(given))
+        table, lines = _table(_words(given), columns)
         if layout == "auto" and num_outputs == 1:
             _check_points(table)
         dim = table.shape[1] - num_outputs
@@ -152,20 +164,42 @@ def _of_matrix(lines: _Lines) -> CPWL:
     return CPWL.from_grid([table[:, 0], across], table[:, 1:])
 
 
-def _table(lines: _Lines) -> tuple[NDArray[np.object_], list[int]]:
-    """All numbers, and the line of each row; a first line that begins with no number has the names of the columns."""
+def _table(lines: _Lines, columns: Sequence[str | int] | None) -> tuple[NDArray[np.object_], list[int]]:
+    """The numbers in the columns, and the line of each row; a first line that begins with no number has names."""
     rows: list[list[Fraction]] = []
     places: list[int] = []
+    width = 0
+    chosen: list[int] = []
     for first, (place, words) in enumerate(lines):
-        if first == 0 and words[0] and not _is_number(words[0]):
+        if not rows:  # a line of names may be shorter or longer
+            width = len(words)
+            chosen = list(range(width)) if columns is None else chosen or _places(words, columns)
+        if first == 0 and words[chosen[0]] and not _is_number(words[chosen[0]]):
             continue
-        rows.append([number(word, place, i) for i, word in enumerate(words, start=1)])
+        if len(words) != width or max(chosen) >= width:
+            raise InputError(f"line {place} has {len(words)} numbers, and the first has {width}", line=place)
+        rows.append([number(words[k], place, k + 1) for k in chosen])
         places.append(place)
-        if len(rows[-1]) != len(rows[0]):
-            raise InputError(f"line {place} has {len(words)} numbers, and the first has {len(rows[0])}", line=place)
     if not rows:
         raise InputError("there are no numbers in this file")
     return np.array(rows, dtype=object).reshape(len(rows), -1), places
+
+
+def _places(words: list[str], columns: Sequence[str | int]) -> list[int]:
+    """Where the columns are, by their names in the first line or by their numbers."""
+    if isinstance(columns, str) or not isinstance(columns, Sequence) or not columns:
+        raise InputError(f'`columns` must be a list of names or numbers, such as ["x", "y"], not {columns!r:.50}')
+    found: list[int] = []
+    for column in columns:
+        named = [k for k, word in enumerate(words) if word == column] if isinstance(column, str) else [column]
+        if len(named) > 1:
+            raise InputError(f"there are {len(named)} columns `{column}`: give its number, counted from 0")
+        if not named or type(named[0]) is not int or not 0 <= named[0] < len(words):
+            raise InputError(f"there is no column {column!r:.50}; the first line is {', '.join(words)[:200]}")
+        if named[0] in found:
+            raise InputError(f"column {column!r:.50} is asked for twice")
+        found += named
+    return found
 
 
 def _is_number(word: str) -> bool:

@@ -180,7 +180,7 @@ def ending_of_content(head: bytes) -> str:
 
 
 _BEGINNINGS: tuple[tuple[bytes, str], ...] = (
-    (rb"MATLAB 5\.0", ".mat"),
+    (rb"MATLAB (?:5\.0|7\.3)", ".mat"),
     (rb"PK\x03\x04", ".npz"),
     (rb"\x08[\x01-\x20]", ".onnx"),
     (rb"[{]", ".json"),

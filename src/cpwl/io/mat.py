@@ -35,9 +35,13 @@ LAYOUTS: tuple[tuple[str, str, str, str], ...] = (
     ("A", "b", "F", "g"),
     ("A", "b", "F", "G"),
     ("A", "b", "gradient", "offset"),
+    ("H", "H", "F", "g"),
 )
-"""Names in use for ``A x <= b`` and the law ``gradient x + offset``: PPOPT, MATLAB's explicit MPC, MPT, and others."""
+"""Names in use for ``A x <= b`` and the law ``gradient x + offset``: PPOPT, MATLAB's explicit MPC, MPT, and others.
+
+The same name for `A` and `b` is one matrix ``[A b]``, as in MPT3."""
 _PARTS = ("A", "b", "gradient", "offset")
+_EQUATIONS = ("He", "Ae")  # of MPT3: a region that has some is flat
 
 
 def from_regions(
@@ -52,7 +56,8 @@ def from_regions(
     names
         What they are called there: ``{"A": .., "b": .., "gradient": .., "offset": ..}`` for ``A x <= b`` and
         ``gradient x + offset``. By default one of the layouts in use: ``E f A b`` (PPOPT), ``H K F G`` (MATLAB's
-        PiecewiseAffineSolution), ``H K F g``, ``A b C d``, ``A b F g``.
+        PiecewiseAffineSolution), ``H K F g``, ``A b C d``, ``A b F g``, ``H F g`` with ``H = [A b]`` (MPT3). Give
+        "A" and "b" the same name if they are one matrix ``[A b]``.
     outputs
         Which rows of the laws: a number, a list or a slice; all if None.
     tol
@@ -74,6 +79,13 @@ def from_regions(
     for number, region in enumerate(regions):
         for place, name in enumerate(layout):
             parts[place].append(_get(region, name, number))
+        for name in _EQUATIONS:
+            if _has(region, name) and np.size(_get(region, name, number)):
+                raise InputError(
+                    f"region {number} has equations, `{name}`: leave out regions that are flat", piece=number
+                )
+    if layout[0] == layout[1]:
+        parts[0], parts[1] = _split(parts[0], layout[0])
     A, gradient = ([_plain(v, f"{layout[k]}[{i}]") for i, v in enumerate(parts[k])] for k in (0, 2))
     b, offset = ([_plain(v, f"{layout[k]}[{i}]").ravel() for i, v in enumerate(parts[k])] for k in (1, 3))
     pieces = zip(A, b, gradient, offset, strict=True)
@@ -127,6 +139,19 @@ def _plain(values: Any, name: str) -> NDArray[Any]:
     return np.asarray(values, dtype=object) if array.dtype.kind in "OUS" else array
 
 
+def _split(matrices: list[Any], name: str) -> tuple[list[Any], list[Any]]:
+    """``A`` and ``b`` of ``[A b]``."""
+    whole = [_plain(matrix, f"{name}[{i}]") for i, matrix in enumerate(matrices)]
+    wrong = next((i for i, matrix in enumerate(whole) if matrix.size and matrix.ndim != 2), None)
+    if wrong is not None:
+        shape = whole[wrong].shape
+        raise InputError(f"`{name}` of region {wrong} must be the matrix [A b], and has shape {shape}", piece=wrong)
+    return (
+        [matrix[:, :-1] if matrix.size else np.zeros((0, 0)) for matrix in whole],
+        [matrix[:, -1] if matrix.size else np.zeros(0) for matrix in whole],
+    )
+
+
 def _fit(A: Any, b: Any, gradient: Any, offset: Any, number: int) -> tuple[Any, Any, Any, Any]:
     """One region with a law of two dimensions, and rows that are there even if there are none."""
     slopes = gradient.reshape(len(offset), -1) if gradient.ndim < 2 and len(offset) else gradient
@@ -153,18 +178,18 @@ def _rows(outputs: Any, count: int) -> NDArray[np.int64]:
 # MATLAB's file format 5 (``-v6`` and ``-v7``): matrices, cell arrays and structures, every length checked first.
 #
 # A file is a header of 128 bytes and elements: a tag (type and size), then data, padded to 8 bytes; four bytes of data
-# or
-# less may stand in the tag itself. An array is an element of elements: flags, dimensions, name, and then numbers, the
-# entries of a cell array, or the names of the fields of a structure and its entries. SciPy reads such files, too, but
-# what is damaged can end the process there.
+# or less may stand in the tag itself. An array is an element of elements: flags, dimensions, name, and then numbers,
+# the entries of a cell array, or the names of the fields of a structure and its entries. SciPy reads such files, too,
+# but what is damaged can end the process there.
 
 
-Value: TypeAlias = "NDArray[np.float64] | list[Any] | dict[str, list[Any]] | None"
-"""Real numbers; the entries of a cell array, or of each field of an array of structures; None: anything else."""
+Value: TypeAlias = "NDArray[np.float64] | list[Any] | dict[str, list[Any]] | str | None"
+"""Real numbers; the entries of a cell array, or of each field of an array of structures; the class of an object that
+only MATLAB can read; None: anything else."""
 
 _NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 _MATRIX, _COMPRESSED = 14, 15
-_CELL, _STRUCT = 1, 2
+_CELL, _STRUCT, _OBJECT, _OPAQUE = 1, 2, 3, 17  # objects of old classes, such as MPT2's, are structures with a class
 _NUMERIC = range(6, 16)
 _COMPLEX = 0x0800
 _DEEP = 16  # cells in cells
@@ -174,8 +199,6 @@ _FACTOR = 8  # and a large one, for each of its bytes
 
 def read_format5(raw: bytes) -> dict[str, Value]:
     """The variables of a file, by name; `InputError` if it is damaged."""
-    if raw[:8] == b"\x89HDF\r\n\x1a\n" or raw[:10] == b"MATLAB 7.3":
-        raise InputError("this file is in MATLAB's format 7.3; save it with `save(..., '-v7')`")
     if not raw.startswith(b"MATLAB 5.0") or len(raw) < 128 or raw[126:128] not in (b"IM", b"MI"):
         raise InputError("this is not a MATLAB file of format 5 to 7, or it is damaged")
     reader = _Reader("<" if raw[126:128] == b"IM" else ">", _CONSTANT + _FACTOR * len(raw))
@@ -234,8 +257,11 @@ class _Reader:
             return "", np.zeros((0, 0))
         parts = self.elements(data)
         flags = self.integers(parts, "flags")
+        if len(flags) and int(flags[0]) & 0xFF == _OPAQUE:  # name, kind of class, class: and no dimensions
+            name, _, kind_of = (self.word(parts) for _ in range(3))
+            return name, kind_of
         shape = [int(v) for v in self.integers(parts, "dimensions")]
-        name = bytes(self.part(parts, "a name")[1]).decode("ascii", "replace")
+        name = self.word(parts)
         if len(flags) < 1 or not 1 <= len(shape) <= 8 or min(shape) < 0:
             raise InputError("this MATLAB file is damaged: an array has no proper dimensions")
         kind, count = int(flags[0]) & 0xFF, math.prod(shape)
@@ -245,7 +271,9 @@ class _Reader:
             raise InputError(f"this MATLAB file has cells nested more than {_DEEP} deep")
         if kind == _CELL:
             return name, self.arrays(parts, count, depth)
-        if kind == _STRUCT:
+        if kind == _OBJECT:
+            self.word(parts)  # its class
+        if kind in (_STRUCT, _OBJECT):
             return name, self.structures(parts, count, depth)
         return name, None
 
@@ -254,6 +282,9 @@ class _Reader:
         if found is None:
             raise InputError(f"this MATLAB file is cut short, or damaged: {what} is missing")
         return found
+
+    def word(self, parts: Iterator[tuple[int, memoryview]]) -> str:
+        return bytes(self.part(parts, "a name")[1]).decode("ascii", "replace")
 
     def integers(self, parts: Iterator[tuple[int, memoryview]], what: str) -> NDArray[np.int64]:
         kind, data = self.part(parts, what)
@@ -295,6 +326,79 @@ class _Reader:
         return {name: entries[k :: len(fields)] for k, name in enumerate(fields)}
 
 
+# MATLAB's format 7.3: HDF5, in which matrices are transposed, cells and arrays of structures are references.
+
+
+def read_format73(path: str, size: int) -> dict[str, Value]:
+    """The variables of a file of format 7.3, by name, through h5py."""
+    try:
+        import h5py
+    except ImportError:
+        raise LimitError(
+            "this file is in MATLAB's format 7.3, which needs h5py: run `pip install h5py`, "
+            "or save it with `save(..., '-v7')`"
+        ) from None
+    try:
+        with h5py.File(path, "r") as file:
+            reader = _Reader73(h5py, file, _CONSTANT + _FACTOR * size)
+            return {name: reader.value(reader.member(file, name), 0) for name in file if not name.startswith("#")}
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
+        raise InputError(f"this MATLAB file of format 7.3 is damaged: {error}") from None
+
+
+@dataclass(slots=True)
+class _Reader73:
+    h5py: Any
+    file: Any
+    left: int
+    """How many bytes may still be read."""
+
+    def member(self, group: Any, name: str) -> Any:
+        """What a group holds; nothing of another file."""
+        if not isinstance(group.get(name, getlink=True), self.h5py.HardLink):
+            raise InputError(f"`{name[:80]}` is a link to another place: save the values themselves")
+        return group[name]
+
+    def value(self, item: Any, depth: int) -> Value:
+        if depth > _DEEP:
+            raise InputError(f"this MATLAB file has cells nested more than {_DEEP} deep")
+        kind = item.attrs.get("MATLAB_class", b"")
+        kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
+        if int(item.attrs.get("MATLAB_object_decode", 0)) == 3:
+            return kind
+        if isinstance(item, self.h5py.Group):
+            return None if "MATLAB_sparse" in item.attrs else self.structures(item, depth)
+        if item.external or item.is_virtual:
+            raise InputError("its numbers are in another file: save the values themselves")
+        self.left -= math.prod(item.shape) * item.dtype.itemsize
+        if self.left < 0:
+            raise LimitError("this file unfolds to far more than its size; save it with '-v7'")
+        empty = "MATLAB_empty" in item.attrs and bool(item.attrs["MATLAB_empty"])
+        if kind == "cell":
+            return [] if empty else self.referred(item, depth)
+        if kind == "struct":
+            return None  # an empty array of structures
+        if item.dtype.kind not in "fiu" or kind == "char":
+            return None
+        if empty:
+            shape = [int(v) for v in item[()]]
+            return np.zeros(shape) if len(shape) == 2 and 0 in shape else None
+        return np.asarray(item[()], dtype=np.float64).T
+
+    def referred(self, item: Any, depth: int) -> list[Any]:
+        """The arrays that a cell array, or a field of an array of structures, refers to, columns first."""
+        return [self.value(self.file[reference], depth + 1) for reference in item[()].ravel()]
+
+    def structures(self, group: Any, depth: int) -> dict[str, list[Any]]:
+        """The fields of one structure, or of an array of them: then each is a table of references without a class."""
+        found = {}
+        for name in group:
+            item = self.member(group, name)
+            many = isinstance(item, self.h5py.Dataset) and item.dtype.kind == "O" and "MATLAB_class" not in item.attrs
+            found[name] = self.referred(item, depth) if many else [self.value(item, depth + 1)]
+        return found
+
+
 def from_mat(
     path: str | os.PathLike[str],
     *,
@@ -303,15 +407,17 @@ def from_mat(
     outputs: Any = None,
     tol: float | None = None,
 ) -> CPWL:
-    """The function in a MATLAB file (up to ``-v7``): one region and one law an entry.
+    """The function in a MATLAB file: one region and one law an entry.
 
-    Either four cell arrays, such as A, b, C, d or F, g or H, K, or an array of structures with such fields, such as
-    ``PiecewiseAffineSolution`` of MATLAB's explicit MPC, which has H, K, F, G.
+    Four cell arrays, such as A, b, C, d or F, g or H, K; an array of structures with such fields, such as
+    ``PiecewiseAffineSolution`` of MATLAB's explicit MPC, which has H, K, F, G; regions of MPT3, an array of structures
+    ``Set`` with ``H = [A b]`` or ``A, b`` and the law as ``F, g``, there, in ``Set(i).Functions`` or in
+    ``Set(i).Functions.primal``; or controllers of MPT2, ``Pn``, ``Fi``, ``Gi``.
 
     Parameters
     ----------
     path
-        The file. What is saved with ``-v7.3`` has to be saved again with ``-v7``.
+        The file. Those that are saved with ``-v7.3`` need h5py (the extra "mat").
     variable
         The structure to look in, if there are several.
     names, outputs, tol
@@ -325,7 +431,9 @@ def from_mat(
     check_path(path, "from_mat")
     name = os.fspath(path)
     try:
-        variables = read_format5(read_bytes(name))
+        raw = read_bytes(name)
+        is_hdf5 = raw[:8] == b"\x89HDF\r\n\x1a\n" or raw[:10] == b"MATLAB 7.3"
+        variables = read_format73(name, len(raw)) if is_hdf5 else read_format5(raw)
         if variable is not None:
             if variable not in variables:
                 raise InputError(
@@ -341,11 +449,19 @@ def from_mat(
 def _regions(variables: Mapping[str, Any], names: Mapping[str, str] | None) -> list[dict[str, Any]]:
     wanted = (tuple(names.values()),) if isinstance(names, Mapping) else LAYOUTS
     for held in _structures(variables, 0):
+        whole = _with_sets(held)
         for layout in wanted:
-            found = _columns(held, layout)
+            found = _columns(whole, layout)
             if found is not None:
                 return found
-    shown = "; ".join(" ".join(layout) for layout in wanted)
+    objects = {name: value for held in _structures(variables, 0) for name, value in held.items() if type(value) is str}
+    if objects:
+        name, kind = next(iter(objects.items()))
+        raise InputError(
+            f"`{name}` is an object of the class `{kind}`, which only MATLAB can read: save its regions and laws as "
+            "structures, such as Set(i).H, Set(i).F, Set(i).g"
+        )
+    shown = "; ".join(" ".join(dict.fromkeys(layout)) for layout in wanted)
     raise InputError(f"no regions were found: there must be cell arrays, or a structure with fields, {shown}")
 
 
@@ -357,6 +473,34 @@ def _structures(held: Mapping[str, Any], depth: int) -> Iterator[Mapping[str, An
             if isinstance(value, dict) and all(value.values()):
                 # The one entry of a single structure is what the field holds; several are like a cell array.
                 yield from _structures({k: v[0] if len(v) == 1 else v for k, v in value.items()}, depth + 1)
+
+
+def _with_sets(held: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Names, and among them those of the regions in `Set` (MPT3) or `Pn` (MPT2), a column each."""
+    for place in ("Set", "Pn"):
+        records = _records(held.get(place), 0)
+        if records:
+            fields = dict.fromkeys(name for record in records for name in record)
+            return {**{name: [record.get(name) for record in records] for name in fields}, **held}
+    return held
+
+
+def _records(value: Any, depth: int) -> list[dict[str, Any]]:
+    """Structure by structure; arrays of polytopes of MPT2 are in a field, laws of MPT3 one or two structures deeper."""
+    if isinstance(value, list) and depth < _DEEP:
+        return [record for entry in value for record in _records(entry, depth + 1)]
+    if not isinstance(value, dict) or len({len(column) for column in value.values()}) != 1:
+        return []
+    inner = _records(value.get("Array"), depth + 1) if depth < _DEEP else []
+    if inner:
+        return inner
+    records = [dict(zip(value, parts, strict=True)) for parts in zip(*value.values(), strict=True)]
+    for name in ("Functions", "primal"):
+        for record in records:
+            deeper = record.get(name)
+            if isinstance(deeper, dict) and all(len(column) == 1 for column in deeper.values()):
+                record.update({k: v[0] for k, v in deeper.items() if k not in record})
+    return records
 
 
 def _columns(held: Mapping[str, Any], layout: tuple[str, ...]) -> list[dict[str, Any]] | None:
@@ -372,7 +516,13 @@ def _columns(held: Mapping[str, Any], layout: tuple[str, ...]) -> list[dict[str,
         if wrong is not None:
             message = f"entry {wrong + 1} of `{name}` is not a matrix of real numbers (use `full` if it is sparse)"
             raise InputError(message, piece=wrong)
-    return [dict(zip(layout, parts, strict=True)) for parts in zip(*columns, strict=True)]
+    regions = [dict(zip(layout, parts, strict=True)) for parts in zip(*columns, strict=True)]
+    for name in _EQUATIONS:
+        given = held.get(name)
+        if isinstance(given, list) and len(given) == len(regions):
+            for region, equations in zip(regions, given, strict=True):
+                region[name] = [] if equations is None else equations
+    return regions
 
 
 def to_mat(p: CPWL, path: str | os.PathLike[str]) -> None:
