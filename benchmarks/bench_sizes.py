@@ -18,7 +18,7 @@ from bench import BenchTable
 from bench_functions import convex, delaunay, grid, noisy, random_breakpoints
 from cpwl import bounds
 from cpwl.compiler import CONSTRUCTIONS, compile
-from cpwl.construct.options import ConstructionName
+from cpwl.construct.plan import ConstructionName
 from cpwl.errors import ConstructionError, InputError, LimitError
 from cpwl.function import CPWL
 from cpwl.function.lineality import divided

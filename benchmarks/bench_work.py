@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cpwl.construct.options import ConstructionName
+    from cpwl.construct.plan import ConstructionName
 
 __all__ = ["WORK", "run_apart"]
 
@@ -37,7 +37,7 @@ def run_apart(name: str, size: int, *, floats: bool = False) -> dict[str, Any]:
 def _paper(size: int, floats: bool = False) -> Callable[[], dict[str, Any]]:
     from bench_functions import noisy, triangles
     from cpwl.construct.analysis import Analysis
-    from cpwl.construct.blocks.max_of_mins import max_of_mins, rows_of
+    from cpwl.construct.blocks.common import max_of_mins, rows_of
 
     p = noisy(triangles(size)) if floats else triangles(size)
 

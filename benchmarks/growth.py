@@ -143,7 +143,7 @@ def measure(family: str, size: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (2 * BYTES, 2 * BYTES))  # what is reserved is more than what is used
     resource.setrlimit(resource.RLIMIT_CPU, (len(STEPS) * SECONDS, len(STEPS) * SECONDS + 5))
     from cpwl import certify, compile
-    from cpwl.proofs.settle import settle
+    from cpwl.proofs.kinds import settle
 
     make = FAMILIES[family][0](size)
     found: dict[str, Any] = {}

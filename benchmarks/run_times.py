@@ -20,7 +20,7 @@ from rich.table import Table
 
 from bound_figures import GRID, SHADES, check_suffix
 from cpwl.construct.analysis import Analysis
-from cpwl.construct.blocks.max_of_mins import max_of_mins, rows_of
+from cpwl.construct.blocks.common import max_of_mins, rows_of
 from cpwl.errors import InputError
 from cpwl.function import CPWL
 from cpwl.function.shallow import random_shallow

@@ -16,7 +16,7 @@ import numpy as np
 
 from cpwl import Network
 from cpwl.cli.options import executor_of
-from cpwl.regions.count import COUNT
+from cpwl.regions.extract import COUNT
 from cpwl.regions.tiles.stream import stream
 
 

@@ -25,7 +25,7 @@ from bench_functions import delaunay, noisy, triangles
 from cpwl import Network, ask, certify, compile, count_regions, equal, extract, extract_parts
 from cpwl.cli.options import executor_of
 from cpwl.documents.write import document_text, function_document, network_document
-from cpwl.proofs.settle import settle
+from cpwl.proofs.kinds import settle
 
 
 def arrangement(planes: int, seed: int = 0) -> Network:

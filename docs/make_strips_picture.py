@@ -11,8 +11,8 @@ from scipy.spatial import Delaunay
 
 from cpwl import CPWL
 from cpwl.construct.analysis import Analysis
+from cpwl.construct.strips.plan import strips
 from cpwl.construct.strips.slots import FIRST, SECOND, Geometry
-from cpwl.construct.strips.strips import strips
 
 _ONE, _TWO = "#d95f02", "#1b9e77"
 

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.spatial import Delaunay
 
 import cpwl
-from cpwl.construct.windows.lifted import lifted
 from cpwl.construct.windows.lowering import best_windows, blocks_of, lower
+from cpwl.construct.windows.plan import lifted
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

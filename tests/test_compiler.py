@@ -26,8 +26,8 @@ from cpwl import (
     extract,
 )
 from cpwl.compiler import CONSTRUCTIONS
-from cpwl.construct import options, table
-from cpwl.construct.options import PRECISIONS
+from cpwl.construct import plan, table
+from cpwl.construct.plan import PRECISIONS
 from cpwl.construct.table import TABLE
 from cpwl.exact.rational import fraction_array
 from cpwl.io import Formula, to_onnx
@@ -359,9 +359,9 @@ def test_a_result_is_one_line():
 
 def test_options_are_known_to_editors():
     """The literals are what is accepted."""
-    assert get_args(options.ConstructionName) == CONSTRUCTIONS == ("auto", *TABLE)
-    assert get_args(options.Minimize) == MINIMIZE
-    assert set(get_args(options.Precision)) == set(PRECISIONS) == set(get_args(options.Weights))
+    assert get_args(plan.ConstructionName) == CONSTRUCTIONS == ("auto", *TABLE)
+    assert get_args(plan.Minimize) == MINIMIZE
+    assert set(get_args(plan.Precision)) == set(PRECISIONS) == set(get_args(plan.Weights))
 
 
 @pytest.mark.parametrize("text", ["max(x, y, z) + abs(x - 2*z + 1)", "max(min(x + 2*y - 1, 3), -x)", "abs(x) + abs(y)"])

@@ -18,10 +18,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cpwl import parcels
+from cpwl import executors
 from cpwl.errors import CpwlWarning, InputError
-from cpwl.executors import placed, spread
-from cpwl.parcels import NotHere, Parcel, opened, posted
+from cpwl.executors import NotHere, Parcel, opened, placed, posted, spread
 from support.pools import POOLS, SPAWN, pool_of
 
 
@@ -141,8 +140,8 @@ def test_a_process_keeps_the_last_parcels_only() -> None:
         with posted(pickle.dumps([i] * 3000)) as parcel:
             first = opened(parcel)
             assert opened(parcel) is first
-    assert len(parcels._here) <= parcels._KEPT
-    parcels._here.clear()
+    assert len(executors._here) <= executors._KEPT
+    executors._here.clear()
     with pytest.raises(NotHere):  # what was posted is gone with the end of the run
         opened(parcel)
 

@@ -10,7 +10,7 @@ import cpwl
 FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal", "joblib", "imp", "code", "codeop"}
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__", "execfile"}
 # What the processes of one run send each other, in memory and under its hash; never what was in a file.
-BETWEEN_PROCESSES = {"executors.py", "parcels.py"}
+BETWEEN_PROCESSES = {"executors.py"}
 ROOT = Path(cpwl.__file__).parent
 
 

@@ -17,12 +17,12 @@ from bench_functions import delaunay, noisy, rational_delaunay
 from cpwl import CPWL, Network, certify, compile, extract
 from cpwl.compiler import Compiled
 from cpwl.construct.analysis import Analysis
-from cpwl.construct.options import Minimize, Options
+from cpwl.construct.plan import Minimize, Options
 from cpwl.construct.select import Candidate
 from cpwl.construct.table import TABLE, in_order, ruled_out
 from cpwl.documents.write import document_text, function_document, network_document
 from cpwl.errors import CpwlWarning, InputError, LimitError
-from cpwl.proofs.settle import _accepted_in_shares, _is_worth_sharing, _share, settle
+from cpwl.proofs.kinds import _accepted_in_shares, _is_worth_sharing, _share, settle
 from cpwl_check.budget import Refused, Undecided
 from cpwl_check.decide import check
 from support.pools import POOLS, pool_of

@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from cpwl.network import Network
     from cpwl.passes.simplify import simplify
     from cpwl.proofs.certify import Certificate, certify
-    from cpwl.regions.count import count_regions
-    from cpwl.regions.extract import extract
+    from cpwl.regions.extract import count_regions, extract, extract_parts
     from cpwl.regions.inquiry import ask
-    from cpwl.regions.tiles.parts import extract_parts
     from cpwl.show.explorer.page import report
 
     __version__: str
@@ -80,11 +78,11 @@ _HOME = {
     "certify": "cpwl.proofs.certify",
     "compile": "cpwl.compiler",
     "compress": "cpwl.compressor",
-    "count_regions": "cpwl.regions.count",
+    "count_regions": "cpwl.regions.extract",
     "distance": "cpwl.equality",
     "equal": "cpwl.equality",
     "extract": "cpwl.regions.extract",
-    "extract_parts": "cpwl.regions.tiles.parts",
+    "extract_parts": "cpwl.regions.extract",
     "image": "cpwl.function.questions.sets",
     "maximum": "cpwl.combine",
     "minimum": "cpwl.combine",
@@ -103,16 +101,16 @@ _MOVED = {
     **dict.fromkeys(("closed_loop", "decrease", "equilibria", "is_invariant", "iterate"), "cpwl.dynamics"),
     "Alternative": "cpwl.compiler",
     "Compressed": "cpwl.compressor",
-    "ConstructionName": "cpwl.construct.options",
+    "ConstructionName": "cpwl.construct.plan",
     "Inquiry": "cpwl.regions.inquiry",
     "InternalError": "cpwl.errors",
-    "Minimize": "cpwl.construct.options",
-    "Precision": "cpwl.construct.options",
+    "Minimize": "cpwl.construct.plan",
+    "Precision": "cpwl.construct.plan",
     "Report": "cpwl.function.answers",
     "Sizes": "cpwl.network",
     "SolverError": "cpwl.errors",
     "Verdict": "cpwl.equality",
-    "Weights": "cpwl.construct.options",
+    "Weights": "cpwl.construct.plan",
     "load": "cpwl.io.json",
     "save": "cpwl.io.json",
 }

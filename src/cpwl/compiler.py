@@ -18,15 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cpwl.bounds import Bound
-from cpwl.construct.ahead import Ahead, in_range
 from cpwl.construct.analysis import Analysis
-from cpwl.construct.lower_bounds import LowerBound, lower_bounds
-from cpwl.construct.measure import measured_error
-from cpwl.construct.options import ConstructionName, Minimize, Options, Outside, Precision, Weights, default_error
-from cpwl.construct.plan import Plan
-from cpwl.construct.select import Candidate, Choice, select
-from cpwl.construct.table import TABLE, in_order, ruled_out
-from cpwl.construct.upper_bounds import upper_bounds
+from cpwl.construct.lower_bounds import LowerBound, lower_bounds, upper_bounds
+from cpwl.construct.plan import ConstructionName, Minimize, Options, Outside, Plan, Precision, Weights, default_error
+from cpwl.construct.select import Candidate, Choice, measured_error, select
+from cpwl.construct.table import TABLE, Ahead, in_order, in_range, ruled_out
 from cpwl.doors import check_argument, check_choice, check_number, formerly, heard, within_float64
 from cpwl.equality.decide import distance
 from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError, counted

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from cpwl import CPWL, ConstructionError, compile
-from cpwl.construct.columns.lowering import best_axis, column_layers, contenders
+from cpwl.construct.columns.plan import best_axis, column_layers, contenders
 from cpwl.exact.rational import fraction_array
 from cpwl.function.mesh import kuhn_grid
 

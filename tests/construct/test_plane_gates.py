@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from cpwl import CPWL, search
 from cpwl.construct.blocks.common import crossings
-from cpwl.construct.gates.plane.gate_lines import keeps_sign
+from cpwl.construct.gates.plane.plane_gates import keeps_sign
 from cpwl.errors import ConstructionError, InputError
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.planar import find_bends, power_of_two

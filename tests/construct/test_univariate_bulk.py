@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpwl import CPWL, InputError, Network
-from cpwl.construct.univariate.cells import Classes, best_cells, cells_for
-from cpwl.construct.univariate.slots import slots_of, start_signs
+from cpwl.construct.univariate.cells import Classes, best_cells, cells_for, slots_of, start_signs
 from cpwl.exact.integers import common_denominator
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.profile import profile_of

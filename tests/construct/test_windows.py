@@ -10,8 +10,8 @@ from scipy.spatial import Delaunay
 from cpwl import CPWL, ConstructionError, Network, compile, extract, mpc
 from cpwl.construct.blocks import common
 from cpwl.construct.windows import lowering
-from cpwl.construct.windows.lifted import obstruction
 from cpwl.construct.windows.lifting import lift, of_table
+from cpwl.construct.windows.plan import obstruction
 from cpwl.exact.rational import fraction_array
 from cpwl.geometry import complex as complexes
 from cpwl.network.network import evaluate

@@ -13,7 +13,7 @@ import pytest
 
 import cpwl
 from cpwl.construct.analysis import Analysis
-from cpwl.construct.lattice import schedule
+from cpwl.construct.lattice import plan as lattice_plan
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.table import bend_planes
 from cpwl.function.snap.snap import meant_components
@@ -67,7 +67,7 @@ def test_a_lattice_of_the_floats_as_they_are_is_proved_too(monkeypatch):
 
     assert (as_they_are(p, 0) != meant_components(p, 0)).any()
     monkeypatch.setattr(Analysis, "simplest", property(lambda analysis: analysis))
-    monkeypatch.setattr(schedule, "meant_components", as_they_are)
+    monkeypatch.setattr(lattice_plan, "meant_components", as_they_are)
     with without_regions():
         made = cpwl.compile(p, construction="lattice", certify=True)
     assert made.certificate.kind == "expression"

@@ -16,7 +16,7 @@ from cpwl.errors import InputError, SolverError
 from cpwl.geometry.polyhedra import box_polyhedron
 from cpwl.io.milp import neuron_bounds
 from cpwl.network.network import exact_layers
-from cpwl.passes.ranges import ranges
+from cpwl.passes.simplify import ranges
 from support.functions import abs_sum, delaunay
 from support.twins import catalogue_twin
 

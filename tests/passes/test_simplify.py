@@ -15,8 +15,15 @@ from cpwl.exact.rational import fraction_array
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.network.algorithms import end_to_end, identity, side_by_side
 from cpwl.network.network import exact_layers
-from cpwl.passes.ranges import ranges
-from cpwl.passes.simplify import drop_unused, fold_linear, fold_stable, merge_proportional, remove_dependent, simplify
+from cpwl.passes.simplify import (
+    drop_unused,
+    fold_linear,
+    fold_stable,
+    merge_proportional,
+    ranges,
+    remove_dependent,
+    simplify,
+)
 from cpwl_check.line import Walk
 from cpwl_check.pieces import read_network
 from support.strategies import networks, points

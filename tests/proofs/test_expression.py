@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpwl import CPWL
-from cpwl.construct.lattice.schedule import AtomTable, lower_values, rounded_down
+from cpwl.construct.lattice.plan import AtomTable, lower_values, rounded_down
 from cpwl.construct.lattice.separate import Affine, Extremum, Sum, arrange, depth, separate
 from cpwl.construct.lattice.sides import Held, find_sides, parts_of
 from cpwl.exact.rational import fraction_array

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 
 from cpwl import CPWL, certify, compile
+from cpwl.construct.plan import noise
 from cpwl.exact.rational import fraction_array
 from cpwl.network import Network
-from cpwl.network.noise import noise
-from cpwl.proofs.float_error import float_error
+from cpwl.proofs.rounding import float_error
 from support.functions import delaunay
 from support.strategies import networks
 

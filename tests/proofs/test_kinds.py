@@ -78,7 +78,7 @@ def test_the_checker_has_the_last_word(tmp_path, monkeypatch, refused):
             raise Refused("no", [])
         return check(law, weights, proof)
 
-    monkeypatch.setattr("cpwl.proofs.settle.check", decide)
+    monkeypatch.setattr("cpwl.proofs.kinds.check", decide)
     seen = set()
     for (p, network, exact), kinds in itertools.product(networks(), (nullcontext, without_regions)):
         asked.clear()

@@ -18,8 +18,7 @@ from cpwl.geometry.polyhedra import as_domain
 from cpwl.io.json import load, save
 from cpwl.regions import cells as cells_module
 from cpwl.regions.cells import cells, find_pieces, has_few_faces
-from cpwl.regions.count import count_regions
-from cpwl.regions.extract import as_function
+from cpwl.regions.extract import as_function, count_regions
 from cpwl.regions.pieces import pieces_of_subdivision, pieces_of_walk
 from cpwl.regions.subdivide.subdivide import subdivide
 from cpwl.regions.walk import chamber

@@ -16,7 +16,7 @@ import pytest
 
 from cpwl import CPWL, InputError, Network, count_regions, equal, extract, extract_parts
 from cpwl.documents.write import document_text, function_document
-from cpwl.regions.count import COUNT
+from cpwl.regions.extract import COUNT
 from cpwl.regions.subdivide.subdivide import subdivide
 from cpwl.regions.tiles.stream import Tile, first_neurons, split, stream
 from support.pools import POOLS, pool_of

@@ -2,13 +2,13 @@
 
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks import hinges
-from cpwl.construct.blocks.max_of_mins import max_of_mins, rows_of
-from cpwl.construct.clamped import clamped as clamped_gates
+from cpwl.construct.blocks.common import max_of_mins, rows_of
+from cpwl.construct.clamped import plan as clamped_gates
 from cpwl.construct.gates.plane import plane_gates as in_the_plane
 from cpwl.construct.gates.space import space_gates as in_space
-from cpwl.construct.lattice import plain, schedule
-from cpwl.construct.options import Options
-from cpwl.construct.strips import strips as in_strips
+from cpwl.construct.lattice import plan as lattice
+from cpwl.construct.plan import Options
+from cpwl.construct.strips import plan as in_strips
 from cpwl.construct.table import TABLE
 from cpwl.construct.univariate import plan as on_a_line
 
@@ -55,12 +55,12 @@ def strips(p, **options):
 
 def plain_lattice(p, output=0):
     """The max of mins of one output, and its rows."""
-    return plain.plain_lattice(Analysis(p), output)
+    return lattice.plain_lattice(Analysis(p), output)
 
 
 def shared_lattice(p):
     """The lattice of all outputs together, and its formulas."""
-    return schedule.shared_lattice(Analysis(p))
+    return lattice.shared_lattice(Analysis(p))
 
 
 def algorithm_1(p):

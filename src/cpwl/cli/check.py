@@ -93,7 +93,7 @@ def _decided(
 ) -> tuple[int, dict[str, Any]]:
     """The exit code and the verdict: of the checker alone, in a process of its own, or of workers that call it."""
     if executor is not None and box is None:
-        from cpwl.proofs.settle import verdict
+        from cpwl.proofs.kinds import verdict
 
         return verdict(files, max_error, executor)
     from cpwl_check.archive import NAME, archive

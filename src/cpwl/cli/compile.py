@@ -30,7 +30,7 @@ from cpwl.errors import counted
 
 if TYPE_CHECKING:
     from cpwl.compiler import Alternative, Compiled, Within
-    from cpwl.construct.options import ConstructionName, Weights
+    from cpwl.construct.plan import ConstructionName, Weights
     from cpwl.function import CPWL
     from cpwl.io.c.write import CCode
     from cpwl.io.formula import Formula

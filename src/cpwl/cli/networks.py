@@ -195,7 +195,7 @@ def count_regions(
     if checkpoint is not None and not cells:
         raise typer.BadParameter("only counts of cells can be resumed: add --cells.", param_hint="'--checkpoint'")
     from cpwl.cli.options import box_domain, load_network
-    from cpwl.regions.count import count_regions as count_of
+    from cpwl.regions.extract import count_regions as count_of
 
     network = load_network(source)
     began = perf_counter()
@@ -298,7 +298,7 @@ def _extract_parts(
         if given:
             raise typer.BadParameter(f"a folder of parts has no --{name}.", param_hint=f"'--{name}'")
     from cpwl.cli.options import box_domain, load_network
-    from cpwl.regions.tiles.parts import extract_parts
+    from cpwl.regions.extract import extract_parts
 
     network = load_network(source)
     began, parts, pieces, complete = perf_counter(), 0, 0, False

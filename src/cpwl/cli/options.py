@@ -45,7 +45,7 @@ __all__ = [
     "within_neurons",
 ]
 
-# The words that options take; those of `cpwl.construct.options`, which would load NumPy before --help is printed.
+# The words that options take; those of `cpwl.construct.plan`, which would load NumPy before --help is printed.
 Dtype: TypeAlias = Literal["float64", "float32"]
 Precision: TypeAlias = Literal["float64", "float32", "exact"]
 Minimize: TypeAlias = Literal["neurons", "depth", "width", "nonzeros"]

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.construct.options import DEFAULT, Options
+from cpwl.construct.plan import DEFAULT, Options
 from cpwl.errors import ConstructionError
 from cpwl.function import CPWL
 from cpwl.function.bends.planar import PlanarBends, find_bends, with_edges_only

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from flint import fmpz_mat
 from numpy.typing import NDArray
 
+from cpwl import bounds
+from cpwl.bounds import Bound
 from cpwl.construct.analysis import Analysis
 from cpwl.exact.integers import primitive
 from cpwl.function import CPWL
 from cpwl.function.bends.table import Neighbours
 from cpwl.function.domain import is_everything
 
-__all__ = ["LowerBound", "for_any_network", "lower_bounds"]
+__all__ = ["LowerBound", "for_any_network", "lower_bounds", "upper_bounds"]
 
 _POINTS = 1500  # vertices up to which lines through them are counted
 _PIECES = 20_000  # pieces up to which bends are looked for
@@ -183,3 +186,36 @@ def _most_on_a_line(vertices: NDArray[np.object_]) -> int:
         keys = sorted(max(tuple(d), tuple(-d)) for d in primitive(directions))
         most = max(most, 1 + max(len(list(group)) for _, group in itertools.groupby(keys)))
     return most
+
+
+# The published bounds for a function: how large the paper's networks, and those before it, are at most.
+
+
+def upper_bounds(p: CPWL, row_sizes: Sequence[Sequence[int]] | None = None) -> dict[str, Bound]:
+    """The bounds of Theorems 1 to 3, and with the lengths of its rows the exact count of Algorithm 1.
+
+    >>> upper_bounds(CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1), [[1, 1]])["algorithm1"].neurons
+    3
+    """
+    q, n = p.num_pieces, p.dim
+    counts = [len(p.representatives(j)) for j in range(p.outputs)]
+    known = {
+        "theorem1": _side_by_side([bounds.theorem1(q) for _ in counts]),
+        "theorem2": _side_by_side([bounds.theorem2(k, q) for k in counts]),
+        "theorem3": _side_by_side([bounds.theorem3(n, k) for k in counts]),
+    }
+    if row_sizes is not None:
+        known["algorithm1"] = _side_by_side([bounds.algorithm1(list(sizes)) for sizes in row_sizes])
+    return known
+
+
+def _side_by_side(parts: list[Bound]) -> Bound:
+    """Bounds for several outputs, by the lemma on concatenation (padding with two neurons per layer)."""
+    if len(parts) == 1:
+        return parts[0]
+    layers = max(part.layers for part in parts)
+    return Bound(
+        layers,
+        sum(max(part.width, 2) for part in parts),
+        sum(part.neurons + 2 * (layers - part.layers) for part in parts),
+    )

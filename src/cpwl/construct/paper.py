@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cpwl.bounds import algorithm1, r
 from cpwl.construct.analysis import Analysis
-from cpwl.construct.blocks.max_of_mins import max_of_mins, outputs_together, rows_of
+from cpwl.construct.blocks.common import max_of_mins, outputs_together, rows_of
 from cpwl.construct.plan import Least, Plan
 from cpwl.errors import ConstructionError
 from cpwl.function.answers import point_text

@@ -41,7 +41,7 @@ from cpwl.network import Network
 from cpwl.progress import Progress, Shown, shows_progress
 from cpwl.proofs.certify import certify
 from cpwl.regions.cells import Cells
-from cpwl.regions.tiles.journal import Journal
+from cpwl.regions.tiles.stream import Journal
 
 __all__ = ["distance", "equal", "overlay"]
 

@@ -31,8 +31,7 @@ from cpwl.progress import Progress
 from cpwl.regions.cells import Cells, cells_of
 from cpwl.regions.pieces import Pieces, pieces_of_walk
 from cpwl.regions.subdivide.subdivide import Subdivision, TooMany, essential_dimension, subdivide
-from cpwl.regions.tiles.journal import Journal
-from cpwl.regions.tiles.stream import Errand, Tile, stream
+from cpwl.regions.tiles.stream import Errand, Journal, Tile, stream
 from cpwl.regions.walk.walk import walk
 
 __all__ = [

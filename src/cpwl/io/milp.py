@@ -34,7 +34,7 @@ from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.geometry.probe import Range, bounding_box
 from cpwl.io.onnx.write import onnx_bytes
 from cpwl.network.network import ExactLayer, Network, exact_layers
-from cpwl.passes.ranges import ranges
+from cpwl.passes.simplify import ranges
 from cpwl.regions.extract import extract
 from cpwl.search import highs_takes, highs_with
 

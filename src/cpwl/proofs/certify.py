@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from cpwl.construct.analysis import Analysis
-from cpwl.construct.options import Options, default_error
+from cpwl.construct.plan import Options, default_error
 from cpwl.construct.table import TABLE
 from cpwl.documents.write import network_document
 from cpwl.doors import check_argument, check_number, check_path, heard, within_float64
@@ -33,12 +33,11 @@ from cpwl.network import Network
 from cpwl.network.network import exact_layers, rounded
 from cpwl.progress import Progress, Shown, shows_progress
 from cpwl.proofs.entries import NoProof
-from cpwl.proofs.float_error import evaluation_caution, float_error
 from cpwl.proofs.kinds import decide, proposals
 from cpwl.proofs.provers.regions import list_common_regions
 from cpwl.proofs.question import Proposal, Question
 from cpwl.proofs.refute import find_difference, points_from
-from cpwl.proofs.rounding import Bound, evaluation_bound
+from cpwl.proofs.rounding import Bound, evaluation_bound, evaluation_caution, float_error
 from cpwl_check.budget import Refused, Undecided, limited
 from cpwl_check.decide import check
 from cpwl_check.main import covers, optimality

@@ -7,14 +7,20 @@ side by side; for what is inside they walk part of the table again.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from cpwl.errors import LimitError
+from cpwl.exact.integers import integer_rows
 from cpwl.exact.rational import upwards
+from cpwl.executors import spread, workers_of
 from cpwl.network.algorithms import Clipped, unclipped
 from cpwl.network.network import exact_layers
 from cpwl.proofs.entries import NoProof, NotRecognised
@@ -23,19 +29,86 @@ from cpwl.proofs.provers.expression import propose_expression, restored
 from cpwl.proofs.provers.hints import bend_direction, propose_clamped, propose_columns, propose_line, propose_strips
 from cpwl.proofs.provers.maxmin import propose_max_min
 from cpwl.proofs.provers.near import propose_near
-from cpwl.proofs.provers.optimal import propose_optimal
 from cpwl.proofs.provers.regions import propose_regions
 from cpwl.proofs.provers.sums import propose_sums
 from cpwl.proofs.provers.windows import propose_windows
 from cpwl.proofs.question import Proposal, Question, proof_head
 from cpwl.proofs.refute import points_at
 from cpwl.proofs.rounding import Bound, added
-from cpwl.proofs.settle import settle
-from cpwl_check.budget import STEPS, Refused, Undecided, aside
+from cpwl_check import main
+from cpwl_check.budget import SHARE, STEPS, Refused, Undecided, aside, limited
+from cpwl_check.decide import check, checked
 from cpwl_check.pieces import difference, read_function, read_network
 from cpwl_check.rounded import apart
 
-__all__ = ["KINDS", "Kind", "decide", "proposals", "prove"]
+__all__ = ["KINDS", "Kind", "decide", "proposals", "propose_optimal", "prove", "settle", "verdict"]
+
+_SHARED = ("bends", "clamped")  # whose checkers go through `share`
+_SMALL = 32  # pieces that are not worth sending
+_Documents: TypeAlias = tuple[Any, Any, Any]
+
+
+def settle(function: Any, network: Any, proof: Any, executor: Executor | None = None) -> Bound:
+    """The bound that a proof shows for a function and a network, as `cpwl_check.decide.check`; or what that raises."""
+    bound = None
+    if executor is not None and _is_worth_sharing(function, proof):
+        bound = _accepted_in_shares((function, network, proof), executor)
+    if bound is None:
+        bound = check(function, network, proof)
+    return bound
+
+
+def verdict(paths: list[str], max_error: Any, executor: Executor) -> tuple[int, dict[str, Any]]:
+    """The exit status of the stand-alone checker for three files, and what it prints as JSON, with the work shared out.
+
+    `max_error` is what its option of that name is given, or None.
+    """
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)  # as the checker does: numbers may have many thousand digits
+    try:
+        most = None if max_error is None else main.allowed_error(repr(max_error))
+        status, found = main.verdict(paths, most, check=partial(settle, executor=executor))
+    finally:
+        sys.set_int_max_str_digits(limit)
+    return status, {"verdict": main.WORDS[status], **found}
+
+
+def _is_worth_sharing(function: Any, proof: Any) -> bool:
+    kinds, inner = list[Any](), proof
+    while type(inner) is dict:
+        kinds, inner = [*kinds, inner.get("kind")], inner.get("proof")
+    pieces = function.get("pieces", function.get("simplices")) if type(function) is dict else None
+    return type(pieces) is list and len(pieces) >= _SMALL and any(kind in _SHARED for kind in kinds)
+
+
+def _accepted_in_shares(documents: _Documents, executor: Executor) -> Bound | None:
+    """The bound, if every share is accepted, and one run would have had steps enough for all of them.
+
+    A run that goes through all pieces spends no more on them than those that go through shares together.
+    """
+    count = workers_of(executor)
+    found: list[tuple[Bound, int, int]] = []
+    for one in spread(_share, documents, [(k, count) for k in range(count)], executor):
+        if one is None:
+            return None
+        found.append(one)
+    bound, left, spent = found[0]
+    enough = left + spent >= sum(each[2] for each in found)
+    return bound if enough and all(each[0] == bound for each in found) else None
+
+
+def _share(documents: _Documents, which: tuple[int, int]) -> tuple[Bound, int, int] | None:
+    """What one run says that looks at a share: the bound, the steps left, and those spent on its share; None for no."""
+    function, network, proof = documents
+    mine = [*which, 0]
+    token = SHARE.set(mine)
+    try:
+        with limited() as run:
+            return checked(function, network, proof), run.left, mine[2]
+    except (Refused, Undecided):
+        return None
+    finally:
+        SHARE.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,3 +361,33 @@ def _slope(found: Clipped) -> Fraction:
             rows[i] += abs(Fraction(value)) * size[j]
         size = rows
     return max(size)
+
+
+# Proofs of kind "optimal": that a function is the optimiser of a program for all its feasible parameters.
+#
+# What makes it so was found when the program was solved (`cpwl.mpqp`); here each region is placed in a piece, which may
+# be several regions that were merged.
+
+
+def propose_optimal(question: Question, propose: Callable[[Question], Iterator[Proposal]]) -> Iterator[Proposal]:
+    """What `propose` has for the function, with the proof that it is the optimiser."""
+    p = question.p
+    if p.known is None or p.known.optimal is None or p.mesh is not None:
+        raise NotRecognised("the function is not known to be the optimiser of a program")
+    document = p.known.optimal.document()
+    rows = p.polyhedra.integer()
+    inner = np.array([region.inner for region in p.known.optimal.regions], dtype=object)
+    places = integer_rows(np.ones((len(inner), p.dim + 1)), np.column_stack([inner, [1] * len(inner)]))
+    for entry, place in zip(document["regions"], places, strict=True):
+        outside = (rows[:, :-1] @ place[:-1] > rows[:, -1] * place[-1]).astype(bool)
+        pieces = np.setdiff1d(np.arange(p.num_pieces), p.polyhedra.owner[outside])
+        if not len(pieces):
+            raise NotRecognised("a region of the program is in no piece of the function")
+        entry["piece"] = int(pieces[0])
+    for proof in propose(question):
+        yield Proposal(
+            proof.bound,
+            proof_head("optimal", p.dim, proof.bound) | document | {"proof": proof.document},
+            proof.settles,
+            proof.wiring,
+        )

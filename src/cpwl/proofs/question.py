@@ -20,7 +20,7 @@ from cpwl.function.snap.snap import meant_components, undone
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 from cpwl.progress import Progress
-from cpwl.proofs.provers.recover import Wiring
+from cpwl.proofs.entries import Wiring
 from cpwl.proofs.rounding import Bound, Box, box_of
 
 __all__ = ["Proposal", "Question", "proof_head"]

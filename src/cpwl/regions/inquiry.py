@@ -32,7 +32,7 @@ from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.network.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.portions import Limits, Notes, Portions, Question, Whole
-from cpwl.regions.tiles.journal import Journal
+from cpwl.regions.tiles.stream import Journal
 
 __all__ = ["Inquiry", "ask"]
 

@@ -27,7 +27,7 @@ from cpwl.progress import Progress
 from cpwl.regions.cells import find_pieces, has_few_faces
 from cpwl.regions.pieces import Pieces, pieces_of_subdivision
 from cpwl.regions.subdivide.subdivide import TooMany, subdivide
-from cpwl.regions.tiles.journal import Journal
+from cpwl.regions.tiles.stream import Journal
 
 __all__ = ["Limits", "Notes", "Portions", "Question", "Whole"]
 

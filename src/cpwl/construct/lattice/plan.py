@@ -2,19 +2,584 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.construct.analysis import Analysis
-from cpwl.construct.blocks.max_of_mins import outputs_together
-from cpwl.construct.lattice.plain import plain_lattice
-from cpwl.construct.lattice.schedule import shared_lattice
-from cpwl.construct.measure import measured_error
+from cpwl.construct.blocks.common import max_of_mins, outputs_together
+from cpwl.construct.lattice.separate import Affine, Extremum, Formula, Value, arrange, contenders
+from cpwl.construct.lattice.sides import Region, find_sides, repair
 from cpwl.construct.plan import Least, Plan
-from cpwl.construct.select import Candidate, select
+from cpwl.construct.select import Candidate, measured_error, select
 from cpwl.errors import ConstructionError
+from cpwl.exact.sparse import RationalMatrix, Span
+from cpwl.function.order import Order, PieceOrder, RowTest, value_tolerance
+from cpwl.function.snap.snap import meant_components
+from cpwl.network import Network
 
-__all__ = ["least", "plan"]
+__all__ = ["AtomTable", "PlainLattice", "least", "lower_values", "plain_lattice", "plan", "shared_lattice"]
+
+# From values to a plain network: which atom in which layer, and what has to be carried past it.
+#
+# Every atom goes into the last layer that its readers leave it. What later layers need of atoms made before a layer,
+# and of the inputs, has to pass it: a set of forms, constants aside. It is enough to carry a basis of their span. So
+# all affine functions together take as many carriers as there are inputs, a sum of finished terms takes one, and what
+# is needed only as a difference is carried as one.
+#
+# A carrier is one neuron where its form has a sign: on a bounded domain every form has, after adding a constant;
+# elsewhere those with no input and atoms of one sign. Other forms take two neurons, or one if the layer has an atom of
+# the form (its partner: ``z = s(z) - s(-z)``).
+
+
+# Values written in inputs and atoms: every maximum and minimum is an affine combination of ReLUs.
+#
+# An *atom* is the ReLU of a form, and a *form* is a sum of inputs, a constant and atoms, with factors:
+# ``max(u, v) = u + s(v - u)`` and ``min(u, v) = u - s(u - v)``. Forms are equal as numbers or not at all; ReLUs of
+# proportional forms are one atom, of opposite ones too, since ``s(-z) = s(z) - z``. So what expressions have in common
+# is
+# made once, whatever they look like.
+
+
+Form = dict[int, Fraction]  # keys: inputs 0 .. n - 1, the constant n, then atoms n + 1 + a; no zeros
+Interval = tuple[Fraction, Fraction]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """A value's form, and bounds of it on the box if there is one."""
+
+    form: Form
+    bounds: Interval | None
+
+
+def combine(one: Form, factor: Fraction | int, two: Form) -> Form:
+    """``one + factor * two``."""
+    total = dict(one)
+    for key, value in two.items():
+        changed = total.get(key, 0) + factor * value
+        if changed:
+            total[key] = Fraction(changed)
+        else:
+            total.pop(key, None)
+    return total
+
+
+def residual(form: Form, inputs: int) -> Form:
+    """The atoms of a form."""
+    return {key: value for key, value in form.items() if key > inputs}
+
+
+class AtomTable:
+    """The atoms of some values, on a box or on all of R^n.
+
+    >>> table = AtomTable(1, None)
+    >>> x, minus = (Affine((Fraction(g), Fraction(0))) for g in (1, -1))
+    >>> table.value(Extremum("max", x, minus)).form, table.value(Extremum("min", minus, x)).form
+    ({0: Fraction(1, 1), 2: Fraction(1, 1)}, {0: Fraction(-1, 1), 2: Fraction(-1, 1)})
+    >>> table.atoms
+    [{0: Fraction(-2, 1)}]
+    """
+
+    def __init__(self, inputs: int, box: Sequence[Interval] | None) -> None:
+        self.inputs, self.box = inputs, box
+        self.atoms: list[Form] = []
+        self.values: list[Bounded] = []
+        self._named: dict[frozenset[tuple[int, Fraction]], list[Bounded]] = {}  # values by the atoms of their forms
+        self._top: list[Fraction] = []  # bounds of the atoms on the box
+        self._number: dict[tuple[tuple[int, Fraction], ...], tuple[int, Fraction]] = {}
+        self._known: dict[int, tuple[Value, Bounded]] = {}  # by identity, which the value here preserves
+
+    def value(self, value: Value) -> Bounded:
+        """The form of a value."""
+        if id(value) not in self._known:
+            self._known[id(value)] = (value, self._make(value))
+        return self._known[id(value)][1]
+
+    def _make(self, value: Value) -> Bounded:
+        if isinstance(value, Affine):
+            form = {key: Fraction(v) for key, v in enumerate(value.law) if v}
+            return Bounded(form, self.range(form))
+        if isinstance(value, Extremum):
+            return self._extremum(value)
+        total: Form = {}
+        for factor, term in value.terms:
+            total = combine(total, factor, self.value(term).form)
+        return Bounded(total, self.range(total))
+
+    def _extremum(self, value: Extremum) -> Bounded:
+        parts = sorted((self.value(value.one), self.value(value.two)), key=lambda part: self._burden(part.form))
+        (u, v), sign = (part.form for part in parts), 1 if value.kind == "max" else -1
+        step = self.relu(combine(combine({}, sign, v), -sign, u))
+        bounds = None
+        if self.box is not None:
+            pick = max if sign > 0 else min
+            (a, b), (c, d) = (part.bounds or (Fraction(0), Fraction(0)) for part in parts)
+            bounds = (pick(a, c), pick(b, d))
+        made = Bounded(combine(u, sign, step), bounds)
+        self.values.append(made)
+        self._named.setdefault(self._name(made.form), []).append(made)
+        return made
+
+    def _name(self, form: Form) -> frozenset[tuple[int, Fraction]]:
+        return frozenset(residual(form, self.inputs).items())
+
+    def _burden(self, form: Form) -> tuple[bool, bool, int]:
+        """What it takes to carry a value: nothing if it is affine, less if its atoms have one sign."""
+        signs = {value > 0 for key, value in form.items() if key > self.inputs}
+        return bool(signs), len(signs) > 1, len(form)
+
+    def relu(self, form: Form) -> Form:
+        """The ReLU of a form, as a form."""
+        lead = next((form[key] for key in sorted(form) if key != self.inputs), None)
+        if lead is None:
+            constant = form.get(self.inputs, Fraction(0))
+            return {self.inputs: constant} if constant > 0 else {}
+        name = tuple(sorted((key, value / lead) for key, value in form.items()))
+        if name not in self._number:
+            self._number[name] = (len(self.atoms), lead)
+            self.atoms.append(form)
+            bounds = self.range(form)
+            self._top.append(Fraction(0) if bounds is None else max(bounds[1], Fraction(0)))
+        atom, meant = self._number[name]
+        step = {self.inputs + 1 + atom: abs(lead / meant)}
+        return step if (lead > 0) == (meant > 0) else combine(form, 1, step)
+
+    def least(self, form: Form) -> Fraction | None:
+        """A lower bound of a form on the box: of a difference of two values plus something affine, from their bounds.
+
+        A proof has to show the same, so that nothing better is used where there is such a difference.
+        """
+        if self.box is None:
+            return None
+        nothing = Bounded({}, (Fraction(0), Fraction(0)))
+        for one in (nothing, *self.values):
+            name = self._name(combine(one.form, -1, form))
+            found = [self._difference(form, one, two) for two in self._named.get(name, [] if name else [nothing])]
+            if found:
+                return max(found)
+        bounds = self.range(form)
+        return None if bounds is None else bounds[0]
+
+    def _difference(self, form: Form, one: Bounded, two: Bounded) -> Fraction:
+        rest = self.range(combine(combine(form, -1, one.form), 1, two.form))
+        assert rest is not None
+        assert one.bounds is not None
+        assert two.bounds is not None
+        return rest[0] + one.bounds[0] - two.bounds[1]
+
+    def range(self, form: Form) -> Interval | None:
+        """Bounds of a form on the box."""
+        if self.box is None:
+            return None
+        low = high = form.get(self.inputs, Fraction(0))
+        for key, value in form.items():
+            if key != self.inputs:
+                a, b = self.box[key] if key < self.inputs else (Fraction(0), self._top[key - self.inputs - 1])
+                low, high = low + min(value * a, value * b), high + max(value * a, value * b)
+        return low, high
+
+
+ZERO, ONE = Fraction(0), Fraction(1)
+
+
+def lower_values(values: Sequence[Value], inputs: int, box: Sequence[Interval] | None) -> Network:
+    """The plain network whose outputs are the values, on the box; on all of R^n if there is none.
+
+    >>> from cpwl.construct.lattice.separate import Affine, Extremum
+    >>> x, y = Affine((ONE, ZERO, ZERO)), Affine((ZERO, ONE, ZERO))
+    >>> lower_values([Extremum("max", x, y), Extremum("min", x, y)], 2, None)
+    Network(2 -> 4 -> 2)
+    >>> lower_values([Extremum("max", x, y), Extremum("min", x, y)], 2, [(ZERO, ONE)] * 2)
+    Network(2 -> 3 -> 2)
+    """
+    table = AtomTable(inputs, box)
+    outputs = [table.value(value).form for value in values]
+    work = _Schedule(table, outputs)
+    level = _Level.of_inputs(inputs)
+    layers = []
+    for number in range(1, work.layers + 1):
+        above = work.layer(number)
+        layers.append(_layer([level.row(form) for form in above.reads], len(level.reads)))
+        level = above
+    layers.append(_layer([level.row(form) for form in outputs], len(level.reads)))
+    return Network(layers)
+
+
+@dataclass(slots=True)
+class _Level:
+    """The neurons of a layer, by the forms that they read, and the forms that can be read off them.
+
+    `carried` are the neurons and the constant that make each vector of the span; atoms are read directly.
+    """
+
+    inputs: int
+    reads: list[Form] = field(default_factory=list)
+    atoms: dict[int, int] = field(default_factory=dict)
+    span: Span = field(default_factory=Span)
+    carried: list[tuple[dict[int, Fraction], Fraction]] = field(default_factory=list)
+
+    @classmethod
+    def of_inputs(cls, inputs: int) -> _Level:
+        level = cls(inputs)
+        for k in range(inputs):
+            level.reads.append({k: ONE})
+            level.carry({k: ONE}, {k: ONE}, ZERO)
+        return level
+
+    def carry(self, form: Form, neurons: dict[int, Fraction], constant: Fraction) -> bool:
+        """Says that a form, without its constant, is the sum of neurons and a constant; False if it was known."""
+        if not self.span.insert({key: value for key, value in form.items() if key != self.inputs}):
+            return False
+        self.carried.append((neurons, constant))
+        return True
+
+    def row(self, form: Form) -> tuple[dict[int, Fraction], Fraction]:
+        """Weights and bias with which a neuron reads a form."""
+        row = {self.atoms[key]: value for key, value in form.items() if key in self.atoms}
+        bias = form.get(self.inputs, ZERO)
+        rest = {key: value for key, value in form.items() if key != self.inputs and key not in self.atoms}
+        factors = self.span.express(rest)
+        assert factors is not None, "a form that was not carried"
+        for k, factor in factors.items():
+            neurons, constant = self.carried[k]
+            row = combine(row, factor, neurons)
+            bias += factor * constant
+        return row, bias
+
+
+class _Schedule:
+    """The layers of all atoms that the outputs need, and the carriers of each layer."""
+
+    def __init__(self, table: AtomTable, outputs: list[Form]) -> None:
+        self.table, self.inputs = table, table.inputs
+        self.outputs = outputs
+        used = self._used(outputs)
+        early: dict[int, int] = {}
+        for atom in used:
+            early[atom] = 1 + max((early[key] for key in self._atoms(self._reads(atom))), default=0)
+        self.layers = max(early.values(), default=0)
+        self.late: dict[int, int] = {}
+        for form in outputs:
+            self._before(form, self.layers + 1)
+        for atom in reversed(used):
+            self._before(self._reads(atom), self.late[atom])
+
+    def _reads(self, atom: int) -> Form:
+        return self.table.atoms[atom - self.inputs - 1]
+
+    def _atoms(self, form: Form) -> Iterator[int]:
+        return (key for key in form if key > self.inputs)
+
+    def _used(self, outputs: list[Form]) -> list[int]:
+        """AtomTable that the outputs need, each after those that it reads: they are numbered in that order."""
+        waiting = [key for form in outputs for key in self._atoms(form)]
+        seen = set(waiting)
+        while waiting:
+            new = set(self._atoms(self._reads(waiting.pop()))) - seen
+            seen |= new
+            waiting += new
+        return sorted(seen)
+
+    def _before(self, form: Form, layer: int) -> None:
+        for key in self._atoms(form):
+            self.late[key] = min(self.late.get(key, layer), layer - 1)
+
+    def layer(self, number: int) -> _Level:
+        """The neurons of a layer: its atoms, then its carriers."""
+        level = _Level(self.inputs)
+        for atom, layer in sorted(self.late.items()):
+            if layer == number:
+                level.atoms[atom] = len(level.reads)
+                level.reads.append(self._reads(atom))
+        needed = self._needed(number)
+        if needed:
+            _Carriers(self.table, level, needed, self._values(number)).add()
+        return level
+
+    def _needed(self, number: int) -> list[Form]:
+        """What later layers need of inputs and earlier atoms, without constants; each once."""
+        readers = [self._reads(atom) for atom, layer in sorted(self.late.items()) if layer > number]
+        parts = (self._old(form, number) for form in [*readers, *self.outputs])
+        return list({tuple(sorted(form.items())): form for form in parts if form}.values())
+
+    def _old(self, form: Form, number: int) -> Form:
+        return {
+            key: value
+            for key, value in form.items()
+            if key < self.inputs or (key > self.inputs and self.late[key] < number)
+        }
+
+    def _values(self, number: int) -> list[Bounded]:
+        """Values that are done before the layer."""
+        return [
+            value
+            for value in self.table.values
+            if all(self.late.get(key, number) < number for key in self._atoms(value.form))
+        ]
+
+
+class _Carriers:
+    """Chooses what one layer carries, and adds the neurons for it."""
+
+    def __init__(self, table: AtomTable, level: _Level, needed: list[Form], values: list[Bounded]) -> None:
+        self.table, self.level, self.needed, self.inputs = table, level, needed, table.inputs
+        atoms, space = Span(), Span()
+        for form in needed:
+            atoms.insert(residual(form, self.inputs))
+        slopes = {key for form in needed for key in form if key < self.inputs}
+        for form in needed:
+            if space.rank == len(slopes) + atoms.rank:
+                break
+            space.insert(form)
+        self.apart = space.rank == len(slopes) + atoms.rank  # then every input is in the span, and all atoms apart
+        self.slopes = sorted(slopes)
+        inside = [v for v in values if atoms.express(residual(v.form, self.inputs)) is not None]
+        if self.apart:
+            inside = [v for v in inside if all(key in slopes for key in v.form if key < self.inputs)]
+        else:
+            inside = [v for v in inside if space.express(self._bare(v.form)) is not None]
+        self.values = sorted(inside, key=lambda v: not self._has_sign(residual(v.form, self.inputs)))
+
+    def add(self) -> None:
+        """Carriers until everything that is needed can be read."""
+        if self.apart:
+            self._carry_affine()
+        for value in self.values:
+            if self.apart and self._has_sign(rest := residual(value.form, self.inputs)):
+                self._carry(rest, None)
+            else:
+                self._carry(value.form, self._lower(value.form, value.bounds and value.bounds[0]))
+        for form in self.needed:
+            if self.level.span.express(form) is None:  # otherwise it is known already
+                self._carry(form, self._lower(form, self.table.least(form)))
+
+    def _lower(self, form: Form, least: Fraction | None) -> Fraction | None:
+        """A little less than the bound, so that rounding does not make a carrier negative."""
+        bounds = self.table.range(form)
+        return None if least is None or bounds is None else least - (bounds[1] - bounds[0]) / 1024
+
+    def _bare(self, form: Form) -> Form:
+        return {key: value for key, value in form.items() if key != self.inputs}
+
+    def _has_sign(self, form: Form) -> bool:
+        """Whether a form without inputs is at least 0, or at most 0, for its atoms."""
+        return len({value > 0 for key, value in form.items() if key > self.inputs}) == 1 and not any(
+            key < self.inputs for key in form
+        )
+
+    def _carry_affine(self) -> None:
+        """All inputs that are needed."""
+        if self.table.box is None:
+            self._add_partners()
+        for key in self.slopes:
+            self._carry({key: ONE}, self.table.least({key: ONE}))
+
+    def _add_partners(self) -> None:
+        """One more neuron makes the affine form of an atom of this layer known."""
+        for atom, neuron in list(self.level.atoms.items()):
+            form = self.table.atoms[atom - self.inputs - 1]
+            if any(key > self.inputs or (key < self.inputs and key not in self.slopes) for key in form):
+                continue
+            partner = len(self.level.reads)
+            if self.level.carry(form, {neuron: ONE, partner: -ONE}, -form.get(self.inputs, ZERO)):
+                self.level.reads.append({key: -value for key, value in form.items()})
+
+    def _carry(self, form: Form, least: Fraction | None) -> None:
+        """A form, without its constant, by one neuron if it has a lower bound, else by two; nothing if it is known."""
+        bare = self._bare(form)
+        k = len(self.level.reads)
+        if self._has_sign(bare):
+            sign = ONE if next(iter(bare.values())) > 0 else -ONE
+            if self.level.carry(bare, {k: sign}, ZERO):
+                self.level.reads.append({key: sign * value for key, value in bare.items()})
+        elif least is not None:
+            lift = rounded_down(least)  # s(form - lift) = form - lift
+            if self.level.carry(bare, {k: ONE}, lift - form.get(self.inputs, ZERO)):
+                self.level.reads.append(combine(form, -1, {self.inputs: lift} if lift else {}))
+        elif self.level.carry(bare, {k: ONE, k + 1: -ONE}, ZERO):
+            self.level.reads += [bare, {key: -value for key, value in bare.items()}]
+
+
+def rounded_down(x: Fraction) -> Fraction:
+    """A number that is not larger, with few binary digits unless it has few already.
+
+    >>> rounded_down(Fraction(1, 3)), rounded_down(Fraction(-3)), rounded_down(Fraction(-10001, 10))
+    (Fraction(85, 256), Fraction(-3, 1), Fraction(-1004, 1))
+    """
+    binary = x.denominator & (x.denominator - 1) == 0
+    if x == 0 or (binary and max(x.numerator.bit_length(), x.denominator.bit_length()) <= 16):
+        return x
+    size = x.numerator.bit_length() - x.denominator.bit_length()
+    unit = Fraction(2) ** (size - 8)
+    return (x / unit).__floor__() * unit
+
+
+def _layer(rows: list[tuple[dict[int, Fraction], Fraction]], width: int) -> tuple[RationalMatrix, object]:
+    entries = [(i, j, w) for i, (row, _) in enumerate(rows) for j, w in sorted(row.items())]
+    where = np.array([(i, j) for i, j, _ in entries], dtype=np.int64).reshape(-1, 2)
+    weights = np.array([w for _, _, w in entries], dtype=object)
+    matrix = RationalMatrix.from_triples(where[:, 0], where[:, 1], weights, (len(rows), width))
+    return matrix, np.array([bias for _, bias in rows], dtype=object)
+
+
+# The irredundant lattice of all outputs, lowered together: monotone expressions of components, few neurons.
+#
+# Steps: which components stay above and below on each piece (`order`); pieces cut until one component tells any two
+# apart
+# (`sides`); a small monotone expression that is right on all of them (`separate`); its operations put into layers
+# (`expression`), written as ReLUs (`atoms`) and lowered to a plain network (`schedule`). See docs/lattice.md.
+
+
+_MORE = (0, 1, 2, 4)  # layers beyond the fewest that are tried
+_LARGE = 300  # leaves beyond which only the fewest are; the leaves of all formulas that are lowered
+_FORMULAS = 12  # at most
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedLattice:
+    """The network for all outputs, the expression of each in its components, and what it took."""
+
+    network: Network
+    formulas: tuple[Formula, ...]
+    splits: int
+    solves: int
+
+
+def shared_lattice(analysis: Analysis) -> SharedLattice:
+    """A plain network of maxima and minima of the components that is `p` on its domain, all outputs together.
+
+    >>> from cpwl import CPWL
+    >>> p = CPWL.from_breakpoints([0, 1], [0, 1], left_slope=0, right_slope=0)
+    >>> made = shared_lattice(Analysis(p))
+    >>> str(made.formulas[0]), made.network
+    ('max(0, min(1, 2))', Network(1 -> 1 -> 1 -> 1))
+    """
+    p, small = analysis.function, analysis.essential.function
+    found: list[list[Formula]] = []
+    splits, solves = 0, 0
+    for j, order in enumerate(analysis.orders):
+        sides = find_sides(small, j, order, analysis.options.progress)
+        found.append(contenders(sides.above, sides.below, p.dim))
+        splits, solves = splits + sides.splits, solves + sides.solves
+    laws = [[Affine(tuple(row)) for row in meant_components(p, j)] for j in range(p.outputs)]
+    leaves = sum(formulas[0].leaves for formulas in found)
+    # Of float data the proof reads the first formula best.
+    count = 1 if p.tol else max(1, min(_FORMULAS, _LARGE // leaves, *map(len, found)))
+    tried = [
+        (network, formulas)
+        for formulas in itertools.islice(zip(*found, strict=False), count)
+        for network in _lowered(formulas, laws, analysis)
+    ]
+    network, formulas = min(tried, key=lambda pair: (pair[0].sizes.neurons, pair[0].sizes.depth))
+    return SharedLattice(network, formulas, splits, solves)
+
+
+def _lowered(formulas: tuple[Formula, ...], laws: list[list[Affine]], analysis: Analysis) -> list[Network]:
+    """Networks of these formulas, each with another number of layers."""
+    fewest = max(formula.depth for formula in formulas)
+    most = max(formula.leaves - 1 for formula in formulas)
+    dim = analysis.function.dim
+    return [
+        lower_values([arrange(f, law, t) for f, law in zip(formulas, laws, strict=True)], dim, analysis.box)
+        for t in sorted({min(fewest + more, most) for more in (_MORE if most < _LARGE else (0,))})
+    ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlainLattice:
+    """A max-min network for one output, its rows, and what it took."""
+
+    network: Network
+    rows: tuple[tuple[int, ...], ...]
+    splits: int
+    solves: int
+
+
+def plain_lattice(analysis: Analysis, output: int = 0) -> PlainLattice:
+    """A max-min network whose rows never exceed the function and reach it on every piece.
+
+    >>> from cpwl.function import CPWL
+    >>> made = plain_lattice(Analysis(CPWL.from_breakpoints([0, 1], [0, 1], left_slope=0, right_slope=0)))
+    >>> made.rows, made.splits
+    (((0,), (1, 2)), 0)
+    """
+    small, order = analysis.essential.function, analysis.orders[output]
+    work = PieceOrder.of(small, output, value_tolerance(small))
+    regions, splits = repair(small, output, order, work, analysis.options.progress)
+    test = RowTest(small, output, order)
+    short = {_shorten(test, order, region.above) for region in regions}
+    rows = _cover(_without_supersets(sorted(short, key=lambda r: (len(r), r))), regions)
+    network = max_of_mins(analysis.function.components(output), [np.array(row) for row in rows])
+    return PlainLattice(network, tuple(rows), splits, test.probe.solves)
+
+
+def _shorten(test: RowTest, order: Order, above: NDArray[np.bool_]) -> tuple[int, ...]:
+    """Few members of a valid row that are still valid together.
+
+    One member below `p` on a piece keeps the row below it there: a hitting set, chosen greedily. Pieces where
+    only several members together do so are looked at last; there the row grows until the linear program is
+    content.
+    """
+    members = np.flatnonzero(above)
+    hits = order.below[:, members]
+    open_pieces = hits.any(axis=1)
+    chosen: list[int] = []
+    rank = order.below.sum(axis=0)[members] / (len(hits) + 1)  # a common favourite makes rows alike
+    while open_pieces.any():
+        k = int(np.argmax(hits[open_pieces].sum(axis=0) + rank))
+        chosen.append(int(members[k]))
+        open_pieces &= ~hits[:, k]
+    row = np.array(sorted(chosen), dtype=np.int64)
+    if len(row) == len(members) or (len(row) and test.find_excess(row) is None):
+        return tuple(row.tolist())
+    rest = [int(m) for m in members[np.argsort(-rank, kind="stable")] if m not in chosen]
+    return _grown(test, row, rest)
+
+
+def _grown(test: RowTest, row: NDArray[np.int64], rest: list[int]) -> tuple[int, ...]:
+    """The row with members that lower it at each excess found, until there is none."""
+    excess = test.find_excess(row) if len(row) else None
+    while len(row) == 0 or excess is not None:
+        if excess is None:
+            best = rest[0]
+        else:
+            x = np.append(excess.point, 1)
+            values = [test.value(m, x) for m in rest]
+            best = rest[int(np.argmin(values))]
+        rest = [m for m in rest if m != best]
+        row = np.array(sorted([*row.tolist(), best]), dtype=np.int64)
+        excess = test.find_excess(row)
+    return tuple(row.tolist())
+
+
+def _without_supersets(rows: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Rows that contain no other row: a superset has a smaller minimum and adds nothing to the maximum."""
+    kept: list[frozenset[int]] = []
+    for row in rows:
+        members = frozenset(row)
+        if not any(other <= members for other in kept):
+            kept.append(members)
+    return [tuple(sorted(row)) for row in kept]
+
+
+def _cover(rows: list[tuple[int, ...]], regions: Sequence[Region]) -> list[tuple[int, ...]]:
+    """Few rows such that every region has one inside its `above`: greedy, by regions reached for each member."""
+    above = np.array([region.above for region in regions])
+    reached = np.array([above[:, list(row)].all(axis=1) for row in rows])
+    length = np.array([len(row) + 1 for row in rows])
+    chosen: list[int] = []
+    waiting = np.ones(len(regions), dtype=bool)
+    while waiting.any():
+        k = int(np.argmax(reached[:, waiting].sum(axis=1) / length))
+        chosen.append(k)
+        waiting &= ~reached[k]
+    return [rows[k] for k in sorted(chosen)]
+
 
 _PRIME = 2**20 - 3
 _LAWS = 1500  # laws whose differences are all looked at: a million takes a second

@@ -7,21 +7,425 @@ negative breakpoints are mixed or all of one kind, three about as many whatever 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Literal
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal
 
 import numpy as np
+from flint import fmpq
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.hinges import hinge_network, one_layer
-from cpwl.construct.options import Minimize
-from cpwl.construct.plan import Plan
-from cpwl.construct.univariate.cells import Classes, best_switching
-from cpwl.construct.univariate.deep import carries, three_layers, two_layers, two_layers_plan
-from cpwl.errors import ConstructionError, InputError
+from cpwl.construct.plan import Minimize, Plan
+from cpwl.construct.univariate.cells import (
+    Bent,
+    Cells,
+    Classes,
+    Objects,
+    Slots,
+    Switching,
+    best_cells,
+    best_switching,
+    deal,
+    knots_of,
+    rational,
+    residuals,
+    slots_of,
+    start_signs,
+    values_at_knots,
+)
+from cpwl.errors import ConstructionError, InputError, LimitError
+from cpwl.exact.integers import common_denominator, ratio_view
+from cpwl.exact.rational import from_flint, from_flint_array, to_flint, to_float, upwards
+from cpwl.exact.sparse import RationalMatrix
 from cpwl.function.bends.profile import Profile
 from cpwl.network import Network
+from cpwl.network.network import ExactLayer, Layer, assemble, float_layer
 
-__all__ = ["plan", "univariate"]
+__all__ = [
+    "bent_weights",
+    "carried",
+    "carries",
+    "first_layer",
+    "moves",
+    "plan",
+    "second_layer",
+    "slot_weights",
+    "three_layers",
+    "two_layers",
+    "two_layers_plan",
+    "univariate",
+]
+
+# Weights of functions that bend at knots, on a first layer of ``relu(t - x_j)`` and one ``relu(x_1 - t)``.
+#
+# The weight of a knot is by how much the slope changes there, of the first knot the slope to its right, of the last
+# neuron minus the slope to its left; the bias is the value at the first knot.
+#
+# A slot has slope `S` and zero `z` on one cell and `S'` and `z'` on the next. Between their knots `e` and `b` it has
+# slope ``(S' (b - z') - S (e - z)) / (b - e)``, so it changes by ``(S' (b - z') - S (b - z)) / (b - e)`` at `e` and by
+# ``(S (e - z) - S' (e - z')) / (b - e)`` at `b`. All of that is done in integers, over one denominator of all places.
+
+
+_BLOCK = 2**16  # bends whose weights are computed at once
+_fraction = np.frompyfunc(Fraction, 2, 1)
+_numerator = np.frompyfunc(lambda v: int(v.p), 1, 1)
+_denominator = np.frompyfunc(lambda v: int(v.q), 1, 1)
+
+
+def bent_weights(functions: Bent, knots: Objects) -> tuple[Objects, Objects]:
+    """Weights of ``relu(t - x_j)`` and of ``relu(x_1 - t)``, and the bias, of functions given at the knots."""
+    steps = np.diff(functions.values, axis=1) / np.diff(knots)
+    slopes = np.concatenate([steps, functions.right[:, None]], axis=1)
+    hinges = np.concatenate([slopes[:, :1], np.diff(slopes, axis=1)], axis=1)
+    weights = np.concatenate([hinges, -functions.left[:, None]], axis=1)
+    return from_flint_array(weights), from_flint_array(functions.values[:, 0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SlotWeights:
+    """What slots read, exactly when asked for; now as floats, each rounded once, and where it is not 0."""
+
+    slots: Slots
+    profile: Profile
+    plan: Cells
+    slope_sign: NDArray[np.int64]
+    """The sign of the slope on each cell, ``(slots, cells)``."""
+    view: NDArray[np.float64]
+    """``(slots, r + 1)``."""
+    filled: NDArray[np.bool_]
+    bias: Objects
+
+    def exact(self) -> Objects:
+        """The weights that are not 0, row after row."""
+        dense = np.empty(self.view.shape, dtype=object)
+        for rows, columns, above, below in _entries(self.slots, self.profile, self.plan, self.slope_sign):
+            dense[rows, columns] = _fraction(above, below)
+        return np.asarray(dense[self.filled], dtype=object)
+
+
+def slot_weights(slots: Slots, profile: Profile, plan: Cells, start: NDArray[np.int64]) -> SlotWeights:
+    """The weights of all slots that begin with these signs."""
+    slope_sign = -slots.signs(start)[:, :-1]
+    knots, cell = knots_of(plan)
+    shape = (len(slots.output), len(knots) + 1)
+    view, filled = np.zeros(shape), np.zeros(shape, dtype=bool)
+    for rows, columns, above, below in _entries(slots, profile, plan, slope_sign):
+        view[rows, columns] = ratio_view(above, below)
+        filled[rows, columns] = above != 0
+    # The first knot ends or is inside the first cell.
+    assert cell[0] == 0
+    which = np.maximum(slots.which[:, 0], 0)
+    slope = slope_sign[:, 0].astype(object) * slots.sizes(profile, 0)
+    bias = from_flint_array(slope * (fmpq(*profile.places[knots[0]]) - rational(*profile.places[which].T)))
+    return SlotWeights(slots, profile, plan, slope_sign, view, filled, np.asarray(bias, dtype=object))
+
+
+_Entries = tuple[NDArray[np.int64], NDArray[np.int64], Objects, Objects]
+
+
+def _entries(slots: Slots, profile: Profile, plan: Cells, slope_sign: NDArray[np.int64]) -> Iterator[_Entries]:
+    """Rows, columns, numerators and denominators of all weights that may be other than 0."""
+    above, below, places = _tables(slots, profile, slope_sign)
+    knots, _ = knots_of(plan)
+    rows = np.arange(len(slots.output))
+    end = np.array([e for _, e in plan.cells[:-1]])
+    column = np.searchsorted(knots, end)
+    yield rows, np.full(len(rows), len(knots)), -above(rows, 0), below(rows, 0)
+    if knots[0] != end[0]:  # a single in the first cell
+        yield rows, np.zeros(len(rows), dtype=np.int64), above(rows, 0), below(rows, 0)
+    step = max(1, _BLOCK // max(1, len(rows)))
+    for first in range(0, len(end), step):
+        block = np.arange(first, min(first + step, len(end)))
+        i, j = (axis.ravel() for axis in np.meshgrid(rows, block, indexing="ij"))
+        used = (slots.which[i, j] >= 0) | (slots.which[i, j + 1] >= 0)
+        i, j = i[used], j[used]
+        e, b = places[end[j]], places[end[j] + 1]
+        z, other_z = places[slots.which[i, j]], places[slots.which[i, j + 1]]
+        below_one, below_two = below(i, j), below(i, j + 1)
+        one, two = above(i, j) * below_two, above(i, j + 1) * below_one  # slopes over a common denominator
+        under = below_one * below_two * (b - e)
+        leading = knots[0] == end[j]  # there the weight is the whole slope
+        yield _settled(i, column[j], two * (b - other_z) - one * (np.where(leading, e, b) - z), under)
+        yield _settled(i, column[j] + 1, one * (e - z) - two * (e - other_z), under)
+
+
+def _tables(slots: Slots, profile: Profile, slope_sign: NDArray[np.int64]) -> tuple[Any, Any, Objects]:
+    """Numerator and denominator of the slope of a slot on a cell (0 / 1 where it is 0), and places up to one factor."""
+
+    def above(i: NDArray[np.int64], j: Any) -> Objects:
+        which, o = slots.which[i, j], slots.output[i]
+        size = np.where(which >= 0, np.abs(profile.jump[which, o]), 0)
+        return np.asarray(np.where(slope_sign[i, j] > 0, size, -size), dtype=object)
+
+    def below(i: NDArray[np.int64], j: Any) -> Objects:
+        which = slots.which[i, j]
+        return np.asarray(np.where(which >= 0, profile.below[which, slots.output[i]], 1), dtype=object)
+
+    common = common_denominator(profile.places)
+    places = rational(*profile.places.T) if common is None else common[0][:, 0]
+    return above, below, places
+
+
+def _settled(rows: NDArray[np.int64], columns: NDArray[np.int64], above: Objects, under: Objects) -> _Entries:
+    """Integers also where places had to be rationals."""
+    if len(above) and not isinstance(above[0], int):
+        ratio = above / under
+        above, under = _numerator(ratio), _denominator(ratio)
+    return rows, columns, above, under
+
+
+def second_layer(
+    weights: SlotWeights, rows: list[Objects], biases: list[Objects], width: int
+) -> tuple[Layer, ExactLayer]:
+    """The layer of slots with some dense rows below, as floats and in rationals."""
+    extra = np.concatenate(rows)
+    count = len(weights.view)
+    filled = np.zeros((count + len(extra), width), dtype=bool)
+    filled[:count, : weights.filled.shape[1]] = weights.filled
+    filled[count:] = extra != 0
+    view = np.zeros(filled.shape)
+    view[:count, : weights.view.shape[1]] = weights.view
+    bias = np.concatenate([weights.bias, *biases])
+    try:
+        view[count:], bias_view = to_float(extra), to_float(bias)
+    except OverflowError:
+        raise LimitError("a weight of the second layer is too large for float64") from None
+    indptr = np.concatenate([[0], np.cumsum(filled.sum(axis=1))]).astype(np.int64)
+    indices = np.nonzero(filled)[1].astype(np.int64)
+    tail = extra[filled[count:]]
+    exact = RationalMatrix(filled.shape, indptr, indices, lambda: np.concatenate([weights.exact(), tail]))
+    return (csr_array(view), bias_view), (exact, bias)
+
+
+Range = tuple[Fraction | None, Fraction | None]
+
+
+def two_layers_plan(profile: Profile, classes: Classes) -> tuple[Cells, int] | None:
+    """Cells and slots with the fewest neurons, and how many these are; None if there are too few breakpoints."""
+    plans = best_cells(classes)
+    if not plans:
+        return None
+    slanted = sum(any(form) for form in profile.rest)
+    best, fewest = plans[0], plans[0].neurons + 2 * profile.outputs + 2 * slanted + 1
+    for plan in plans:
+        if plan.neurons + profile.outputs + 3 * slanted >= fewest:
+            break
+        slots = slots_of(profile, plan, classes.kinds)
+        _, bounded = start_signs(profile, slots)
+        neurons = plan.knots + 1 + len(slots.output) + 2 * slanted + sum(1 if way else 2 for way in bounded)
+        if neurons < fewest:
+            best, fewest = plan, neurons
+    return best, fewest
+
+
+def two_layers(profile: Profile, plan: Cells, classes: Classes) -> Network:
+    """The network of these cells; what is left of ``rest . x`` passes both layers by a pair of neurons each."""
+    slots = slots_of(profile, plan, classes.kinds)
+    start, bounded = start_signs(profile, slots)
+    affine = residuals(slots, profile, plan, start)
+    knots = rational(*profile.places[knots_of(plan)[0]].T)
+    first = first_layer(profile, knots)
+    rows, biases, ways = carried(profile, affine, knots, bounded)
+    view, second = second_layer(slot_weights(slots, profile, plan, start), rows, biases, first[0].shape[0])
+    last = _output(slots, ways)
+    return assemble([float_layer(first), view, float_layer(last)], [first, second, last])
+
+
+def first_layer(profile: Profile, knots: Objects) -> ExactLayer:
+    """Hinges at the knots, one to the left of the first, and pairs for each `rest`."""
+    exact = from_flint_array(knots)
+    rows = [*np.outer(np.ones(len(knots), dtype=np.int64).astype(object), profile.direction), -profile.direction]
+    bias = [*-exact, exact[0]]
+    for form in profile.rest:
+        if any(form):
+            rows += [form, -form]
+            bias += [Fraction(0), Fraction(0)]
+    return RationalMatrix.from_dense(np.array(rows, dtype=object)), np.array(bias, dtype=object)
+
+
+def carried(
+    profile: Profile, affine: Bent, knots: Objects, bounded: list[int]
+) -> tuple[list[Objects], list[Objects], list[list[tuple[int, Fraction]]]]:
+    """The neurons that carry `A` of each output: rows, biases, and their signs with the shifts that they have."""
+    slanted = [any(form) for form in profile.rest]
+    width = len(knots) + 1 + 2 * sum(slanted)
+    rows, biases = [], []
+    ways: list[list[tuple[int, Fraction]]] = []
+    for o, way in enumerate(bounded):
+        own = Bent(affine.values[o : o + 1], affine.left[o : o + 1], affine.right[o : o + 1])
+        row, constant = bent_weights(own, knots)
+        row, (least, most) = _wide(row, width), _range(profile, own, knots)
+        if slanted[o]:
+            pair = len(knots) + 1 + 2 * sum(slanted[:o])
+            row[0, pair : pair + 2] = Fraction(1), Fraction(-1)
+            least = most = None
+        ways.append(moves(least, most, way))
+        for s, shift in ways[-1]:
+            rows.append(s * row)
+            biases.append(s * constant + shift)
+    return rows, biases, ways
+
+
+def moves(least: Fraction | None, most: Fraction | None, way: int) -> list[tuple[int, Fraction]]:
+    """Signs and shifts with which something of this range is carried: one neuron if it has a bound, else two."""
+    if least is not None and (way >= 0 or most is None):
+        return [(1, -least)]
+    return [(1, Fraction(0)), (-1, Fraction(0))] if most is None else [(-1, most)]
+
+
+def _wide(rows: Objects, width: int) -> Objects:
+    """The rows with zeros behind."""
+    full = np.full((len(rows), width), Fraction(0), dtype=object)
+    full[:, : rows.shape[1]] = rows
+    return full
+
+
+def _range(profile: Profile, own: Bent, knots: Objects) -> Range:
+    """The least and the largest value on the domain of a single function that bends at the knots; None: no bound."""
+    values = list(own.values[0])
+    open_low = open_high = False
+    for end, at, knot, outward in (
+        (profile.low, own.values[0, 0], knots[0], -own.left[0]),
+        (profile.high, own.values[0, -1], knots[-1], own.right[0]),
+    ):
+        if end is not None:
+            values.append(at + outward * abs(to_flint(end) - knot))
+        elif outward < 0:
+            open_low = True
+        elif outward > 0:
+            open_high = True
+    return (None if open_low else from_flint_array(min(values))), (None if open_high else from_flint_array(max(values)))
+
+
+def _output(slots: Slots, ways: list[list[tuple[int, Fraction]]]) -> ExactLayer:
+    count = len(slots.output)
+    rows, columns, values = [*slots.output], [*range(count)], [Fraction(int(s)) for s in slots.sigma[:, 0]]
+    bias = []
+    for o, way in enumerate(ways):
+        for s, _ in way:
+            rows.append(o)
+            columns.append(len(columns))
+            values.append(Fraction(s))
+        bias.append(Fraction(0) if len(way) == 2 else -way[0][0] * way[0][1])
+    return RationalMatrix.from_triples(rows, columns, values, (len(ways), len(columns))), np.array(bias, dtype=object)
+
+
+# Three hidden layers on a line: about ``2 sqrt(2m)`` neurons, whatever the signs of the breakpoints.
+#
+# The group `G` of switching slots, ``G = sum relu(Z_i) >= 0``, is to count with sign + on some cells and with - on
+# others, and it is 0 wherever that changes. With `X` a function that bends at the knots, at least `G` where the sign is
+# + and 0 where it is -, ``relu(G - X)`` is 0 there and `G` here. So the function is ``v - 2 relu(G - X)``, where `v`
+# counts `G` with sign +.
+
+
+def switching_slots(profile: Profile, plan: Switching) -> tuple[Slots, NDArray[np.int64]]:
+    """The slots of a plan; and for the switching ones the sign with which they begin, 0 for the others."""
+    cells = len(plan.cells)
+    plus, minus, both = plan.slots
+    sigma = np.repeat([[1], [-1], [1]], plan.slots, axis=0) * np.ones(cells, dtype=np.int64)
+    sigma[plus + minus :] = plan.turns
+    ready = np.ones(sigma.shape, dtype=bool)
+    ready[plus + minus :] = plan.active
+    output = np.zeros(len(sigma), dtype=np.int64)
+    given = np.repeat([0, 0, plan.start], (plus, minus, both))
+    return deal(profile, plan.plan, output, sigma, ready), given
+
+
+def carries(profile: Profile, plan: Switching) -> int:
+    """How many neurons carry affine parts, in the second and in the third layer."""
+    slots, given = switching_slots(profile, plan)
+    bounded = start_signs(profile, slots, given)[1][0]
+    return (1 if bounded else 2) + (1 if _least(profile) is not None or _least(_negative(profile)) is not None else 2)
+
+
+def three_layers(profile: Profile, plan: Switching) -> Network:
+    """The network of a plan, for one output and a profile without `rest`."""
+    if _least(profile) is None and _least(_negative(profile)) is not None:
+        signs = (plan.slots[1], plan.slots[0], plan.slots[2])
+        opposite = replace(plan, slots=signs, turns=tuple(-t for t in plan.turns))
+        view, layers = _layers(_negative(profile), opposite)
+        layers[-1] = (-layers[-1][0], -layers[-1][1])
+    else:
+        view, layers = _layers(profile, plan)
+    return assemble([view if l == 1 else float_layer(layer) for l, layer in enumerate(layers)], layers)
+
+
+def _layers(profile: Profile, plan: Switching) -> tuple[Layer, list[ExactLayer]]:
+    """All layers, and the float64 view of the second."""
+    slots, given = switching_slots(profile, plan)
+    start, bounded = start_signs(profile, slots, given)
+    values = values_at_knots(slots, profile, plan.plan, start)
+    affine = residuals(slots, profile, plan.plan, start)
+    index, cell = knots_of(plan.plan)
+    knots = rational(*profile.places[index].T)
+    switch, shift = bent_weights(_switch(slots, profile, values, start, given != 0, plan, cell), knots)
+    rows, biases, ways = carried(profile, affine, knots, bounded)
+    weights = slot_weights(slots, profile, plan.plan, start)
+    view, second = second_layer(weights, [switch, *rows], [shift, *biases], len(knots) + 1)
+    return view, [first_layer(profile, knots), second, *_top(profile, plan, ways[0])]
+
+
+def _switch(
+    slots: Slots,
+    profile: Profile,
+    reads: Objects,
+    start: NDArray[np.int64],
+    group: NDArray[np.bool_],
+    plan: Switching,
+    cell: NDArray[np.int64],
+) -> Bent:
+    """`X`: on a cell with sign + at least `G` at its knots (`G` is convex there), on others 0; outside as steep."""
+    values = np.where(reads[group] > 0, reads[group], fmpq(0)).sum(axis=0)
+    turns = np.array(plan.turns)
+    level = np.array([_up(max(values[cell == j])) if t > 0 else fmpq(0) for j, t in enumerate(turns)], dtype=object)
+    ends = slots.signs(start)[:, [0, -1]]
+    outer = []
+    for side in (0, -1):
+        rising = group & (ends[:, side] > 0)
+        outer.append(_up(sum(slots.sizes(profile, side)[rising], fmpq(0))) if turns[side] > 0 else fmpq(0))
+    return Bent(level[cell][None], np.array([-outer[0]], dtype=object), np.array([outer[1]], dtype=object))
+
+
+def _up(x: fmpq) -> fmpq:
+    """A short number that is not smaller."""
+    return to_flint(upwards(from_flint(x)))
+
+
+def _top(profile: Profile, plan: Switching, ways: list[tuple[int, Fraction]]) -> list[ExactLayer]:
+    """The third layer, `v` and ``G - X``, and the output."""
+    plus, minus, both = plan.slots
+    sums = [Fraction(1)] * plus + [Fraction(-1)] * minus + [Fraction(1)] * both + [Fraction(0)]
+    v = [*sums, *(Fraction(s) for s, _ in ways)]
+    constant = Fraction(0) if len(ways) == 2 else -ways[0][0] * ways[0][1]
+    gate = [Fraction(0)] * (plus + minus) + [Fraction(1)] * both + [Fraction(-1)] + [Fraction(0)] * len(ways)
+    found = moves(_least(profile), None, 1)  # v is at least the function
+    rows = [[s * c for c in v] for s, _ in found] + [gate]
+    bias = [s * constant + shift for s, shift in found] + [Fraction(0)]
+    output = [Fraction(s) for s, _ in found] + [Fraction(-2)]
+    last = Fraction(0) if len(found) == 2 else -found[0][1]
+    return [
+        (RationalMatrix.from_dense(rows), np.array(bias, dtype=object)),
+        (RationalMatrix.from_dense([output]), np.array([last], dtype=object)),
+    ]
+
+
+def _least(profile: Profile) -> Fraction | None:
+    """The least value of the function, None if it has none."""
+    laws, places = profile.laws[:, 0], profile.places
+    if (profile.low is None and laws[0, 0] > 0) or (profile.high is None and laws[-1, 0] < 0):
+        return None
+    values = [Fraction(a * n + b * e, d * e) for (a, b, d), (n, e) in zip(laws, places, strict=False)]
+    ends = ((profile.low, laws[0]), (profile.high, laws[-1]))
+    values += [Fraction((law[0] * t + law[1]) / law[2]) for t, law in ends if t is not None]
+    return min(values)
+
+
+def _negative(profile: Profile) -> Profile:
+    return replace(profile, laws=profile.laws * np.array([-1, -1, 1], dtype=object), jump=-profile.jump)
+
 
 _Way = tuple[int, int, Callable[[], Network]]
 """Hidden layers, at least so many neurons, and how to build it."""

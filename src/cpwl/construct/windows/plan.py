@@ -7,16 +7,512 @@ so that laws whose windows do not overlap can be added instead. See docs/windows
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from flint import fmpq, fmpq_mat, fmpz_mat
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, diags_array, hstack
+
 from cpwl.construct.analysis import Analysis
+from cpwl.construct.blocks.common import shared_columns
 from cpwl.construct.plan import Least, Plan
-from cpwl.construct.windows.lifted import lifted
+from cpwl.construct.windows.lifting import (
+    Cells,
+    Lifting,
+    Needed,
+    Simplicial,
+    first_cell,
+    lift,
+    of_complex,
+    of_table,
+    peaks,
+    rationals,
+    settle,
+    simplicial,
+    solve,
+    to_floats,
+    values_at,
+    values_of,
+)
 from cpwl.construct.windows.lowering import MOST, best_windows, blocks_of, lower
-from cpwl.errors import ConstructionError
-from cpwl.exact.rational import fraction_array
+from cpwl.errors import ConstructionError, LimitError
+from cpwl.exact.integers import primitive
+from cpwl.exact.rational import fraction_array, from_flint_array, to_flint
 from cpwl.function import CPWL
+from cpwl.geometry.complex import Complex, complex_of
+from cpwl.geometry.polyhedra import fact
 from cpwl.network.network import Network
 
-__all__ = ["least", "plan"]
+__all__ = ["Lifted", "few_cells", "least", "lifted", "most_cells", "obstruction", "plan", "split"]
+
+# A function with a convex lifting of its cells: those that it is given on, or finer ones where these have none.
+#
+# In this order: the cells themselves; polyhedral cells cut into simplices by pulling their corners, which has a lifting
+# wherever the cells have one; simplices split at facets where no lifting bends enough (`split`).
+
+
+# Polyhedral cells: which `W` are affine on them, exactly, and the lowest of these that is convex enough.
+#
+# Across a facet `W` changes by a multiple ``t_f d_f`` of the change ``d_f`` of `p` (of a mean of its outputs), and
+# around
+# every face of codimension 2 these changes add up to 0. Where three laws meet there all `t` are equal, and where two
+# hyperplanes cross those on each are; what is left is solved in rationals. A linear program in the few numbers that
+# remain free finds the heights; they are rounded to dyadics, and all else follows from them exactly.
+
+
+_MARGIN = 1e-5
+_MANY = 2_000_000  # numbers in the tables below
+_COSTS = (1e-3, 6.0, 1.0, 1e6)  # of squares, of the size of what is above them, of the peak, of what jumps lack
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Space:
+    """All `W` up to affine functions: law `c` is ``sum_k y_k laws[k, c]``, and ``t_f = sum_k y_k factors[f, k]``."""
+
+    laws: NDArray[np.object_]
+    factors: NDArray[np.object_]
+    change: NDArray[np.object_]
+    """``d_f``"""
+
+
+def lift_polyhedral(cells: Cells, complex_: Complex) -> Lifting | None:
+    """The lowest lifting that is affine on the cells; None if none was found."""
+    space = _space(cells, complex_)
+    values = to_floats(values_of(cells))
+    spread = float(np.ptp(values, axis=1).max()) or 1.0
+    low, high = cells.points.min(axis=0), cells.points.max(axis=0)
+    centre, length = (low + high) / 2, high - low
+    found = _smallest(cells, space, spread, centre, length)
+    if found is None:
+        return None
+    y, affine, factor = found
+    heights = to_floats(values_at(space.laws[:, first_cell(cells)], cells.places))
+    size = np.maximum(np.abs(heights).max(axis=1), 1e-300)
+    with np.errstate(all="ignore"):
+        squares = factor * spread / length / length
+    if not np.isfinite(squares).all():
+        return None  # the domain is so small that its square is beyond float64
+    for bits in (24, 32, 40, 48):
+        rounded = [_dyadic(v, spread / s, bits) for v, s in zip(y, size, strict=True)]
+        base = [_dyadic(v, spread / r, bits) for v, r in zip(affine, [*length, 1.0], strict=True)]
+        laws = np.broadcast_to(np.array(base, dtype=object), cells.laws.shape[1:])
+        if rounded:
+            laws = laws + (np.array(rounded, dtype=object)[:, None, None] * space.laws).sum(axis=0)
+        lifted = settle(cells, laws, squares, centre)
+        if lifted is not None:
+            return lifted
+    return None
+
+
+def _dyadic(value: float, unit: float, bits: int) -> fmpq:
+    e = bits - int(np.ceil(np.log2(unit)))
+    return fmpq(int(np.round(np.ldexp(value, e)))) * fmpq(2) ** -e
+
+
+def _space(cells: Cells, complex_: Complex) -> _Space:
+    """Relations around ridges, solved; then laws, from cell to cell."""
+    one, two = cells.pairs.T
+    weights = np.array([fmpq(1, 1 + 7 * j) for j in range(len(cells.laws))], dtype=object)
+    change = (weights[:, None, None] * (cells.laws[:, two] - cells.laws[:, one])).sum(axis=0)
+    bends = np.flatnonzero((cells.laws[:, two] != cells.laws[:, one]).any(axis=(0, 2)))
+    if not all((change[f] != 0).any() for f in bends):
+        raise ConstructionError("a mean of the outputs does not bend where they do")
+    group, relations = _relations(complex_, change, set(bends.tolist()))
+    factors = _solved(group, relations, len(change))
+    q, count = len(cells.corners), factors.shape[1]
+    if q * max(count, 1) * (cells.dim + 1) > _MANY:
+        raise LimitError(f"{count} numbers are free on {q} polyhedral cells: too many for exact tables")
+    laws = np.full((count, q, cells.dim + 1), fmpq(0), dtype=object)
+    near: list[list[tuple[int, int, int]]] = [[] for _ in range(q)]
+    for f, (a, b) in enumerate(cells.pairs.tolist()):
+        near[a].append((b, f, 1))
+        near[b].append((a, f, -1))
+    reached, waiting = {0}, [0]
+    while waiting:
+        a = waiting.pop()
+        for b, f, sign in near[a]:
+            if b not in reached:
+                laws[:, b] = laws[:, a] + sign * factors[f][:, None] * change[f][None]
+                reached.add(b)
+                waiting.append(b)
+    return _Space(laws, factors, change)
+
+
+def _relations(
+    complex_: Complex, change: NDArray[np.object_], bends: set[int]
+) -> tuple[list[int], list[dict[int, fmpq]]]:
+    """Facets whose factors are equal (the number of one of them), and the other relations."""
+    n = complex_.dim
+    inner = complex_.interior(n - 1)
+    number = {f: k for k, f in enumerate(inner)}
+    sides = complex_.above(n - 1, n)
+    parent = list(range(len(inner)))
+
+    def root(k: int) -> int:
+        while parent[k] != k:
+            parent[k] = k = parent[parent[k]]
+        return k
+
+    rest: list[dict[int, fmpq]] = []
+    for ridge in complex_.interior(n - 2) if n > 1 else ():
+        around = _around([(number[f], sides[f][0], sides[f][1]) for f in complex_.above(n - 2, n - 1)[ridge]])
+        own = [(k, sign) for k, sign in around if k in bends]
+        if not own:
+            continue
+        table = fmpq_mat(n + 1, len(own), [sign * change[k][i] for i in range(n + 1) for k, sign in own])
+        reduced, rank = table.rref()
+        for i in range(rank):
+            row = {own[j][0]: reduced[i, j] for j in range(len(own)) if reduced[i, j] != 0}
+            if len(row) == 2 and sum(row.values(), fmpq(0)) == 0:
+                a, b = (root(k) for k in row)
+                parent[a] = b
+            else:
+                rest.append(row)
+    return [root(k) for k in range(len(inner))], rest
+
+
+def _around(facets: list[tuple[int, int, int]]) -> list[tuple[int, int]]:
+    """Facets ``(f, one, two)`` around a ridge, in cyclic order, each with its sense."""
+    found = []
+    at, rest = facets[0][1], list(facets)
+    while rest:
+        f, one, two = next(x for x in rest if at in x[1:])
+        rest.remove((f, one, two))
+        found.append((f, 1 if at == one else -1))
+        at = two if at == one else one
+    return found
+
+
+def _solved(group: list[int], relations: list[dict[int, fmpq]], facets: int) -> NDArray[np.object_]:
+    """The factors of all facets in terms of those that are free."""
+    names = sorted(set(group))
+    place = {k: i for i, k in enumerate(names)}
+    rows: dict[tuple[tuple[int, fmpq], ...], dict[int, fmpq]] = {}
+    for relation in relations:
+        total: dict[int, fmpq] = {}
+        for k, value in relation.items():
+            total[place[group[k]]] = total.get(place[group[k]], fmpq(0)) + value
+        total = {k: v for k, v in total.items() if v != 0}
+        if total:
+            lead = total[min(total)]
+            total = {k: v / lead for k, v in sorted(total.items())}
+            rows.setdefault(tuple((k, str(v)) for k, v in total.items()), total)
+    if len(rows) * len(names) > _MANY:
+        raise LimitError(f"{len(rows)} relations between {len(names)} factors: too many for exact tables")
+    width = len(names)
+    pivots: dict[int, dict[int, fmpq]] = {}
+    if rows:
+        entries = [row.get(j, fmpq(0)) for row in rows.values() for j in range(width)]
+        reduced, rank = fmpq_mat(len(rows), width, entries).rref()
+        for i in range(rank):
+            row = {j: reduced[i, j] for j in range(width) if reduced[i, j] != 0}
+            pivots[min(row)] = row
+    free = [j for j in range(width) if j not in pivots]
+    column = {j: k for k, j in enumerate(free)}
+    own = np.full((width, len(free)), fmpq(0), dtype=object)
+    for j in range(width):
+        if j in column:
+            own[j, column[j]] = fmpq(1)
+        else:
+            for k, v in pivots[j].items():
+                if k != j:
+                    own[j, column[k]] = -v
+    return own[[place[k] for k in group]].reshape(facets, len(free))
+
+
+def _smallest(
+    cells: Cells, space: _Space, spread: float, centre: NDArray[np.float64], length: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None:
+    """The free numbers, the affine part and the factors of the squares, in floats."""
+    n, V, count = cells.dim, len(cells.points), len(space.laws)
+    one, two = cells.pairs.T
+    at = values_at(space.change[:, None], cells.places[cells.corners[two]])
+    far = np.abs(to_floats(at))
+    size = to_floats(np.take_along_axis(at, far.argmax(axis=1)[:, None], axis=1)[:, 0])  # of d_f in the second cell
+    bent = np.flatnonzero(size)
+    height = to_floats(values_at(space.laws[:, first_cell(cells)], cells.places)).T.reshape(V, count) / spread
+    unit = np.maximum(np.abs(height).max(axis=0, initial=0.0), 1e-300)
+    height = height / unit
+    jumps = to_floats(space.factors[bent]) * size[bent, None] / spread / unit
+    change = cells.laws[:, two[bent]] - cells.laws[:, one[bent]]
+    corner = cells.corners[two[bent], far[bent].argmax(axis=1)]
+    need = np.maximum(0.0, -to_floats(values_at(change, cells.places[corner]))).max(axis=0, initial=0.0) / spread
+    square = ((cells.points - centre) / length) ** 2
+    affine = np.column_stack([(cells.points - centre) / length, np.ones(V)])
+    mean, above = peaks(cells, square, centre, length)
+    middle = mean @ square - above
+    # Columns: the free numbers, the affine part, the squares, t, the peak, what is lacking.
+    F, q = len(bent), len(cells.corners)
+    rows = np.block(
+        [
+            [jumps, np.zeros((F, n + 1 + n + 2)), np.ones((F, 1))],
+            [-height, -affine, square, np.ones((V, 1)), np.zeros((V, 2))],
+            [height, affine, -square, np.ones((V, 1)), np.zeros((V, 2))],
+            [-mean @ height, -mean @ affine, middle, np.zeros((q, 1)), np.ones((q, 1)), np.zeros((q, 1))],
+        ]
+    )
+    low = np.concatenate([need + _MARGIN, np.zeros(2 * V + q)])
+    cost = np.concatenate([np.zeros(count + n + 1), np.full(n, _COSTS[0]), _COSTS[1:]])
+    least = np.concatenate([np.full(count + n + 1, -np.inf), np.zeros(n + 3)])
+    for solver in ("ipm", "simplex"):
+        point = solve(cost, csr_array(rows), low, least, solver=solver).point
+        if len(point) == len(cost) and (jumps @ point[:count] >= need + 0.5 * _MARGIN).all():
+            flat = point[count : count + n + 1] * spread
+            slope = flat[:-1] / length
+            offset = flat[-1] - slope @ centre
+            squares = np.maximum(point[count + n + 1 : count + 2 * n + 1], 0.0)
+            return point[:count] / unit, np.append(slope, offset), squares
+    return None
+
+
+# Simplices without a convex lifting: the proof that there is none, and finer simplices that have one.
+#
+# The jumps of heights at the inner facets are linear in the heights. If a sum of them with positive weights is 0 for
+# all
+# heights, no heights make them all positive; and where `p` bends at one of these facets there are no convex `U` and `W`
+# with ``U - W = p`` that are affine on the simplices: their jumps, which are not negative, would all have to be 0, and
+# so
+# would those of `p`. The weights are found by a linear program, and taken from an exact kernel.
+#
+# A facet that bends too little is split at a point inside it, and the two simplices there with it; the height of the
+# new
+# corner is free.
+
+
+_ROUNDS = 8
+_MORE = 3.0  # times the simplices at first: beyond that other constructions are smaller
+_SMALL = 1e-7
+
+
+def split(cells: Cells) -> Iterator[Cells]:
+    """The simplices, and finer and finer ones, as long as some facet lacks a bend."""
+    most = _MORE * len(cells.corners) + 50
+    yield cells
+    for _ in range(_ROUNDS):
+        facets = _lacking(cells)
+        if len(facets) == 0:
+            return
+        cells = _at_facets(cells, facets)
+        if len(cells.corners) > most:
+            return
+        yield cells
+
+
+def _lacking(cells: Cells) -> NDArray[np.int64]:
+    """Facets that bend too little under the heights for which the sum of what is lacking is least."""
+    shape = Simplicial.of(cells)
+    needed = Needed.of(cells, shape)
+    F, V = shape.jumps.shape
+    rows = csr_array(hstack([shape.jumps, diags_array(np.ones(F))]))
+    cost = np.concatenate([np.zeros(V), np.ones(F)])
+    least = np.concatenate([np.full(V, -np.inf), np.zeros(F)])
+    # Heights count as multiples of the largest jump: else anything can be had by scaling.
+    found = solve(cost, rows, np.full(F, float(needed.jump.max())), least, solver="simplex", time_limit=60.0)
+    if len(found.point) != V + F:
+        return np.zeros(0, dtype=np.int64)
+    lack = found.point[V:]
+    return np.flatnonzero(lack > _SMALL * needed.jump.max())
+
+
+def _at_facets(cells: Cells, facets: NDArray[np.int64]) -> Cells:
+    """The simplices with some facets split at their middles; of facets of one simplex the first only."""
+    whole, simplices, owner = cells.whole.tolist(), list[NDArray[np.int64]](), list[int]()
+    touched: set[int] = set()
+    for f in facets.tolist():
+        pair = cells.pairs[f].tolist()
+        if touched & set(pair):
+            continue
+        touched |= set(pair)
+        shared = np.intersect1d(cells.corners[pair[0]], cells.corners[pair[1]])
+        whole.append(_middle(cells.whole[shared]))
+        for c in pair:
+            for v in shared:
+                simplices.append(np.where(cells.corners[c] == v, len(whole) - 1, cells.corners[c]))
+                owner.append(c)
+    rest = [c for c in range(len(cells.corners)) if c not in touched]
+    every = np.array([*cells.corners[rest], *simplices], dtype=np.int64)
+    return simplicial(np.array(whole, dtype=object), every, cells.laws[:, [*rest, *owner]])
+
+
+def _middle(rows: NDArray[np.object_]) -> list[int]:
+    """The mean of points ``(x, 1) * d``."""
+    common = int(np.lcm.reduce(rows[:, -1]))
+    total = (rows[:, :-1] * (common // rows[:, -1])[:, None]).sum(axis=0)
+    return primitive(np.array([[*total, common * len(rows)]], dtype=object))[0].tolist()  # type: ignore[no-any-return]
+
+
+def obstruction(cells: Cells) -> ConstructionError:
+    """What to say where no lifting was found: with weights that prove that there is none, if there are."""
+    shape = Simplicial.of(cells)
+    found = weights(cells, shape)
+    if found is None:
+        return ConstructionError("no convex lifting of these cells was found, and no proof that there is none")
+    facets, factors = found
+    pairs = cells.pairs[facets].tolist()
+    return ConstructionError(
+        f"these simplices have no convex lifting: the bends at {len(facets)} facets, between cells {pairs[0]} among "
+        "others, cannot all be upwards; take another construction",
+        facets=pairs,
+        weights=factors,
+    )
+
+
+def weights(cells: Cells, shape: Simplicial) -> tuple[NDArray[np.int64], list[int]] | None:
+    """Facets and positive integers: the jumps there, `shape.exact`, times these add up to 0 whatever the heights.
+
+    `p` bends at one of them. None if none were found.
+    """
+    needed = Needed.of(cells, shape)
+    F, V = shape.jumps.shape
+    # Most of what jumps must be, over weights of sum 1 whose jumps cancel.
+    turned = csr_array(shape.jumps.T)
+    rows = csr_array(np.concatenate([turned.toarray(), -turned.toarray(), -np.ones((1, F))]))
+    low = np.concatenate([np.full(2 * V, -1e-12), [-1.0]])
+    found = solve(-(needed.jump - needed.margin), rows, low, np.zeros(F), solver="simplex", time_limit=60.0)
+    if len(found.point) != F:
+        return None
+    facets = np.flatnonzero(found.point > 1e-9)
+    names, coefficients = shape.exact
+    used = np.unique(names[facets])
+    if len(facets) == 0:
+        return None
+    table = np.zeros((len(used), len(facets)), dtype=object)
+    np.add.at(table, (np.searchsorted(used, names[facets]), np.arange(len(facets))[:, None]), coefficients[facets])
+    kernel, nullity = fmpz_mat([[int(v) for v in row] for row in table]).nullspace()
+    if nullity != 1:
+        return None
+    factors = [int(kernel[i, 0]) for i in range(len(facets))]
+    sign = 1 if factors[0] > 0 else -1
+    factors = [sign * v for v in factors]
+    bends = (needed.jump - needed.margin)[facets] > 0
+    return (facets, factors) if min(factors) > 0 and bends.any() else None
+
+
+_flint = np.frompyfunc(to_flint, 1, 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lifted:
+    """Cells with the laws of independent outputs, their lifting, and all outputs in these.
+
+    Output `j` is ``base[j] + sum_k share[j, k] (U_k - W)``.
+    """
+
+    cells: Cells
+    lifting: Lifting
+    share: NDArray[np.object_]
+    base: NDArray[np.object_]
+
+
+def lifted(p: CPWL) -> Lifted:
+    """The cells of an exact function and their lifting; `ConstructionError`, with a certificate, if there is none.
+
+    >>> found = lifted(CPWL.from_grid([[0, 1, 2]] * 2, [[0, 1, 0], [1, 0, 2], [0, 0, 0]]))
+    >>> len(found.cells.corners), found.lifting.laws.shape
+    (8, (2, 8, 3))
+    """
+    complex_ = None
+    if p.mesh is not None:
+        cells = of_table(p.mesh, p.laws.integer())
+    else:
+        complex_, piece = few_cells(p) or complex_of(p.polyhedra)
+        cells = of_complex(complex_, rationals(p.laws.integer()).transpose(1, 0, 2)[:, piece])
+    basis, share, base = _independent(cells)
+    cells = replace(cells, laws=cells.laws[basis])
+    cells, lifting = _lift(cells, complex_)
+    return Lifted(*condensed(cells, lifting), share, base)
+
+
+def most_cells(p: CPWL) -> int:
+    """Of pieces that do not meet face to face: "auto" leaves more cells to others. Each is about a hinge."""
+    return 200 + 2 * p.num_pieces
+
+
+@fact
+def few_cells(p: CPWL) -> tuple[Complex, NDArray[np.int64]] | None:
+    """The complex of pieces given by half-spaces; None if it has more than `most_cells`."""
+    try:
+        return complex_of(p.polyhedra, limit=most_cells(p))
+    except LimitError:
+        return None
+
+
+def _lift(cells: Cells, complex_: Complex | None) -> tuple[Cells, Lifting]:
+    if complex_ is not None:
+        try:
+            lifting = lift_polyhedral(cells, complex_)
+        except LimitError:
+            lifting = None
+        if lifting is not None:
+            return cells, lifting
+        simplices, owner = pulled(complex_)
+        cells = simplicial(cells.whole, simplices, cells.laws[:, owner])
+    for finer in split(cells):
+        lifting = lift(finer)
+        if lifting is not None:
+            return finer, lifting
+    raise obstruction(cells)
+
+
+def _independent(cells: Cells) -> tuple[list[int], NDArray[np.object_], NDArray[np.object_]]:
+    """Outputs that are independent of the others and of 1, and all outputs as sums of these and a constant."""
+    values = from_flint_array(values_of(cells))
+    ones = np.full((1, values.shape[1]), Fraction(1), dtype=object)
+    basis, share = shared_columns(np.concatenate([ones, values]).T)
+    table = np.asarray(_flint(share[1:]), dtype=object)
+    return [j - 1 for j in basis[1:]], table[:, 1:], table[:, 0]
+
+
+def pulled(complex_: Complex) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The cells cut into simplices by pulling their first corner, face by face, and the cell of each.
+
+    >>> from cpwl.geometry.polyhedra import Polyhedra
+    >>> square = Polyhedra.from_lists([[[1, 0], [-1, 0], [0, 1], [0, -1]]], [[1, 0, 1, 0]])
+    >>> len(pulled(complex_of(square)[0])[0])
+    2
+    """
+    n = complex_.dim
+    below: list[list[list[int]]] = [[] for _ in range(n + 1)]
+    for d in range(1, n + 1):
+        below[d] = [[] for _ in range(len(complex_.faces[d]))]
+        for low, high in complex_.pairs[d - 1, d].tolist():
+            below[d][high].append(low)
+    known: list[dict[int, list[tuple[int, ...]]]] = [{} for _ in range(n + 1)]
+
+    def pull(d: int, i: int) -> list[tuple[int, ...]]:
+        if i not in known[d]:
+            own = complex_.faces[d].members[i]
+            first = min(own)
+            sides = [f for f in below[d][i] if first not in complex_.faces[d - 1].members[f]] if d else []
+            known[d][i] = [(first, *rest) for f in sides for rest in pull(d - 1, f)] if d else [tuple(own)]
+        return known[d][i]
+
+    parts = [pull(n, i) for i in range(len(complex_.faces[n]))]
+    owner = np.repeat(np.arange(len(parts)), [len(own) for own in parts])
+    return np.array([simplex for own in parts for simplex in own], dtype=np.int64), owner
+
+
+def condensed(cells: Cells, lifting: Lifting) -> tuple[Cells, Lifting]:
+    """Cells with the same laws on every side as one: the maximum needs them once. It need not be convex."""
+    view = lifting.views[0]
+    rows = np.ascontiguousarray(view.transpose(1, 0, 2).reshape(len(cells.corners), -1))
+    _, first, group = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    same = (lifting.laws == lifting.laws[:, first[group]]).all(axis=(0, 2))
+    group = np.where(same, first[group], np.arange(len(group)))  # floats may look alike
+    kept, number = np.unique(group, return_inverse=True)
+    if len(kept) == len(group):
+        return cells, lifting
+    members = [np.unique(cells.corners[number == k]) for k in range(len(kept))]
+    most = max(map(len, members))
+    corners = np.array([[*own, *[own[0]] * (most - len(own))] for own in members], dtype=np.int64)
+    pairs = np.unique(np.sort(number[cells.pairs], axis=1), axis=0)
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    views = (view[:, kept], lifting.views[1])
+    fewer = replace(cells, corners=corners, laws=cells.laws[:, kept], pairs=pairs)
+    return fewer, replace(lifting, laws=lifting.laws[:, kept], views=views)
 
 
 def plan(analysis: Analysis) -> Plan:

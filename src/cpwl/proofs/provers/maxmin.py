@@ -15,8 +15,7 @@ from cpwl.function import CPWL
 from cpwl.function.lineality import divided
 from cpwl.function.order import order_components, value_tolerance
 from cpwl.progress import Progress
-from cpwl.proofs.entries import Entry, NoProof, Prover, counted_rows
-from cpwl.proofs.provers.recover import Wiring, recover
+from cpwl.proofs.entries import Entry, NoProof, Prover, Wiring, counted_rows, recover
 from cpwl.proofs.question import Proposal, Question, proof_head
 from cpwl.proofs.rounding import added, deviation
 

@@ -12,8 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from cpwl.progress import Progress
-from cpwl.proofs.entries import NoProof, NotRecognised
-from cpwl.proofs.provers.recover import recover
+from cpwl.proofs.entries import NoProof, NotRecognised, recover
 from cpwl.proofs.question import Proposal, Question, proof_head
 from cpwl.proofs.refute import points_at
 from cpwl_check.budget import Refused, limited
