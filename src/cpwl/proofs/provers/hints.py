@@ -212,7 +212,7 @@ def propose_strips(question: Question) -> Iterator[Proposal]:
     >>> next(propose_strips(Question(p, Network([([[1, 0]], [0]), ([[1]], [0])]))))
     Traceback (most recent call last):
         ...
-    cpwl.proofs.question.NotRecognised: a network of strips has three or four hidden layers, and this one has 1
+    cpwl.proofs.entries.NotRecognised: a network of strips has three or four hidden layers, and this one has 1
     """
     yield Proposal(Fraction(0), _Recovered(question.p, question.network).document())
 
