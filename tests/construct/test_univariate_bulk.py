@@ -15,7 +15,7 @@ from cpwl.construct.univariate.cells import Classes, best_cells, cells_for, slot
 from cpwl.exact.integers import common_denominator
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.profile import profile_of
-from cpwl.function.make import dyadic, float_segments
+from cpwl.function.make import segments
 from support.constructions import univariate
 from support.line_functions import from_jumps, random_function, small_function
 from support.proofs import prove_line
@@ -35,7 +35,8 @@ def test_segments_are_what_rationals_give(points):
     table = dict(points)
     x = np.array(sorted(table)) + 0.0
     y = np.array([table[v] for v in x.tolist()])
-    rows = float_segments(x, y[:, None])[:, 0].tolist()
+    at, height = (integer_rows(np.column_stack([v, np.ones(len(v))])) for v in (x, y))
+    rows = segments(np.stack([at[:-1], at[1:]]), np.stack([height[:-1], height[1:]])).tolist()
     for (x0, x1), (y0, y1), row in zip(
         itertools.pairwise(map(Fraction, x)), itertools.pairwise(map(Fraction, y)), rows, strict=True
     ):
@@ -43,14 +44,6 @@ def test_segments_are_what_rationals_give(points):
         assert [Fraction(v, row[2]) for v in row] == [slope, y0 - slope * x0, 1]
         assert row[2] > 0
         assert math.gcd(*row) == 1
-
-
-@given(st.lists(extreme))
-def test_floats_are_fractions_of_a_power_of_two(x):
-    """Numerator and denominator of every float, in lowest terms."""
-    rows = dyadic(np.array(x, dtype=np.float64))
-    assert [Fraction(n, d) for n, d in rows] == [Fraction(v) for v in x]
-    assert all(math.gcd(n, d) == 1 and d > 0 for n, d in rows)
 
 
 @given(st.integers(0, 10**6))

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import sign, signs_at
 from cpwl.exact.rational import text
-from cpwl.function.cpwl import CPWL
+from cpwl.function.cpwl import CPWL, generators_of
 from cpwl.function.snap.snap import snap
 from cpwl.geometry.facets import hyperplanes
-from cpwl.geometry.generators import generators, plane_rows
+from cpwl.geometry.generators import plane_rows
 from cpwl.geometry.polyhedra import fact
 from cpwl.geometry.probe import Probe, bounding_box
 
@@ -32,9 +32,7 @@ def box_around(p: CPWL) -> list[tuple[Fraction, Fraction]] | None:
     >>> box_around(CPWL.from_simplices([[0, 0], ["1/3", 0], [0, 2]], [[0, 1, 2]], [1, 2, 3]))
     [(Fraction(0, 1), Fraction(1, 3)), (Fraction(0, 1), Fraction(2, 1))]
     """
-    if p.mesh is not None:
-        return _ends(p.mesh.corners[np.unique(p.mesh.simplices)])
-    found = generators(p.polyhedra)
+    found = generators_of(p)
     places = found.places[np.unique(found.member)]
     if (places[:, -1] == 0).any():
         return None
@@ -136,7 +134,7 @@ def domain_rows(p: CPWL) -> NDArray[np.object_]:
             raise InputError("the domain of these float pieces is not clear: give it as `domain`")
         return domain_rows(snapped.function)
     numbered = hyperplanes(p.polyhedra, 0.0)
-    found, planes = generators(p.polyhedra), plane_rows(p.polyhedra, numbered)
+    found, planes = generators_of(p), plane_rows(p.polyhedra, numbered)
     if not found.known.all():
         raise InputError("the domain of this function is not clear: give it as `domain`")
     signs = signs_at(planes, found.places[np.unique(found.member)])

@@ -24,10 +24,9 @@ from cpwl.function.doctor.first_error import is_sound, lifted, moved_to
 from cpwl.function.doctor.notes import note_on_half_line, note_on_laws, note_on_planes, notes_on_scale, piece_notes
 from cpwl.function.doctor.on_mesh import examine_mesh, mesh_notes
 from cpwl.function.doctor.on_pieces import PieceDoctor
+from cpwl.function.jump import largest_jump
 from cpwl.function.lineality import divided
 from cpwl.function.snap.snap import snap, stretched, uneven
-from cpwl.geometry.locate import locate
-from cpwl.geometry.polyhedra import ranges
 
 __all__ = ["doctor", "examine", "is_rough_table"]
 
@@ -110,31 +109,13 @@ def _is_nearly_exact(p: CPWL) -> bool:
 
 
 def _contradicts_itself(p: CPWL) -> bool:
-    """Whether a point inside a piece is well inside another one that has another value there, beyond all tolerance.
-
-    Then no function is near, and nobody need look for one. Points near all corners are tried.
-    """
-    corners, count = p.polyhedra.extents(), np.ones(p.num_pieces)
-    np.add.at(count, corners.owner, 1)
-    middle = np.zeros((p.num_pieces, p.dim))
-    np.add.at(middle, corners.owner, corners.points / (count[corners.owner, None] - 1))
-    one, x = corners.owner, 0.9 * corners.points + 0.1 * middle[corners.owner]
-    two = locate(p.polyhedra, x, p.tol)
-    other = np.flatnonzero((two >= 0) & (two != one))
-    one, two, x = one[other], two[other], x[other]
-    room = _FAR * p.tol
-    deep = np.ones(len(x), dtype=bool)
-    sums, terms = [], []
-    for piece in (one, two):
-        row, k = ranges(p.polyhedra.start[piece], np.diff(p.polyhedra.start)[piece])
-        A, size = p.polyhedra.A[row], p.polyhedra.unit(p.tol) + np.abs(x[k]).max(axis=1, initial=0.0)
-        tight = p.polyhedra.b[row] - (A * x[k]).sum(axis=1) <= room * size * np.abs(A).sum(axis=1)
-        deep[k[tight]] = False
-        slope, offset = p.laws.gradient[piece], p.laws.offset[piece]
-        sums.append(np.einsum("kmn,kn->km", slope, x) + offset)
-        terms.append(np.einsum("kmn,kn->km", np.abs(slope), np.abs(x)) + np.abs(offset))
-    apart = (np.abs(sums[0] - sums[1]) > room * (terms[0] + terms[1])).any(axis=1)
-    return bool((deep & apart).any())
+    """Whether two pieces differ at a point of both, beyond all tolerance: then nobody need look for a function near."""
+    jump = largest_jump(p)
+    if jump is None:
+        return False
+    steep, reach = np.abs(p.laws.gradient).sum(axis=2).max(axis=0), p.polyhedra.unit(p.tol)
+    values = steep * reach + np.abs(p.laws.offset).max(axis=0)
+    return bool(float(jump.unavoidable) > _FAR * p.tol * values[jump.output])
 
 
 def is_rough_table(p: CPWL) -> bool:

@@ -32,13 +32,12 @@ from scipy.sparse import csr_array
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.rational import fraction_array, from_flint, to_flint, to_float
 from cpwl.function.bends.table import neighbours
-from cpwl.function.cpwl import CPWL
+from cpwl.function.cpwl import CPWL, generators_of
 from cpwl.function.domain import domain_box, is_everything
 from cpwl.function.evaluate import find_pieces
 from cpwl.function.merge import merge
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.sample import inner_points
-from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Polyhedra, fact
 from cpwl.geometry.probe import Probe
 
@@ -183,12 +182,10 @@ def _peeled(p: CPWL, graph: _Graph) -> tuple[NDArray[np.object_], NDArray[np.obj
 
 def _cuts(p: CPWL, planes: NDArray[np.object_]) -> list[bool]:
     """Whether each hyperplane cuts a piece; one that is not seen not to counts as cutting."""
-    spanned = generators(p.polyhedra) if p.mesh is None else None
-    if spanned is not None and not spanned.known.all():
+    spanned = generators_of(p)
+    if not spanned.known.all():
         return [True] * len(planes)
-    places = p.mesh.corners if p.mesh is not None else spanned.places  # type: ignore[union-attr]
-    member = p.mesh.simplices.ravel() if p.mesh is not None else spanned.member  # type: ignore[union-attr]
-    start = np.arange(p.num_pieces) * (p.dim + 1) if spanned is None else spanned.start[:-1]
+    places, member, start = spanned.places, spanned.member, spanned.start[:-1]
     found = []
     for row in planes:
         at = np.sign(places[:, :-1].dot(row[:-1]) - places[:, -1] * row[-1]).astype(np.int64)[member]
@@ -361,12 +358,10 @@ def _section(p: CPWL, rows: NDArray[np.object_], parts: list[Part]) -> Part | No
 
 def contained(p: CPWL, rows: NDArray[np.object_], function: CPWL) -> NDArray[np.int64] | None:
     """For each piece of `p` a piece of the function in which it lies, seen through `rows`; None if one lies in none."""
-    spanned = generators(p.polyhedra) if p.mesh is None else None
-    if spanned is not None and not spanned.known.all():
+    spanned = generators_of(p)
+    if not spanned.known.all():
         return _ranges_contained(p, rows, function) if len(rows) == 1 else None
-    places = p.mesh.corners if p.mesh is not None else spanned.places  # type: ignore[union-attr]
-    member = p.mesh.simplices.ravel() if p.mesh is not None else spanned.member  # type: ignore[union-attr]
-    start = np.arange(p.num_pieces) * (p.dim + 1) if spanned is None else spanned.start[:-1]
+    places, member, start = spanned.places, spanned.member, spanned.start[:-1]
     seen = np.column_stack([places[:, :-1].dot(rows.T), places[:, -1]])
     if len(rows) == 1:
         ends = _places_of(function)

@@ -19,7 +19,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from cpwl.errors import InputError, LimitError
-from cpwl.exact.integers import determinant, primitive, sides, signs_at, unit_view
+from cpwl.exact.integers import determinant, primitive, ratio_view, sides, signs_at, unit_view
 from cpwl.exact.rational import from_flint
 from cpwl.geometry.facets import facets_of, hyperplanes, rows_of, trim
 from cpwl.geometry.generators import MOST, Spans, generators
@@ -79,8 +79,7 @@ class Bodies:
 
 def stacked(rows: NDArray[np.object_], start: NDArray[np.int64]) -> Polyhedra:
     """Polyhedra of primitive integer rows ``(a, b)``, the float view scaled to largest slope 1."""
-    scale = np.abs(rows[:, :-1]).max(axis=1) if len(rows) else np.ones(0, dtype=object)
-    view = np.asarray(rows / scale[:, None], dtype=np.float64).reshape(rows.shape)
+    view = ratio_view(rows, np.abs(rows[:, :-1]).max(axis=1, initial=1)[:, None])
     return Polyhedra(view[:, :-1].copy(), view[:, -1].copy(), start, rows)
 
 

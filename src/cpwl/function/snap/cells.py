@@ -19,20 +19,19 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
 from cpwl.errors import CpwlWarning
-from cpwl.exact.integers import integer_rows, primitive, ratio_view
+from cpwl.exact.integers import integer_rows
 from cpwl.function.make import parts_of_simplices
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.complex import Contact, Face, FloatComplex, Unfit, spans
 from cpwl.function.snap.short import independent, onto
 from cpwl.geometry.bodies import pulled_face
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
+from cpwl.geometry.polyhedra import Polyhedron
 
 __all__ = [
     "Cells",
     "Differences",
     "Domain",
     "exact_cells",
-    "integer_polyhedra",
     "pulled",
     "simplices_of",
     "simplices_of_piece",
@@ -420,14 +419,6 @@ def _follows(domain: Domain, differences: Differences, face: Face) -> bool:
             if (domain.exact.setdefault(k, row) == row).all():
                 return True
     return False
-
-
-def integer_polyhedra(pieces: Sequence[NDArray[np.object_]], dim: int) -> Polyhedra:
-    """Polyhedra of integer rows ``(a, b)``, with a float view of a like size for all rows."""
-    rows = primitive(np.concatenate([*pieces, np.zeros((0, dim + 1), dtype=object)]))
-    view = ratio_view(rows, np.abs(rows[:, :-1]).max(axis=1, initial=1)[:, None])
-    start = np.cumsum([0] + [len(part) for part in pieces]).astype(np.int64)
-    return Polyhedra(view[:, :-1].copy(), view[:, -1].copy(), start, rows)
 
 
 # Simplices given by rounded half-spaces and laws, put together again from their welded corners.

@@ -20,9 +20,8 @@ from cpwl.exact.rational import is_exact_float
 from cpwl.function.components import label_maps
 from cpwl.function.cpwl import CPWL, Moved, Snapped
 from cpwl.function.doctor.first_error import first_error, in_order
-from cpwl.function.make import parts_of_breakpoints, parts_of_simplices
+from cpwl.function.make import parts_of_breakpoints, parts_of_simplices, polyhedra_from_integers
 from cpwl.function.parts import Laws, Parts
-from cpwl.function.snap.cells import integer_polyhedra
 from cpwl.function.snap.short import meant_laws, simple
 from cpwl.geometry.polyhedra import intervals
 
@@ -104,7 +103,7 @@ def snap_line(rough: CPWL) -> Snapped:
         return Snapped(None, Moved(), "neighbouring laws meet in another order than their pieces come in.")
     ends = pairwise([None, *joints, None])
     made = np.array([_segment(*both, law) for both, law in zip(ends, laws, strict=True)], dtype=object)
-    pieces = integer_polyhedra([_interval(x, y) for x, y in pairwise(places)], 1)
+    pieces = polyhedra_from_integers([_interval(x, y) for x, y in pairwise(places)], 1)
     parts = Parts(pieces, Laws.from_lists(made[..., :1], made[..., 1], len(made), 1), rough.domain, 0.0)
     found = _moved_on_line(rough, runs, parts, np.stack([low, high], axis=1), reach)
     far = max(found.moved.value, found.moved.facet)

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from cpwl.exact.integers import primitive
 from cpwl.exact.rational import fraction_array
 from cpwl.function.cpwl import CPWL, Moved, Snapped
+from cpwl.function.make import polyhedra_from_integers
 from cpwl.function.parts import Laws, Parts
-from cpwl.function.snap.cells import integer_polyhedra, whole_row
+from cpwl.function.snap.cells import whole_row
 from cpwl.function.snap.short import simple
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra
@@ -63,7 +64,7 @@ class Few:
         laws = fraction_array(q.laws.integer())
         slopes = (laws[..., :-2] / laws[..., -1:]).dot(self.directions) + self.rest
         exact = Laws.from_lists(slopes, laws[..., -2] / laws[..., -1], len(slopes), p.dim)
-        function = CPWL.from_parts(Parts(integer_polyhedra(pieces, p.dim), exact, p.domain, 0.0))
+        function = CPWL.from_parts(Parts(polyhedra_from_integers(pieces, p.dim), exact, p.domain, 0.0))
         where = None if found.where is None else self._point(found.where)
         return replace(found, function=function, moved=moved, where=where, places=tuple(map(self._point, found.places)))
 

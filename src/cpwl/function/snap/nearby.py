@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 from cpwl.function.cpwl import CPWL, Moved
 from cpwl.function.flags import consistency
 from cpwl.function.jump import largest_jump
+from cpwl.function.make import polyhedra_from_integers
 from cpwl.function.parts import Laws, Parts
-from cpwl.function.snap.cells import Domain, exact_cells, integer_polyhedra, pulled, simplices_of, table
+from cpwl.function.snap.cells import Domain, exact_cells, pulled, simplices_of, table
 from cpwl.function.snap.complex import Face, Meetings, Unfit, parallel_laws
 from cpwl.function.snap.even import aligned
 from cpwl.function.snap.laws import Broken, exact_laws, fix_in_turn
@@ -261,7 +262,7 @@ def _with_laws(work: Work, whole: list[_Law], laws: list[list[_Law]]) -> Nearby:
     for meant in (False, True) if is_simple and p.domain is None else (False,):
         domain = Domain(complex_, p.domain, meant=meant)
         cells = exact_cells(domain, label, whole, work.faces, work.contacts, work.regions)
-        polyhedra = integer_polyhedra(cells.rows, p.dim)
+        polyhedra = polyhedra_from_integers(cells.rows, p.dim)
         parts = Parts(polyhedra, each.take(np.array(cells.law, dtype=np.int64)), p.domain, 0.0)
         if is_simple and consistency(CPWL.from_parts(parts)).consistent:
             break

@@ -23,14 +23,13 @@ from numpy.typing import NDArray
 
 from cpwl.exact.integers import integer_rows
 from cpwl.exact.rational import from_flint, to_flint
-from cpwl.function.make import parts_of_simplices
+from cpwl.function.make import parts_of_simplices, polyhedra_from_integers
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.cells import (
     Cells,
     Differences,
     Domain,
     exact_cells,
-    integer_polyhedra,
     simplices_of_piece,
     whole_row,
 )
@@ -124,7 +123,7 @@ def outer_cells(
                 found.law.append(int(work.label[i]))
     if not found.law:
         return found
-    kept, _ = solid(integer_polyhedra(found.rows, work.p.dim))
+    kept, _ = solid(polyhedra_from_integers(found.rows, work.p.dim))
     return Cells([found.rows[k] for k in kept], [found.law[k] for k in kept])
 
 
@@ -295,7 +294,7 @@ class _Patch:
         each = self._each()
         parts = [(mesh.polyhedra, mesh.laws)]
         parts += [
-            (integer_polyhedra(some.rows, work.p.dim), each.take(np.array(some.law, dtype=np.int64)))
+            (polyhedra_from_integers(some.rows, work.p.dim), each.take(np.array(some.law, dtype=np.int64)))
             for some in (cells, outer)
             if some.law
         ]
@@ -383,4 +382,4 @@ def _joined(parts: Sequence[tuple[Polyhedra, Laws]], work: Work) -> Parts:
     laws = np.concatenate([each.integer() for _, each in parts])
     start = np.concatenate([[0], *(np.diff(polyhedra.start) for polyhedra, _ in parts)]).cumsum().astype(np.int64)
     cells = Cells([rows[a:b] for a, b in pairwise(start.tolist())], [0] * (len(start) - 1))
-    return Parts(integer_polyhedra(cells.rows, work.p.dim), Laws.from_integer(laws), work.p.domain, 0.0)
+    return Parts(polyhedra_from_integers(cells.rows, work.p.dim), Laws.from_integer(laws), work.p.domain, 0.0)
