@@ -23,8 +23,8 @@ from cpwl.errors import ConstructionError, InputError, LimitError
 from cpwl.function import CPWL
 from cpwl.function.lineality import divided
 from cpwl.function.order import Order, find_excess, order_components
-from cpwl.function.shallow import random_shallow
 from cpwl.progress import Progress
+from shallow import random_shallow
 
 __all__ = ["FAMILIES", "Family", "Measured", "measure_family", "measure_sizes", "size_table"]
 

@@ -21,10 +21,10 @@ from bench_functions import delaunay, noisy, rational_delaunay, triangles
 from bench_work import run_apart
 from cpwl.compiler import CONSTRUCTIONS, compile
 from cpwl.function import CPWL
-from cpwl.function.shallow import random_shallow
 from cpwl.progress import Progress
 from naive import is_above
 from run_times import measure_run_times, ordered
+from shallow import random_shallow
 
 __all__ = ["Timed", "measure_speed", "speed_table"]
 

@@ -80,7 +80,7 @@ def _breakpoints(size: int) -> Any:
 
 
 def _cells(size: int) -> Any:
-    from cpwl.function.shallow import random_shallow
+    from shallow import random_shallow
 
     return random_shallow(50, size, 0)
 

@@ -27,8 +27,8 @@ from bench_functions import noisy
 from cpwl import CPWL
 from cpwl.function.jump import largest_jump
 from cpwl.function.order import order_components
-from cpwl.function.shallow import random_shallow
 from run_times import run_time
+from shallow import random_shallow
 
 HEAD = (
     f"{'data':<34}{'pieces':>7}{'exact':>7}{'float':>7}{'snap s':>8}{'compile s':>10}{'proof s':>8}{'least':>9}  bound"

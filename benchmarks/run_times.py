@@ -23,10 +23,10 @@ from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.common import max_of_mins, rows_of
 from cpwl.errors import InputError
 from cpwl.function import CPWL
-from cpwl.function.shallow import random_shallow
 from cpwl.progress import Progress
 from naive import naive
 from paper_style import row_of_panels
+from shallow import random_shallow
 
 __all__ = [
     "CURVES",

@@ -39,11 +39,10 @@ def hills() -> cpwl.CPWL:
 
 def arrangement() -> cpwl.CPWL:
     """A sum of hinges on lines, on the unit square."""
-    from cpwl.function.shallow import from_hidden_layer
-
     rng = np.random.default_rng(3)
     normal = rng.integers(-5, 6, (6, 2))
-    return from_hidden_layer(normal, -(normal @ [1, 1]) // 2 + rng.integers(-1, 2, 6), rng.integers(-3, 4, 6) * 2 + 1)
+    bias, jump = -(normal @ [1, 1]) // 2 + rng.integers(-1, 2, 6), rng.integers(-3, 4, 6) * 2 + 1
+    return cpwl.extract(cpwl.Network([(normal, bias), (jump[None], [0])]), exact=True)
 
 
 def wave() -> cpwl.CPWL:

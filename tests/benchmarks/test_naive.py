@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import cpwl
-from cpwl.function.shallow import random_shallow
 from cpwl.network import Network
 from cpwl.show.bundled import five_pieces
 from naive import naive
+from shallow import random_shallow
 
 FUNCTIONS = {
     "affine": lambda: cpwl.CPWL.from_pieces([np.zeros((0, 3))], [[]], [[1, -2, 3]], [4]),

@@ -13,7 +13,7 @@ from cpwl import CPWL, ConstructionError, compile
 from cpwl.construct import analysis as parts
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.table import TABLE
-from cpwl.function.shallow import random_shallow
+from shallow import random_shallow
 from support.functions import delaunay
 
 NAMES = ("divided", "find_bends", "neighbours", "profile_of", "sample", "table_of")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cpwl import CPWL, ConstructionError
 from cpwl.exact.rational import fraction_array
-from cpwl.function.shallow import from_hidden_layer, random_shallow
+from shallow import from_hidden_layer, random_shallow
 from support.constructions import find_hinges, hinge
 from support.functions import abs_sum, delaunay, five_pieces
 

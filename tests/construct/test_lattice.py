@@ -12,8 +12,8 @@ from bench_functions import delaunay as table
 from bench_functions import rational_delaunay
 from cpwl import CPWL, ConstructionError, InputError, certify, compile
 from cpwl.exact.rational import fraction_array
-from cpwl.function.shallow import random_shallow
 from cpwl.io.json import load
+from shallow import random_shallow
 from support.catalogue import function
 from support.constructions import plain_lattice, planned, shared_lattice
 from support.functions import abs_sum, delaunay, five_pieces, three_piece_cut

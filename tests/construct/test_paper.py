@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from cpwl import CPWL, ConstructionError, InputError, bounds, compile
 from cpwl.exact.rational import fraction_array
 from cpwl.function.order import order_components
-from cpwl.function.shallow import random_shallow
 from cpwl.geometry import generators
+from shallow import random_shallow
 from support.functions import abs_sum, delaunay, five_pieces, three_piece_cut
 
 small = st.integers(-3, 3)

@@ -13,9 +13,9 @@ from cpwl.construct.gates.plane.plane_gates import keeps_sign
 from cpwl.errors import ConstructionError, InputError
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.planar import find_bends, power_of_two
-from cpwl.function.shallow import from_hidden_layer
 from cpwl.network.network import evaluate_exact, exact_layers
 from cpwl.search import cover
+from shallow import from_hidden_layer
 from support.constructions import plane_gates
 from support.functions import five_pieces, three_piece_cut
 from support.planar import delaunay_on_box, delaunay_on_hull, differences, grid, with_hanging_nodes

@@ -14,8 +14,8 @@ from cpwl.construct.gates.space.space_gates import peel
 from cpwl.errors import ConstructionError
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.table import bend_planes, neighbours
-from cpwl.function.shallow import from_hidden_layer
 from cpwl.search import family_cover
+from shallow import from_hidden_layer
 from support.constructions import planned, space_gates
 from support.functions import abs_sum, delaunay, five_pieces
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cpwl import CPWL, InputError, Network
 from cpwl.construct.univariate.cells import Classes, best_cells, cells_for, slots_of, start_signs
-from cpwl.exact.integers import common_denominator
+from cpwl.exact.integers import common_denominator, integer_rows
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.profile import profile_of
 from cpwl.function.make import segments

@@ -8,7 +8,7 @@ import pytest
 from cpwl import CPWL, CpwlWarning, InputError, compile
 from cpwl.function import examine as examine_module
 from cpwl.function.doctor.first_error import first_error
-from cpwl.function.shallow import random_shallow
+from shallow import random_shallow
 from support.catalogue import function
 from support.functions import abs_sum, boxes, delaunay, five_pieces, three_piece_cut
 from support.twins import twin

@@ -10,7 +10,7 @@ from cpwl import CPWL
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.examine import examine
 from cpwl.function.flags import Consistency, consistency
-from cpwl.function.shallow import random_shallow
+from shallow import random_shallow
 from support.catalogue import function, names
 from support.functions import abs_sum, boxes, delaunay, five_pieces, three_piece_cut
 from support.rational_pieces import PieceData, along, cut_up, cuts, from_data, piece_data, random_maxmin

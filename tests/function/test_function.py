@@ -17,9 +17,9 @@ from scipy.spatial import Delaunay
 from cpwl import CPWL, CpwlWarning, InputError, Network, equal
 from cpwl.exact.rational import fraction_array
 from cpwl.function import answers, cpwl
-from cpwl.function.shallow import from_hidden_layer, random_shallow
 from cpwl.geometry.probe import Probe
 from cpwl.io import from_interp, from_regions, from_scipy, from_weights
+from shallow import from_hidden_layer, random_shallow
 from support.functions import abs_sum, delaunay, five_pieces, five_pieces_value
 
 small = st.integers(-4, 4)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from cpwl import CPWL
-from cpwl.function.shallow import random_shallow
 from cpwl.io.json import load
+from shallow import random_shallow
 from support.catalogue import function, names
 from support.functions import abs_sum, boxes, delaunay, five_pieces, three_piece_cut
 from support.laws import LAWS

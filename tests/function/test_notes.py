@@ -9,8 +9,8 @@ import pytest
 from cpwl import CPWL
 from cpwl.function.doctor.first_error import first_error
 from cpwl.function.examine import examine
-from cpwl.function.shallow import random_shallow
 from cpwl.io.json import load
+from shallow import random_shallow
 from support.functions import abs_sum, boxes, delaunay
 from support.laws import LAWS
 from support.rational_pieces import along, cut_up, cuts

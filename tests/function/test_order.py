@@ -6,9 +6,9 @@ import pytest
 from cpwl import CPWL
 from cpwl.exact.integers import integer_rows
 from cpwl.function.order import PieceOrder, order_components, order_on_cones, value_tolerance
-from cpwl.function.shallow import random_shallow
 from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Polyhedra
+from shallow import random_shallow
 from support.catalogue import BY_NAME, names
 from support.twins import catalogue_twin, twin
 

@@ -8,8 +8,8 @@ import pytest
 from cpwl import CPWL, InputError
 from cpwl.function.doctor.first_error import first_error
 from cpwl.function.flags import consistency
-from cpwl.function.shallow import random_shallow
 from cpwl.io.json import load
+from shallow import random_shallow
 from support.catalogue import function
 from support.functions import abs_sum, boxes, delaunay, five_pieces, three_piece_cut
 from support.laws import LAWS

@@ -12,7 +12,7 @@ from cpwl import CPWL
 from cpwl.function.doctor.first_error import first_error, is_sound_by_twins
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.examine import examine
-from cpwl.function.shallow import random_shallow
+from shallow import random_shallow
 from support.functions import abs_sum, five_pieces, three_piece_cut
 
 small = st.integers(-3, 3)

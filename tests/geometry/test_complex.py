@@ -12,11 +12,11 @@ from scipy.spatial import Delaunay
 from cpwl import CPWL
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.function.make import kuhn_simplices
-from cpwl.function.shallow import from_hidden_layer
 from cpwl.geometry import complex as complexes
 from cpwl.geometry.complex import complex_of, from_simplices
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
+from shallow import from_hidden_layer
 
 
 def triangulated(n, count, seed):

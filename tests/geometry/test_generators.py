@@ -14,10 +14,10 @@ from cpwl import CPWL
 from cpwl.exact.integers import adjugate, common_denominator, primitive, sign
 from cpwl.function.lineality import essential_coordinates, on_coordinates
 from cpwl.function.order import order_at_generators
-from cpwl.function.shallow import from_hidden_layer, random_shallow
 from cpwl.geometry.generators import Generators, generators
 from cpwl.geometry.polyhedra import Polyhedra
 from cpwl.network.algorithms import end_to_end, extrema, extremum, maxmin
+from shallow import from_hidden_layer, random_shallow
 from support.functions import abs_sum, delaunay, five_pieces
 
 small = st.integers(-3, 3)

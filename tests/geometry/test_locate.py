@@ -9,8 +9,8 @@ from scipy.spatial import Delaunay
 
 from cpwl import CPWL
 from cpwl.function.evaluate import find_pieces
-from cpwl.function.shallow import random_shallow
 from cpwl.geometry import locate as locate_module
+from shallow import random_shallow
 from support.functions import abs_sum, delaunay
 
 

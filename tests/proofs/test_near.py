@@ -14,7 +14,6 @@ from cpwl import CPWL, ConstructionError, Network, ProofError, certify, compile,
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
 from cpwl.function.jump import largest_jump
-from cpwl.function.shallow import random_shallow
 from cpwl.io.mpqp import from_active_sets
 from cpwl.network.network import exact_layers
 from cpwl.proofs.provers.bends import propose_bends
@@ -27,6 +26,7 @@ from cpwl_check.main import main
 from cpwl_check.near import BITS, Leaves, farthest, steepness, unavoidable
 from cpwl_check.pieces import read_function, read_network
 from cpwl_check.reading import number
+from shallow import random_shallow
 from support.catalogue import function, names
 from support.functions import delaunay, five_pieces, three_piece_cut
 from support.proof_examples import function as function_of

@@ -11,12 +11,12 @@ import pytest
 from cpwl import CPWL, Network, certify, compile
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
-from cpwl.function.shallow import random_shallow
 from cpwl.io import from_onnx, to_onnx
 from cpwl_check.budget import Refused
 from cpwl_check.decide import check
 from cpwl_check.pieces import read_function, read_network
 from cpwl_check.rounded import apart
+from shallow import random_shallow
 from support.functions import delaunay, five_pieces
 from support.proofs import without_regions
 

@@ -19,8 +19,8 @@ import numpy as np
 from scipy.spatial import Delaunay
 
 from cpwl import CPWL, Compiled, ConstructionError, compile
-from cpwl.function.shallow import from_hidden_layer, random_shallow
 from cpwl.io.json import load
+from shallow import from_hidden_layer, random_shallow
 from support.functions import abs_sum, boxes, delaunay, five_pieces, three_piece_cut
 from support.rational_pieces import (
     PieceData,

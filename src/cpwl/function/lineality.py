@@ -49,10 +49,10 @@ class Divided:
 def divided(p: CPWL) -> Divided:
     """The function divided by its lineality space.
 
-    >>> from cpwl.function.shallow import random_shallow
-    >>> small = divided(random_shallow(7, 2, seed=0))
+    >>> p = CPWL.from_maxmin([[1, 2, 0, 0, 0], [0, 0, 3, 0, 0], [0, 0, 0, 0, 0]], [[0], [1], [2]])
+    >>> small = divided(p)
     >>> small.function.dim, small.dim, small.lift(np.array([5, 6])).tolist()
-    (2, 7, [5, 6, 0, 0, 0, 0, 0])
+    (2, 4, [5, 0, 6, 0])
     """
     coordinates = essential_coordinates(p)
     return Divided(p if len(coordinates) == p.dim else on_coordinates(p, coordinates), coordinates, p.dim)

@@ -23,12 +23,12 @@ from cpwl.errors import ConstructionError, InternalError
 from cpwl.files import write_bytes
 from cpwl.function import CPWL
 from cpwl.function.answers import bound_text
-from cpwl.function.shallow import random_shallow
 from cpwl.io.json import load, save
 from cpwl.io.onnx.read import from_onnx
 from cpwl.io.onnx.write import to_onnx
-from cpwl.network import Sizes
+from cpwl.network import Network, Sizes
 from cpwl.proofs.certify import Certificate, certify
+from cpwl.regions.extract import extract
 from cpwl_check.archive import NAME, archive
 
 __all__ = [
@@ -92,7 +92,7 @@ def bundled_examples() -> Iterator[Example]:
     about = "Terrain heights at 5 x 5 points, linear on 32 triangles."
     yield Example("5 x 5 table", "table", about, _table(), 0, 4)
     about = "One of the paper's random functions, with all its 32 pieces."
-    yield Example("random, 10-D", "random", about, random_shallow(10, 5, seed=0), -3, 3)
+    yield Example("random, 10-D", "random", about, _random(), -3, 3)
     about = "Explicit model-predictive control of a double integrator, in floats."
     yield Example("MPC law", "mpc", about, _mpc(), -5, 5)
     about = "Heights at 48 scattered places, linear on their Delaunay triangles."
@@ -112,6 +112,12 @@ def _wave() -> CPWL:
 def _table() -> CPWL:
     heights = [[0, 1, 1, 0, 0], [1, 3, 4, 1, 0], [0, 4, 7, 3, 1], [0, 2, 3, 2, -1], [0, 0, 1, -1, -3]]
     return CPWL.from_grid([range(5), range(5)], heights)
+
+
+def _random() -> CPWL:
+    rng = np.random.default_rng(0)
+    hidden = rng.standard_normal((5, 10)), rng.standard_normal(5)
+    return extract(Network([hidden, (rng.standard_normal((1, 5)), [0])]), exact=True)
 
 
 def _plane() -> CPWL:

@@ -1,6 +1,6 @@
 """Which way and which solver of laws each kind of float data needs: what is switched off is missed, or not.
 
-``python tests/function/snap/test_census.py`` prints a line for each case; ``--without NAME ..`` switches ways (`WAYS`)
+``PYTHONPATH=tests:benchmarks python tests/function/snap/test_census.py`` prints a line for each case; ``--without NAME ..`` switches ways (`WAYS`)
 or solvers of laws (`SOLVERS`) off first. Cases: twins of the catalogue, regions of networks with random and with
 trained weights, laws of solvers, functions of many inputs, data with wrong laws.
 """
@@ -20,12 +20,12 @@ import pytest
 from cpwl import CPWL
 from cpwl.function.doctor.first_error import first_error
 from cpwl.function.flags import consistency
-from cpwl.function.shallow import random_shallow
 from cpwl.function.snap import laws as law_solvers
 from cpwl.function.snap import nearby
 from cpwl.function.snap.complex import Unfit
 from cpwl.io.json import load
 from cpwl.io.mpqp import read_mpqp
+from shallow import random_shallow
 from support.catalogue import function, names
 from support.functions import abs_sum
 from support.laws import LAWS

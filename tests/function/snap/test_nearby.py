@@ -10,12 +10,12 @@ from bench_functions import noisy, rational_delaunay
 from cpwl import CPWL
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.jump import largest_jump
-from cpwl.function.shallow import random_shallow
 from cpwl.function.snap.complex import Face, float_complex
 from cpwl.function.snap.laws import fix_in_turn
 from cpwl.function.snap.loose import Work
 from cpwl.function.snap.nearby import WAYS
 from cpwl.function.snap.relations import Relation, relations_of
+from shallow import random_shallow
 from support.catalogue import function, names
 from support.functions import delaunay, five_pieces
 from support.rational_pieces import PieceData, cut_up, cuts, from_data, piece_data, points_in_pieces, random_maxmin

@@ -72,8 +72,8 @@ def is_sound_by_twins(p: CPWL) -> bool:
 
     False says nothing: only that this proof does not apply.
 
-    >>> from cpwl.function.shallow import random_shallow
-    >>> is_sound_by_twins(random_shallow(4, 3, seed=0))
+    >>> quadrants = [[[s, 0], [0, t]] for s in (1, -1) for t in (1, -1)]
+    >>> is_sound_by_twins(CPWL.from_pieces(quadrants, [[0, 0]] * 4, [[0, 0], [0, 1], [1, 0], [1, 1]], [0] * 4))
     True
     """
     if p.tol or p.num_pieces < 2:
