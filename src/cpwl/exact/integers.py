@@ -19,6 +19,7 @@ __all__ = [
     "common_denominator",
     "determinant",
     "integer_rows",
+    "number_rows",
     "primitive",
     "quotient",
     "ratio_view",
@@ -100,6 +101,17 @@ def common_denominator(rows: NDArray[np.object_]) -> tuple[NDArray[np.object_], 
         if common.bit_length() > most:
             return None
     return np.asarray(rows[:, :-1] * (common // below)[:, None], dtype=object), common
+
+
+def number_rows(rows: NDArray[np.object_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first of each kind of equal rows, in order of appearance, and for each row the number of its kind.
+
+    >>> number_rows(np.array([[1, 2], [3, 4], [1, 2]], dtype=object))
+    (array([0, 1]), array([0, 1, 0]))
+    """
+    numbers: dict[tuple[int, ...], int] = {}
+    place = np.array([numbers.setdefault(tuple(row), len(numbers)) for row in rows.tolist()], dtype=np.int64)
+    return np.unique(place, return_index=True)[1].astype(np.int64), place
 
 
 def unit_view(rows: NDArray[np.object_]) -> NDArray[np.float64]:

@@ -11,13 +11,12 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from cpwl.function.answers import Jump
 from cpwl.function.cpwl import CPWL
-from cpwl.geometry.generators import corners_of
-from cpwl.geometry.polyhedra import fact
+from cpwl.geometry.generators import box_pairs, corners_of
+from cpwl.geometry.polyhedra import fact, ranges
 
 __all__ = ["largest_jump"]
 
@@ -81,26 +80,17 @@ def _inside(
     length = np.linalg.norm(A, axis=1)
     length[length == 0] = 1.0
     A, b, slack = A / length[:, None], b / length, near * float(np.abs(points).max())
-    pieces = np.unique(owner)
-    number = np.searchsorted(pieces, owner)
-    middle = np.zeros((len(pieces), A.shape[1]))
-    np.add.at(middle, number, points)
-    middle /= np.bincount(number)[:, None]
-    far = np.zeros(len(pieces))
-    np.maximum.at(far, number, np.linalg.norm(points - middle[number], axis=1))
-    around = scipy.spatial.cKDTree(points).query_ball_point(middle, far + slack)
-    who = np.repeat(pieces, [len(some) for some in around])
-    corner = np.fromiter((k for some in around for k in some), dtype=np.int64, count=len(who))
-    who, corner = who[owner[corner] != who], corner[owner[corner] != who]
-    rows = np.diff(start)[who]
-    step, found = max(1, _BLOCK // max(1, int(rows.max(initial=1)))), []
+    low, high = np.full((len(start) - 1, A.shape[1]), np.inf), np.full((len(start) - 1, A.shape[1]), -np.inf)
+    np.minimum.at(low, owner, points)
+    np.maximum.at(high, owner, points)
+    corner, who = box_pairs(points - slack, points + slack, (low, high)).T
+    corner, who = corner[owner[corner] != who], who[owner[corner] != who]
+    step, found = max(1, _BLOCK // max(1, int(np.diff(start).max(initial=1)))), []
     for s in range(0, len(who), step):
-        i, k, many = who[s : s + step], corner[s : s + step], rows[s : s + step]
-        at = np.cumsum(many) - many
-        row = np.repeat(start[i] - at, many) + np.arange(many.sum())
-        over = np.einsum("kn,kn->k", A[row], points[np.repeat(k, many)]) - b[row]
+        i, k = who[s : s + step], corner[s : s + step]
+        row, pair = ranges(start[i], np.diff(start)[i])
         holds = np.ones(len(i), dtype=bool)
-        np.logical_and.at(holds, np.repeat(np.arange(len(i)), many), over <= slack)
+        holds[pair[np.einsum("kn,kn->k", A[row], points[k[pair]]) - b[row] > slack]] = False
         found.append((i[holds], k[holds]))
     return found
 

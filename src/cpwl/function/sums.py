@@ -30,15 +30,17 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from cpwl.errors import ConstructionError, LimitError
+from cpwl.exact.integers import number_rows, sides
 from cpwl.exact.rational import fraction_array, from_flint, to_flint, to_float
 from cpwl.function.bends.table import neighbours
 from cpwl.function.cpwl import CPWL, generators_of
+from cpwl.function.doctor.first_error import in_order
 from cpwl.function.domain import domain_box, is_everything
 from cpwl.function.evaluate import find_pieces
 from cpwl.function.merge import merge
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.sample import inner_points
-from cpwl.geometry.polyhedra import Polyhedra, fact
+from cpwl.geometry.polyhedra import Polyhedra, fact, ranges
 from cpwl.geometry.probe import Probe
 
 __all__ = ["Part", "come_apart", "contained", "rest_of", "slice_of", "span_of", "with_laws"]
@@ -128,16 +130,14 @@ def _graph(p: CPWL) -> _Graph:
     found = neighbours(p)
     lead = found.row[np.arange(len(found.row)), np.argmax(found.row[:, :-1] != 0, axis=1)]
     sense = np.where(lead > 0, 1, -1)
-    numbers: dict[tuple[int, ...], int] = {}
     rows = found.row * sense[:, None].astype(object)
-    plane = np.array([numbers.setdefault(tuple(row), len(numbers)) for row in rows], dtype=np.int64)
-    planes = np.array(list(numbers), dtype=object).reshape(len(numbers), p.dim + 1)
+    first, plane = number_rows(rows)
     laws, c = p.laws.integer(), np.argmax(found.row[:, :-1] != 0, axis=1)
     every = np.arange(len(c))
     f, g = laws[found.two], laws[found.one]
     top = f[every, :, c] * g[..., -1] - g[every, :, c] * f[..., -1]
     jump = _fraction(top, f[..., -1] * g[..., -1] * lead[:, None])
-    return _Graph(p.num_pieces, found.one, found.two, plane, sense, jump, planes)
+    return _Graph(p.num_pieces, found.one, found.two, plane, sense, jump, rows[first])
 
 
 def _check_hope(p: CPWL, graph: _Graph) -> None:
@@ -361,72 +361,36 @@ def contained(p: CPWL, rows: NDArray[np.object_], function: CPWL) -> NDArray[np.
     spanned = generators_of(p)
     if not spanned.known.all():
         return _ranges_contained(p, rows, function) if len(rows) == 1 else None
-    places, member, start = spanned.places, spanned.member, spanned.start[:-1]
+    places, member, start = spanned.places, spanned.member, spanned.start
     seen = np.column_stack([places[:, :-1].dot(rows.T), places[:, -1]])
-    if len(rows) == 1:
-        ends = _places_of(function)
-        if ends is None:
-            return None
-        most, least = (np.array([_rank(x, ends, side) for x in seen], dtype=np.int64)[member] for side in (1, -1))
-        at = np.minimum.reduceat(most, start)
-        return at if (np.maximum.reduceat(least, start) <= at).all() else None
-    return _pieces_contained(seen, member, np.append(start, len(member)), function)
-
-
-def _places_of(function: CPWL) -> list[Fraction] | None:
-    """Where the pieces of a function on all of R, listed from left to right, meet."""
-    stack = function.polyhedra.integer()
-    upper = stack[stack[:, 0] > 0]
-    ends = [Fraction(b, a) for a, b in upper]
-    fits = len(ends) == function.num_pieces - 1 and len(stack) == 2 * len(ends) and ends == sorted(set(ends))
-    return ends if fits else None
-
-
-def _rank(x: NDArray[np.object_], ends: list[Fraction], side: int) -> int:
-    """How many ends are at most, for side -1 less than, a place ``(t, w)``; of a ray ``(t, 0)``, its far end."""
-    if x[1] == 0:
-        if x[0] == 0:
-            return len(ends) if side > 0 else 0
-        return len(ends) if x[0] > 0 else 0
-    return (bisect_right if side > 0 else bisect_left)(ends, Fraction(x[0]) / x[1])
+    corner = np.asarray(seen[:, -1] != 0, dtype=bool)
+    view = to_float(np.where(corner[:, None], seen[:, :-1] / np.where(corner, seen[:, -1], 1)[:, None], 0))[member]
+    away = to_float(np.where(corner[:, None], 0, seen[:, :-1]))[member]
+    count = np.add.reduceat(corner[member].astype(np.int64), start[:-1])
+    middle = np.add.reduceat(view, start[:-1]) / count[:, None] + np.add.reduceat(away, start[:-1])
+    at = find_pieces(function, middle)  # where the middle of a piece lies, all of it must: every row is asked
+    if (at < 0).any():
+        return None
+    stack, first = function.polyhedra.integer(), function.polyhedra.start
+    body = np.repeat(at, np.diff(start))
+    row, entry = ranges(first[body], np.diff(first)[body])
+    return None if (sides(stack, seen, row, member[entry]) > 0).any() else at
 
 
 def _ranges_contained(p: CPWL, rows: NDArray[np.object_], function: CPWL) -> NDArray[np.int64] | None:
     """The same for one row, by linear programs: pieces that contain lines, or have too many corners."""
-    ends, probe, found = _places_of(function), Probe(0.0), []
-    if ends is None:
+    line, probe, found = in_order(function), Probe(0.0), []
+    if line is None:
         return None
+    ends = [Fraction(*end) for end in line.ends]
     for body in p.polyhedra:
         (most, _), (least, _) = probe.maxima(body, [rows[0], -rows[0]])
         first = 0 if least == np.inf else bisect_right(ends, Fraction(-least))
         last = len(ends) if most == np.inf else bisect_left(ends, Fraction(most))
         if last > first:
             return None
-        found.append(first)
+        found.append(line.order[first])
     return np.array(found, dtype=np.int64)
-
-
-def _pieces_contained(
-    seen: NDArray[np.object_], member: NDArray[np.int64], start: NDArray[np.int64], function: CPWL
-) -> NDArray[np.int64] | None:
-    """Where the middle of each piece lies, all of it must: its corners and rays satisfy every row."""
-    middle = []
-    for i in range(len(start) - 1):
-        own = seen[member[start[i] : start[i + 1]]]
-        corners = own[own[:, -1] != 0]
-        centre = (fraction_array(corners[:, :-1]) / corners[:, -1:]).mean(axis=0) + own[own[:, -1] == 0][:, :-1].sum(
-            axis=0
-        )
-        middle.append([float(v) for v in centre])
-    at = find_pieces(function, np.array(middle))
-    if (at < 0).any():
-        return None
-    stack, first = function.polyhedra.integer(), function.polyhedra.start
-    for i, k in enumerate(at.tolist()):
-        own, body = seen[member[start[i] : start[i + 1]]], stack[first[k] : first[k + 1]]
-        if (own[:, :-1].dot(body[:, :-1].T) > own[:, -1:] * body[:, -1]).any():
-            return None
-    return at
 
 
 def rest_of(p: CPWL, parts: list[Part]) -> CPWL:

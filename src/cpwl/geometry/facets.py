@@ -11,7 +11,7 @@ import scipy
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
-from cpwl.exact.integers import primitive, sign
+from cpwl.exact.integers import number_rows, primitive, sign
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact
 from cpwl.geometry.probe import Probe
 
@@ -48,9 +48,7 @@ def hyperplanes(polyhedra: Polyhedra, tol: float) -> Hyperplanes:
         rows = primitive(polyhedra.integer())
         first = np.argmax(rows[:, :-1] != 0, axis=1)
         side = sign(rows[np.arange(len(rows)), first]) if len(rows) else np.zeros(0, dtype=np.int64)
-        numbers: dict[tuple[int, ...], int] = {}
-        keys = (tuple(row) for row in rows * side[:, None])
-        return Hyperplanes(np.array([numbers.setdefault(k, len(numbers)) for k in keys], dtype=np.int64), side)
+        return Hyperplanes(number_rows(rows * side[:, None])[1], side)
     length = np.linalg.norm(polyhedra.A, axis=1)
     view = np.column_stack([polyhedra.A, polyhedra.b]) / length[:, None]
     view[:, -1] /= polyhedra.unit(tol)

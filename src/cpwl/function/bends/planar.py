@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import InputError
-from cpwl.exact.integers import primitive, ratio_view, sign
+from cpwl.exact.integers import number_rows, primitive, ratio_view, sign
 from cpwl.function.cpwl import CPWL
 from cpwl.geometry.facets import hyperplanes, trim
 from cpwl.geometry.polyhedra import fact
@@ -99,18 +99,6 @@ def find_edges(p: CPWL) -> Edges:
         points, ends = _cut_ends(lines, owner, side, number)
         return _with_interior(lines, points, owner, side, number, ends)
     return _with_interior(lines, points, owner, side, planes.number, ends)
-
-
-def number_rows(rows: NDArray[np.object_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The first of each kind of equal rows, and for each row the number of its kind.
-
-    >>> number_rows(np.array([[1, 2], [3, 4], [1, 2]], dtype=object))
-    (array([0, 1]), array([0, 1, 0]))
-    """
-    numbers: dict[tuple[int, ...], int] = {}
-    place = np.array([numbers.setdefault(tuple(row), len(numbers)) for row in rows.tolist()], dtype=np.int64)
-    first = np.unique(place, return_index=True)[1] if len(place) else place
-    return first.astype(np.int64), place
 
 
 def cross(one: NDArray[np.object_], two: NDArray[np.object_]) -> NDArray[np.object_]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import ConstructionError
-from cpwl.exact.integers import determinant, primitive, ratio_view, sign, signs_at
+from cpwl.exact.integers import determinant, number_rows, primitive, ratio_view, sign, signs_at
 from cpwl.exact.rational import fraction_array, to_float
 from cpwl.function.bends.profile import profile_of
 from cpwl.function.cpwl import CPWL
@@ -177,12 +177,11 @@ def table_of(p: CPWL) -> Table:
     if p.mesh is not None:
         used, corner = np.unique(p.mesh.simplices, return_inverse=True)
         values = p.mesh.values if p.mesh.exact_values is None else p.mesh.exact_values
-        places, number = _merged(p.mesh.corners[used])
-        first = np.unique(number, return_index=True)[1]
+        first, number = number_rows(p.mesh.corners[used])
         heights = fraction_array(values[used])
         if (heights[first][number] != heights).any():
             raise ConstructionError("two points of the table are at one place and have different values")
-        table = _table(places, number[corner.reshape(-1, 3)], heights[first])
+        table = _table(p.mesh.corners[used[first]], number[corner.reshape(-1, 3)], heights[first])
         if table is not None:
             return table
         p = replace(p, mesh=None)
@@ -190,13 +189,6 @@ def table_of(p: CPWL) -> Table:
     if table is None:
         raise ConstructionError("the pieces do not cover a bounded convex domain face to face: see `p.doctor()`")
     return table
-
-
-def _merged(places: Integers) -> tuple[Integers, NDArray[np.int64]]:
-    """Equal places once, and the number of each."""
-    numbers: dict[tuple[int, ...], int] = {}
-    number = np.array([numbers.setdefault(tuple(x), len(numbers)) for x in places.tolist()], dtype=np.int64)
-    return np.array(list(numbers), dtype=object), number
 
 
 def _triangulated(p: CPWL) -> tuple[Integers, NDArray[np.int64], NDArray[np.object_]]:
@@ -281,7 +273,8 @@ def _lines(places: Integers, edges: NDArray[np.int64]) -> tuple[Integers, NDArra
     rows = np.stack([one[:, i] * two[:, j] - one[:, j] * two[:, i] for i, j in ((1, 2), (2, 0), (0, 1))], axis=1)
     signs = sign(rows[:, :2])
     rows = primitive(rows) * np.where(signs[:, 0] != 0, signs[:, 0], signs[:, 1]).astype(object)[:, None]
-    return _merged(rows)
+    first, number = number_rows(rows)
+    return rows[first], number
 
 
 def _unit(places: Integers) -> tuple[NDArray[np.object_], Fraction]:

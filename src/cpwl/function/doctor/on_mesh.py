@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import rounding, sign
+from cpwl.exact.integers import number_rows, sign, signs_at
 from cpwl.function.answers import Finding, point_text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.notes import note_on_laws, note_on_planes, note_on_slivers, notes_on_scale
@@ -23,7 +23,7 @@ def examine_mesh(p: CPWL) -> list[Finding] | None:
     """Findings for a table whose simplices meet face to face; None says that facets must be examined instead."""
     mesh = p.mesh
     assert mesh is not None
-    corner = _merged_corners(mesh.corners)[mesh.simplices]
+    corner = number_rows(mesh.corners)[1][mesh.simplices]
     jump = _doubled_corner(p, corner)
     if jump is not None:
         return [jump]
@@ -56,12 +56,6 @@ def mesh_notes(p: CPWL) -> list[Finding]:
         *note_on_planes(p, np.arange(len(p.polyhedra.b)), None),
         *notes_on_scale(p),
     ]
-
-
-def _merged_corners(corners: NDArray[np.object_]) -> NDArray[np.int64]:
-    """Points with equal coordinates get one number."""
-    numbers: dict[tuple[int, ...], int] = {}
-    return np.array([numbers.setdefault(tuple(c), len(numbers)) for c in corners], dtype=np.int64)
 
 
 def _doubled_corner(p: CPWL, corner: NDArray[np.int64]) -> Finding | None:
@@ -106,22 +100,11 @@ def _on_opposite_sides(
 
 
 def _supporting(p: CPWL, rows: NDArray[np.object_], boundary: NDArray[np.int64], used: NDArray[np.int64]) -> bool:
-    """Whether no corner is beyond a boundary facet: floats first, integers where they cannot say."""
-    mesh = p.mesh
-    assert mesh is not None
+    """Whether no corner is beyond a boundary facet."""
+    assert p.mesh is not None
     boundary = boundary[np.unique(p.polyhedra.A[boundary], axis=0, return_index=True)[1]]
-    A, b, points = p.polyhedra.A[boundary], p.polyhedra.b[boundary], mesh.points[used]
-    largest = float(np.abs(A).max(initial=0.0) + np.abs(points).max(initial=0.0))
-    for start in range(0, len(boundary), 256):
-        block = slice(start, start + 256)
-        gap = A[block] @ points.T - b[block, None]
-        size = np.abs(A[block]) @ np.abs(points).T + np.abs(b[block, None])
-        unsure = gap > -rounding(size, p.dim + 1, largest)
-        facet, point = np.nonzero(unsure)
-        row, at = rows[boundary[block][facet]], mesh.corners[used[point]]
-        if ((row[:, :-1] * at[:, :-1]).sum(axis=1) > row[:, -1] * at[:, -1]).any():
-            return False
-    return True
+    walls, corners = rows[boundary] * np.array([1] * p.dim + [-1], dtype=object), p.mesh.corners[used]
+    return not any((signs_at(walls[k : k + 256], corners) > 0).any() for k in range(0, len(walls), 256))
 
 
 def _covered_once(p: CPWL, rows: NDArray[np.object_]) -> list[Finding]:
