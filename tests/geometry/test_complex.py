@@ -295,8 +295,8 @@ def test_facets_overlap_as_linear_programs_say(n):
         except ConstructionError:  # no interior, or a line
             continue
         other = tuple(-v for v in row)
-        if row in one.rows and other in two.rows:
-            rows = [row, *(h for h in (*one.rows, *two.rows) if h not in (row, other) and any(h[:-1]))]
+        if row in one.facets and other in two.facets:
+            rows = [row, *(h for h in (*one.facets, *two.facets) if h not in (row, other) and any(h[:-1]))]
             both = Polyhedron.from_rows([[-v for v in h[:-1]] for h in rows], [h[-1] for h in rows])
             expected = probe.interior(both, on=[0]) is not None
             assert complexes._overlap(one, two, row) == expected

@@ -11,8 +11,8 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from math import gcd
-from operator import mul
+from functools import cached_property, reduce
+from operator import and_, mul
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.integers import primitive, signs_at
+from cpwl.geometry.cells import Cell, cell_of, cut
 from cpwl.geometry.polyhedra import Polyhedra
 
 __all__ = ["Complex", "Faces", "Flat", "complex_of", "from_cells", "from_simplices"]
@@ -203,23 +204,31 @@ def _at_infinity(generators: NDArray[np.object_], faces: Sequence[tuple[int, ...
 
 # Pieces given by half-spaces as a face-to-face complex: vertices and rays exactly, and cuts where facets do not match.
 #
-# A cell is held doubly, by rows ``h.(x, 1) >= 0`` (that of infinity, ``1 >= 0``, included) and by generators; cutting
-# it by a hyperplane is one step of the double description method, in integers.
+# A cell is held doubly (`cells`), by rows ``h.(x, 1) >= 0``, that of infinity, ``1 >= 0``, included, and by generators.
 
 
 _Vector = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class _Cell:
-    """A pointed polyhedron with interior: its piece, its irredundant rows, its generators, and who is on which row."""
+    """A polyhedron with interior: its piece, and the rows that cut it out of the space, the one of infinity first."""
 
-    piece: int
-    rows: tuple[_Vector, ...]
-    generators: tuple[_Vector, ...]
+    def __init__(self, piece: int, walls: tuple[_Vector, ...], body: Cell) -> None:
+        self.piece, self.walls, self.body = piece, walls, body
 
-    def facet(self, row: _Vector) -> frozenset[_Vector]:
-        return frozenset(g for g in self.generators if _dot(row, g) == 0)
+    @property
+    def generators(self) -> list[_Vector]:
+        return [place for place, _ in self.body.rays]
+
+    @cached_property
+    def facets(self) -> dict[_Vector, frozenset[_Vector]]:
+        """The generators on each row that is not redundant."""
+        found = {}
+        for k, row in enumerate(self.walls):
+            held = [place for place, tight in self.body.rays if tight >> k & 1]
+            if len(held) >= len(row) - 1 and _rank(held) == len(row) - 1:
+                found[row] = frozenset(held)
+        return found
 
 
 def complex_of(polyhedra: Polyhedra, *, limit: int = 20_000) -> tuple[Complex, NDArray[np.int64]]:
@@ -246,7 +255,7 @@ def complex_of(polyhedra: Polyhedra, *, limit: int = 20_000) -> tuple[Complex, N
         for g in cell.generators:
             number.setdefault(g, len(number))
     members = [[number[g] for g in cell.generators] for cell in cells]
-    facets = [[[number[g] for g in cell.facet(row)] for row in cell.rows] for cell in cells]
+    facets = [[[number[g] for g in facet] for facet in cell.facets.values()] for cell in cells]
     generators = np.array(list(number), dtype=object).reshape(len(number), polyhedra.dim + 1)
     return from_cells(generators, members, facets), np.array([cell.piece for cell in cells], dtype=np.int64)
 
@@ -255,103 +264,45 @@ def _cells(polyhedra: Polyhedra) -> list[_Cell]:
     """The pieces with interior; where one contains a line and another does not, cut by that one's rows first."""
     rows = primitive(polyhedra.integer())
     inward = np.concatenate([-rows[:, :-1], rows[:, -1:]], axis=1)
-    lists = [_distinct(inward[polyhedra.start[i] : polyhedra.start[i + 1]]) for i in range(len(polyhedra))]
-    spanning = _spanning([row for own in lists for row in own], polyhedra.dim)
-    cells = []
+    lists = [list(dict.fromkeys(map(tuple, part.tolist()))) for part in np.split(inward, polyhedra.start[1:-1])]
+    every, cells = list(dict.fromkeys(row for own in lists for row in own)), list[_Cell]()
+    infinity = (0,) * polyhedra.dim + (1,)
     for i, own in enumerate(lists):
-        start = _spanning(own, polyhedra.dim)
-        if len(start) == polyhedra.dim:
-            cells += _inside([_cone(i, start)], own)
-        else:
-            # The piece contains a line that others do not: it is cut along rows of others until it contains none.
-            more = _spanning([*start, *spanning], polyhedra.dim)[len(start) :]
-            cells += _inside(_wedges(i, start, more), own)
+        waiting = [_Cell(i, (infinity, *own), cell_of([[-v for v in row] for row in own], polyhedra.dim))]
+        while waiting:
+            cell = waiting.pop()
+            if not _is_solid(cell.body):
+                continue
+            if not cell.body.lines:
+                cells.append(cell)
+                continue
+            # It contains a line that others do not: it is cut along rows of others until it contains none.
+            row = next((h for h in every if any(_dot(h, line) for line in cell.body.lines)), None)
+            if row is None:
+                raise ConstructionError(f"piece {i} contains a line, and so do all others: divide by it first", piece=i)
+            waiting += [_half(cell, tuple(-v for v in row)), _half(cell, row)]
     if not cells:
         raise ConstructionError("no piece has an interior")
     return cells
 
 
-def _distinct(rows: NDArray[np.object_]) -> list[_Vector]:
-    return list(dict.fromkeys(tuple(int(v) for v in row) for row in rows))
+def _is_solid(body: Cell) -> bool:
+    """Whether it has an interior: points, and no row that is tight at all of it."""
+    return body.has_point and reduce(and_, (tight for _, tight in body.rays), (1 << body.rows) - 1) == 0
 
 
-def _spanning(rows: list[_Vector], dim: int) -> list[_Vector]:
-    """The first rows with linearly independent normals."""
-    chosen: list[_Vector] = []
-    for row in rows:
-        if len(chosen) < dim and _rank([r[:-1] for r in [*chosen, row]]) > len(chosen):
-            chosen.append(row)
-    return chosen
-
-
-def _wedges(piece: int, rows: list[_Vector], more: list[_Vector]) -> list[_Cell]:
-    """The cone of some rows, cut along further ones, as cones without lines."""
-    cones = [rows]
-    for row in more:
-        cones = [[*cone, side] for cone in cones for side in (row, tuple(-v for v in row))]
-    if any(len(cone) < len(cone[0]) - 1 for cone in cones):
-        raise ConstructionError(f"piece {piece} contains a line, and so do all others: divide by it first", piece=piece)
-    return [_cone(piece, cone) for cone in cones]
-
-
-def _cone(piece: int, rows: list[_Vector]) -> _Cell:
-    """The simplicial cone of as many independent rows as dimensions, with its facet at infinity."""
-    size = len(rows[0])
-    infinity = (0,) * (size - 1) + (1,)
-    every = (*rows, infinity)
-    inverse = fmpz_mat([list(row) for row in every]).inv().numer_denom()[0]
-    columns = [tuple(int(inverse[i, j]) for i in range(size)) for j in range(size)]
-    return _Cell(piece, every, tuple(_reduced(c) for c in columns))
-
-
-def _inside(cells: list[_Cell], rows: list[_Vector]) -> list[_Cell]:
-    """The parts of cells where all rows hold, as far as they have an interior."""
-    for row in rows:
-        parts = [_cut(cell, row)[0] for cell in cells]
-        cells = [part for part in parts if part is not None]
-    return cells
-
-
-def _cut(cell: _Cell, h: _Vector) -> tuple[_Cell | None, _Cell | None]:
-    """The parts of a cell where ``h >= 0`` and where ``h <= 0``; None for a part without interior."""
-    value = [_dot(h, g) for g in cell.generators]
-    if all(v >= 0 for v in value):
-        return cell, None
-    if all(v <= 0 for v in value):
-        return None, cell
-    on = [frozenset(k for k, row in enumerate(cell.rows) if _dot(row, g) == 0) for g in cell.generators]
-    plus = [i for i, v in enumerate(value) if v > 0]
-    minus = [i for i, v in enumerate(value) if v < 0]
-    new = []
-    for i in plus:
-        for j in minus:
-            common = on[i] & on[j]  # an edge joins the two iff no third generator is on all rows that they share
-            if not any(common <= on[k] for k in range(len(on)) if k not in (i, j)):
-                pair = zip(cell.generators[i], cell.generators[j], strict=True)
-                new.append(_reduced(tuple(value[i] * b - value[j] * a for a, b in pair)))
-    kept = [cell.generators[i] for i, v in enumerate(value) if v == 0] + new
-    return (
-        _trimmed(cell, h, [cell.generators[i] for i in plus] + kept),
-        _trimmed(cell, tuple(-v for v in h), [cell.generators[i] for i in minus] + kept),
-    )
-
-
-def _trimmed(cell: _Cell, h: _Vector, generators: list[_Vector]) -> _Cell | None:
-    if all(g[-1] == 0 for g in generators):
-        return None
-    size = len(h)
-    rows = []
-    for row in (*cell.rows, h):
-        held = [g for g in generators if _dot(row, g) == 0]
-        if len(held) >= size - 1 and _rank(held) == size - 1:
-            rows.append(row)
-    return _Cell(cell.piece, tuple(rows), tuple(generators))
+def _half(cell: _Cell, h: _Vector) -> _Cell:
+    """The part of a cell where ``h >= 0``."""
+    return _Cell(cell.piece, (*cell.walls, h), cut(cell.body, tuple(-v for v in h)))
 
 
 def _cut_all(cell: _Cell, rows: list[_Vector]) -> list[_Cell]:
     parts = [cell]
     for row in rows:
-        parts = [new for part in parts for new in _cut(part, row) if new is not None]
+        both = [(part, [_dot(row, g) for g in part.generators]) for part in parts]
+        parts = [part for part, values in both if min(values) >= 0 or max(values) <= 0]
+        halves = [_half(part, h) for part, _ in both if part not in parts for h in (row, tuple(-v for v in row))]
+        parts += [half for half in halves if half.body.has_point]
     return parts
 
 
@@ -359,9 +310,9 @@ def _cuts(cells: list[_Cell]) -> dict[int, set[_Vector]]:
     """For each cell the rows of neighbours that divide a facet which they share in part."""
     owners: dict[frozenset[_Vector], list[tuple[int, _Vector]]] = defaultdict(list)
     for i, cell in enumerate(cells):
-        for row in cell.rows:
+        for row, facet in cell.facets.items():
             if any(row[:-1]):
-                owners[cell.facet(row)].append((i, row))
+                owners[facet].append((i, row))
     alone = [(facet, *own[0]) for facet, own in owners.items() if len(own) == 1]
     alone = _off_boundary(cells, alone)
     place: dict[_Vector, list[tuple[frozenset[_Vector], int, _Vector]]] = defaultdict(list)
@@ -400,7 +351,7 @@ def _dividing(cell: _Cell, plane: _Vector, own: frozenset[_Vector], facet: froze
     Oriented alike. Rows of the cell that do not bound that facet need not cut the neighbour.
     """
     found, size = set(), len(plane)
-    for row in cell.rows:
+    for row in cell.facets:
         if not any(row[:-1]) or row == plane or tuple(-v for v in row) == plane:
             continue
         values = [_dot(row, g) for g in facet]
@@ -418,13 +369,12 @@ def _overlap(one: _Cell, two: _Cell, row: _Vector) -> bool:
     """
     k = next(k for k, v in enumerate(row) if v)
 
-    def on_facet(rows: Iterable[_Vector]) -> list[_Vector]:
+    def on_facet(rows: Iterable[_Vector]) -> list[list[int]]:
         sign = 1 if row[k] > 0 else -1
-        found = (tuple(sign * (row[k] * v - h[k] * r) for v, r in zip(h, row, strict=True)) for h in rows)
-        return [_reduced(h[:k] + h[k + 1 :]) for h in found if any(h)]
+        found = ([sign * (h[k] * r - row[k] * v) for v, r in zip(h, row, strict=True)] for h in rows)
+        return [h[:k] + h[k + 1 :] for h in found if any(h)]
 
-    corners = tuple(g[:k] + g[k + 1 :] for g in one.generators if _dot(row, g) == 0)
-    return bool(_inside([_Cell(one.piece, tuple(on_facet(one.rows)), corners)], on_facet(two.rows)))
+    return _is_solid(cell_of(on_facet([*one.facets, *two.facets]), len(row) - 2))
 
 
 def _dot(a: _Vector, b: _Vector) -> int:
@@ -433,8 +383,3 @@ def _dot(a: _Vector, b: _Vector) -> int:
 
 def _rank(rows: list[_Vector]) -> int:
     return int(fmpz_mat([list(row) for row in rows]).rank())
-
-
-def _reduced(row: _Vector) -> _Vector:
-    divisor = gcd(*row)
-    return tuple(v // divisor for v in row)
