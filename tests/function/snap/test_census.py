@@ -1,8 +1,8 @@
 """Which way and which solver of laws each kind of float data needs: what is switched off is missed, or not.
 
-``PYTHONPATH=tests:benchmarks python tests/function/snap/test_census.py`` prints a line for each case; ``--without NAME ..`` switches ways (`WAYS`)
-or solvers of laws (`SOLVERS`) off first. Cases: twins of the catalogue, regions of networks with random and with
-trained weights, laws of solvers, functions of many inputs, data with wrong laws.
+``PYTHONPATH=tests:benchmarks python tests/function/snap/test_census.py`` prints a line for each case; ``--without NAME
+..`` switches ways (`WAYS`) or solvers of laws (`SOLVERS`) off first. Cases: twins of the catalogue, regions of networks
+with random and with trained weights, laws of solvers, functions of many inputs, data with wrong laws.
 """
 
 from __future__ import annotations
