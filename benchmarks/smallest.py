@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from bench_functions import delaunay, grid, random_breakpoints
-from cpwl import CPWL, compile
+from cpwl import CPWL, Network, compile, extract
 from cpwl.construct.table import TABLE
 from cpwl.errors import InputError, LimitError
 
@@ -44,6 +44,14 @@ def sum_in_space(m: int) -> CPWL:
     return CPWL.from_grid([range(m + 1)] * 3, values.tolist())
 
 
+def pieces_of_network(widths: tuple[int, ...], box: tuple[int, int] | None) -> CPWL:
+    """The pieces of a network with random weights, multiples of 1/64, on a box or on all of R^n."""
+    rng = np.random.default_rng(10)
+    shapes = zip(widths[1:], widths, strict=False)
+    layers = [[np.round(rng.normal(size=size) * 64) / 64 for size in (shape, shape[0])] for shape in shapes]
+    return extract(Network([(weight, bias) for weight, bias in layers]), exact=True, box=box)
+
+
 Row = tuple[Callable[[], CPWL], dict[str, Any], bool]
 FAMILIES: dict[str, Row] = {
     **{f"line, {m} breakpoints": (lambda m=m: random_breakpoints(m, 0), {}, m > 1_000) for m in (20, 100, 400, 10_000)},
@@ -60,6 +68,15 @@ FAMILIES: dict[str, Row] = {
     **{f"sum f + g + h(x - y), {m}": (lambda m=m: sum_table(m, diagonal=True), {}, m > 28) for m in (28, 60)},
     **{f"sum f + g + 5 bumps, {m}": (lambda m=m: sum_table(m, bumps=5), {}, m > 28) for m in (28, 60)},
     "sum f(x) + g(y, z), 7^3, float32": (lambda: sum_in_space(7), _FLOAT32, False),
+    **{
+        f"pieces of networks {'-'.join(map(str, widths))}, {'R^n' if box is None else 'box'}": (
+            lambda widths=widths, box=box: pieces_of_network(widths, box),
+            {},
+            max(widths) > 8,
+        )
+        for widths in ((2, 8, 8, 1), (2, 6, 6, 2), (3, 5, 4, 1), (4, 4, 3, 1), (2, 16, 16, 1), (3, 10, 10, 1))
+        for box in (None, (-1, 1))
+    },
 }
 """What is measured: the function, how it is compiled, and whether that takes a while."""
 

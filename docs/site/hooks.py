@@ -44,6 +44,7 @@ def on_config(config: Any) -> Any:
         "hinge",
         "univariate",
         "sums",
+        "layers",
         "gates",
         "columns",
         "windows",

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import Delaunay
 
-from cpwl import CPWL, Compiled, ConstructionError, compile
+from cpwl import CPWL, Compiled, ConstructionError, Network, compile, extract
 from cpwl.io.json import load
 from shallow import from_hidden_layer, random_shallow
 from support.functions import abs_sum, boxes, delaunay, five_pieces, three_piece_cut
@@ -757,11 +757,19 @@ def _sum_of_lines(seed: int) -> CPWL:
     return (f @ ([[1, 0]], [0]) + g @ ([[0, 1]], [0])).restrict(box=(0, [15, 3]))
 
 
+def _pieces_of_a_network() -> CPWL:
+    """The 17 pieces of a network 2-4-2-1 with small integers on a box."""
+    first = ([[2, 1], [-1, 3], [1, -2], [3, 2]], [1, -2, 3, -4])
+    second = ([[1, -2, 1, 1], [2, 1, -1, -2]], [-3, 2])
+    return extract(Network([first, second, ([[3, -2]], [1])]), box=(-4, 4), exact=True)
+
+
 _FLOAT32: dict[str, Any] = {"precision": "float32"}
 SOLE: dict[str, tuple[Callable[[], CPWL], dict[str, Any]]] = {
     "hinge": (lambda: from_hidden_layer([[-2, 1, 1], [2, -1, 0], [2, -1, -2]], [1, -1, 1], [3, 2, 1]), {}),
     "univariate": (lambda: function("sawtooth"), {}),
     "sums": (lambda: _sum_of_lines(0), {}),
+    "layers": (_pieces_of_a_network, {}),
     "gates": (lambda: function("wrong_for_algorithm_1"), {}),
     "columns": (lambda: _grid(3, 3, 3, seed=2), {**_FLOAT32, "max_error": 2e-6}),
     "windows": (lambda: whole_table(2, 34, 1000, 4), {**_FLOAT32, "max_error": 2e-5}),

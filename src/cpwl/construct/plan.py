@@ -32,7 +32,18 @@ __all__ = [
 ]
 
 ConstructionName = Literal[
-    "auto", "hinge", "univariate", "sums", "gates", "columns", "windows", "clamped", "strips", "lattice", "paper"
+    "auto",
+    "hinge",
+    "univariate",
+    "sums",
+    "layers",
+    "gates",
+    "columns",
+    "windows",
+    "clamped",
+    "strips",
+    "lattice",
+    "paper",
 ]
 """How to build a network (`cpwl.construct.table`)."""
 Minimize = Literal["neurons", "depth", "width", "nonzeros"]

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from cpwl.construct import hinge, paper, sums
+from cpwl.construct import hinge, layers, paper, sums
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.clamped import plan as clamped
 from cpwl.construct.columns import plan as columns
@@ -149,6 +149,7 @@ _ROWS = (
     Construction(
         "sums", "sums of functions of fewer inputs, each with its smallest network", partial(sums.plan, _of_part)
     ),
+    Construction("layers", "pieces of a network with two hidden layers: these layers again", layers.plan),
     Construction("gates", "linear in the pieces, any dimension", gates.plan, gates.least, rank=1),
     Construction("columns", "Kuhn grids, any n: safe in float32, far terms are exactly 0", columns.plan),
     Construction(

@@ -43,7 +43,18 @@ from cpwl.function.sample import inner_points
 from cpwl.geometry.polyhedra import Polyhedra, fact, ranges
 from cpwl.geometry.probe import Probe
 
-__all__ = ["Part", "come_apart", "contained", "rest_of", "slice_of", "span_of", "with_laws"]
+__all__ = [
+    "Graph",
+    "Part",
+    "come_apart",
+    "contained",
+    "graph_of",
+    "reduced_rows",
+    "rest_of",
+    "slice_of",
+    "span_of",
+    "with_laws",
+]
 
 _PRIME = 1_048_573  # sums of products stay exact in float64
 _TERMS = 8_192  # products that are added up in one go
@@ -80,7 +91,7 @@ def come_apart(p: CPWL, *, peel: bool) -> list[Part]:
     """
     if p.dim < 2:
         raise ConstructionError(_NOT)
-    graph = _graph(p)
+    graph = graph_of(p)
     _check_hope(p, graph)
     value, rest = _peeled(p, graph) if peel else _constant(graph)
     directions: dict[tuple[int, ...], list[int]] = defaultdict(list)
@@ -108,7 +119,7 @@ def come_apart(p: CPWL, *, peel: bool) -> list[Part]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Graph:
+class Graph:
     """Pairs of neighbours with the hyperplane between them; `planes` has one row ``(a, b)`` each, first slope positive.
 
     Across pair `e`, from ``one[e]`` to ``two[e]``, the law changes by ``sense jump (a . x - b)``.
@@ -125,7 +136,7 @@ class _Graph:
 
 
 @fact
-def _graph(p: CPWL) -> _Graph:
+def graph_of(p: CPWL) -> Graph:
     """The graph of an exact function."""
     found = neighbours(p)
     lead = found.row[np.arange(len(found.row)), np.argmax(found.row[:, :-1] != 0, axis=1)]
@@ -137,10 +148,10 @@ def _graph(p: CPWL) -> _Graph:
     f, g = laws[found.two], laws[found.one]
     top = f[every, :, c] * g[..., -1] - g[every, :, c] * f[..., -1]
     jump = _fraction(top, f[..., -1] * g[..., -1] * lead[:, None])
-    return _Graph(p.num_pieces, found.one, found.two, plane, sense, jump, rows[first])
+    return Graph(p.num_pieces, found.one, found.two, plane, sense, jump, rows[first])
 
 
-def _check_hope(p: CPWL, graph: _Graph) -> None:
+def _check_hope(p: CPWL, graph: Graph) -> None:
     """Refuse at once what has no chance: in the plane, and where hyperplanes are many, some must be parallel."""
     bent = graph.planes[np.unique(graph.plane[(graph.jump != 0).any(axis=1)])]
     parallel = max(Counter(_primitive(row) for row in bent[:, :-1]).values(), default=0)
@@ -150,7 +161,7 @@ def _check_hope(p: CPWL, graph: _Graph) -> None:
         raise LimitError(f"whether {p.num_pieces:,} pieces with {len(bent):,} hyperplanes come apart takes too long")
 
 
-def _constant(graph: _Graph) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+def _constant(graph: Graph) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
     """The jumps of hyperplanes that are in no condition; and the jumps across pairs on all others."""
     free = ~np.isin(np.arange(len(graph.planes)), np.unique(np.concatenate([[-1], *_components(graph, graph.jump)])))
     value = np.zeros((len(graph.planes), graph.jump.shape[1]), dtype=object)
@@ -159,7 +170,7 @@ def _constant(graph: _Graph) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
     return value, np.where(free[graph.plane][:, None], 0, graph.jump)
 
 
-def _peeled(p: CPWL, graph: _Graph) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+def _peeled(p: CPWL, graph: Graph) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
     """The commonest jump of each hyperplane that has one on most of its facets; and what is left across pairs."""
     value, _ = _constant(graph)
     seen: dict[int, Counter[tuple[Any, ...]]] = defaultdict(Counter)
@@ -193,7 +204,7 @@ def _cuts(p: CPWL, planes: NDArray[np.object_]) -> list[bool]:
     return found
 
 
-def _components(graph: _Graph, jump: NDArray[np.object_]) -> list[NDArray[np.int64]]:
+def _components(graph: Graph, jump: NDArray[np.object_]) -> list[NDArray[np.int64]]:
     """The sets of hyperplanes whose jumps come apart, but for those that are in no condition."""
     bent = np.unique(graph.plane[(jump != 0).any(axis=1)])
     if not len(bent):
@@ -231,7 +242,7 @@ def _components(graph: _Graph, jump: NDArray[np.object_]) -> list[NDArray[np.int
     return [bent[used[label[used] == k]] for k in np.unique(label[used])]
 
 
-def _tree(graph: _Graph) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _tree(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """A breadth-first order of the pieces, the piece before each, and the pair between them (-1 for the first)."""
     number = np.arange(1, len(graph.one) + 1)
     shape = (graph.pieces, graph.pieces)
@@ -251,7 +262,7 @@ def _residues(values: NDArray[np.object_]) -> NDArray[np.object_]:
     return np.asarray(np.frompyfunc(lambda v: v.numerator * pow(v.denominator, _PRIME - 2, _PRIME), 1, 1)(values))
 
 
-def _spans(graph: _Graph, rest: NDArray[np.object_]) -> list[NDArray[np.object_]]:
+def _spans(graph: Graph, rest: NDArray[np.object_]) -> list[NDArray[np.object_]]:
     """The spaces that the normals of components span, each once; one in another is taken with it."""
     found = [span_of(graph.planes[own, :-1])[0] for own in _components(graph, rest)]
     distinct = list({tuple(map(tuple, rows)): rows for rows in found}.values())
@@ -269,10 +280,15 @@ def span_of(vectors: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[
     >>> rows.tolist(), columns
     ([[Fraction(1, 1), Fraction(2, 1), Fraction(0, 1)]], array([0]))
     """
-    reduced, rank = _matrix(vectors).rref()
-    rows = [[from_flint(reduced[i, j]) for j in range(vectors.shape[1])] for i in range(rank)]
-    columns = [next(j for j, v in enumerate(row) if v) for row in rows]
-    return np.array(rows, dtype=object).reshape(rank, vectors.shape[1]), np.array(columns, dtype=np.int64)
+    rows = reduced_rows(vectors)
+    return rows, np.array([next(j for j, v in enumerate(row) if v) for row in rows], dtype=np.int64)
+
+
+def reduced_rows(rows: NDArray[np.object_]) -> NDArray[np.object_]:
+    """The nonzero rows of the reduced echelon form, as rationals."""
+    reduced, rank = _matrix(rows).rref()
+    table = [[from_flint(reduced[i, j]) for j in range(rows.shape[1])] for i in range(rank)]
+    return np.array(table, dtype=object).reshape(rank, rows.shape[1])
 
 
 def _matrix(entries: NDArray[np.object_]) -> fmpq_mat:
@@ -282,7 +298,7 @@ def _matrix(entries: NDArray[np.object_]) -> fmpq_mat:
 # From sets of hyperplanes to functions.
 
 
-def _line(p: CPWL, graph: _Graph, own: list[int], value: NDArray[np.object_]) -> Part | None:
+def _line(p: CPWL, graph: Graph, own: list[int], value: NDArray[np.object_]) -> Part | None:
     """The function of one input with these hinges, 0 before the first."""
     rows, columns = span_of(graph.planes[own[:1], :-1])
     scale = [Fraction(graph.planes[h, columns[0]]) for h in own]

@@ -1,4 +1,4 @@
-"""Small parts of several constructions: crossings of lines, colours of boxes, outward rounding, shared outputs."""
+"""Parts of constructions: crossings of lines, colours of boxes, outward rounding, shared outputs, fewer inputs."""
 
 from __future__ import annotations
 
@@ -7,24 +7,26 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
-from flint import fmpq_mat
+from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 from scipy.sparse import eye_array
 
 from cpwl.exact.integers import sign
-from cpwl.exact.rational import from_flint, to_flint
+from cpwl.exact.rational import fraction_array, from_flint, to_flint
+from cpwl.function import CPWL
 from cpwl.function.bends.planar import cross
 from cpwl.function.order import Order
 from cpwl.function.parts import Laws
 from cpwl.geometry.generators import box_pairs
 from cpwl.limits import check_memory
 from cpwl.network import Network
-from cpwl.network.algorithms import end_to_end, extrema, extremum, maxmin, share_first_layer, side_by_side
+from cpwl.network.algorithms import end_to_end, extrema, extremum, identity, maxmin, share_first_layer, side_by_side
 
 __all__ = [
     "Rational",
     "colours",
     "crossings",
+    "lifted",
     "max_of_mins",
     "outputs_together",
     "rounded_up",
@@ -156,3 +158,42 @@ def outputs_together(networks: list[Network]) -> Network:
     depth = max(len(n.layers) for n in networks)
     first = [2 if len(n.layers) == 1 and depth > 1 else f for n, f in zip(networks, first, strict=True)]
     return share_first_layer(side_by_side(networks), first) if depth > 1 else side_by_side(networks)
+
+
+# Networks on the coordinates that matter.
+
+
+def lifted(p: CPWL, coordinates: NDArray[np.int64], network: Network) -> Network:
+    """A network on some coordinates as one on all: ``p(x) = small(T x) + (f - f_small T)(x)``.
+
+    With a basis `S` of all rows and differences of laws, ``T = S_J^-1 S`` keeps all their values; what is left is
+    affine, and usually 0.
+    """
+    project = _projection(p, coordinates)
+    inner = end_to_end(Network([(project, np.zeros(len(coordinates), dtype=np.int64).astype(object))]), network)
+    law = fraction_array(p.laws.integer()[0, :, :-2]) / p.laws.integer()[0, :, -1:]
+    rest = law - law[:, coordinates].dot(project)
+    if not rest.any():
+        return inner
+    affine = Network([(rest, fraction_array(np.zeros(p.outputs)))])
+    depth = len(inner.layers)
+    both = side_by_side([inner, end_to_end(affine, identity(p.outputs, depth))])
+    add = np.concatenate([np.eye(p.outputs, dtype=np.int64)] * 2, axis=1)
+    return end_to_end(both, Network([(add, np.zeros(p.outputs, dtype=np.int64))]))
+
+
+def _projection(p: CPWL, coordinates: NDArray[np.int64]) -> NDArray[np.object_]:
+    """The matrix ``T = S_J^-1 S`` for a basis `S` of the rows and the differences of laws."""
+    laws = p.laws.integer()
+    slopes = laws[..., :-2] * laws[:1, :, -1:] - laws[:1, :, :-2] * laws[..., -1:]
+    rows = {tuple(int(v) for v in row) for row in p.polyhedra.integer()[:, :-1]}
+    rows |= {tuple(int(v) for v in row) for row in slopes.reshape(-1, p.dim) if any(row)}
+    matrix = fmpq_mat(len(rows), p.dim, [fmpq(v) for row in sorted(rows) for v in row])
+    reduced, rank = matrix.rref()
+    if rank < len(coordinates):  # affine: no row and no bend, and any coordinate will do
+        return np.array([[Fraction(int(j == c)) for j in range(p.dim)] for c in coordinates], dtype=object)
+    basis = fmpq_mat(rank, p.dim, [reduced[i, j] for i in range(rank) for j in range(p.dim)])
+    square = fmpq_mat(rank, rank, [basis[i, int(j)] for i in range(rank) for j in coordinates])
+    solved = square.inv() * basis
+    entries = [from_flint(v) for v in solved.entries()]
+    return np.array(entries, dtype=object).reshape(rank, p.dim)

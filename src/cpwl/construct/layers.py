@@ -1,0 +1,497 @@
+"""Pieces of a network with two hidden layers: the layers come back.
+
+**Theorem.** Let cells cover the domain, each on one side of all hyperplanes ``h_i = 0``, with laws `f`. Let
+``z_j = a_j x + b_j + sum_i c_ji s(h_i)`` have one sign at all corners and rays of each cell, ``S_j = 1`` where that is
+positive, and let ``f - sum_j v_j S_j z_j = A x + B + sum_i d_i s(h_i)`` on all cells. Then the function is
+``A x + B + sum_i d_i s(h_i) + sum_j v_j s(z_j)``. *Proof.* `z_j` is affine on a cell, so ``s(z_j) = S_j z_j`` there.
+
+`cpwl.function.layers` proposes forms and neurons. Here free weights and signs are chosen, and the hypotheses are
+checked in rationals before there is a plan. ``s(h) = s(-h) + h``: turning forms moves affine terms, and turned the
+right way, no neuron of the second layer needs any. See docs/layers.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.construct.analysis import Analysis
+from cpwl.construct.blocks.common import lifted
+from cpwl.construct.plan import Plan
+from cpwl.errors import ConstructionError
+from cpwl.exact.integers import sign
+from cpwl.exact.rational import to_float
+from cpwl.function.layers import Layered, find_layers
+from cpwl.function.sums import reduced_rows
+from cpwl.geometry.bodies import stacked
+from cpwl.geometry.probe import Probe
+from cpwl.network import Network
+
+__all__ = ["plan"]
+
+_BITS = 14  # free signs of which all choices are tried
+_TRIES = 6  # choices of signs that are carried through
+
+_Rationals = NDArray[np.object_]
+
+
+def plan(analysis: Analysis) -> Plan:
+    """The plan of the network with two hidden layers whose pieces these are.
+
+    Raises `ConstructionError` if they are not found to be those of one.
+
+    >>> from cpwl.function import CPWL
+    >>> p = CPWL.from_maxmin([[1, 0, 0], [0, 1, 0], [-1, -1, 0]], [[0], [1], [2]])
+    >>> plan(Analysis(p)).sizes.neurons
+    3
+    """
+    exact = analysis.exact
+    small = exact.essential.function
+    network = min(
+        _networks(find_layers(small)), key=lambda made: (made.sizes.neurons, made.sizes.nonzeros), default=None
+    )
+    if network is None:
+        raise ConstructionError("no weights were found with which the bends of this function are two hidden layers")
+    if small is not exact.function:
+        network = lifted(exact.function, exact.divided.coordinates, network)
+    return Plan.of("layers", network, analysis.sample.points)
+
+
+def _networks(found: Layered) -> Iterator[Network]:
+    """Networks with signs of the first layer chosen in different ways; each satisfies the theorem."""
+    rows = _Rows(found)
+    for turned in _turnings(rows):
+        u = _weights(rows, turned)
+        if u is not None:
+            direct = _direct(rows, u)
+            if direct is None:  # other signs leave the same
+                return
+            yield _assembled(rows, turned, u, direct)
+
+
+@dataclass(frozen=True, eq=False)  # without slots: `cached_property` keeps its values in the instance's dictionary
+class _Rows:
+    """What is linear in the weights ``(a, b, c)`` of a neuron: its values at places, and its forms on regions."""
+
+    found: Layered
+
+    @property
+    def dim(self) -> int:
+        return int(self.found.forms.shape[1]) - 1
+
+    @cached_property
+    def values(self) -> _Rationals:
+        """``(places, n + 1 + k)``: coordinates, and the positive parts of all forms."""
+        at = self.found.places.dot(self.found.forms.T)
+        return np.concatenate([self.found.places, np.maximum(at, 0)], axis=1)
+
+    @cached_property
+    def solutions(self) -> list[tuple[_Rationals, _Rationals]]:
+        """For each neuron one solution of its equations, and a basis of what may be added."""
+        every = [_solution(neuron.equations) for neuron in self.found.neurons]
+        assert None not in every
+        return [one for one in every if one is not None]
+
+    @cached_property
+    def bits(self) -> _Rationals:
+        """``(regions, k)``: 1 where a form is positive."""
+        return self.found.sides.astype(np.int64).astype(object)
+
+    def forms_of(self, u: _Rationals) -> _Rationals:
+        """``(regions, n + 1)``: the affine function that a neuron with these integer weights is on each region."""
+        n = self.dim + 1
+        return np.asarray(u[:n] + (self.bits * u[n:]).dot(self.found.forms))
+
+    @cached_property
+    def touching(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Pairs of a region and a place of one of its cells, each once."""
+        owner = np.repeat(self.found.region, np.diff(self.found.start))
+        region, place = np.unique(np.stack([owner, self.found.member], axis=1), axis=0).T
+        return region, place
+
+    @cached_property
+    def demands(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """For each neuron places, and the sign that it must have there (or 0): where it has no hinge."""
+        return [self._demands(j) for j in range(len(self.found.neurons))]
+
+    def _demands(self, j: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Regions without a hinge are on one side: that of their places on regions whose side is known."""
+        regions, places = self.touching
+        known = np.isin(np.arange(len(self.found.sides)), self.found.neurons[j].regions)
+        at = np.zeros(len(self.found.places), dtype=np.int64)
+        seen = np.unique(places[known[regions]])
+        at[seen] = sign(_whole(self.values[seen], self.solutions[j][0]))
+        side = np.zeros(len(known), dtype=np.int64)
+        while True:
+            total = np.zeros(len(known), dtype=np.int64)
+            np.add.at(total, regions, at[places])
+            new = ~known & (side == 0) & (total != 0)
+            if not new.any():
+                break
+            side[new] = np.sign(total[new])
+            on = new[regions] & (at[places] == 0)
+            at[places[on]] = side[regions[on]]
+        where = ~known[regions] & (side[regions] != 0)
+        return places[where], side[regions[where]]
+
+
+def _whole(rows: _Rationals, u: _Rationals) -> _Rationals:
+    """``rows . u`` up to a positive factor, in integers."""
+    scale = math.lcm(*(v.denominator for v in u))
+    return np.asarray(rows.dot(np.array([int(v * scale) for v in u], dtype=object)))
+
+
+def _solution(rows: _Rationals) -> tuple[_Rationals, _Rationals] | None:
+    """One solution of reduced rows ``(coefficients, right-hand side)``, and a basis of the homogeneous ones."""
+    count = rows.shape[1] - 1
+    if len(rows) and not rows[-1, :-1].any():
+        return None
+    pivots = [next(j for j, v in enumerate(row) if v) for row in rows]
+    free = [j for j in range(count) if j not in set(pivots)]
+    one = np.full(count, Fraction(0), dtype=object)
+    basis = np.full((len(free), count), Fraction(0), dtype=object)
+    one[pivots] = rows[:, -1]
+    for k, j in enumerate(free):
+        basis[k, j] = Fraction(1)
+        basis[k, pivots] = -rows[:, j]
+    return one, basis
+
+
+# Signs of the first layer.
+
+
+def _turnings(rows: _Rows) -> Iterator[NDArray[np.bool_]]:
+    """Which forms to turn, the most promising choice first: no neuron needs affine terms, or few directions do."""
+    n, forms = rows.dim, rows.found.forms
+    k = len(forms)
+    conditions = []
+    for one, basis in rows.solutions:
+        unseen = (basis[:, n + 1 :] != 0).any(axis=0)
+        for q in _complement(forms[unseen, :n], n):
+            slope = forms[:, :n].dot(q)
+            conditions.append(np.append(np.where(unseen, 0, one[n + 1 :] * slope), -(one[:n] * q).sum()))
+    table = np.array(conditions, dtype=object).reshape(len(conditions), k + 1)
+    yielded = 0
+    for bits in _binaries(table, k):
+        yield bits
+        yielded += 1
+        if yielded == _TRIES:
+            return
+    if not yielded and k <= _BITS:
+        yield from _fewest_directions(rows)
+    if not yielded:
+        yield np.zeros(k, dtype=bool)
+
+
+def _fewest_directions(rows: _Rows) -> list[NDArray[np.bool_]]:
+    """All choices whose affine terms, of neurons without free weights, span the fewest directions; floats propose."""
+    n, forms = rows.dim, rows.found.forms
+    seen = [one for one, basis in rows.solutions if not len(basis)]
+    k = len(forms)
+    if not seen or n < 2:
+        return []
+    choices = (np.arange(1 << k)[:, None] >> np.arange(k) & 1).astype(np.float64)
+    slope = np.array([to_float(one[:n]) for one in seen])
+    change = np.array([to_float(one[n + 1 :, None] * forms[:, :n]) for one in seen])
+    size = np.abs(slope).max(axis=1) + np.abs(change).max(axis=(1, 2))
+    left = (slope[None] + np.einsum("bk,rkn->brn", choices, change)) / size[None, :, None]
+    values = np.linalg.svd(left, compute_uv=False)
+    rank = (values > 1e-9).sum(axis=1)
+    order = np.lexsort((values.sum(axis=1), rank))[:_TRIES]
+    return [choices[b] > 0 for b in order if rank[b] < n]
+
+
+def _complement(vectors: _Rationals, n: int) -> _Rationals:
+    """A basis of what is orthogonal to all vectors."""
+    rows = np.concatenate([vectors, np.zeros((len(vectors), 1), dtype=np.int64).astype(object)], axis=1)
+    found = _solution(reduced_rows(rows.reshape(len(vectors), n + 1)))
+    assert found is not None
+    return found[1]
+
+
+def _binaries(rows: _Rationals, count: int) -> Iterator[NDArray[np.bool_]]:
+    """Solutions in 0 and 1 of ``rows[:, :-1] x = rows[:, -1]``; of very many free bits only some are tried."""
+    reduced = reduced_rows(rows)
+    if len(reduced) and not reduced[-1, :-1].any():
+        return
+    pivots = [next(j for j, v in enumerate(row) if v) for row in reduced]
+    free = [j for j in range(count) if j not in set(pivots)][:_BITS]
+    choices = np.arange(1 << len(free))[:, None] >> np.arange(len(free)) & 1
+    table = to_float(reduced) if len(reduced) else np.zeros((0, count + 1))
+    value = table[:, -1] - choices @ table[:, free].T
+    near = (np.abs(value - np.round(value)) < 1e-6) & (np.round(value) >= 0) & (np.round(value) <= 1)
+    for choice in choices[near.all(axis=1)]:
+        bits = np.zeros(count, dtype=np.int64)
+        bits[free] = choice
+        exact = reduced[:, -1] - (reduced[:, free] * choice.astype(object)).sum(axis=1)
+        if all(v in (0, 1) for v in exact):
+            bits[pivots] = [int(v) for v in exact]
+            yield bits > 0
+
+
+# Weights of the second layer.
+
+
+def _weights(rows: _Rows, turned: NDArray[np.bool_]) -> list[_Rationals] | None:
+    """The weights ``(a, b, c)`` of all neurons, with affine terms in few directions; None if there are none.
+
+    Neurons without free weights come first: what they need is needed.
+    """
+    n, forms = rows.dim, rows.found.forms
+    basis = np.zeros((0, n), dtype=object)
+    found: dict[int, _Rationals] = {}
+    for j in sorted(range(len(rows.solutions)), key=lambda j: len(rows.solutions[j][1])):
+        across = _complement(basis, n)
+        pure = np.concatenate(
+            [
+                across,
+                np.zeros((len(across), 1), dtype=object),
+                across.dot(forms[:, :n].T) * turned.astype(np.int64).astype(object),
+                np.zeros((len(across), 1), dtype=object),
+            ],
+            axis=1,
+        )
+        u = _signed(rows, j, pure)
+        if u is None:
+            u = _signed(rows, j, pure[:0])
+            if u is None:
+                return None
+            basis = reduced_rows(np.concatenate([basis, _affine(rows, turned, u)[None, :n]]))
+        found[j] = u
+    return [found[j] for j in range(len(found))]
+
+
+def _affine(rows: _Rows, turned: NDArray[np.bool_], u: _Rationals) -> _Rationals:
+    """The affine part of ``(a, b, c)`` when some forms are turned: ``s(h) = s(-h) + h``."""
+    n = rows.dim
+    return np.asarray(u[: n + 1] + (u[n + 1 :] * turned.astype(np.int64).astype(object)).dot(rows.found.forms))
+
+
+def _signed(rows: _Rows, j: int, conditions: _Rationals) -> _Rationals | None:
+    """Weights of a neuron that satisfy more equations and have its signs at all places; None if there are none."""
+    solved = _solution(reduced_rows(np.concatenate([rows.found.neurons[j].equations, conditions])))
+    if solved is None:
+        return None
+    (one, basis), (places, side) = solved, rows.demands[j]
+    scale = math.lcm(*(v.denominator for v in one), *(v.denominator for v in basis.ravel()))
+    table = _integers(np.concatenate([one[None], basis]) * scale)
+    value = rows.values[places].dot(table.T) * side.astype(object)[:, None]
+    if (value[:, 0] >= 0).all():
+        return one
+    steps = np.asarray((value[:, 1:] != 0).any(axis=1), dtype=bool)
+    if not len(basis) or (value[~steps, 0] < 0).any():
+        return None
+    free = np.column_stack([-value[steps, 1:], value[steps, 0]])
+    distinct = np.array(list(dict.fromkeys(map(tuple, free.tolist()))), dtype=object)
+    y = _point(distinct)
+    return None if y is None else np.asarray(one + y.dot(basis))
+
+
+def _point(rows: _Rationals) -> _Rationals | None:
+    """A point with ``a . y <= b`` for all integer rows, with short numbers if those do."""
+    divisor = np.array([math.gcd(*row) for row in rows.tolist()], dtype=object)
+    body = stacked(rows // divisor[:, None], np.array([0, len(rows)], dtype=np.int64))[0]
+    probe = Probe(0.0)
+    y = probe.interior(body)
+    if y is None:
+        value, y = probe.maximum(body, [0] * (rows.shape[1] - 1))
+        return None if value == -np.inf else y
+    for below in (1, 1 << 4, 1 << 10, 1 << 20):
+        short = np.array([Fraction(round(v * below), below) for v in y], dtype=object)
+        if (rows[:, :-1].dot(short) <= rows[:, -1]).all():
+            return short
+    return y
+
+
+# The theorem.
+
+
+def _direct(rows: _Rows, u: list[_Rationals]) -> _Rationals | None:
+    """Check the hypotheses of the theorem, and return ``(A, B, d)`` of each output; None if one does not hold.
+
+    All in integers, with one denominator.
+    """
+    found = rows.found
+    products = [neuron.v[:, None] * own for neuron, own in zip(found.neurons, u, strict=True)]
+    scale = math.lcm(*(v.denominator for block in (found.laws, *products) for v in block.ravel()))
+    rest = _integers(found.laws * scale)
+    for own, product in zip(u, products, strict=True):
+        at = sign(_whole(rows.values, own))[found.member]
+        low, high = np.minimum.reduceat(at, found.start[:-1]), np.maximum.reduceat(at, found.start[:-1])
+        if ((low < 0) & (high > 0)).any():
+            return None
+        on = np.flatnonzero(high > 0)
+        for o, weights in enumerate(_integers(product * scale)):
+            rest[on, o] -= rows.forms_of(weights)[found.region[on]]
+    left = rest[np.unique(found.region, return_index=True)[1]]
+    if (rest != left[found.region]).any():
+        return None
+    direct = _of_first_layer(rows, left)
+    holds = all((left[:, o] == rows.forms_of(own)).all() for o, own in enumerate(direct))
+    return direct / Fraction(scale) if holds else None
+
+
+def _of_first_layer(rows: _Rows, left: _Rationals) -> _Rationals:
+    """``(A, B, d)`` from regions that differ in one form each."""
+    found = rows.found
+    number = {tuple(side): r for r, side in enumerate(found.sides.tolist())}
+    d = np.zeros((left.shape[1], len(found.forms)), dtype=object)
+    for i in range(len(found.forms)):
+        c = int(np.argmax(found.forms[i] != 0))
+        for side, r in number.items():
+            other = number.get((*side[:i], not side[i], *side[i + 1 :])) if side[i] else None
+            if other is not None:
+                d[:, i] = _over(left[r, :, c] - left[other, :, c], found.forms[i, c])
+                break
+    return np.concatenate([left[0] - (d * rows.bits[0]).dot(found.forms), d], axis=1)
+
+
+# The network.
+
+
+def _assembled(rows: _Rows, turned: NDArray[np.bool_], u: list[_Rationals], direct: _Rationals) -> Network:
+    """Turned forms and carriers of affine terms; neurons, turned where that leaves nothing direct, and the rest."""
+    n, found = rows.dim, rows.found
+    v = np.array([neuron.v for neuron in found.neurons], dtype=object).reshape(len(u), found.laws.shape[1])
+    inner = [np.concatenate([_affine(rows, turned, own), own[n + 1 :]]) for own in u]
+    rest = np.array([np.concatenate([_affine(rows, turned, own), own[n + 1 :]]) for own in direct], dtype=object)
+    second = np.array(inner, dtype=object).reshape(len(u), rest.shape[1])
+    columns = [i for i in range(rest.shape[1]) if i != n]
+    conditions = np.concatenate(
+        [np.column_stack([(v[:, o, None] * second[:, columns]).T, -rest[o, columns]]) for o in range(len(rest))]
+    )
+    bits = next(_binaries(conditions, len(u)), None) if len(u) else None
+    if bits is not None:
+        rest = rest + v[bits].T.dot(second[bits])
+        second[bits] = -second[bits]
+    forms = found.forms * np.where(turned, -1, 1).astype(object)[:, None]
+    basis = reduced_rows(rest[:, columns])  # outputs may have the same direct part, up to factors and constants
+    extra, share, offset = _carried(rows, forms, rest, basis, columns)
+    weights = np.concatenate([second, extra])
+    out = np.concatenate([v.T, share], axis=1)
+    layer, offsets, take = _first(rows, forms, weights)
+    inner_weights, inner_bias = take
+    return Network([(layer, offsets), (inner_weights, inner_bias), (out, offset)])
+
+
+def _carried(
+    rows: _Rows, forms: _Rationals, rest: _Rationals, basis: _Rationals, columns: list[int]
+) -> tuple[_Rationals, _Rationals, _Rationals]:
+    """Neurons that carry what is direct: one for each independent part that is bounded on one side, else two."""
+    n, m = rows.dim, len(rest)
+    extra: list[_Rationals] = []
+    share: list[_Rationals] = []
+    offset = rest[:, n].copy()
+    places = rows.found.places
+    positive = np.concatenate([places, np.maximum(places.dot(forms.T), 0)], axis=1)
+    for row in basis:
+        pivot = next(i for i, value in enumerate(row) if value)
+        factor = rest[:, columns[pivot]]
+        form = np.full(rest.shape[1], Fraction(0), dtype=object)
+        form[columns] = row
+        value, weight = positive.dot(form), places[:, -1]
+        ray = np.asarray(weight == 0, dtype=bool)
+        for s in (1, -1):
+            if (s * value[ray] >= 0).all():
+                low = min(s * value[~ray] / weight[~ray])
+                carrier = s * form
+                carrier[n] -= low
+                extra.append(carrier)
+                share.append(s * factor)
+                offset = offset + s * factor * low
+                break
+        else:
+            extra += [form, -form]
+            share += [factor, -factor]
+    shape = len(extra), rest.shape[1]
+    return np.array(extra, dtype=object).reshape(shape), np.array(share, dtype=object).reshape(len(extra), m).T, offset
+
+
+def _first(
+    rows: _Rows, forms: _Rationals, weights: _Rationals
+) -> tuple[_Rationals, _Rationals, tuple[_Rationals, _Rationals]]:
+    """The first layer, and the weights of the second on it: forms that are read, and carriers of affine terms."""
+    n = rows.dim
+    basis, steps = _carriers(rows, forms, reduced_rows(weights[:, :n]))
+    # a = sum of shares times the basis
+    shares = _shares(basis, weights[:, :n])
+    bias = weights[:, n].copy()
+    layer, offsets, columns = [], [], []
+    for i in np.flatnonzero((weights[:, n + 1 :] != 0).any(axis=0)).tolist():
+        layer.append(forms[i, :n])
+        offsets.append(forms[i, n])
+        columns.append(weights[:, n + 1 + i])
+    number = {tuple(row): k for k, row in enumerate(layer)}
+    for share, row, low in zip(shares.T, basis, steps, strict=True):
+        if low is not None:  # row . x >= low
+            layer.append(row)
+            offsets.append(-low)
+            columns.append(share)
+            bias = bias + share * low
+            continue
+        known = number.get(tuple(row))
+        shift = Fraction(0) if known is None else Fraction(offsets[known])
+        if known is None:
+            layer.append(row)
+            offsets.append(shift)
+            columns.append(share)
+        else:
+            columns[known] = columns[known] + share
+        layer.append(-row)
+        offsets.append(-shift)
+        columns.append(-share)
+        bias = bias - share * shift
+    return (
+        np.array(layer, dtype=object).reshape(len(layer), n),
+        np.array(offsets, dtype=object),
+        (np.array(columns, dtype=object).reshape(len(columns), len(weights)).T, bias),
+    )
+
+
+def _carriers(rows: _Rows, forms: _Rationals, basis: _Rationals) -> tuple[_Rationals, list[Fraction | None]]:
+    """Directions that span those needed, and the least value of each where there is one.
+
+    Without one a direction takes two neurons, or one where a form of the first layer has it: then as many forms as it
+    takes to span all that is needed may be fewer.
+    """
+    lows = [_least(rows, row) for row in basis]
+    turned = [(-row, _least(rows, -row)) if low is None else (row, low) for row, low in zip(basis, lows, strict=True)]
+    unbounded = sum(low is None for _, low in turned)
+    if unbounded:
+        n, chosen = rows.dim, np.zeros((0, rows.dim), dtype=object)
+        for form in forms:
+            if len(reduced_rows(np.concatenate([chosen, form[None, :n]]))) > len(chosen):
+                chosen = np.concatenate([chosen, form[None, :n]])
+            if len(reduced_rows(np.concatenate([chosen, basis]))) == len(chosen):
+                if len(chosen) < len(basis) + unbounded:
+                    return chosen, [None] * len(chosen)
+                break
+    return np.array([row for row, _ in turned], dtype=object).reshape(basis.shape), [low for _, low in turned]
+
+
+def _least(rows: _Rows, direction: _Rationals) -> Fraction | None:
+    """The least value of a linear form on the domain; None if there is none."""
+    places = rows.found.places
+    value, weight = places[:, :-1].dot(direction), places[:, -1]
+    ray = np.asarray(weight == 0, dtype=bool)
+    return Fraction(min(value[~ray] / weight[~ray])) if (value[ray] >= 0).all() else None
+
+
+def _shares(basis: _Rationals, vectors: _Rationals) -> _Rationals:
+    """Vectors as combinations of the basis."""
+    reduced = reduced_rows(np.concatenate([basis.T, vectors.T], axis=1))
+    return np.asarray(reduced[: len(basis), len(basis) :].T)
+
+
+def _integers(values: Any) -> _Rationals:
+    return np.asarray(np.frompyfunc(int, 1, 1)(values))
+
+
+_over = np.frompyfunc(Fraction, 2, 1)

@@ -1,0 +1,424 @@
+"""Two hidden layers, read off the pieces of a function: its first hyperplanes, and which bends are one neuron.
+
+A network with two hidden layers is ``p = A x + B + sum_i d_i s(h_i) + sum_j v_j s(z_j)`` with ``s = max(0, .)`` and
+``z_j = a_j x + b_j + sum_i c_ji s(h_i)``. Where all signs of the `h_i` are fixed (a *region* of the first layer) `p`
+is a function of one hidden layer: each bend is a *hinge*, a whole hyperplane on which the law changes by ``v z``.
+Across ``h_i = 0`` a hinge goes on as one whose `z` differs by a multiple of `h_i`. So, from the pieces alone:
+
+1. A hyperplane with two different jumps is in the first layer. Of three pieces that are neighbours of each other across
+   three hyperplanes, one of these is, too: a cheap cover.
+2. Pieces are cut along the first layer; cells of one region that meet on a hyperplane give its hinge.
+3. Hinges of neighbouring regions that agree on the hyperplane between them are of one neuron. Sets of hinges of one
+   neuron are united where a common `z` exists and is overdetermined.
+4. For each neuron `z` solves linear equations. Weights ``c_ji`` are free where the neuron never crosses ``h_i = 0``.
+
+Residues modulo a prime propose; that the network is the function is decided by `cpwl.construct.layers`, at all corners
+and rays in rationals. See docs/layers.md.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import nmod_mat
+from numpy.typing import NDArray
+
+from cpwl.errors import ConstructionError, LimitError
+from cpwl.exact.integers import signs_at
+from cpwl.function.cpwl import CPWL
+from cpwl.function.sums import Graph, graph_of, reduced_rows
+from cpwl.geometry.bodies import Bodies, solid
+from cpwl.geometry.generators import Spans
+from cpwl.geometry.overlay import split
+from cpwl.search import cover
+
+__all__ = ["Layered", "Neuron", "find_layers"]
+
+_PRIME = 2**61 - 1
+_PIECES = 10_000  # pieces beyond which nothing is looked for
+_CELLS = 4  # cells a piece, and 200 more, into which the first layer may cut the pieces
+_SOME = 12  # bends that are looked at first
+_CLASSES = 600  # sets of hinges that are compared with each other
+_ENDS = "a bend ends where no hyperplane of a first layer is"
+_NOT = "the pieces of this function were not found to be those of a network with two hidden layers"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Neuron:
+    """A neuron of the second layer: outgoing weights `v`, and all ``(a, b, c)`` that have its hinges."""
+
+    v: NDArray[np.object_]
+    """``(m,)`` rationals."""
+    equations: NDArray[np.object_]
+    """Reduced rows over ``(a, b, c, right-hand side)``."""
+    regions: NDArray[np.int64]
+    """The regions of the first layer in which it has a hinge."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layered:
+    """Forms ``(g, o)`` of the first layer, neurons of the second, and the cells into which the first cuts pieces."""
+
+    forms: NDArray[np.object_]
+    """``(k, n + 1)`` integers: ``h(x) = g . x + o``."""
+    neurons: tuple[Neuron, ...]
+    places: NDArray[np.object_]
+    """Corners ``(x, 1) w`` and rays ``(r, 0)`` of all cells."""
+    member: NDArray[np.int64]
+    start: NDArray[np.int64]
+    """Cell `c` is spanned by the places ``member[start[c]:start[c + 1]]``."""
+    laws: NDArray[np.object_]
+    """``(cells, m, n + 1)`` rationals."""
+    region: NDArray[np.int64]
+    """The region of each cell."""
+    sides: NDArray[np.bool_]
+    """``(regions, k)``: where each form is positive."""
+
+
+def find_layers(p: CPWL) -> Layered:
+    """The layers of an exact function; `ConstructionError` if they are not those of two hidden layers.
+
+    Pieces are taken as they are, and if that does not do and some have no bend between them, merged.
+    """
+    if p.dim < 2:
+        raise ConstructionError(
+            "functions of one input have no second layer to be found: the construction is univariate"
+        )
+    if p.num_pieces > _PIECES:
+        raise LimitError(f"the layers of a network are looked for in {_PIECES:,} pieces at most, not {p.num_pieces:,}")
+    graph = graph_of(p)
+    try:
+        return _layers(p, graph)
+    except ConstructionError as reason:
+        if (graph.jump != 0).any(axis=1).all() or p.mesh is not None:
+            raise
+        merged = p.merge()
+        if merged.num_pieces == p.num_pieces:
+            raise
+        try:
+            return _layers(merged, graph_of(merged))
+        except ConstructionError:
+            raise reason from None
+
+
+def _layers(p: CPWL, graph: Graph) -> Layered:
+    planes = graph.planes[_first_layer(p, graph)]
+    if not len(planes):
+        raise ConstructionError(f"{_NOT}: no hyperplane has two different jumps")
+    piece, bodies = solid(p.polyhedra)
+    _check_some(graph, planes, piece, bodies)
+    piece, bodies = _cells(p, planes, piece, bodies)
+    forms = np.column_stack([planes[:, :-1], -planes[:, -1:]])
+    start, member = bodies.spans.start, bodies.spans.member
+    sign = signs_at(forms, bodies.places)[:, member]
+    sides, region = np.unique(np.maximum.reduceat(sign, start[:-1], axis=1).T > 0, axis=0, return_inverse=True)
+    integer = p.laws.integer()[piece]
+    laws = np.asarray(_fraction(integer[..., :-1], integer[..., -1:]))
+    hinges = _hinges(bodies, region.ravel(), planes, laws)
+    if not hinges:
+        raise ConstructionError(f"{_NOT}: every hyperplane has different jumps")
+    neurons = _neurons(hinges, forms, sides)
+    if len(neurons) < 40 and max(len(jumps) for jumps in _jumps(graph).values()) > 2 ** len(neurons):
+        raise ConstructionError(f"{_NOT}: a hyperplane has more jumps than {len(neurons)} neurons have signs")
+    return Layered(forms, neurons, bodies.places, member, start, laws, region.ravel(), sides)
+
+
+# The first layer.
+
+
+def _first_layer(p: CPWL, graph: Graph) -> NDArray[np.int64]:
+    """Hyperplanes with two different jumps, and a cheap cover of what they leave of triples of neighbours."""
+    first = {h for h, own in _jumps(graph).items() if len(own) > 1}
+    beside: dict[int, dict[int, int]] = defaultdict(dict)
+    for e in np.flatnonzero((graph.jump != 0).any(axis=1)).tolist():
+        i, j = int(graph.one[e]), int(graph.two[e])
+        beside[i][j] = beside[j][i] = int(graph.plane[e])
+    triples = set[tuple[int, ...]]()
+    for i, own in beside.items():
+        for j, h in own.items():
+            for k in own.keys() & beside[j].keys() if i < j else ():
+                three = {h, own[k], beside[j][k]}
+                if len(three) == 3 and not three & first:
+                    triples.add(tuple(sorted(three)))
+    if triples:
+        rows = sorted(triples)
+        used, line = np.unique(np.array(rows, dtype=np.int64), return_inverse=True)
+        bodies = solid(p.polyhedra)[1]
+        cost = 1.0 + _cuts(bodies, graph.planes[used]).sum(axis=1, dtype=np.float64)
+        point = np.repeat(np.arange(len(rows)), 3)
+        first |= set(used[cover(point, line.ravel(), cost)].tolist())
+    return np.array(sorted(first), dtype=np.int64)
+
+
+def _jumps(graph: Graph) -> dict[int, set[tuple[Any, ...]]]:
+    """The different jumps of each hyperplane."""
+    jumps: dict[int, set[tuple[Any, ...]]] = defaultdict(set)
+    for h, jump in zip(graph.plane.tolist(), graph.jump, strict=True):
+        jumps[h].add(tuple(jump))
+    return jumps
+
+
+def _cuts(bodies: Bodies, planes: NDArray[np.object_]) -> NDArray[np.bool_]:
+    """``[h, i]``: whether hyperplane `h` cuts body `i`; one without generators counts as cut."""
+    found = np.ones((len(planes), len(bodies)), dtype=bool)
+    known = np.flatnonzero(bodies.known)
+    if len(known) and len(planes):
+        sign = signs_at(np.column_stack([planes[:, :-1], -planes[:, -1:]]), bodies.places)[:, bodies.spans.member]
+        at = bodies.spans.start[known]
+        low, high = np.minimum.reduceat(sign, at, axis=1), np.maximum.reduceat(sign, at, axis=1)
+        found[:, known] = (low < 0) & (high > 0)
+    return found
+
+
+def _check_some(graph: Graph, planes: NDArray[np.object_], piece: NDArray[np.int64], bodies: Bodies) -> None:
+    """A few bends beside those of the first layer do not end inside a region, as far as uncut pieces show it."""
+    at = np.full(graph.pieces, -1, dtype=np.int64)
+    at[piece[bodies.known]] = np.flatnonzero(bodies.known)
+    first = set(map(tuple, planes.tolist()))
+    bent = np.flatnonzero((graph.jump != 0).any(axis=1) & (at[graph.one] >= 0))
+    some = [e for e in bent.tolist() if tuple(graph.planes[graph.plane[e]]) not in first][:_SOME]
+    if not some:
+        return
+    known, member = np.flatnonzero(bodies.known), bodies.spans.member
+    forms = np.column_stack([planes[:, :-1], -planes[:, -1:]])
+    sign = signs_at(forms, bodies.places)[:, member]
+    low, high = (way.reduceat(sign, bodies.spans.start[known], axis=1) for way in (np.minimum, np.maximum))
+    whole, number = ~((low < 0) & (high > 0)).any(axis=0), np.full(len(bodies), -1, dtype=np.int64)
+    number[known] = np.arange(len(known))
+    cut = _cuts(bodies, graph.planes[graph.plane[some]])[:, known]
+    for e, own in zip(some, cut, strict=True):
+        k = number[at[graph.one[e]]]
+        if whole[k] and (own & whole & ((high > 0) == (high[:, k] > 0)[:, None]).all(axis=0)).any():
+            raise ConstructionError(f"{_NOT}: {_ENDS}")
+
+
+def _cells(
+    p: CPWL, planes: NDArray[np.object_], piece: NDArray[np.int64], bodies: Bodies
+) -> tuple[NDArray[np.int64], Bodies]:
+    """The pieces with an interior, cut along hyperplanes until each cell is on one side of all and contains no line."""
+    bodies, most = _compact(bodies), _CELLS * p.num_pieces + 200
+    cuts = _cuts(bodies, planes)
+    if not bodies.known.all():
+        unit = np.concatenate([np.eye(p.dim, dtype=np.int64), np.zeros((p.dim, 1), dtype=np.int64)], axis=1)
+        more = _independent(np.concatenate([planes, bodies.rows, unit.astype(object)]))
+        planes, cuts = np.concatenate([more, planes]), np.concatenate([np.ones((len(more), len(bodies)), bool), cuts])
+    elif len(bodies) + cuts.sum() > most:
+        raise ConstructionError(f"{_NOT}: its first layer would cut {p.num_pieces} pieces into more than {most}")
+    for row in planes[cuts.any(axis=1)]:
+        form = np.append(row[:-1], -row[-1])
+        sided = split(bodies, np.tile(form, (len(bodies), 1)))
+        piece, bodies = piece[sided.number], _compact(sided.parts)
+        if len(bodies) > most:
+            raise ConstructionError(f"{_NOT}: its first layer would cut {p.num_pieces} pieces into more than {most}")
+    if not bodies.known.all():
+        raise ConstructionError("the corners of this function are too many to find layers from its pieces")
+    return piece, bodies
+
+
+def _independent(rows: NDArray[np.object_]) -> NDArray[np.object_]:
+    """The first rows with independent normals."""
+    turned = nmod_mat(rows.shape[1] - 1, len(rows), [int(v) % _PRIME for v in rows[:, :-1].T.ravel()], _PRIME)
+    reduced, rank = turned.rref()
+    table = np.array(reduced.entries(), dtype=object).reshape(rows.shape[1] - 1, len(rows)) != 0
+    return rows[[int(np.argmax(table[i])) for i in range(rank)]]
+
+
+def _compact(bodies: Bodies) -> Bodies:
+    """The same with every place once."""
+    numbers: dict[tuple[int, ...], int] = {}
+    used, at = np.unique(bodies.spans.member, return_inverse=True)
+    new = [numbers.setdefault(tuple(x), len(numbers)) for x in bodies.places[used].tolist()]
+    first = np.unique(np.array(new, dtype=np.int64), return_index=True)[1]
+    spans, kept = bodies.spans, used[first]
+    member = np.array(new, dtype=np.int64)[at.ravel()] if len(used) else spans.member
+    return Bodies(bodies.polyhedra, Spans(spans.view[kept], bodies.places[kept], spans.start, member, spans.rank))
+
+
+# Hinges: bends of one region.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Hinge:
+    """In a region the law changes by ``v z`` where `z` becomes positive; `v` has first entry 1 or -1."""
+
+    region: int
+    v: tuple[Fraction, ...]
+    z: NDArray[np.object_]
+
+
+def _hinges(
+    bodies: Bodies, region: NDArray[np.int64], planes: NDArray[np.object_], laws: NDArray[np.object_]
+) -> list[_Hinge]:
+    """The hinges of every region: cells on both sides of a hyperplane whose laws agree on it."""
+    rows, owner = bodies.rows, bodies.polyhedra.owner
+    pivot = np.argmax(rows[:, :-1] != 0, axis=1)
+    lead = rows[np.arange(len(rows)), pivot]
+    turned = np.asarray(lead < 0, dtype=bool)  # the cell is where the form of its hyperplane is positive
+    canonical = rows * np.where(turned, -1, 1).astype(object)[:, None]
+    first = set(map(tuple, planes.tolist()))
+    residue = _residues(laws)
+    groups: dict[tuple[int, tuple[int, ...]], tuple[dict[Any, int], dict[Any, int]]] = {}
+    for r, plane in enumerate(map(tuple, canonical.tolist())):
+        if plane in first:
+            continue
+        cell, k = int(owner[r]), int(pivot[r])
+        inverse = pow(plane[k], _PRIME - 2, _PRIME)
+        form = np.array([*plane[:-1], -plane[-1]], dtype=object)
+        law = residue[cell]
+        key = tuple(((law - (law[:, k] * inverse % _PRIME)[:, None] * form) % _PRIME).ravel().tolist())
+        pair = groups.setdefault((int(region[cell]), plane), ({}, {}))
+        pair[int(turned[r])].setdefault(key, cell)
+    found, where = [], defaultdict[int, list[tuple[int, ...]]](list)
+    for (own, plane), (below, above) in groups.items():
+        k = next(i for i, v in enumerate(plane) if v)
+        jumps = {
+            tuple((laws[above[key], :, k] - laws[below[key], :, k]) / plane[k]) for key in below.keys() & above.keys()
+        }
+        if len(jumps) > 1:
+            raise ConstructionError(f"{_NOT}: a bend changes where no hyperplane of a first layer is")
+        jump = next(iter(jumps), ())
+        if any(jump):
+            size = next(abs(w) for w in jump if w)
+            form = np.array([*plane[:-1], -plane[-1]], dtype=object)
+            found.append(_Hinge(own, tuple(w / size for w in jump), form * size))
+            where[own].append(plane)
+    _check_ends(bodies, region, where)
+    return found
+
+
+def _check_ends(bodies: Bodies, region: NDArray[np.int64], where: dict[int, list[tuple[int, ...]]]) -> None:
+    """No hinge ends inside its region: it cuts no cell of it."""
+    for own, planes in where.items():
+        cells = bodies.take(np.flatnonzero(region == own))
+        if _cuts(_compact(cells), np.array(planes, dtype=object)).any():
+            raise ConstructionError(f"{_NOT}: {_ENDS}")
+
+
+# Neurons: hinges of one function z.
+
+
+def _neurons(hinges: list[_Hinge], forms: NDArray[np.object_], sides: NDArray[np.bool_]) -> tuple[Neuron, ...]:
+    """Classes of hinges with their equations, united as far as that is overdetermined."""
+    label, sense = _linked(hinges, forms, sides)
+    classes: dict[int, list[int]] = defaultdict(list)
+    for e, at in enumerate(label):
+        classes[at].append(e)
+    if len(classes) > _CLASSES:
+        raise ConstructionError(f"{_NOT}: its bends fall into {len(classes)} parts that do not meet")
+    items = [_Class(tuple(own), tuple(sense[e] for e in own)) for own in classes.values()]
+    united = _united(items, hinges, forms, sides)
+    neurons = []
+    for item in united:
+        rows = reduced_rows(np.concatenate([_equations(hinges[e], s, forms, sides) for e, s in item.hinges]))
+        if len(rows) and not rows[-1, :-1].any():
+            raise ConstructionError(f"{_NOT}: a bend is not the zero set of a function of the first layer")
+        regions = np.unique([hinges[e].region for e in item.own])
+        neurons.append(Neuron(np.array(hinges[item.own[0]].v, dtype=object), rows, regions))
+    return tuple(neurons)
+
+
+@dataclass(frozen=True, slots=True)
+class _Class:
+    own: tuple[int, ...]
+    sense: tuple[int, ...]
+
+    @property
+    def hinges(self) -> zip[tuple[int, int]]:
+        return zip(self.own, self.sense, strict=True)
+
+
+def _equations(hinge: _Hinge, sense: int, forms: NDArray[np.object_], sides: NDArray[np.bool_]) -> NDArray[np.object_]:
+    """``a x + b + sum c_i h_i = sense z`` on the region of a hinge, coefficient by coefficient."""
+    n = forms.shape[1]
+    on = forms.T * sides[hinge.region].astype(np.int64).astype(object)
+    return np.concatenate([np.eye(n, dtype=np.int64).astype(object), on, (hinge.z * sense)[:, None]], axis=1)
+
+
+def _linked(hinges: list[_Hinge], forms: NDArray[np.object_], sides: NDArray[np.bool_]) -> tuple[list[int], list[int]]:
+    """The class of each hinge, and its sense in it: those on both sides of a form that agree where it is 0."""
+    k = len(forms)
+    mask = [sum(1 << i for i in np.flatnonzero(row).tolist()) for row in sides]
+    parent, turn = list(range(len(hinges))), [1] * len(hinges)
+    z = _residues(np.array([hinge.z for hinge in hinges], dtype=object))
+    for i in range(k):
+        pivot = int(np.argmax(forms[i, :-1] != 0))
+        unit = forms[i] * pow(int(forms[i, pivot]) % _PRIME, _PRIME - 2, _PRIME) % _PRIME
+        rest = (z - z[:, pivot][:, None] * unit) % _PRIME
+        meeting: dict[Any, tuple[list[tuple[int, int]], list[tuple[int, int]]]] = {}
+        for e, row in enumerate(rest.tolist()):
+            other = [-v % _PRIME for v in row]
+            s = 1 if row <= other else -1
+            at = mask[hinges[e].region]
+            key = at & ~(1 << i), hinges[e].v, tuple(row if s > 0 else other)
+            meeting.setdefault(key, ([], []))[at >> i & 1].append((e, s))
+        for below, above in meeting.values():
+            if len(below) == len(above) == 1:
+                (e, s), (f, t) = below[0], above[0]
+                (a, x), (b, y) = _root(parent, turn, e), _root(parent, turn, f)
+                if a != b:
+                    parent[a], turn[a] = b, x * y * s * t
+                elif x * y != s * t:
+                    raise ConstructionError(f"{_NOT}: a bend runs into itself from the other side")
+    roots = [_root(parent, turn, e) for e in range(len(hinges))]
+    return [a for a, _ in roots], [s for _, s in roots]
+
+
+def _root(parent: list[int], turn: list[int], e: int) -> tuple[int, int]:
+    s = 1
+    while parent[e] != e:
+        s *= turn[e]
+        e = parent[e]
+    return e, s
+
+
+def _united(
+    items: list[_Class], hinges: list[_Hinge], forms: NDArray[np.object_], sides: NDArray[np.bool_]
+) -> list[_Class]:
+    """Classes of one neuron: a common `z` exists, and fewer equations are independent than of both together."""
+    tables = [
+        _modular(np.concatenate([_equations(hinges[e], s, forms, sides) for e, s in item.hinges])) for item in items
+    ]
+    done: list[tuple[_Class, NDArray[np.object_]]] = []
+    for item, table in sorted(zip(items, tables, strict=True), key=lambda pair: -len(pair[1])):
+        if not table[-1, :-1].any():
+            raise ConstructionError(f"{_NOT}: a bend is not the zero set of a function of the first layer")
+        for at, (other, known) in enumerate(done):
+            if hinges[other.own[0]].v != hinges[item.own[0]].v:
+                continue
+            for s in (1, -1):
+                turned = np.concatenate([table[:, :-1], table[:, -1:] * s % _PRIME], axis=1)
+                both = _modular(np.concatenate([known, turned]))
+                if both[-1, :-1].any() and len(both) < len(known) + len(table):
+                    joined = _Class(other.own + item.own, other.sense + tuple(s * t for t in item.sense))
+                    done[at] = joined, both
+                    break
+            else:
+                continue
+            break
+        else:
+            done.append((item, table))
+    return [item for item, _ in done]
+
+
+def _modular(rows: NDArray[np.object_]) -> NDArray[np.object_]:
+    """The nonzero rows of the reduced echelon form modulo the prime."""
+    entries = _residues(rows) if rows.dtype == object else rows
+    reduced, rank = nmod_mat(*rows.shape, [int(v) for v in entries.ravel()], _PRIME).rref()
+    table = np.array([int(v) for v in reduced.entries()], dtype=object).reshape(rows.shape)
+    return table[:rank]
+
+
+def _residues(values: NDArray[np.object_]) -> NDArray[np.object_]:
+    return np.asarray(_residue(values))
+
+
+def _modulo(value: Any) -> int:
+    return int(value.numerator) * pow(int(value.denominator), _PRIME - 2, _PRIME) % _PRIME
+
+
+_residue = np.frompyfunc(_modulo, 1, 1)
+_fraction = np.frompyfunc(Fraction, 2, 1)

@@ -1,0 +1,133 @@
+"""Pieces of networks with two hidden layers: the layers come back, and what is not such a network is refused."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from cpwl import CPWL, ConstructionError, Network, compile, equal, extract
+from cpwl.construct import layers
+from cpwl.function.layers import find_layers
+from support.catalogue import SOLE, whole_table
+
+
+def network(widths, seed, *, most=9):
+    """A network with small rational weights."""
+    rng = np.random.default_rng([seed, *widths])
+    shapes = zip(widths[1:], widths, strict=False)
+    return Network([(rng.integers(-most, most + 1, s) / 4, rng.integers(-most, most + 1, s[0]) / 2) for s in shapes])
+
+
+def on(net, box):
+    return extract(net, exact=True) if box is None else extract(net, box=box, exact=True)
+
+
+CASES = [
+    ((2, 4, 3, 1), None),
+    ((2, 5, 4, 2), (-1, 1)),
+    ((3, 4, 3, 1), None),
+    ((3, 5, 3, 2), (-2, 1)),
+    ((4, 4, 2, 1), None),
+]
+MORE = [((2, 8, 8, 1), box) for box in (None, (-1, 1))] + [((3, 6, 5, 2), None), ((4, 5, 3, 1), (-1, 1))]
+
+
+def check(widths, box, seed, *, merge=False):
+    """A network of at most as many neurons as Theorem B says, proved equal to the pieces; or a refusal."""
+    p = on(network(widths, seed), box)
+    p = p.merge() if merge else p
+    try:
+        made = compile(p, construction="layers", certify=True)
+    except ConstructionError:
+        return False
+    assert made.certificate.proved
+    n, m = widths[0], widths[-1]
+    assert made.sizes.neurons <= widths[1] + widths[2] + n + 2 * m
+    return True
+
+
+@pytest.mark.parametrize(("widths", "box"), CASES)
+def test_layers_come_back(widths, box):
+    """Of a few random networks, those with a bend that breaks: as few neurons as promised, with a proof."""
+    assert sum(check(widths, box, seed) for seed in range(2)) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("merge", [False, True])
+@pytest.mark.parametrize(("widths", "box"), [*CASES, *MORE])
+def test_layers_come_back_often(widths, box, merge):
+    """The same for more and larger networks, cut along all neurons or merged."""
+    assert sum(check(widths, box, seed, merge=merge) for seed in range(2, 12)) >= 7
+
+
+def test_pieces_alone_are_enough():
+    """Rows and laws as a stranger writes them, shuffled and cut up nowhere, give the same layers."""
+    p = on(network((2, 4, 3, 1), 0), None)
+    bare = CPWL.from_pieces(
+        [body.integer()[:, :-1].tolist() for body in p.polyhedra][::-1],
+        [body.integer()[:, -1].tolist() for body in p.polyhedra][::-1],
+        [[[Fraction(v, row[-1]) for v in row[:-2]] for row in law] for law in p.laws.integer()[::-1]],
+        [[Fraction(row[-2], row[-1]) for row in law] for law in p.laws.integer()[::-1]],
+    )
+    made = [compile(f, construction="layers").network for f in (p, bare)]
+    assert made[0].sizes.neurons == made[1].sizes.neurons <= 4 + 3 + 2 + 2
+    assert equal(made[1], p).equal
+
+
+def test_pieces_that_contain_lines_and_inputs_that_do_not_matter():
+    """max(|x - y| + z, 0) in five inputs: no piece has a corner."""
+    first = ([[1, -1, 0, 0, 0], [-1, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, -1, 0, 0]], [0] * 4)
+    p = extract(Network([first, ([[1, 1, 1, -1]], [0]), ([[1]], [0])]), exact=True).merge()
+    made = compile(p, construction="layers", certify=True)
+    assert made.certificate.proved
+    assert made.sizes.neurons <= 1 + 1 + 2 + 2
+
+
+def test_auto_takes_it():
+    """Where it is the smallest; the text of the choice names it."""
+    p = SOLE["layers"][0]()
+    made = compile(p, certify=True)
+    assert made.construction == "layers"
+    assert made.certificate.proved
+    assert made.sizes.neurons <= 6
+
+
+OTHERS = {
+    "table": lambda: whole_table(2, 40, 99, 1),
+    "space": lambda: whole_table(3, 12, 30, 2),
+    "grid": lambda: CPWL.from_grid([range(7)] * 2, np.random.default_rng(5).integers(-99, 100, (7, 7)).tolist()),
+    "line": lambda: CPWL.from_breakpoints(range(5), [0, 2, 1, 3, 0]),
+    "hinges": lambda: CPWL.from_grid([range(3), range(3)], [[0, 0, 1], [1, 1, 2], [5, 5, 6]]),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_functions_are_refused(name):
+    """Functions that are not found to be networks with two hidden layers."""
+    with pytest.raises(ConstructionError):
+        compile(OTHERS[name](), construction="layers")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_network_with_a_tent_is_not_the_network(seed):
+    """A small tent in one place of a network's domain: refused, or a network with the tent; never without it."""
+    p = on(network((2, 4, 3, 1), seed), (-1, 1))
+    tent = CPWL.from_grid([[-1, "1/8", "1/4", "3/8", 1]] * 2, [[int(i == j == 2) for j in range(5)] for i in range(5)])
+    f = (p + tent * Fraction(1, 10**9)).merge()
+    try:
+        made = compile(f, construction="layers", certify=True)
+    except ConstructionError:
+        return
+    assert made.certificate.proved
+
+
+def test_wrong_weights_are_noticed():
+    """The check of the theorem refuses weights that are off by 1e-30, each of them."""
+    rows = layers._Rows(find_layers(SOLE["layers"][0]()))
+    u = layers._weights(rows, np.zeros(len(rows.found.forms), dtype=bool))
+    assert layers._direct(rows, u) is not None
+    for j, own in enumerate(u):
+        for i in np.flatnonzero((rows.solutions[j][1] == 0).all(axis=0)):
+            changed = own.copy()
+            changed[i] += Fraction(1, 10**30)
+            assert layers._direct(rows, [*u[:j], changed, *u[j + 1 :]]) is None
