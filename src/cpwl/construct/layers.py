@@ -48,9 +48,10 @@ def plan(analysis: Analysis) -> Plan:
     Raises `ConstructionError` if they are not found to be those of one.
 
     >>> from cpwl.function import CPWL
-    >>> p = CPWL.from_maxmin([[1, 0, 0], [0, 1, 0], [-1, -1, 0]], [[0], [1], [2]])
-    >>> plan(Analysis(p)).sizes.neurons
-    3
+    >>> p = CPWL.from_maxmin([[1, 1, 0], [-1, 1, 0], [0, 0, 0]], [[0], [1], [2]])  # s(|x| + y)
+    >>> made = plan(Analysis(p)).build()
+    >>> (made([[3, -1], [-3, 1], [1, -5]]) == p([[3, -1], [-3, 1], [1, -5]])).all(), len(made.layers)
+    (np.True_, 3)
     """
     exact = analysis.exact
     small = exact.essential.function

@@ -186,8 +186,10 @@ def _check_some(graph: Graph, planes: NDArray[np.object_], piece: NDArray[np.int
     known, member = np.flatnonzero(bodies.known), bodies.spans.member
     forms = np.column_stack([planes[:, :-1], -planes[:, -1:]])
     sign = signs_at(forms, bodies.places)[:, member]
-    low, high = (way.reduceat(sign, bodies.spans.start[known], axis=1) for way in (np.minimum, np.maximum))
-    whole, number = ~((low < 0) & (high > 0)).any(axis=0), np.full(len(bodies), -1, dtype=np.int64)
+    begin = bodies.spans.start[known]
+    low, high = np.minimum.reduceat(sign, begin, axis=1), np.maximum.reduceat(sign, begin, axis=1)
+    whole = np.asarray(~((low < 0) & (high > 0)).any(axis=0))
+    number = np.full(len(bodies), -1, dtype=np.int64)
     number[known] = np.arange(len(known))
     cut = _cuts(bodies, graph.planes[graph.plane[some]])[:, known]
     for e, own in zip(some, cut, strict=True):

@@ -56,3 +56,4 @@ def _network(analysis: Analysis) -> Network:
     dim = analysis.function.dim
     if dim > 2:
         return space_gates(analysis).network
+    return hinge_network(analysis) if dim == 1 else plane_gates(analysis).network
