@@ -98,7 +98,7 @@ def api() -> str:
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the API, the release notes, and the pages of the demonstration."""
-    from cpwl.show.demo import run_demo
+    from cpwl.show.bundled import run_demo
 
     files.append(File.generated(config, "api.md", content=api()))
     files.append(File.generated(config, "changelog.md", content=(ROOT / "CHANGELOG.md").read_text(encoding="utf-8")))

@@ -25,7 +25,7 @@ from cpwl.construct.select import Candidate, Choice, measured_error, select
 from cpwl.construct.table import TABLE, Ahead, in_order, in_range, ruled_out
 from cpwl.doors import check_argument, check_choice, check_number, formerly, heard, within_float64
 from cpwl.equality.decide import distance
-from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError, counted
+from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError, counted, rare_collection
 from cpwl.executors import check_executor
 from cpwl.function import CPWL
 from cpwl.function.answers import Distance, point_text
@@ -33,7 +33,6 @@ from cpwl.function.coarser import gaps, propose, tolerances
 from cpwl.function.domain import Box, box_to_clip, domain_text
 from cpwl.function.examine import examine, is_rough_table
 from cpwl.function.jump import largest_jump
-from cpwl.limits import rare_collection
 from cpwl.network import Network, Sizes
 from cpwl.network.algorithms import clipped
 from cpwl.network.network import rounded

@@ -20,12 +20,23 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import cpwl
-import cpwl.show.demo
+import cpwl.show.bundled
 from cpwl.cli import main
 from cpwl.function.answers import bound_text
 from cpwl.function.picture import polygons
-from cpwl.show.bundled import Example, Row, Verdict, bundled_examples, check_proof, compile_example
-from cpwl.show.demo import NOTES, demo_table, failures, index_of, run_demo
+from cpwl.show.bundled import (
+    NOTES,
+    Example,
+    Row,
+    Verdict,
+    bundled_examples,
+    check_proof,
+    compile_example,
+    demo_table,
+    failures,
+    index_of,
+    run_demo,
+)
 
 EXAMPLES = {example.slug: example for example in bundled_examples()}
 
@@ -190,7 +201,7 @@ def test_a_refused_proof_is_shown_and_fails(
 ) -> None:
     """If the checker says no, the table says so, stderr says why, and the command exits with 1."""
     refused = [replace(rows[0], verdict=Verdict(False, "refused: made up")), *rows[1:]]
-    monkeypatch.setattr("cpwl.show.demo.run_demo", lambda *_, **__: refused)
+    monkeypatch.setattr("cpwl.show.bundled.run_demo", lambda *_, **__: refused)
     assert main(["demo"]) == 1
     said = capsys.readouterr()
     assert "refused" in said.out
@@ -207,7 +218,7 @@ def test_second_run_replaces_the_first(
     """The command runs into a folder that is full already, with the same bytes but for the times."""
     assert rows
     again = [EXAMPLES[name] for name in ("five_pieces", "table", "norm")]
-    monkeypatch.setattr(cpwl.show.demo, "bundled_examples", lambda: again)
+    monkeypatch.setattr(cpwl.show.bundled, "bundled_examples", lambda: again)
     shutil.copytree(folder, tmp_path / "full")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     for made in (tmp_path / "full").glob("five_pieces*"):

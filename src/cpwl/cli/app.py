@@ -11,18 +11,14 @@ import typer
 
 from cpwl.cli.ask import ask
 from cpwl.cli.batch import batch
-from cpwl.cli.bounds import bounds
 from cpwl.cli.check import check
-from cpwl.cli.compile import compile
-from cpwl.cli.doctor import doctor
-from cpwl.cli.files import convert, info
+from cpwl.cli.compile import compile, mpc
+from cpwl.cli.files import bounds, convert, doctor, info
 from cpwl.cli.limits import limited, own_process
-from cpwl.cli.mpc import mpc
-from cpwl.cli.networks import compress, count_regions, equal, extract
+from cpwl.cli.networks import compress, count_regions, equal, extract, milp, vnnlib
 from cpwl.cli.options import whole_boxes
 from cpwl.cli.output import run
 from cpwl.cli.pictures import demo, plot, report
-from cpwl.cli.targets import milp, vnnlib
 
 __all__ = ["run_command"]
 

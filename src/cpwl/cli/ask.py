@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpwl.cli.limits import BeyondLimit
-from cpwl.cli.options import AsJson, BoxBounds, Dask, Workers, box_domain, executor_of, load_any, progress_bar
+from cpwl.cli.options import (
+    AsJson,
+    BoxBounds,
+    Dask,
+    Workers,
+    box_domain,
+    executor_of,
+    file_argument,
+    load_any,
+    path_option,
+    progress_bar,
+)
 from cpwl.cli.output import Code, print_json, spelled
 from cpwl.errors import InputError, LimitError
 
@@ -24,7 +35,7 @@ __all__ = ["ask"]
 
 
 def ask(
-    path: Annotated[Path, typer.Argument(metavar="FILE", readable=False, help="File with a function or a network.")],
+    path: Annotated[Path, file_argument("FILE", "File with a function or a network.")],
     largest: Annotated[bool, typer.Option("--max", help="Maximum, with a point.")] = False,
     least: Annotated[bool, typer.Option("--min", help="Minimum, with a point.")] = False,
     lipschitz: Annotated[
@@ -47,9 +58,7 @@ def ask(
     ] = None,
     integral: Annotated[bool, typer.Option("--integral", help="Integral over a bounded domain.")] = False,
     mean: Annotated[bool, typer.Option("--mean", help="Mean over a bounded domain.")] = False,
-    distance: Annotated[
-        Path | None, typer.Option(metavar="FILE", readable=False, help="Largest distance to the function in FILE.")
-    ] = None,
+    distance: Annotated[Path | None, path_option("FILE", "Largest distance to the function in FILE.")] = None,
     inside: Annotated[
         tuple[str, str] | None, typer.Option(metavar="LO HI", help="Decide whether all values are in [LO, HI].")
     ] = None,
@@ -61,12 +70,7 @@ def ask(
     box: BoxBounds = None,
     max_regions: Annotated[int, typer.Option(min=1, help="Networks: stop after this many linear regions.")] = 100_000,
     checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            readable=False,
-            help="Networks: save the progress of --max and --min there, and resume from it.",
-        ),
+        Path | None, path_option("FOLDER", "Networks: save the progress of --max and --min there, and resume from it.")
     ] = None,
     workers: Workers = 1,
     dask: Dask = None,

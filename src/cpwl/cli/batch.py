@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cpwl.cli.options import Dtype, Minimize, Precision
+from cpwl.cli.options import Dtype, Minimize, Precision, file_argument, output_option
 from cpwl.cli.output import Code
 
 __all__ = ["batch"]
@@ -26,10 +26,8 @@ _GRACE = 10.0  # seconds beyond --timeout after which a process is killed
 
 
 def batch(
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", readable=False, help="Folder with the functions, one per file.")
-    ],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT", readable=False, help="Output folder.")],
+    folder: Annotated[Path, file_argument("FOLDER", "Folder with the functions, one per file.")],
+    output: Annotated[Path, output_option("OUT", "Output folder.")],
     workers: Annotated[int, typer.Option(min=1, help="Number of functions compiled at the same time.")] = 1,
     construction: Annotated[str, typer.Option(help="Construction, as for `cpwl compile`.")] = "auto",
     minimize: Annotated[Minimize, typer.Option(help="Size to minimize.")] = "neurons",

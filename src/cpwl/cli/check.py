@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpwl.cli.options import AsJson, BoxBounds, Dask, Workers, executor_of, load_network
+from cpwl.cli.options import AsJson, BoxBounds, Dask, Workers, executor_of, file_argument, load_network
 from cpwl.cli.output import Code, print_json
 
 if TYPE_CHECKING:
@@ -22,14 +22,9 @@ __all__ = ["check"]
 
 
 def check(
-    function: Annotated[
-        Path,
-        typer.Argument(metavar="LAW", readable=False, help="File with the function, or with another network."),
-    ],
-    network: Annotated[
-        Path, typer.Argument(metavar="NET", readable=False, help="File with the network: .onnx or .json.")
-    ],
-    proof: Annotated[Path, typer.Argument(metavar="PROOF.json", readable=False, help="File with the proof.")],
+    function: Annotated[Path, file_argument("LAW", "File with the function, or with another network.")],
+    network: Annotated[Path, file_argument("NET", "File with the network: .onnx or .json.")],
+    proof: Annotated[Path, file_argument("PROOF.json", "File with the proof.")],
     max_error: Annotated[
         float | None,
         typer.Option(

@@ -11,6 +11,7 @@ import typer
 
 from cpwl.cli.options import (
     AsJson,
+    Certify,
     CForm,
     Dask,
     Dtype,
@@ -22,10 +23,20 @@ from cpwl.cli.options import (
     Workers,
     check_neurons,
     executor_of,
+    file_argument,
     load_function,
+    output_option,
     progress_bar,
 )
-from cpwl.cli.output import check_output, plain_integer, print_json, readable_integer, table_text
+from cpwl.cli.output import (
+    check_ending,
+    check_output,
+    plain_integer,
+    print_json,
+    readable_integer,
+    table_of,
+    table_text,
+)
 from cpwl.errors import counted
 
 if TYPE_CHECKING:
@@ -35,7 +46,7 @@ if TYPE_CHECKING:
     from cpwl.io.c.write import CCode
     from cpwl.io.formula import Formula
 
-__all__ = ["compile"]
+__all__ = ["compile", "mpc"]
 
 
 def _known(construction: str) -> str:
@@ -48,22 +59,10 @@ def _known(construction: str) -> str:
 
 def compile(
     source: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[IN]", readable=False, help="File with the function. Omit it with --formula.", show_default=False
-        ),
+        Path | None, file_argument("[IN]", "File with the function. Omit it with --formula.", show_default=False)
     ] = None,
     *,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="OUT",
-            readable=False,
-            help="Output file: OUT.onnx, OUT.json (exact weights) or OUT.h (C code).",
-        ),
-    ],
+    output: Annotated[Path, output_option("OUT", "Output file: OUT.onnx, OUT.json (exact weights) or OUT.h (C code).")],
     formula: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Compile this formula, such as 'max(x + 2*y, 0)'.")
     ] = None,
@@ -109,9 +108,7 @@ def compile(
     max_neurons: MaxNeurons = None,
     workers: Workers = 1,
     dask: Dask = None,
-    certify: Annotated[
-        bool, typer.Option("--certify", help="Prove the network as written, and save the proof as OUT.proof.json.")
-    ] = False,
+    certify: Certify = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Print the size of every construction, and why this one was selected.")
     ] = False,
@@ -189,9 +186,7 @@ def _formula(source: Path | None, text: str | None, variables: str | None) -> Fo
 
 
 def _check_paths(source: Path | None, output: Path, proof: Path | None, dtype: Dtype | None) -> None:
-    suffix = output.suffix.lower()
-    if suffix not in (".onnx", ".json", ".h"):
-        raise typer.BadParameter(f"`{output}` must end in .onnx, .json or .h.", param_hint="'--output' / '-o'")
+    suffix = check_ending(output, ".onnx", ".json", ".h")
     if suffix == ".json" and dtype is not None:
         raise typer.BadParameter("a .json file is exact and has no type.", param_hint="'--dtype'")
     for path, what in ((output, ""), (proof, ", and the proof would go there")):
@@ -336,12 +331,7 @@ def _plain(sizes: dict[str, int]) -> dict[str, int | str]:
 
 
 def _sizes_text(p: CPWL, compiled: Compiled, source: Path, output: Path, seconds: float) -> str:
-    from rich.box import SIMPLE
-    from rich.table import Table
-
-    table = Table("", box=SIMPLE)
-    for name in ("layers", "width", "neurons", "nonzeros"):
-        table.add_column(name, justify="right")
+    table = table_of("", numbers=("layers", "width", "neurons", "nonzeros"))
     sizes = compiled.sizes
     numbers = (sizes.depth, sizes.width, sizes.neurons, sizes.nonzeros)
     table.add_row(f"this network ({compiled.construction})", *map(readable_integer, numbers))
@@ -378,14 +368,9 @@ def _title(name: str) -> str:
 
 def explain_choice(compiled: Compiled) -> str:
     """A table of the constructions, and the proven lower bounds below it."""
-    from rich.box import SIMPLE
-    from rich.table import Table
-
     from cpwl.construct.table import TABLE
 
-    table = Table("construction", box=SIMPLE)
-    for name in ("neurons", "layers", "width", "nonzeros", "predicted error"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = table_of("construction", numbers=("neurons", "layers", "width", "nonzeros", "predicted error"))
     reasons = []
     for name in TABLE:
         if name == compiled.construction:
@@ -435,3 +420,90 @@ def _cells(other: Alternative) -> tuple[str, ...]:
 
 def _error(value: float | None) -> str:
     return "-" if value is None else f"{value:.1e}" if value else "0"
+
+
+def mpc(
+    source: Annotated[Path, file_argument("PLANT", "JSON file with A, B, Q, R, N and constraints u, x, du.")],
+    output: Annotated[Path, output_option("OUT.h", "Output file: C header.")],
+    dtype: Annotated[Dtype, typer.Option(help="Type of the numbers in OUT.h.")] = "float64",
+    c_form: Annotated[
+        CForm, typer.Option(help="Form of OUT.h: network, search tree, or the cheaper of the two.")
+    ] = "auto",
+    outside: Annotated[
+        Outside, typer.Option(help="Points outside the feasible states: free, clip (to their box), or error.")
+    ] = "free",
+    max_regions: Annotated[int, typer.Option(min=1, help="Stop after this many regions.")] = 100_000,
+    workers: Workers = 1,
+    dask: Dask = None,
+    certify: Annotated[
+        bool,
+        typer.Option(
+            "--certify",
+            help="Prove that the network is the optimal controller for all feasible states, and write OUT.law.json, "
+            "OUT.net.json and OUT.proof.json for `cpwl check`.",
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Solve a model predictive controller exactly, and write its law as C code."""
+    if output.suffix.lower() != ".h":
+        raise typer.BadParameter(f"`{output}` must end in .h; `cpwl compile PLANT` writes networks.", param_hint="'-o'")
+    beside = [output.with_suffix(ending) for ending in (".law.json", ".net.json", ".proof.json")] if certify else []
+    for path in (output, *beside):
+        check_output(path, source)
+    from cpwl.compiler import compile as compile_function
+    from cpwl.errors import LimitError
+    from cpwl.io.mpqp import read_plant
+
+    plan = read_plant(source)
+    began = perf_counter()
+    with progress_bar() as progress, executor_of(workers, dask) as executor:
+        law = plan.solve(executor=executor, max_regions=max_regions, progress=progress)
+        made = compile_function(law, minimize="nonzeros", certify=certify, executor=executor)
+    certificate = made.certificate
+    if certificate is not None and not certificate.proved:
+        raise LimitError(f"nothing was written, because no proof was found: {certificate.reason}")
+    code = _write_all(law, made, output, beside, dtype, c_form, outside)
+    statement = None if certificate is None else certificate.statement
+    found = {
+        "input": str(source),
+        "output": str(output),
+        "parameters": list(plan.parameters),
+        "stable": bool(plan.stability),
+        "axioms": [{"name": a.name, "holds": a.holds, "why": a.why} for a in plan.stability.axioms],
+        "regions": law.num_pieces,
+        "neurons": made.sizes.neurons,
+        "evaluation_bound": code.error_bound,
+        "statement": statement,
+        "seconds": round(perf_counter() - began, 6),
+    }
+    if as_json:
+        print_json(found)
+        return
+    print(f"{source}: {plan.stability}")
+    print(f"{law.num_pieces} regions, none is missing; {made.sizes.neurons} neurons; {found['seconds']:.2f} s")
+    print(code)
+    if statement is not None:
+        print(f"{beside[-1]}: proved: {statement}")
+
+
+def _write_all(
+    law: CPWL, made: Compiled, output: Path, beside: list[Path], dtype: Dtype, c_form: CForm, outside: Outside
+) -> CCode:
+    """The header, and function, network and proof with it if there is one; together."""
+    import tempfile
+
+    from cpwl.documents.write import document_text, function_document, network_document
+    from cpwl.files import write_together
+    from cpwl.io.c.write import to_c
+
+    with tempfile.TemporaryDirectory() as folder:
+        draft = Path(folder, output.name)
+        code = to_c(made, draft, dtype=dtype, form=c_form, outside=outside)
+        files = [(output, draft.read_bytes())]
+    if beside and made.certificate is not None:
+        texts = [document_text(document, None) for document in (function_document(law), network_document(made.network))]
+        texts.append(made.certificate.text)
+        files += [(path, text.encode()) for path, text in zip(beside, texts, strict=True)]
+    write_together(files)
+    return code

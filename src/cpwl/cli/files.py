@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpwl.cli.options import AsJson, Layout, load_any
-from cpwl.cli.output import check_output, print_json
+from cpwl.cli.options import AsJson, Dask, Layout, Workers, executor_of, file_argument, load_any, load_function
+from cpwl.cli.output import Code, check_output, plain_integer, print_json, readable_integer, table_of, table_text
+from cpwl.errors import counted
 
 if TYPE_CHECKING:
     from cpwl.function import CPWL
+    from cpwl.function.answers import Finding, Report
     from cpwl.network import Network
 
-__all__ = ["convert", "info"]
+__all__ = ["bounds", "convert", "doctor", "info"]
 
 # ``cpwl info``: what a file holds; without a file, the kinds of files there are.
 
 
 def info(
-    source: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", readable=False, help="File with a function or a network.")
-    ] = None,
+    source: Annotated[Path | None, file_argument("[FILE]", "File with a function or a network.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Describe the content of a file. Without a file, list the supported formats."""
@@ -82,10 +83,8 @@ def _plain(value: Any) -> str:
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(metavar="IN", readable=False, help="File with a function or a network.")],
-    output: Annotated[
-        Path, typer.Argument(metavar="OUT", readable=False, help="Output file; its ending selects the format.")
-    ],
+    source: Annotated[Path, file_argument("IN", "File with a function or a network.")],
+    output: Annotated[Path, file_argument("OUT", "Output file; its ending selects the format.")],
     layout: Layout = None,
     as_json: AsJson = False,
 ) -> None:
@@ -100,3 +99,158 @@ def convert(
         print_json({"input": str(source), "output": str(output), "kind": door.what, "holds": repr(held)})
     else:
         print(f"{output}: {held!r}, as {door.what}")
+
+
+def doctor(
+    source: Annotated[Path, file_argument("LAW", "File with the function.")],
+    layout: Layout = None,
+    workers: Workers = 1,
+    dask: Dask = None,
+    as_json: AsJson = False,
+) -> None:
+    """Report jumps, gaps, overlaps and other defects of a function, each with a point, a size and a remedy."""
+    p = load_function(source, "`cpwl doctor` takes a function", layout)
+    with executor_of(workers, dask) as executor:
+        report = p.doctor(executor=executor)
+    if as_json:
+        print_json(_summary(p, report, source))
+    else:
+        _print_table(p, report, source)
+    raise typer.Exit(Code.DONE if report.healthy else Code.REFUTED)
+
+
+def _summary(p: CPWL, report: Report, source: Path) -> dict[str, Any]:
+    return {
+        "input": str(source),
+        "healthy": report.healthy,
+        "pieces": p.num_pieces,
+        "components": p.num_components,
+        "findings": [
+            {
+                "severity": finding.severity,
+                "kind": finding.kind,
+                "pieces": list(finding.pieces),
+                "point": None if finding.point is None else [float(v) for v in finding.point],
+                "size": finding.size,
+                "message": finding.message,
+            }
+            for finding in report
+        ],
+    }
+
+
+def _print_table(p: CPWL, report: Report, source: Path) -> None:
+    from rich.text import Text
+
+    table = table_of("", "kind", "where", numbers=["size"], show_header=len(report) > 0)
+    table.add_column("what", ratio=1)
+    for finding in report:
+        # Plain text: a message may hold brackets, which rich would read as markup.
+        cells = (finding.severity, finding.kind, _where(finding), f"{finding.size:.3g}", finding.message)
+        table.add_row(*map(Text, cells))
+    counts = f"{source}: {counted(p.num_pieces, 'piece')}, {counted(p.num_components, 'law')}"
+    verdict = (
+        "healthy"
+        if report.healthy
+        else f"not a continuous function on a convex domain ({counted(len(report.errors), 'error')})"
+    )
+    print(table_text(table, f"{counts}: {verdict}"), end="")
+
+
+def _where(finding: Finding) -> str:
+    """The pieces in question, the first few of them."""
+    some = ", ".join(map(str, finding.pieces[:3]))
+    return some + (", ..." if len(finding.pieces) > 3 else "")
+
+
+_Sizes = dict[str, int | None]
+_TITLES = {
+    "theorem1": "Theorem 1",
+    "theorem2": "Theorem 2",
+    "theorem3": "Theorem 3",
+    "he2020": "He et al. 2020",
+    "hertrich2021": "Hertrich et al. 2021",
+    "arora2018": "Arora et al. 2018",
+}
+
+
+def bounds(
+    pieces: Annotated[int | None, typer.Option(min=1, metavar="Q", help="Number of convex pieces.")] = None,
+    components: Annotated[
+        int | None, typer.Option(min=1, metavar="K", help="Number of distinct linear components.")
+    ] = None,
+    dim: Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of inputs.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print published upper bounds on network size, given the number of pieces, components and inputs.
+
+    A bound is printed if all numbers that it needs are given.
+    """
+    from cpwl.errors import InputError
+
+    if pieces is None and components is None and dim is None:
+        raise typer.BadParameter("give at least one of them.", param_hint="'--pieces', '--components', '--dim'")
+    try:
+        rows = dict(_rows(dim, components, pieces))
+    except InputError as error:  # what is wrong here is wrong on the command line
+        raise typer.BadParameter(str(error)) from error
+    given = {"pieces": pieces, "components": components, "dim": dim}
+    if as_json:
+        _print_bounds_json({name: value for name, value in given.items() if value is not None}, rows)
+    else:
+        _print_bounds(rows)
+
+
+def _rows(n: int | None, k: int | None, q: int | None) -> Iterator[tuple[str, _Sizes]]:
+    from cpwl import bounds as published
+
+    if q is not None:
+        yield "theorem1", _all(lambda: published.theorem1(q))
+    if k is not None and q is not None:
+        yield "theorem2", _all(lambda: published.theorem2(k, q))
+    if n is not None and k is not None:
+        yield "theorem3", _all(lambda: published.theorem3(n, k))
+    if n is not None and k is not None and q is not None:
+        yield "he2020", {"neurons": _within(lambda: published.he2020(n, k, q))}
+    if n is not None and k is not None:
+        yield "hertrich2021", {"neurons": _within(lambda: published.hertrich2021(n, k))}
+    if n is not None:
+        yield "arora2018", {"layers": published.arora2018_hidden_layers(n) + 1}
+
+
+def _within(bound: Callable[[], Any]) -> Any:
+    """The bound, or None if it is too large to compute."""
+    from cpwl.errors import LimitError
+
+    try:
+        return bound()
+    except LimitError:
+        return None
+
+
+def _all(bound: Callable[[], Any]) -> _Sizes:
+    sizes = _within(bound)
+    return {name: None if sizes is None else getattr(sizes, name) for name in ("layers", "width", "neurons")}
+
+
+def _print_bounds_json(given: dict[str, int], rows: dict[str, _Sizes]) -> None:
+    found = {
+        name: {key: None if size is None else plain_integer(size) for key, size in sizes.items()}
+        for name, sizes in rows.items()
+    }
+    print_json({**{name: plain_integer(value) for name, value in given.items()}, "bounds": found})
+
+
+def _print_bounds(rows: dict[str, _Sizes]) -> None:
+    table = table_of("bound", numbers=("layers", "width", "neurons"))
+    for name, sizes in rows.items():
+        cells = (_cell(sizes, key) for key in ("layers", "width", "neurons"))
+        table.add_row(_TITLES[name], *cells)
+    print(table_text(table), end="")
+
+
+def _cell(sizes: _Sizes, key: str) -> str:
+    if key not in sizes:
+        return "-"
+    size = sizes[key]
+    return "too large to compute" if size is None else readable_integer(size)

@@ -16,17 +16,24 @@ from cpwl.cli.limits import BeyondLimit
 from cpwl.cli.options import (
     AsJson,
     BoxBounds,
+    Certify,
     Dask,
+    Dtype,
     MaxNeurons,
     Workers,
     box_domain,
+    box_of,
     check_neurons,
     executor_of,
+    file_argument,
     load_any,
     load_network,
+    output_option,
+    path_option,
     progress_bar,
+    within_neurons,
 )
-from cpwl.cli.output import Code, check_output, print_json, spelled
+from cpwl.cli.output import Code, check_ending, check_output, print_json, spelled
 from cpwl.errors import counted
 
 if TYPE_CHECKING:
@@ -36,23 +43,16 @@ if TYPE_CHECKING:
     from cpwl.network import Network, Sizes
     from cpwl.proofs.certify import Certificate
 
-__all__ = ["compress", "count_regions", "equal", "extract"]
+__all__ = ["compress", "count_regions", "equal", "extract", "milp", "vnnlib"]
 
 # ``cpwl equal``: are two networks or functions equal? A proof, or a point where they differ.
 
 
 def equal(
-    first: Annotated[Path, typer.Argument(metavar="A", readable=False, help="File with a network or a function.")],
-    second: Annotated[Path, typer.Argument(metavar="B", readable=False, help="File with the second one.")],
+    first: Annotated[Path, file_argument("A", "File with a network or a function.")],
+    second: Annotated[Path, file_argument("B", "File with the second one.")],
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="PROOF.json",
-            readable=False,
-            help="Two networks: write a proof of equality, for `cpwl check`.",
-        ),
+        Path | None, output_option("PROOF.json", "Two networks: write a proof of equality, for `cpwl check`.")
     ] = None,
     box: BoxBounds = None,
     max_regions: Annotated[
@@ -60,11 +60,7 @@ def equal(
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            readable=False,
-            help="Save the progress of a comparison of two networks there, and resume from it.",
-        ),
+        path_option("FOLDER", "Save the progress of a comparison of two networks there, and resume from it."),
     ] = None,
     workers: Workers = 1,
     dask: Dask = None,
@@ -177,15 +173,14 @@ def replay(path: Path, witness: Any) -> list[float] | None:
 
 
 def count_regions(
-    source: Annotated[Path, typer.Argument(metavar="MODEL", readable=False, help="File with the network.")],
+    source: Annotated[Path, file_argument("MODEL", "File with the network.")],
     cells: Annotated[bool, typer.Option("--cells", help="Count activation cells only, in bounded memory.")] = False,
     box: BoxBounds = None,
     max_regions: Annotated[
         int | None, typer.Option(min=1, help="Stop after this many regions; the exit status is then 2.")
     ] = None,
     checkpoint: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", readable=False, help="Save progress there, and resume from it (with --cells)."),
+        Path | None, path_option("FOLDER", "Save progress there, and resume from it (with --cells).")
     ] = None,
     workers: Workers = 1,
     dask: Dask = None,
@@ -220,11 +215,8 @@ def count_regions(
 
 
 def extract(
-    source: Annotated[Path, typer.Argument(metavar="MODEL", readable=False, help="File with the network.")],
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="OUT", readable=False, help="OUT.json, or a folder for partial files."),
-    ],
+    source: Annotated[Path, file_argument("MODEL", "File with the network.")],
+    output: Annotated[Path, output_option("OUT", "OUT.json, or a folder for partial files.")],
     max_regions: Annotated[
         int | None, typer.Option(min=1, help="Stop after this many regions; the exit status is then 2.")
     ] = None,
@@ -235,9 +227,7 @@ def extract(
     exact: Annotated[
         bool | None, typer.Option("--exact/--float", help="Write rationals or floats.  [default: as the weights are]")
     ] = None,
-    resume: Annotated[
-        Path | None, typer.Option(metavar="PART.json", readable=False, help="Resume from the output of an earlier run.")
-    ] = None,
+    resume: Annotated[Path | None, path_option("PART.json", "Resume from the output of an earlier run.")] = None,
     workers: Workers = 1,
     dask: Dask = None,
     as_json: AsJson = False,
@@ -375,19 +365,14 @@ def _print(p: CPWL, source: Path, output: Path, seconds: float, as_json: bool, *
 
 
 def compress(
-    source: Annotated[Path, typer.Argument(metavar="IN", readable=False, help="File with the network.")],
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="OUT", readable=False, help="OUT.onnx, or OUT.json (exact weights)."),
-    ],
+    source: Annotated[Path, file_argument("IN", "File with the network.")],
+    output: Annotated[Path, output_option("OUT", "OUT.onnx, or OUT.json (exact weights).")],
     box: BoxBounds = None,
     max_regions: Annotated[
         int, typer.Option(min=1, help="Extract and recompile only if there are at most this many linear regions.")
     ] = 10_000,
     max_neurons: MaxNeurons = None,
-    certify: Annotated[
-        bool, typer.Option("--certify", help="Prove the network as written, and save the proof as OUT.proof.json.")
-    ] = False,
+    certify: Certify = False,
     workers: Workers = 1,
     dask: Dask = None,
     as_json: AsJson = False,
@@ -396,9 +381,7 @@ def compress(
 
     With --certify, the exit status is 2 if the network was written but no proof was found.
     """
-    suffix = output.suffix.lower()
-    if suffix not in (".onnx", ".json"):
-        raise typer.BadParameter(f"`{output}` must end in .onnx or .json.", param_hint="'--output' / '-o'")
+    check_ending(output, ".onnx", ".json")
     check_output(output, source)
     path = output.with_suffix(".proof.json")
     if certify:
@@ -470,3 +453,92 @@ def _rounding(gap: Any) -> str:
     if gap == math.inf:
         return "the difference is unbounded; use --box to get its maximum on a box"
     return f"differs by at most {float(gap):.3g}"
+
+
+# ``cpwl vnnlib``: verification queries about a network, with their answers.
+
+
+def vnnlib(
+    source: Annotated[Path, file_argument("IN", "File with a function or a network.")],
+    output: Annotated[Path, output_option("FOLDER", "Output folder, new or empty.")],
+    box: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="LO HI", help="Bounds of all inputs, or one pair LO,HI for each. Networks need them."),
+    ] = None,
+    against: Annotated[
+        Path | None, path_option("OTHER", "Write queries about the difference to this function or network.")
+    ] = None,
+    dtype: Annotated[Dtype, typer.Option(help="Type of the weights in the ONNX file.")] = "float32",
+    margin: Annotated[
+        float, typer.Option(help="Distance of a query from the extreme value, relative to the size of the output.")
+    ] = 1e-3,
+    timeout: Annotated[int, typer.Option(min=1, help="Timeout in seconds of each instance, for instances.csv.")] = 60,
+    max_regions: Annotated[int, typer.Option(min=1, help="Stop after this many linear regions.")] = 100_000,
+    max_neurons: MaxNeurons = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a verification benchmark with known answers: instances.csv, ONNX and VNN-LIB files, ground_truth.json."""
+    from cpwl.cli.options import load_any
+    from cpwl.io.vnnlib import check_new_folder, to_vnnlib
+
+    check_new_folder(output)
+    held = load_any(source)
+    made = to_vnnlib(
+        within_neurons(held, max_neurons),
+        output,
+        box=box_of(box, held.inputs),
+        against=None if against is None else within_neurons(load_any(against), max_neurons),
+        dtype=dtype,
+        margin=margin,
+        timeout=timeout,
+        max_regions=max_regions,
+    )
+    if as_json:
+        queries: list[dict[str, Any]] = [
+            {"name": q.name, "answer": q.answer, "value": str(q.value)} for q in made.queries
+        ]
+        print_json({"input": str(source), "output": str(output), "queries": queries})
+    else:
+        for query in made.queries:
+            print(f"{query.name}: {query.answer}: {query.about}")
+        print(f"{output}: {counted(len(made.queries), 'instance')}")
+
+
+def milp(
+    source: Annotated[Path, file_argument("IN", "File with a function or a network.")],
+    output: Annotated[Path, output_option("OUT", "OUT.lp, OUT.mps, or OUT.onnx with bounds for OMLT.")],
+    box: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="LO HI", help="Bounds of all inputs, or one pair LO,HI for each. Networks need them."),
+    ] = None,
+    max_regions: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Compute exact neuron ranges up to this many linear regions; above it, proved outer bounds."
+        ),
+    ] = 5000,
+    max_neurons: MaxNeurons = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a mixed-integer program of a network, with exact neuron ranges as big-M constants."""
+    suffix = check_ending(output, ".lp", ".mps", ".onnx")
+    check_output(output, source)
+    if suffix == ".onnx":
+        for what in ("bounds", "neurons"):
+            check_output(Path(f"{output}.{what}.json"), source)
+    from cpwl.cli.options import load_any
+    from cpwl.io.milp import to_milp, to_omlt
+
+    held = load_any(source)
+    domain = box_domain(box, held.inputs)
+    made = within_neurons(held, max_neurons)
+    if suffix == ".onnx":
+        bounds = to_omlt(made, output, domain=domain, max_regions=max_regions)
+    else:
+        bounds = to_milp(made, output, domain=domain, max_regions=max_regions).bounds
+    if as_json:
+        said = {"input": str(source), "output": str(output), "neurons": bounds.counts, "exact": bounds.exact}
+        print_json({**said, "outputs": [[str(low), str(high)] for low, high in bounds.layers[-1]]})
+    else:
+        counts = ", ".join(f"{count} always {name}" for name, count in bounds.counts.items() if name != "open")
+        print(f"{output}: {counts}, {bounds.counts['open']} with a binary; ranges of neurons are {bounds.how}")

@@ -24,6 +24,7 @@ __all__ = [
     "AsJson",
     "BoxBounds",
     "CForm",
+    "Certify",
     "Dask",
     "Dtype",
     "Layout",
@@ -37,9 +38,12 @@ __all__ = [
     "box_of",
     "check_neurons",
     "executor_of",
+    "file_argument",
     "load_any",
     "load_function",
     "load_network",
+    "output_option",
+    "path_option",
     "progress_bar",
     "whole_boxes",
     "within_neurons",
@@ -52,6 +56,28 @@ Minimize: TypeAlias = Literal["neurons", "depth", "width", "nonzeros"]
 Outside: TypeAlias = Literal["free", "clip", "error"]
 CForm: TypeAlias = Literal["auto", "network", "tree"]
 PictureKind: TypeAlias = Literal["auto", "map", "surface"]
+
+# What is given as a file; whether it can be read is found out, and said, when it is read.
+
+
+def file_argument(metavar: str, text: str, **more: Any) -> Any:
+    """A file to be read."""
+    return typer.Argument(metavar=metavar, readable=False, help=text, **more)
+
+
+def output_option(metavar: str, text: str) -> Any:
+    """``--output``, or ``-o``: a file or a folder to be written."""
+    return typer.Option("--output", "-o", metavar=metavar, readable=False, help=text)
+
+
+def path_option(metavar: str, text: str) -> Any:
+    """Another file or folder."""
+    return typer.Option(metavar=metavar, readable=False, help=text)
+
+
+Certify = Annotated[
+    bool, typer.Option("--certify", help="Prove the network as written, and save the proof as OUT.proof.json.")
+]
 
 # ``--workers`` and ``--dask``: who does the work.
 

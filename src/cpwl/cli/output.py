@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Code",
+    "check_ending",
     "check_output",
     "listening",
     "plain_integer",
@@ -37,6 +38,7 @@ __all__ = [
     "run",
     "say",
     "spelled",
+    "table_of",
     "table_text",
 ]
 
@@ -189,9 +191,30 @@ def check_output(path: Path, *sources: Path | None, hint: str = "'--output' / '-
         raise InputError(f"cannot write `{path}`: the directory `{folder}` is not writable", path=str(path))
 
 
+def check_ending(path: Path, *endings: str) -> str:
+    """The ending of the file to be written, in small letters; refused if it is none of these."""
+    suffix = path.suffix.lower()
+    if suffix not in endings:
+        *others, last = endings
+        known = f"{', '.join(others)} or {last}" if others else last
+        raise typer.BadParameter(f"`{path}` must end in {known}.", param_hint="'--output' / '-o'")
+    return suffix
+
+
 def print_json(value: dict[str, Any]) -> None:
     """One JSON object, on one line."""
     print(json.dumps(value, allow_nan=False))
+
+
+def table_of(*words: str, numbers: Sequence[str], **options: Any) -> Table:
+    """An empty table with columns of words, then of numbers."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    table = Table(*words, box=SIMPLE, **options)
+    for name in numbers:
+        table.add_column(name, justify="right")
+    return table
 
 
 def table_text(table: Table, *notes: str) -> str:

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cpwl.cli.options import BoxBounds, PictureKind, progress_bar
-from cpwl.cli.output import Code, check_output, table_text
+from cpwl.cli.options import BoxBounds, PictureKind, file_argument, output_option, progress_bar
+from cpwl.cli.output import Code, check_ending, check_output, table_text
 from cpwl.errors import counted
 
 __all__ = ["demo", "plot", "report"]
@@ -22,7 +22,7 @@ def demo(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Output directory.")] = Path("out/demo"),
 ) -> None:
     """Compile and prove the bundled examples, and compare their sizes with published bounds."""
-    from cpwl.show.demo import INDEX, NOTES, demo_table, failures, run_demo
+    from cpwl.show.bundled import INDEX, NOTES, demo_table, failures, run_demo
 
     with progress_bar(delay=0.0) as progress:
         rows = run_demo(output, progress=progress)
@@ -60,14 +60,9 @@ def demo(
 
 
 def report(
-    source: Annotated[Path, typer.Argument(metavar="FILE", readable=False, help="File with a function or a network.")],
-    second: Annotated[
-        Path | None,
-        typer.Argument(metavar="[SECOND]", readable=False, help="A second function or network to compare with."),
-    ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="HTML", readable=False, help="Output file.")] = Path(
-        "report.html"
-    ),
+    source: Annotated[Path, file_argument("FILE", "File with a function or a network.")],
+    second: Annotated[Path | None, file_argument("[SECOND]", "A second function or network to compare with.")] = None,
+    output: Annotated[Path, output_option("HTML", "Output file.")] = Path("report.html"),
     box: BoxBounds = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.  [default: the names of the files]")] = None,
     proof: Annotated[bool, typer.Option(help="Search for proofs. This can take long.")] = True,
@@ -118,14 +113,9 @@ def _recipe(
     return steps
 
 
-_ENDINGS = (".svg", ".png", ".pdf")
-
-
 def plot(
-    source: Annotated[Path, typer.Argument(metavar="FILE", readable=False, help="File with a function or a network.")],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="OUT", readable=False, help="Output file: .svg, .png or .pdf.")
-    ],
+    source: Annotated[Path, file_argument("FILE", "File with a function or a network.")],
+    output: Annotated[Path, output_option("OUT", "Output file: .svg, .png or .pdf.")],
     kind: Annotated[PictureKind, typer.Option(help="Picture of a function of two or more inputs.")] = "auto",
     shown: Annotated[int, typer.Option("--output-number", min=0, help="Which output, counted from 0.")] = 0,
     box: BoxBounds = None,
@@ -134,8 +124,7 @@ def plot(
     from cpwl.cli.options import box_of, load_any
     from cpwl.network import Network
 
-    if output.suffix.lower() not in _ENDINGS:
-        raise typer.BadParameter(f"`{output}` must end in {', '.join(_ENDINGS)}.", param_hint="'--output'")
+    check_ending(output, ".svg", ".png", ".pdf")
     check_output(output, source)
     held = load_any(source)
     if isinstance(held, Network):

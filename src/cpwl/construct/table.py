@@ -14,8 +14,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from cpwl.construct import hinge, layers, paper, sums
+from cpwl.construct import layers, paper, sums
 from cpwl.construct.analysis import Analysis
+from cpwl.construct.blocks import hinges
 from cpwl.construct.clamped import plan as clamped
 from cpwl.construct.columns import plan as columns
 from cpwl.construct.gates import plan as gates
@@ -28,10 +29,9 @@ from cpwl.construct.univariate import plan as univariate
 from cpwl.construct.windows import plan as windows
 from cpwl.construct.windows.plan import few_cells, most_cells
 from cpwl.doors import within_float64
-from cpwl.errors import ConstructionError, InputError, LimitError
+from cpwl.errors import ConstructionError, InputError, LimitError, rare_collection
 from cpwl.executors import spread
 from cpwl.function import CPWL
-from cpwl.limits import rare_collection
 
 __all__ = ["TABLE", "Ahead", "Construction", "Planned", "in_order", "in_range", "ruled_out"]
 
@@ -144,7 +144,7 @@ def _of_part(function: CPWL, whole: Analysis) -> list[Candidate]:
 
 
 _ROWS = (
-    Construction("hinge", "one hidden layer, one neuron per hyperplane, where the jumps are consistent", hinge.plan),
+    Construction("hinge", "one hidden layer, one neuron per hyperplane, where the jumps are consistent", hinges.plan),
     Construction("univariate", "one direction of bends: one to three hidden layers", univariate.plan),
     Construction(
         "sums", "sums of functions of fewer inputs, each with its smallest network", partial(sums.plan, _of_part)

@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from cpwl.errors import InputError, LimitError
+from cpwl.errors import InputError, LimitError, check_memory
 from cpwl.exact.rational import as_reals, fraction_array, has_floats
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.files import read_bytes
 from cpwl.function.cpwl import CPWL
 from cpwl.function.make import parts_of_pieces, parts_of_simplices
-from cpwl.limits import check_memory
 from cpwl.network.network import Network
 
 __all__ = [

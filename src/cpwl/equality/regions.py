@@ -14,7 +14,7 @@ from flint import fmpz_mat
 from numpy.typing import NDArray
 
 from cpwl.equality.verdict import Apart, farther
-from cpwl.errors import InputError
+from cpwl.errors import InputError, check_memory
 from cpwl.exact.integers import integer_rows, primitive
 from cpwl.exact.rational import fraction_array, to_float
 from cpwl.exact.sparse import RationalMatrix
@@ -22,7 +22,6 @@ from cpwl.function import CPWL
 from cpwl.function.sample import inner_points
 from cpwl.geometry.polyhedra import Polyhedron, ranges
 from cpwl.geometry.probe import Probe
-from cpwl.limits import check_memory
 from cpwl.network import Network
 from cpwl.network.algorithms import side_by_side
 from cpwl.network.network import assemble, exact_layers, float_layer

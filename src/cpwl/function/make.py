@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.errors import CpwlWarning, InputError
+from cpwl.errors import CpwlWarning, InputError, check_memory
 from cpwl.exact.integers import adjugate, integer_rows, primitive, quotient, sign
 from cpwl.exact.rational import as_reals, fraction_array, has_floats
 from cpwl.function.parts import Known, Laws, Mesh, Parts
 from cpwl.geometry.bodies import irredundant, stacked
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, as_domain
 from cpwl.geometry.probe import Probe
-from cpwl.limits import check_memory
 
 __all__ = [
     "kuhn_simplices",

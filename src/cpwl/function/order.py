@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.errors import ConstructionError, InternalError
+from cpwl.errors import ConstructionError, InternalError, check_memory
 from cpwl.exact.integers import ratio_view, rounding, sign, signs_at, unit_view
 from cpwl.executors import spread
 from cpwl.function.cpwl import CPWL, generators_of
@@ -22,7 +22,6 @@ from cpwl.function.scale import scale_of
 from cpwl.geometry.generators import Generators, corners_of, generators
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
 from cpwl.geometry.probe import Probe
-from cpwl.limits import check_memory
 from cpwl.progress import Progress
 
 __all__ = [

@@ -19,10 +19,9 @@ import scipy
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from cpwl.errors import LimitError
+from cpwl.errors import LimitError, check_memory
 from cpwl.exact.rational import fraction_array, is_exact_float, to_float
 from cpwl.exact.sparse import RationalMatrix, stack_rows
-from cpwl.limits import check_memory
 from cpwl.network.network import Network
 
 __all__ = ["Forms", "Tape", "Tensor", "network_of"]

@@ -10,12 +10,11 @@ import numpy as np
 from flint import fmpz_mat
 from numpy.typing import NDArray
 
-from cpwl.errors import InputError
+from cpwl.errors import InputError, check_memory
 from cpwl.function.cpwl import CPWL
 from cpwl.function.parts import Laws
 from cpwl.function.sample import inner_points
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, as_domain, ranges
-from cpwl.limits import check_memory
 from cpwl.network.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.pieces import Pieces, pieces_of_subdivision, pieces_of_walk

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.errors import LimitError
+from cpwl.errors import LimitError, check_memory
 from cpwl.exact.rational import is_exact_float
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.geometry.polyhedra import Polyhedron
-from cpwl.limits import check_memory
 from cpwl.network.network import ExactLayer, Network, assemble, exact_layer, exact_layers, float_layer
 
 __all__ = ["EPS", "Forms", "Level", "balanced"]

@@ -11,6 +11,7 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 from scipy.sparse import eye_array
 
+from cpwl.errors import check_memory
 from cpwl.exact.integers import sign
 from cpwl.exact.rational import fraction_array, from_flint, to_flint
 from cpwl.function import CPWL
@@ -18,7 +19,6 @@ from cpwl.function.bends.planar import cross
 from cpwl.function.order import Order
 from cpwl.function.parts import Laws
 from cpwl.geometry.generators import box_pairs
-from cpwl.limits import check_memory
 from cpwl.network import Network
 from cpwl.network.algorithms import end_to_end, extrema, extremum, identity, maxmin, share_first_layer, side_by_side
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from cpwl.construct.analysis import Analysis
+from cpwl.construct.plan import Plan
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import primitive, ratio_view, sign, signs_at
 from cpwl.exact.rational import from_flint, to_flint, to_float
@@ -33,7 +34,7 @@ from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 from cpwl.network.network import ExactLayer, assemble
 
-__all__ = ["Hinges", "find_hinges", "flips_of", "hinge_network", "one_layer", "sides"]
+__all__ = ["Hinges", "find_hinges", "flips_of", "hinge_network", "one_layer", "plan", "sides"]
 
 # One hidden layer on a line: `m` breakpoints, and `m` or `m + 1` neurons.
 #
@@ -427,3 +428,13 @@ def _least(p: CPWL, slopes: NDArray[np.object_]) -> Fraction | None:
     probe = Probe(0.0)
     least = [-probe.maximum(body, -slopes)[0] for body in p.polyhedra]
     return None if any(value == -np.inf for value in least) else min(least)
+
+
+def plan(analysis: Analysis) -> Plan:
+    """The plan of the network with one neuron per hyperplane on which the function bends.
+
+    >>> from cpwl.function import CPWL
+    >>> plan(Analysis(CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1))).sizes.neurons
+    2
+    """
+    return Plan.of("hinge", hinge_network(analysis.exact), analysis.sample.points)
