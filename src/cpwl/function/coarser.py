@@ -28,6 +28,7 @@ from cpwl.errors import InputError, SolverError
 from cpwl.function.algebra.arithmetic import exactly, output, pieces_of, side_by_side, subtract
 from cpwl.function.answers import Distance
 from cpwl.function.cpwl import CPWL
+from cpwl.function.domain import box_around, domain_box
 from cpwl.function.make import kuhn_simplices
 from cpwl.function.questions.extent import asked, extreme
 from cpwl.geometry.bodies import Bodies, is_bounded
@@ -255,9 +256,11 @@ def _clip(polygon: list[Line], a: float, b: float, c: float) -> list[Line]:
 def _grids(
     p: CPWL, bodies: Bodies, tolerance: Sequence[Fraction], cost: Callable[[Shape], float], most: float
 ) -> Iterator[Proposal]:
-    low, high = _box(bodies)
+    box = box_around(p)
+    assert box is not None
+    low, high = ([end[k] for end in box] for k in (0, 1))
     corners, values = _corners(p, bodies)
-    whole = _fills(bodies, low, high)
+    whole = domain_box(p) is not None
     scale = np.array([float(e) for e in tolerance])
     longest = 1
     while cost((longest + 1,) + (1,) * (p.dim - 1)) < most and longest < 256:
@@ -276,21 +279,6 @@ def _grids(
             found = grid.fitted(p, bodies, place, values, tolerance)
             if found is not None:
                 yield Proposal(f"grid {' x '.join(map(str, shape))}", found)
-
-
-def _box(bodies: Bodies) -> tuple[list[Fraction], list[Fraction]]:
-    """The smallest box around bounded bodies."""
-    places = bodies.places[np.unique(bodies.spans.member)]
-    points = [[Fraction(v, row[-1]) for v in row[:-1]] for row in places.tolist()]
-    return [min(c) for c in zip(*points, strict=True)], [max(c) for c in zip(*points, strict=True)]
-
-
-def _fills(bodies: Bodies, low: list[Fraction], high: list[Fraction]) -> bool:
-    """Whether bodies fill a box, as far as corners tell: all of its corners are among theirs."""
-    places = {
-        tuple(Fraction(v, row[-1]) for v in row[:-1]) for row in bodies.places[np.unique(bodies.spans.member)].tolist()
-    }
-    return all(corner in places for corner in itertools.product(*zip(low, high, strict=True)))
 
 
 def _corners(p: CPWL, bodies: Bodies, laws: NDArray[np.object_] | None = None) -> tuple[Floats, Floats]:

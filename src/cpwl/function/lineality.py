@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from flint import fmpq_mat, fmpz_mat, nmod_mat
+from flint import fmpz_mat
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import common_denominator
 from cpwl.function.cpwl import CPWL
 from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact
@@ -21,7 +20,6 @@ from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact
 __all__ = ["Divided", "divided", "essential_coordinates", "on_coordinates"]
 
 _LOW = 4  # below this dimension there is nothing to gain
-_PRIME = 2**61 - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,15 +61,16 @@ def essential_coordinates(p: CPWL) -> NDArray[np.int64]:
     everything = np.arange(p.dim, dtype=np.int64)
     if p.dim < _LOW:
         return everything
-    rows = _distinct_normals(p)
-    basis, pivots = _independent(rows)
-    if len(pivots) == p.dim:
-        return everything
-    slopes = _slope_differences(p)
-    if _spans(rows[basis], pivots, np.delete(rows, basis, axis=0)) and _spans(rows[basis], pivots, slopes):
-        return pivots if len(pivots) else everything[:1]
-    pivots = _pivots(np.concatenate([rows, slopes]))
-    return pivots if len(pivots) else everything[:1]
+    rows = np.concatenate([_distinct_normals(p), _slope_differences(p)])
+    if not len(rows):
+        return everything[:1]
+    matrix, _, rank = fmpz_mat(*rows.shape, rows.ravel().tolist()).rref()
+    columns, j = [], 0
+    for i in range(rank):  # where each row of the reduced matrix begins
+        while matrix[i, j] == 0:
+            j += 1
+        columns.append(j)
+    return np.array(columns, dtype=np.int64)
 
 
 def _distinct_normals(p: CPWL) -> NDArray[np.object_]:
@@ -90,48 +89,9 @@ def _slope_differences(p: CPWL) -> NDArray[np.object_]:
     found = []
     for j in range(p.outputs):
         laws = p.laws.integer()[p.representatives(j), j]
-        laws = np.delete(laws, -2, axis=1)
-        common = common_denominator(laws)
-        if common is not None:
-            found.append(common[0][1:] - common[0][:1])
-        else:
-            found.append(laws[1:, :-1] * laws[:1, -1:] - laws[:1, :-1] * laws[1:, -1:])
+        found.append(laws[1:, :-2] * laws[:1, -1:] - laws[:1, :-2] * laws[1:, -1:])
     slopes = np.concatenate(found)
     return np.asarray(slopes[(slopes != 0).any(axis=1)])
-
-
-def _independent(rows: NDArray[np.object_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows and as many coordinates in which these are independent: so modulo a prime, hence in rationals."""
-    if not len(rows):
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    residues = nmod_mat(fmpz_mat(*rows.shape, rows.ravel().tolist()), _PRIME)
-    return _leading(residues.transpose().rref()), _leading(residues.rref())
-
-
-def _spans(basis: NDArray[np.object_], pivots: NDArray[np.int64], rows: NDArray[np.object_]) -> bool:
-    """Whether the rows are combinations of a basis that is independent in the pivots."""
-    if not len(rows) or not len(basis):
-        return not len(rows)
-    square = fmpz_mat(len(pivots), len(pivots), basis[:, pivots].ravel().tolist())
-    above, below = fmpq_mat(square).inv().numer_denom()
-    inverse = np.array([int(v) for v in above.entries()], dtype=object).reshape(len(pivots), len(pivots))
-    return bool((rows[:, pivots].dot(inverse).dot(basis) == rows * int(below)).all())
-
-
-def _pivots(rows: NDArray[np.object_]) -> NDArray[np.int64]:
-    """Coordinates, as many as the rank, on which the rows keep their rank."""
-    return _leading(fmpz_mat(*rows.shape, rows.ravel().tolist()).rref()) if len(rows) else np.zeros(0, dtype=np.int64)
-
-
-def _leading(reduced: tuple[Any, ...]) -> NDArray[np.int64]:
-    """The columns of the leading entries of a matrix in reduced form; its rank comes last."""
-    matrix, rank = reduced[0], reduced[-1]
-    columns, j = [], 0
-    for i in range(rank):
-        while matrix[i, j] == 0:
-            j += 1
-        columns.append(j)
-    return np.array(columns, dtype=np.int64)
 
 
 def on_coordinates(p: CPWL, coordinates: NDArray[np.int64]) -> CPWL:

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from cpwl.errors import ConstructionError, LimitError
-from cpwl.exact.integers import number_rows, sides
+from cpwl.exact.integers import integer_rows, number_rows, sides
 from cpwl.exact.rational import fraction_array, from_flint, to_flint, to_float
 from cpwl.function.bends.table import neighbours
 from cpwl.function.cpwl import CPWL, generators_of
@@ -40,6 +40,7 @@ from cpwl.function.evaluate import find_pieces
 from cpwl.function.merge import merge
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.sample import inner_points
+from cpwl.geometry.bodies import stacked
 from cpwl.geometry.polyhedra import Polyhedra, fact, ranges
 from cpwl.geometry.probe import Probe
 
@@ -79,7 +80,7 @@ class Part:
     def laws(self) -> NDArray[np.object_]:
         """The law of the part on every piece of the whole, ``(q, m, n + 1)`` rationals."""
         own = _fractions(self.function)
-        return _lifted(own, self.rows)[self.at]
+        return np.concatenate([own[..., :-1].dot(self.rows), own[..., -1:]], axis=-1)[self.at]
 
 
 def come_apart(p: CPWL, *, peel: bool) -> list[Part]:
@@ -334,11 +335,10 @@ def slice_of(p: CPWL, rows: NDArray[np.object_], columns: NDArray[np.int64]) -> 
     at = share if ends is None else ends[0] + (ends[1] - ends[0]) * share
     stack, laws = p.polyhedra.integer(), _fractions(p)
     body = np.column_stack([stack[:, columns], stack[:, -1] - stack[:, others].dot(at)])
-    below = np.frompyfunc(lambda v: Fraction(v).denominator, 1, 1)(body[:, -1])
-    exact = np.asarray(_whole(body * below[:, None]))
+    exact = integer_rows(np.zeros(body.shape), fraction_array(body))
     keep = (exact[:, :-1] != 0).any(axis=1) | (exact[:, -1] < 0)
     exact[~keep, -1] = 1
-    polyhedra = Polyhedra(to_float(exact[:, :-1]), to_float(exact[:, -1]), p.polyhedra.start, exact)
+    polyhedra = stacked(exact, p.polyhedra.start)
     offset = laws[..., -1] + laws[..., others].dot(at)
     own = _laws(np.concatenate([laws[..., columns], offset[..., None]], axis=-1))
     made = CPWL.from_parts(Parts(polyhedra, own, None, 0.0))
@@ -471,18 +471,14 @@ def _function(p: CPWL, laws: NDArray[np.object_]) -> CPWL:
 
 def _laws(laws: NDArray[np.object_]) -> Laws:
     """Laws ``(q, m, n + 1)`` of rationals."""
-    lcm = np.frompyfunc(lambda *row: math.lcm(*(v.denominator for v in row)), laws.shape[-1], 1)
-    below = lcm(*np.moveaxis(laws, -1, 0))
-    return Laws.from_integer(_whole(np.concatenate([laws * below[..., None], below[..., None]], axis=-1)))
+    whole = np.concatenate([laws, np.full((*laws.shape[:-1], 1), Fraction(1), dtype=object)], axis=-1)
+    rows = integer_rows(np.zeros(0), whole.reshape(-1, whole.shape[-1]))
+    return Laws.from_integer(rows.reshape(whole.shape))
 
 
 def _fractions(p: CPWL) -> NDArray[np.object_]:
     laws = p.laws.integer()
     return np.asarray(_fraction(laws[..., :-1], laws[..., -1:]))
-
-
-def _lifted(laws: NDArray[np.object_], rows: NDArray[np.object_]) -> NDArray[np.object_]:
-    return np.concatenate([laws[..., :-1].dot(rows), laws[..., -1:]], axis=-1)
 
 
 def _primitive(normal: NDArray[np.object_]) -> tuple[int, ...]:
@@ -491,4 +487,3 @@ def _primitive(normal: NDArray[np.object_]) -> tuple[int, ...]:
 
 
 _fraction = np.frompyfunc(Fraction, 2, 1)
-_whole = np.frompyfunc(int, 1, 1)

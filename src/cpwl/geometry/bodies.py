@@ -218,7 +218,7 @@ def irredundant(polyhedra: Polyhedra, inner: NDArray[np.object_]) -> Polyhedra:
     4
     """
     kept = [_proposed(polyhedra, i, inner[i]) for i in range(len(polyhedra))]
-    if polyhedra.dim == 1 or not any(len(rows) < _count(polyhedra, i) for i, rows in enumerate(kept)):
+    if polyhedra.dim == 1 or sum(map(len, kept)) == len(polyhedra.b):
         return trim(polyhedra, 0.0)
     proposed = _stack(polyhedra, kept)
     found = generators(proposed)
@@ -236,10 +236,6 @@ def irredundant(polyhedra: Polyhedra, inner: NDArray[np.object_]) -> Polyhedra:
     start = np.cumsum([0] + [len(part.b) for part in parts]).astype(np.int64)
     exact = np.concatenate([part.integer() for part in parts])
     return Polyhedra(np.concatenate([p.A for p in parts]), np.concatenate([p.b for p in parts]), start, exact)
-
-
-def _count(polyhedra: Polyhedra, i: int) -> int:
-    return int(polyhedra.start[i + 1] - polyhedra.start[i])
 
 
 def _proposed(polyhedra: Polyhedra, i: int, inner: NDArray[np.object_]) -> NDArray[np.int64]:

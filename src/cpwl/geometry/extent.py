@@ -162,17 +162,14 @@ def _rays(A: Floats) -> _Found:
     who, what = [np.zeros(0, dtype=np.int64)], [np.zeros((0, rank))]
     for some, chosen in _subsets(count, size, rank - 1):
         left = A[some][:, chosen]
-        _, values, vectors = np.linalg.svd(left) if rank > 1 else (None, np.ones((*left.shape[:2], 1)), _one(left))
+        one = np.ones((*left.shape[:2], 1, 1))
+        _, values, vectors = np.linalg.svd(left) if rank > 1 else (None, one[..., 0], one)
         k, s = np.nonzero(values[..., -1] > _FLAT)
         for d in (vectors[k, s, -1], -vectors[k, s, -1]):
             falls = (np.einsum("kmr,kr->km", A[some][k], d) <= _SLACK).all(axis=1)
             who.append(k[falls] + some.start)
             what.append(d[falls])
     return np.concatenate(who), np.concatenate(what)
-
-
-def _one(left: Floats) -> Floats:
-    return np.ones((*left.shape[:2], 1, 1))
 
 
 def _by_programs(own: NDArray[np.int64], A: Floats, b: Floats, rays: bool) -> _Found:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from cpwl.doors import check_argument, check_list, chosen_numbers, within_float64
 from cpwl.errors import InputError, counted
-from cpwl.exact.integers import primitive
+from cpwl.exact.integers import integer_rows, primitive
 from cpwl.exact.rational import fraction_array, fractions_for, is_exact_float, to_float
 from cpwl.function.cpwl import CPWL
 from cpwl.function.merge import merge
@@ -26,6 +25,7 @@ from cpwl.geometry.polyhedra import Polyhedron, fact
 
 __all__ = [
     "add",
+    "check_shapes",
     "common_domain",
     "exactly",
     "function_of",
@@ -117,8 +117,9 @@ Integers = NDArray[np.object_]
 def add(p: CPWL, other: Any) -> CPWL:
     """The sum of two functions where both are defined, or of a function and a constant."""
     if not isinstance(other, CPWL):
-        return _plus_constant(p, other)
-    _check_shapes(p, other)
+        constant = fractions_for(other, p.outputs, "outputs")
+        return linear_image(p, np.diag([Fraction(1)] * p.outputs) + Fraction(0), constant)
+    check_shapes(p, other)
     return on_common_pieces([p, other], lambda laws: summed(laws[0], laws[1]))
 
 
@@ -247,11 +248,8 @@ def _revalued(mesh: Mesh, laws: Integers) -> Mesh:
     return replace(mesh, values=to_float(values), exact_values=exact)
 
 
-def _plus_constant(p: CPWL, value: Any) -> CPWL:
-    return linear_image(p, np.diag([Fraction(1)] * p.outputs) + Fraction(0), fractions_for(value, p.outputs, "outputs"))
-
-
-def _check_shapes(p: CPWL, q: CPWL) -> None:
+def check_shapes(p: CPWL, q: CPWL) -> None:
+    """Refuse two functions with other numbers of inputs or outputs."""
     if (p.dim, p.outputs) != (q.dim, q.outputs):
         raise InputError(f"the first maps R^{p.dim} to R^{p.outputs}, the second R^{q.dim} to R^{q.outputs}")
 
@@ -261,7 +259,6 @@ def plus_affine(p: CPWL, matrix: Any, shift: Any) -> CPWL:
     """The function ``x -> p(x) + M x + s``, with the same pieces."""
     weight, move = fraction_array(matrix), fraction_array(shift)
     wide = np.column_stack([weight, move, np.full((len(move), 1), Fraction(1), dtype=object)])
-    common = [math.lcm(*(v.denominator for v in row)) for row in wide]
-    law = np.array([[int(v * d) for v in row] for row, d in zip(wide, common, strict=True)], dtype=object)
+    law = integer_rows(np.zeros(0), wide)
     laws = p.laws.integer()
     return _with_laws(p, primitive(summed(laws, np.broadcast_to(law, laws.shape))))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cpwl.doors import check_argument, check_outside, within_float64
 from cpwl.errors import InputError, counted
-from cpwl.exact.integers import primitive, sign, unit_view
+from cpwl.exact.integers import integer_rows, primitive, sign, unit_view
 from cpwl.exact.rational import fraction_array, to_flint
 from cpwl.function.algebra.arithmetic import exactly, function_of, pieces_of
 from cpwl.function.algebra.extremes import border_rows, need_convex
@@ -100,9 +100,7 @@ def _pulled_domain(domain: Polyhedron, forms: Integers, below: Integers) -> Poly
 
 def _as_law(matrix: Integers, shift: Integers) -> Integers:
     ones = np.full((len(matrix), 1), Fraction(1), dtype=object)
-    wide = np.column_stack([matrix, shift, ones])
-    scale = np.array([np.lcm.reduce([v.denominator for v in row]) for row in wide], dtype=object)
-    return np.array([[int(v * s) for v in row] for row, s in zip(wide, scale, strict=True)], dtype=object)[None]
+    return integer_rows(np.zeros(0), np.column_stack([matrix, shift, ones]))[None]
 
 
 def _affine(law: Integers) -> CPWL:

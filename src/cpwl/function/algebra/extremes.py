@@ -11,7 +11,7 @@ from cpwl.doors import formerly, within_float64
 from cpwl.errors import InputError
 from cpwl.exact.integers import sides
 from cpwl.exact.rational import fraction, is_number
-from cpwl.function.algebra.arithmetic import common_domain, exactly, function_of, pieces_of
+from cpwl.function.algebra.arithmetic import check_shapes, common_domain, exactly, function_of, pieces_of
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.first_error import first_error
 from cpwl.function.flags import consistency
@@ -19,7 +19,7 @@ from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.bodies import Bodies, joined_bodies, stacked
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.overlay import cut_by, overlay, repeated, split
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, as_domain, ranges
+from cpwl.geometry.polyhedra import Polyhedron, as_domain, ranges
 from cpwl.geometry.probe import Probe
 
 __all__ = ["absolute", "border_rows", "clip", "extend", "greatest", "least", "need_convex", "positive_part", "restrict"]
@@ -58,9 +58,9 @@ def inside_border(bodies: Bodies, others: Bodies) -> NDArray[np.bool_]:
         outside |= sides(rows[k : k + 1], places, np.zeros(len(places), dtype=np.int64), np.arange(len(places))) > 0
     _, owner = ranges(bodies.spans.start[:-1], np.diff(bodies.spans.start))
     result[owner[outside[where.ravel()]]] = False
-    probe, walls = Probe(0.0), _one(rows)
+    probe, walls = Probe(0.0), stacked(rows, np.array([0, len(rows)]))[0]
     for i in np.flatnonzero(~bodies.known).tolist():
-        result[i] = probe.bounds(bodies.polyhedra[i], walls[0])
+        result[i] = probe.bounds(bodies.polyhedra[i], walls)
     return result
 
 
@@ -74,10 +74,6 @@ def need_convex(p: CPWL, name: str, instead: str) -> None:
         raise InputError(
             f"{name} is not continuous on a convex domain: {sound.reason}.\n  `p.doctor()` says more; {instead}."
         )
-
-
-def _one(rows: NDArray[np.object_]) -> Polyhedra:
-    return stacked(rows, np.array([0, len(rows)]))
 
 
 @formerly(place="domain")
@@ -150,7 +146,8 @@ def absolute(p: CPWL) -> CPWL:
     whole = exactly(p)
     number, bodies = pieces_of(whole)
     laws = whole.laws.integer()[number]
-    return _chosen(bodies, laws, _negative(laws), 1, whole.domain)
+    negative = np.concatenate([-laws[..., :-1], laws[..., -1:]], axis=-1)
+    return _chosen(bodies, laws, negative, 1, whole.domain)
 
 
 def clip(p: CPWL, low: Any = None, high: Any = None) -> CPWL:
@@ -180,8 +177,7 @@ def _chosen(bodies: Bodies, laws: Integers, others: Integers, sense: int, domain
 
 
 def _of_two(p: CPWL, q: CPWL, sense: int) -> CPWL:
-    if (p.dim, p.outputs) != (q.dim, q.outputs):
-        raise InputError(f"the first maps R^{p.dim} to R^{p.outputs}, the second R^{q.dim} to R^{q.outputs}")
+    check_shapes(p, q)
     (mine, one), (yours, two) = pieces_of(p), pieces_of(q)
     laws, others = p.laws.integer()[mine], q.laws.integer()[yours]
     found = overlay(one, two)
@@ -224,7 +220,3 @@ def _sides(bodies: Bodies, laws: Integers, others: Integers) -> tuple[NDArray[np
         number, bodies = number[found.number], found.parts
         side = np.column_stack([side[found.number], found.side])
     return number, side, bodies
-
-
-def _negative(laws: Integers) -> Integers:
-    return np.concatenate([-laws[..., :-1], laws[..., -1:]], axis=-1)

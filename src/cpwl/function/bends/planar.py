@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from cpwl.errors import InputError
 from cpwl.exact.integers import number_rows, primitive, ratio_view, sign
 from cpwl.function.cpwl import CPWL
-from cpwl.geometry.facets import hyperplanes, trim
+from cpwl.geometry.bodies import solid
+from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.polyhedra import fact
-from cpwl.geometry.probe import Probe
 
 __all__ = [
     "PlanarBends",
@@ -241,10 +241,8 @@ def with_edges_only(p: CPWL) -> CPWL:
     """The pieces that have an interior, without rows that touch their piece in a corner only: such a row is no edge."""
     if p.mesh is not None or p.complete:  # regions of a network have an interior, and their rows are their facets
         return p
-    probe = Probe(0.0)
-    thick = [i for i, body in enumerate(p.polyhedra) if probe.interior(body) is not None]
-    p = p if len(thick) == p.num_pieces else p.take(np.array(thick, dtype=np.int64))
-    return replace(p, polyhedra=trim(p.polyhedra, 0.0))
+    thick, bodies = solid(p.polyhedra)
+    return replace(p if len(thick) == p.num_pieces else p.take(thick), polyhedra=bodies.polyhedra)
 
 
 @fact

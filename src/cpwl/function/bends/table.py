@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import determinant, number_rows, primitive, ratio_view, sign, signs_at
 from cpwl.exact.rational import fraction_array, to_float
+from cpwl.function.bends.planar import with_edges_only
 from cpwl.function.bends.profile import profile_of
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.first_error import row_twins
 from cpwl.function.lineality import divided
 from cpwl.function.mesh import shared_facets
-from cpwl.function.sample import inner_points
 from cpwl.geometry.complex import complex_of
-from cpwl.geometry.facets import Hyperplanes, facets_of, hyperplanes, trim
+from cpwl.geometry.facets import Hyperplanes, facets_of, hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra, fact
 from cpwl.geometry.probe import Probe
 
@@ -193,11 +193,10 @@ def table_of(p: CPWL) -> Table:
 
 def _triangulated(p: CPWL) -> tuple[Integers, NDArray[np.int64], NDArray[np.object_]]:
     """Pieces given by half-spaces, refined until they meet face to face, as fans of triangles."""
-    thick = sorted(inner_points(p, range(p.num_pieces)))
-    p = p if len(thick) == p.num_pieces else p.take(np.array(thick, dtype=np.int64))
+    p = with_edges_only(p)
     if (np.diff(p.polyhedra.start) < 3).any():
         raise ConstructionError("a table of triangles needs a bounded domain, and a piece is unbounded")
-    complex_, piece = complex_of(p.polyhedra if p.complete else trim(p.polyhedra, 0.0))
+    complex_, piece = complex_of(p.polyhedra)
     if not complex_.is_bounded:
         raise ConstructionError("a table of triangles needs a bounded domain, and a piece is unbounded")
     places = complex_.generators

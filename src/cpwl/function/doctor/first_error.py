@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from flint import fmpz_mat, nmod_mat
+from flint import fmpz_mat
 from numpy.typing import NDArray
 
 from cpwl.function.answers import Finding, point_text
@@ -45,9 +45,6 @@ __all__ = [
 # that bound the domain, then the number of pieces over a point is the same on both sides of every hyperplane, so the
 # same everywhere inside the domain, and it is 1 if it is 1 at one point. Neighbours are twins then, and if each pair
 # agrees on its hyperplane, the function is continuous.
-
-
-_PRIME = 2**61 - 1
 
 
 def row_twins(polyhedra: Polyhedra, planes: Hyperplanes) -> NDArray[np.int64]:
@@ -109,14 +106,14 @@ def _is_whole_domain(p: CPWL, common: NDArray[np.int64], planes: Hyperplanes) ->
 
 
 def _are_solid(stack: Polyhedra, planes: Hyperplanes) -> bool:
-    """Whether each has an interior: at once if its normals are independent, which a prime may prove."""
+    """Whether each has an interior: at once if its normals are independent."""
     rows, seen = stack.integer(), dict[tuple[int, ...], bool]()
     probe = Probe(0.0)
     for i, (a, b) in enumerate(pairwise(stack.start.tolist())):
         numbers = tuple(sorted(planes.number[a:b].tolist()))
         if numbers not in seen:
             normals = fmpz_mat(b - a, stack.dim, rows[a:b, :-1].ravel().tolist())
-            seen[numbers] = b - a <= stack.dim and nmod_mat(normals, _PRIME).rank() == b - a
+            seen[numbers] = b - a <= stack.dim and normals.rank() == b - a
         if not seen[numbers] and probe.interior(stack[i]) is None:
             return False
     return True

@@ -235,7 +235,7 @@ def _straight_pairs(points: _Floats, facets: _Ints, little: _Floats) -> tuple[_I
         spread = points[around[:, 1:]] - points[around[:, :1]]
         # No simplex that is thinner than this has more volume; few have as little.
         most = little[around].max(axis=1) * (4 * np.abs(spread).sum(axis=(1, 2))) ** (n - 1)
-        may = np.flatnonzero(np.abs(_determinant(spread)) <= most)
+        may = np.flatnonzero(np.abs(np.linalg.det(spread)) <= most)
         same, around = same[may], around[may]
         centred = points[around] - points[around].mean(axis=1, keepdims=True)
         thin = np.linalg.svd(centred, compute_uv=False)[:, -1] <= little[around].max(axis=1)
@@ -243,13 +243,6 @@ def _straight_pairs(points: _Floats, facets: _Ints, little: _Floats) -> tuple[_I
     if not found:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     return np.concatenate([one for one, _ in found]), np.concatenate([two for _, two in found])
-
-
-def _determinant(matrices: _Floats) -> _Floats:
-    """Determinants, in the plane without a factorization each."""
-    if matrices.shape[1] == 2:
-        return np.asarray(matrices[:, 0, 0] * matrices[:, 1, 1] - matrices[:, 0, 1] * matrices[:, 1, 0])
-    return np.asarray(np.linalg.det(matrices))
 
 
 def _row(flat: Flat, points: _Floats, little: float) -> list[Fraction]:

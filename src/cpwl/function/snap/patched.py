@@ -22,7 +22,7 @@ from flint import fmpq_mat
 from numpy.typing import NDArray
 
 from cpwl.exact.integers import integer_rows
-from cpwl.exact.rational import from_flint, to_flint
+from cpwl.exact.rational import fraction_array, from_flint, to_flint
 from cpwl.function.make import parts_of_simplices, polyhedra_from_integers
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.cells import (
@@ -304,8 +304,9 @@ class _Patch:
 
     def _each(self) -> Laws:
         """The exact laws by number; for the loose ones those of the data."""
-        given = [[[Fraction(x) for x in row] for row in law] for law in self.work.laws.tolist()]
-        exact = np.array([self.tight.laws.get(k, law) for k, law in enumerate(given)], dtype=object)
+        exact = fraction_array(self.work.laws)
+        for k, law in self.tight.laws.items():
+            exact[k] = law
         return Laws.from_lists(exact[..., :-1], exact[..., -1], len(exact), self.work.p.dim)
 
     @cached_property
@@ -332,7 +333,7 @@ class _Patch:
             if centre is not None:
                 law = int(self.work.label[i])
                 points[len(self.complex.vertices) + i] = centre
-                laws = self.tight.laws[law] if not self.is_loose[i] else self._float_law(law)
+                laws = self.tight.laws[law] if not self.is_loose[i] else fraction_array(self.work.laws[law])
                 values[len(self.complex.vertices) + i] = [_at(row, centre) for row in laws]
         used, number = np.unique(np.array(cells), return_inverse=True)
         where = np.array([points[int(v)] for v in used], dtype=object)
@@ -341,9 +342,6 @@ class _Patch:
         if len(parts.polyhedra) < len(cells):
             raise Unfit("some of the simplices of a patch have no interior")
         return parts
-
-    def _float_law(self, law: int) -> list[_Law]:
-        return [[Fraction(x) for x in row] for row in self.work.laws[law].tolist()]
 
     def _off(self) -> tuple[float, tuple[float, ...] | None]:
         """How far laws of loose pieces are from the values of their vertices, relative, at most; and where."""

@@ -69,22 +69,12 @@ def uneven(polyhedra: Polyhedra) -> _Ints | None:
 
 def stretched(p: CPWL, powers: _Ints) -> CPWL:
     """The function of ``y_k = 2^e_k x_k``; domain, tolerance and corners go along."""
-    parts = Parts(
-        _polyhedra(p.polyhedra, powers),
-        _laws(p.laws, powers),
-        None if p.domain is None else _domain(p.domain, powers),
-        p.tol,
-        None if p.mesh is None else _mesh(p.mesh, powers),
-    )
-    return CPWL.from_parts(parts)
-
-
-def _polyhedra(polyhedra: Polyhedra, powers: _Ints) -> Polyhedra:
-    return Polyhedra(polyhedra.A * np.exp2(-powers), polyhedra.b, polyhedra.start, _rows(polyhedra.exact, powers))
-
-
-def _domain(domain: Polyhedron, powers: _Ints) -> Polyhedron:
-    return Polyhedron(domain.A * np.exp2(-powers), domain.b, _rows(domain.exact, powers))
+    stack, domain, factors = p.polyhedra, p.domain, np.exp2(-powers)
+    polyhedra = Polyhedra(stack.A * factors, stack.b, stack.start, _rows(stack.exact, powers))
+    if domain is not None:
+        domain = Polyhedron(domain.A * factors, domain.b, _rows(domain.exact, powers))
+    mesh = None if p.mesh is None else _mesh(p.mesh, powers)
+    return CPWL.from_parts(Parts(polyhedra, _laws(p.laws, powers), domain, p.tol, mesh))
 
 
 def _rows(exact: NDArray[np.object_] | None, powers: _Ints) -> NDArray[np.object_] | None:
