@@ -6,6 +6,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from cpwl.exact.integers import number_rows
 from cpwl.function.parts import Laws
 from cpwl.function.scale import Scale, scale_of
 from cpwl.geometry.polyhedra import Polyhedra
@@ -22,8 +23,8 @@ def label_components(laws: Laws, polyhedra: Polyhedra, tol: float) -> NDArray[np
     class is held together by its first member: near-equality cannot drift along a chain.
     """
     if tol == 0:
-        rows, view = laws.integer(), laws.coefficients()
-        return np.stack([_label_equal(rows[:, j], view[:, j]) for j in range(laws.outputs)], axis=1)
+        rows = laws.integer()
+        return np.stack([number_rows(rows[:, j])[1] for j in range(laws.outputs)], axis=1)
     scale = scale_of(polyhedra, laws, tol)
     return np.stack([_label_near(laws, j, tol, scale) for j in range(laws.outputs)], axis=1)
 
@@ -35,17 +36,6 @@ def label_maps(component: NDArray[np.int64]) -> NDArray[np.int64]:
     array([0, 1, 0])
     """
     return np.unique(component, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
-
-
-def _label_equal(rows: NDArray[np.object_], view: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Equal laws have equal floats, so only those that share theirs with another are compared as integers."""
-    order = np.lexsort(view.T)
-    same = (view[order[1:]] == view[order[:-1]]).all(axis=1)
-    shared = np.sort(order[np.append(same, False) | np.append(False, same)])
-    leader = np.arange(len(rows))
-    first: dict[tuple[int, ...], int] = {}
-    leader[shared] = [first.setdefault(tuple(row), i) for i, row in zip(shared.tolist(), rows[shared], strict=True)]
-    return np.unique(leader, return_inverse=True)[1].astype(np.int64)
 
 
 def _label_near(laws: Laws, output: int, tol: float, scale: Scale) -> NDArray[np.int64]:
