@@ -5,12 +5,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.linalg import solve_discrete_lyapunov
 from scipy.optimize import linprog
 
 import cpwl
 from cpwl import CPWL
-from cpwl.dynamics import decrease, is_invariant
-from cpwl.errors import InputError, InternalError
+from cpwl.dynamics import decrease, is_invariant, is_sublevel_invariant, loop_report, maximal_invariant
+from cpwl.errors import InputError, InternalError, LimitError
 from cpwl.exact.rational import fraction_array
 from cpwl.show.bundled import bundled_examples
 from support.functions import boxes
@@ -245,3 +246,188 @@ def test_a_rise_within_the_margin():
     assert not decrease(f, [[1]], margin=2 * TINY)
     with pytest.raises(InputError, match="`margin` must be at least 0"):
         decrease(f, [[1]], margin=-1)
+
+
+def stays(f, x, low, high, steps):
+    """Which points are in the box now and after each of so many steps, by stepping, in rationals."""
+    inside = np.ones(len(x), dtype=bool)
+    for _ in range(steps + 1):
+        inside[inside] = ((x[inside] >= low) & (x[inside] <= high)).all(axis=1)
+        if inside.any():
+            x[inside] = f(x[inside])
+    return inside
+
+
+def linear(matrix, size=1):
+    """A linear map on a square."""
+    unit = np.eye(2, dtype=int)
+    return CPWL.from_pieces([[*unit.tolist(), *(-unit).tolist()]], [[size] * 4], [matrix], [[0, 0]])
+
+
+STRIP = CPWL.from_grid([[-2, 0, 1, 2], [-2, 2]], [[[0, 0]] * 2, [[0, 0]] * 2, [[0, 3]] * 2, [[0, 0]] * 2])
+MAPS = {
+    "turns": linear([["4/5", "-3/5"], ["3/5", "4/5"]]) * Fraction(9, 10),
+    "shears": linear([["1/2", 1], [0, "1/2"]]),
+    "two parts, values on a line": STRIP,
+}
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_largest_invariant_sets_by_stepping(name):
+    """A point is in the set iff it stays in the box for as many steps as were cut away, and then for ever."""
+    f = MAPS[name]
+    found = maximal_invariant(f)
+    found.check()
+    assert found.steps > 0
+    assert len(found.parts) == (2 if f is STRIP else 1)
+    high = 2 if f is STRIP else 1
+    x = fraction_array(np.random.default_rng(0).integers(-997, 998, (300, 2))) * Fraction(high, 997)
+    for steps in (found.steps, found.steps + 8):
+        expected = stays(f, x.copy(), -high, high, steps)
+        assert [point in found for point in x] == expected.tolist()
+    assert 0 < expected.sum() < 300
+
+
+def test_the_largest_invariant_set_of_a_law(loop):
+    """The feasible set of an MPC law is kept as a whole; of a box the part that stays, found by stepping."""
+    whole = maximal_invariant(loop, domain=SET)
+    assert whole.steps == 0
+    assert len(whole.parts) == 1
+    found = maximal_invariant(loop, box=([-2, -1], [2, 1]))
+    x = fraction_array(np.random.default_rng(1).integers(-997, 998, (200, 2))) * fraction_array([2, 1]) / 997
+    expected = stays(loop, x.copy(), fraction_array([-2, -1]), fraction_array([2, 1]), found.steps + 4)
+    assert [point in found for point in x] == expected.tolist()
+
+
+def test_sets_without_an_end_and_without_an_interior():
+    """Points that repel are cut out for ever, with a limit; where all points leave nothing is kept."""
+    with pytest.raises(LimitError, match="still cut smaller after 5 steps"):
+        maximal_invariant(CPWL.from_grid([[-1, 1]], [-2, 2]), max_steps=5)
+    gone = maximal_invariant(CPWL.from_grid([[0, 1]], [2, 3]))
+    assert not gone
+    assert [0] not in gone
+    assert str(gone) == "no set with an interior is kept, found in 1 step"
+
+
+def test_a_wrong_largest_set_is_noticed():
+    """A multiplier off by 1e-30, a cell left out, a part that is too large, a target that is another part."""
+    found = maximal_invariant(MAPS["shears"])
+    step = found.proof[0]
+    share = next(s for s in step.multipliers if s)
+    key = next(iter(share))
+    wrong = tuple({**s, key: s[key] + Fraction(1, 10**30)} if s is share else s for s in step.multipliers)
+    two = maximal_invariant(STRIP)
+    other = replace(two.proof[0], target=1 - two.proof[0].target)
+    for broken in (
+        replace(found, proof=(replace(step, multipliers=wrong),)),
+        replace(found, proof=(replace(step, multipliers=step.multipliers[1:]),)),
+        replace(two, proof=two.proof[1:]),
+        replace(two, parts=two.parts[:1]),
+        replace(found, volume=found.volume + 1),
+        replace(two, proof=(other, *two.proof[1:])),
+    ):
+        with pytest.raises((InternalError, IndexError)):
+            broken.check()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_disturbances_are_as_good_as_their_corners(seed):
+    """The set is kept under all disturbances iff it is kept with each corner added; the excess is the largest."""
+    rng = np.random.default_rng(seed)
+    f = CPWL.from_grid([[-1, 0, 1], [-1, 0, 1]], fraction_array(rng.integers(-3, 4, (3, 3, 2))) / 4)
+    corners = fraction_array(rng.integers(-4, 5, (3, 2))) / 16
+    x, y, z = corners
+    turn = (y - x)[0] * (z - x)[1] - (y - x)[1] * (z - x)[0]
+    if turn < 0:
+        y, z = z, y
+    edges = [(b - a)[::-1] * [1, -1] for a, b in ((x, y), (y, z), (z, x))]
+    noise = edges, [edge @ a for edge, a in zip(edges, (x, y, z), strict=True)]
+    found = is_invariant(f, disturbance=noise)
+    each = [is_invariant(f + list(corner)) for corner in corners]
+    assert found.excess == max(one.excess for one in each)
+    assert bool(found) == all(each)
+    wide = is_invariant(f, disturbance=noise, margin=max(found.excess, 0))
+    assert wide
+    with pytest.raises(InternalError):
+        replace(wide, pushes=tuple((push - Fraction(1, 10**30), share) for push, share in wide.pushes)).check()
+    if not found:
+        here = f(found.point[None])[0]
+        assert (noise[0] @ (found.value - here) <= noise[1]).all()
+        assert max(abs(found.value)) == 1 + found.excess
+    with pytest.raises(InputError, match="not bounded"):
+        is_invariant(f, disturbance=([[1, 0]], [1]))
+    with pytest.raises(InputError, match="are empty"):
+        is_invariant(f, disturbance=([[1, 0], [-1, 0]], [0, -1]))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_sublevel_sets_of_linear_maps(seed):
+    """Kept iff ``P - M'P M`` has no negative eigenvalue; a no has a point of the set that leaves."""
+    rng = np.random.default_rng(seed)
+    M = fraction_array(rng.integers(-5, 6, (2, 2))) / 6
+    half = rng.integers(-2, 3, (2, 2))
+    P = fraction_array(half @ half.T + np.eye(2, dtype=int))
+    found = is_sublevel_invariant(linear(M, 4), P, 2)
+    least = np.linalg.eigvalsh((P - M.T @ P @ M).astype(float)).min()
+    assert abs(least) > 1e-9
+    assert bool(found) == (least > 0)
+    if not found:
+        assert found.point @ P @ found.point <= 2
+        assert found.value @ P @ found.value > 2
+
+
+def test_sublevel_sets_of_a_law(loop):
+    """Under the double integrator's law; a set beyond the domain, and forms that have no such sets, are refused."""
+    P = fraction_array([[2, 1], [1, 2]])
+    no = is_sublevel_invariant(loop, P, 1)
+    assert not no
+    assert no.point @ P @ no.point <= 1 < no.value @ P @ no.value
+    assert (loop(no.point[None])[0] == no.value).all()
+    M = np.column_stack([loop([["1/100", 0]])[0], loop([[0, "1/100"]])[0]]).astype(float) * 100
+    V = fraction_array(np.round(solve_discrete_lyapunov(M.T, np.eye(2)) * 100).astype(int))
+    x = fraction_array(np.random.default_rng(0).integers(-90, 91, (300, 2))) / 100
+    for level in (30, 100):
+        assert is_sublevel_invariant(loop, V, level)
+        inside = x[np.array([v @ V @ v <= level for v in x])]
+        assert len(inside) > 3
+        assert all(v @ V @ v <= level for v in loop(inside))
+    with pytest.raises(InputError, match="not defined on all of the set"):
+        is_sublevel_invariant(loop, P, 1000)
+    for form, level in ((-P, 1), (P, 0), (0 * P, 1)):
+        with pytest.raises(InputError, match="positive definite"):
+            is_sublevel_invariant(loop, form, level)
+    constant = CPWL.from_grid([[-2, 2]], [1, 1])
+    assert is_sublevel_invariant(constant, [[1]], 1)
+    leaves = is_sublevel_invariant(constant + Fraction(1, 1000), [[1]], 1)
+    assert not leaves
+    assert leaves.value @ leaves.value > 1
+
+
+def test_a_report_about_a_plan():
+    """Feasible and stable by its axioms; another law is refused by a point; disturbances cost feasibility."""
+    plant = [[1, 1], [0, 1]], [["0.5"], [1]]
+    plan = cpwl.mpc(*plant, Q=1, R="0.1", N=2, u=(-1, 1), x=(-5, 5))
+    law = plan.solve()
+    good = loop_report(*plant, law, plan=plan)
+    assert good
+    assert good.feasible.excess <= 0
+    assert str(good).startswith("stable\nfeasible for ever: yes")
+    unasked = loop_report(*plant, law)
+    assert not unasked
+    assert "stability was not asked about" in str(unasked)
+    assert not loop_report(*plant, law, plan=plan, disturbance=([[1, 0], [-1, 0], [0, 1], [0, -1]], [1] * 4))
+    idle = loop_report(*plant, 0 * law, P=plan.P)
+    assert not idle
+    assert not idle.feasible
+    assert not loop_report(*plant, law + 1, P=plan.P, domain=plan.terminal).rests
+    with pytest.raises(InputError, match="not known to be the law of the plan"):
+        loop_report(*plant, law * Fraction(99, 100), plan=plan)
+    with pytest.raises(InputError, match="one of another plant"):
+        loop_report([[1, 1], [0, "0.9"]], plant[1], law, plan=plan)
+    other = cpwl.mpc(*plant, Q=1, R="0.2", N=2, u=(-1, 1), x=(-5, 5))
+    with pytest.raises(InputError, match="not known to be the law of the plan"):
+        loop_report(*plant, law, plan=other)
+    with pytest.raises(InputError, match="`rate` less than 1"):
+        loop_report(*plant, law, P=plan.P, rate=1)
+    near = loop_report(*plant, law, P=plan.P, domain=plan.terminal)
+    assert near

@@ -78,8 +78,8 @@ class Plan:
         The matrices that `cpwl.solve_mpqp` takes, all rational.
     parameters
         The names of the parameters: states, and previous inputs or references where they matter.
-    inputs
-        How many inputs the plant has: the first so many decision variables are the move.
+    A, B
+        The plant.
     K, P
         The gain ``u = K x`` of the terminal controller, None if there is none, and the terminal weight.
     terminal
@@ -90,7 +90,8 @@ class Plan:
 
     program: dict[str, Any]
     parameters: tuple[str, ...]
-    inputs: int
+    A: _Matrix
+    B: _Matrix
     K: _Matrix | None
     P: _Matrix
     terminal: Polyhedron | None
@@ -99,6 +100,11 @@ class Plan:
     def __repr__(self) -> str:
         size = f"{len(self.program['Q'])} decision variables, {len(self.program['b'])} rows"
         return f"Plan({len(self.parameters)} parameters, {size}, {'stable' if self.stability else 'stability open'})"
+
+    @property
+    def inputs(self) -> int:
+        """How many inputs the plant has: the first so many decision variables are the move."""
+        return int(self.B.shape[1])
 
     def solve(
         self, *, executor: Executor | None = None, max_regions: int | None = None, progress: Progress | None = None
@@ -195,7 +201,7 @@ def mpc(
     program = horizon.program((Q, R, P), sets, end, start, _rows(reference, n, "reference"), soft, K)
     body = None if end is None else polyhedra_from_integers([_integer(end).tolist()], n)[0]
     stability = _stability((A, B, Q, R, P, K), sets, end, None if x0 is None else start, flags)
-    return Plan(program, horizon.names(), m, K, P, body, stability)
+    return Plan(program, horizon.names(), A, B, K, P, body, stability)
 
 
 # What is given, as matrices of rationals.

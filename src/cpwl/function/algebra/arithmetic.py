@@ -230,7 +230,9 @@ def _with_laws(p: CPWL, laws: Integers) -> CPWL:
 
 
 def _made(p: CPWL, laws: Laws, mesh: Mesh | None) -> CPWL:
-    made = CPWL.from_parts(Parts(p.polyhedra, laws, p.domain, p.tol, mesh, p.known))
+    # What is known of the pieces stays true; of the values nothing does.
+    known = None if p.known is None else replace(p.known, network=None, optimal=None)
+    made = CPWL.from_parts(Parts(p.polyhedra, laws, p.domain, p.tol, mesh, known))
     return replace(made, complete=p.complete)
 
 
