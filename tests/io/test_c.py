@@ -6,6 +6,7 @@ import ctypes
 import itertools
 import shutil
 import subprocess
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 
 import cpwl
 from cpwl.cli import main
-from cpwl.errors import InputError
+from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import fraction_array
 from cpwl.function.sample import sample
 from cpwl.geometry.cells import cell_of, cut
@@ -64,7 +65,7 @@ CASES = ["hat", "absolute_value", "constant", "sum_norm_in_space", "pinwheel", "
 
 @pytest.mark.one_in(2)
 @needs_gcc
-@pytest.mark.parametrize("form", ["network", "tree"])
+@pytest.mark.parametrize("form", ["network", "tree", "grid"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_compiled_code_is_the_reference_bit_for_bit(tmp_path, form, dtype):
     """Strict C99 without a warning; the same bits with optimization, fused multiply-adds and all."""
@@ -79,7 +80,7 @@ def test_compiled_code_is_the_reference_bit_for_bit(tmp_path, form, dtype):
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="there is no g++ here to compile the header with")
-@pytest.mark.parametrize("form", ["network", "tree"])
+@pytest.mark.parametrize("form", ["network", "tree", "grid"])
 def test_it_is_cpp_too(tmp_path, form):
     """C++11 takes the header without a warning, and reads the numbers to the last bit."""
     p = cpwl.CPWL.from_grid([[0, 0.1, 1, 2]], [0.1, 1e-7, 1e5, -1 / 3])
@@ -181,14 +182,21 @@ def test_the_bound_of_a_tree_holds_near_bends(tmp_path, dtype, seed):
 
 
 def test_auto_compares_and_says_both_costs(tmp_path):
-    """The smaller product is taken, and the header tells the other one."""
+    """The fewest operations are taken, the header tells the other cost; with fewer bytes another form, or none."""
     p = delaunay(2, 14, 0)
     code = cpwl.io.to_c(p, tmp_path / "law.h")
-    product = {form: cost.flash * cost.multiply_adds for form, cost in code.costs.items()}
-    assert set(product) == {"network", "tree"}
-    assert product[code.form] == min(product.values())
-    assert f"As a {max(product, key=product.get)}" in code.text
-    assert all(form in str(code) for form in product)
+    work = {form: cost.multiply_adds + cost.comparisons for form, cost in code.costs.items()}
+    assert set(work) == {"network", "tree"}
+    assert work[code.form] == min(work.values())
+    other = max(work, key=work.get)
+    assert f"As a {other}" in code.text
+    assert all(form in str(code) for form in work)
+    flash = {form: cost.flash for form, cost in code.costs.items()}
+    assert flash[other] < flash[code.form]
+    assert cpwl.io.to_c(p, tmp_path / "law.h", max_bytes=flash[other]).form == other
+    with pytest.raises(LimitError, match="no form fits"):
+        cpwl.io.to_c(p, tmp_path / "none.h", max_bytes=flash[other] - 1)
+    assert not (tmp_path / "none.h").exists()
 
 
 @needs_gcc
@@ -260,7 +268,9 @@ def test_networks_need_a_box_to_have_a_domain(tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["law.json", "-o", "law.h", "--c-form", "grid"], 64, "grid"),
+        (["law.json", "-o", "law.h", "--c-form", "grid"], 65, "tables on grids"),
+        (["law.json", "-o", "law.h", "--c-form", "list"], 64, "list"),
+        (["law.json", "-o", "law.h", "--max-bytes", "20"], 2, "`--max-bytes 20`"),
         (["law.json", "-o", "law.onnx", "--c-form", "tree"], 64, "not a C header"),
         (["law.json", "-o", "law.h", "--dtype", "float"], 64, "float32"),
         (["law.json", "-o", "law.h", "--certify"], 64, "cpwl convert"),
@@ -290,3 +300,144 @@ def test_command_line(tmp_path, monkeypatch, capsys):
     assert "other_law" in Path("other.h").read_text()
     with pytest.raises(InputError, match="a name in C"):
         cpwl.io.to_c(function("hat"), "a.h", name="2law")
+
+
+# Direct lookup in Kuhn grids.
+
+
+def exact_points(p: cpwl.CPWL) -> np.ndarray:
+    """The points of a table, as fractions."""
+    return fraction_array([[Fraction(v, row[-1]) for v in row[:-1]] for row in p.mesh.corners.tolist()])
+
+
+def mirrored(p: cpwl.CPWL, axis: int) -> cpwl.CPWL:
+    """The table with one input negated: its diagonals run down along that axis."""
+    points = exact_points(p)
+    points[:, axis] *= -1
+    exact = p.mesh.values if p.mesh.exact_values is None else p.mesh.exact_values
+    return cpwl.CPWL.from_simplices(points, p.mesh.simplices, exact)
+
+
+def grid(name: str) -> cpwl.CPWL:
+    """Even and uneven axes, far and near, up and down, in one to three dimensions; rational and float data."""
+    rng = np.random.default_rng(5)
+    third = [Fraction(int(v), 3) for v in rng.integers(-99, 99, 200)]
+    even, uneven = [Fraction(k, 7) for k in range(5)], [Fraction(k * k, 7) - 1 for k in range(4)]
+    if name == "thin":
+        return cpwl.CPWL.from_grid([[0, Fraction(1, 10**9), 1], [0.1, 0.2, 0.7]], 1e5 * rng.standard_normal((3, 3)))
+    if name == "floats":
+        return cpwl.CPWL.from_grid([np.linspace(0.1, 1, 6), np.linspace(-3, 7, 30)], rng.standard_normal((6, 30)))
+    axes, down, outputs = {
+        "one input": ([uneven], [], 1),
+        "even": ([even, even], [], 2),
+        "uneven": ([uneven, even], [], 1),
+        "far": ([[10**6 + v for v in even], uneven], [], 1),
+        "down": ([even, uneven], [1], 1),
+        "space": ([uneven, even[:3], [0, 1, 5]], [0, 2], 2),
+    }[name]
+    shape = (*map(len, axes), outputs)
+    p = cpwl.CPWL.from_grid(axes, np.array(third, dtype=object)[: int(np.prod(shape))].reshape(shape))
+    for axis in down:
+        p = mirrored(p, axis)
+    return p
+
+
+GRIDS = ["one input", "even", "uneven", "far", "down", "space", "thin", "floats"]
+
+
+def near_lines(p: cpwl.CPWL, dtype: str, seed: int) -> np.ndarray:
+    """Numbers of the type in the box: random ones, points of the grid and the numbers next to them, diagonals."""
+    rng = np.random.default_rng(seed)
+    corners = exact_points(p)
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    view = corners.astype(float)
+    random = rng.uniform(view.min(axis=0), view.max(axis=0), (60, p.dim))
+    lines = np.where(
+        rng.random((60, p.dim)) < 0.5, random, view[rng.integers(len(view), size=(60, p.dim)), range(p.dim)]
+    )
+    weights = rng.dirichlet(np.ones(2), 60)
+    ends = view[p.mesh.simplices[rng.integers(p.num_pieces, size=60)]][:, [0, -1]]
+    x = np.concatenate([random, lines, view[:60], np.einsum("ki,kij->kj", weights, ends)]).astype(dtype)
+    x = np.concatenate([x, *(np.nextafter(x, np.dtype(dtype).type(end)) for end in (-np.inf, np.inf))]).astype(float)
+    exact = fraction_array(x)
+    return x[((exact >= low) & (exact <= high)).all(axis=1)]
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("name", GRIDS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_lookup_is_within_its_bound_and_the_bound_is_not_idle(tmp_path, name, dtype):
+    """In rationals, at grid lines and beside them; and it is the bound of rounding, not of the table."""
+    p = grid(name)
+    code = cpwl.io.to_c(p, tmp_path / "law.h", form="grid", dtype=dtype)
+    x = near_lines(p, dtype, 1)
+    assert len(x) > 150
+    off = np.abs(fraction_array(code(x).astype(float)) - p(fraction_array(x))).max()
+    assert off <= Fraction(code.error_bound)
+    assert code.error_bound <= 1e5 * np.finfo(dtype).eps * np.abs(p.mesh.values).max() * (1e6 if name == "far" else 1)
+    assert "(proved)" in code.text
+
+
+@pytest.mark.parametrize("fault", ["start", "scale", "value"])
+def test_a_wrong_number_in_the_lookup_breaks_the_bound(tmp_path, fault):
+    """The test above can fail: a number of the header that is off by 1e-9 is found."""
+    p = grid("uneven")
+    code = cpwl.io.to_c(p, tmp_path / "law.h", form="grid")
+    axis = code.body.axes[1]
+    wrong = {"start": axis.points, "scale": axis.scale, "value": code.body.values}[fault]
+    wrong += 1e-9
+    x = near_lines(p, "float64", 1)
+    off = np.abs(fraction_array(code(x)) - p(fraction_array(x))).max()
+    assert off > Fraction(code.error_bound)
+
+
+@needs_gcc
+@pytest.mark.parametrize("name", ["uneven", "space"])
+@pytest.mark.parametrize("outside", ["free", "clip", "error"])
+def test_lookup_in_c_and_outside_the_grid(tmp_path, name, outside):
+    """The bits of the reference; outside the value at the nearest point, or 1; never a read beyond the table."""
+    p = grid(name)
+    code = cpwl.io.to_c(p, tmp_path / "law.h", form="grid", outside=outside)
+    x = np.concatenate([near_lines(p, "float64", 2), points(p), np.diag([1e300, -np.inf, np.inf][: p.dim])])
+    x = np.concatenate([x, np.full((1, p.dim), np.nan)])
+    flags = [*STRICT, "-O1", "-fsanitize=undefined", "-fno-sanitize-recover"]
+    y, back = run(code, tmp_path, x, flags)
+    mine = code(x)
+    assert np.array_equal(y, mine, equal_nan=True)
+    assert np.isnan(y[-1]).all()  # what is not a number stays so, or is refused
+    inside = np.array([row[0] is not None for row in p(fraction_array(np.nan_to_num(x[:-1])))])
+    assert (back[:-1] == (~inside if outside == "error" else 0)).all()
+    if outside != "error":
+        ends = p.mesh.points.min(axis=0), p.mesh.points.max(axis=0)
+        near = np.clip(x[:-1], *ends)
+        assert np.abs(mine[:-1] - code(near)).max() <= 2 * code.error_bound
+
+
+def test_auto_takes_the_lookup_without_compiling(tmp_path, monkeypatch):
+    """A table with many laws: no tree and no network is even made, since none could have fewer operations."""
+    rng = np.random.default_rng(0)
+    p = cpwl.CPWL.from_grid([range(9), range(9)], rng.integers(-99, 99, (9, 9)))
+    monkeypatch.setattr("cpwl.io.c.write.compile", None)
+    code = cpwl.io.to_c(p, tmp_path / "law.h")
+    assert code.form == "grid"
+    assert set(code.costs) == {"grid"}
+
+
+def test_a_table_with_few_laws_is_not_looked_up(tmp_path):
+    """On a grid of 100 points, but with two laws: a comparison is faster than a lookup."""
+    x = np.arange(10)
+    code = cpwl.io.to_c(cpwl.CPWL.from_grid([x, x], np.abs(x - 4)[:, None] + 0 * x), tmp_path / "law.h")
+    assert set(code.costs) == {"grid", "network", "tree"}
+    assert code.form != "grid"
+
+
+def test_other_tables_are_refused(tmp_path):
+    """A triangle; a box of two cells with one of four triangles missing; networks."""
+    triangle = cpwl.CPWL.from_simplices([[0, 0], [0, 1], [1, 0]], [[0, 1, 2]], [0, 1, 2])
+    corners = [[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 1]]
+    hole = cpwl.CPWL.from_simplices(corners, [[0, 2, 3], [0, 1, 3], [2, 4, 5]], range(6))
+    for p, said in ((triangle, "not a grid"), (hole, "1 of 4 simplices"), (function("hat"), "half-spaces")):
+        with pytest.raises(InputError, match=said):
+            cpwl.io.to_c(p, tmp_path / "law.h", form="grid")
+    with pytest.raises(InputError, match="not for networks"):
+        cpwl.io.to_c(cpwl.Network([([[1]], [0])]), tmp_path / "law.h", form="grid")

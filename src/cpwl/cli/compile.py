@@ -16,6 +16,7 @@ from cpwl.cli.options import (
     Dask,
     Dtype,
     Layout,
+    MaxBytes,
     MaxNeurons,
     Minimize,
     Outside,
@@ -97,10 +98,8 @@ def compile(
     dtype: Annotated[
         Dtype | None, typer.Option(help="Type of the numbers in OUT.onnx or OUT.h.  [default: float64]")
     ] = None,
-    c_form: Annotated[
-        CForm | None,
-        typer.Option(help="Form of OUT.h: network, search tree, or the cheaper of the two.  [default: auto]"),
-    ] = None,
+    c_form: CForm = "auto",
+    max_bytes: MaxBytes = None,
     outside: Annotated[
         Outside,
         typer.Option(help="Points outside a bounded domain: free (no guarantee), clip to the box, or error (OUT.h)."),
@@ -117,7 +116,7 @@ def compile(
     """Compile a function into a ReLU network that computes it exactly, or within a stated error."""
     proof = output.with_suffix(".proof.json") if certify else None
     _check_paths(source, output, proof, dtype)
-    _check_c(output, c_form, certify=certify)
+    _check_c(output, {"--c-form": c_form != "auto", "--max-bytes": max_bytes is not None}, certify=certify)
     from cpwl.compiler import compile as compile_function
 
     written = _formula(source, formula, variables)
@@ -156,7 +155,7 @@ def compile(
         _check_proof(p, compiled, max_error, dtype)
         code, statement = None, _write_proved(compiled, output, proof, dtype)
     else:
-        code = _write(compiled, output, dtype, c_form or "auto", outside)
+        code = _write(compiled, output, dtype, {"form": c_form, "outside": outside, "max_bytes": max_bytes})
         statement = None
     if as_json:
         more = {**({} if statement is None else statement), **({} if code is None else _c_summary(code))}
@@ -194,11 +193,11 @@ def _check_paths(source: Path | None, output: Path, proof: Path | None, dtype: D
             check_output(path, source, what=what)
 
 
-def _check_c(output: Path, form: CForm | None, *, certify: bool) -> None:
+def _check_c(output: Path, given: dict[str, bool], *, certify: bool) -> None:
     """Options of C headers are for C headers, and others are not."""
     if output.suffix.lower() != ".h":
-        if form is not None:
-            raise typer.BadParameter(f"`{output}` is not a C header (.h).", param_hint="'--c-form'")
+        for option in (option for option, is_given in given.items() if is_given):
+            raise typer.BadParameter(f"`{output}` is not a C header (.h).", param_hint=f"'{option}'")
     elif certify:
         message = (
             "a proof is about a network in a file: compile to .onnx with --certify, then `cpwl convert` that to .h."
@@ -206,7 +205,7 @@ def _check_c(output: Path, form: CForm | None, *, certify: bool) -> None:
         raise typer.BadParameter(message, param_hint="'--certify'")
 
 
-def _write(compiled: Compiled, output: Path, dtype: Dtype | None, form: Any, outside: Any) -> CCode | None:
+def _write(compiled: Compiled, output: Path, dtype: Dtype | None, options: dict[str, Any]) -> CCode | None:
     kind: Any = dtype or "float64"
     if output.suffix.lower() == ".json":
         from cpwl.io.json import save
@@ -215,7 +214,7 @@ def _write(compiled: Compiled, output: Path, dtype: Dtype | None, form: Any, out
     elif output.suffix.lower() == ".h":
         from cpwl.io.c.write import to_c
 
-        return to_c(compiled, output, dtype=kind, form=form, outside=outside)
+        return to_c(compiled, output, dtype=kind, **options)
     else:
         from cpwl.io.onnx.write import to_onnx
 
@@ -275,7 +274,7 @@ def _write_proved(compiled: Compiled, output: Path, proof: Path, dtype: Dtype | 
         meant = rounded(meant, dtype or "float64")
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder, f"network{output.suffix}")
-        _write(compiled, draft, dtype, None, None)
+        _write(compiled, draft, dtype, {})
         if network_document(load_network(draft)) != network_document(meant):
             raise InternalError(f"{output} would not hold the network that was proved")
         write_together([(output, draft.read_bytes()), (proof, certificate.text.encode())])
@@ -426,9 +425,8 @@ def mpc(
     source: Annotated[Path, file_argument("PLANT", "JSON file with A, B, Q, R, N and constraints u, x, du.")],
     output: Annotated[Path, output_option("OUT.h", "Output file: C header.")],
     dtype: Annotated[Dtype, typer.Option(help="Type of the numbers in OUT.h.")] = "float64",
-    c_form: Annotated[
-        CForm, typer.Option(help="Form of OUT.h: network, search tree, or the cheaper of the two.")
-    ] = "auto",
+    c_form: CForm = "auto",
+    max_bytes: MaxBytes = None,
     outside: Annotated[
         Outside, typer.Option(help="Points outside the feasible states: free, clip (to their box), or error.")
     ] = "free",
@@ -463,7 +461,8 @@ def mpc(
     certificate = made.certificate
     if certificate is not None and not certificate.proved:
         raise LimitError(f"nothing was written, because no proof was found: {certificate.reason}")
-    code = _write_all(law, made, output, beside, dtype, c_form, outside)
+    options = {"dtype": dtype, "form": c_form, "outside": outside, "max_bytes": max_bytes}
+    code = _write_all(law, made, output, beside, options)
     statement = None if certificate is None else certificate.statement
     found = {
         "input": str(source),
@@ -487,9 +486,7 @@ def mpc(
         print(f"{beside[-1]}: proved: {statement}")
 
 
-def _write_all(
-    law: CPWL, made: Compiled, output: Path, beside: list[Path], dtype: Dtype, c_form: CForm, outside: Outside
-) -> CCode:
+def _write_all(law: CPWL, made: Compiled, output: Path, beside: list[Path], options: dict[str, Any]) -> CCode:
     """The header, and function, network and proof with it if there is one; together."""
     import tempfile
 
@@ -499,7 +496,7 @@ def _write_all(
 
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder, output.name)
-        code = to_c(made, draft, dtype=dtype, form=c_form, outside=outside)
+        code = to_c(made, draft, **options)
         files = [(output, draft.read_bytes())]
     if beside and made.certificate is not None:
         texts = [document_text(document, None) for document in (function_document(law), network_document(made.network))]

@@ -28,6 +28,7 @@ __all__ = [
     "Dask",
     "Dtype",
     "Layout",
+    "MaxBytes",
     "MaxNeurons",
     "Minimize",
     "Outside",
@@ -54,7 +55,6 @@ Dtype: TypeAlias = Literal["float64", "float32"]
 Precision: TypeAlias = Literal["float64", "float32", "exact"]
 Minimize: TypeAlias = Literal["neurons", "depth", "width", "nonzeros"]
 Outside: TypeAlias = Literal["free", "clip", "error"]
-CForm: TypeAlias = Literal["auto", "network", "tree"]
 PictureKind: TypeAlias = Literal["auto", "map", "surface"]
 
 # What is given as a file; whether it can be read is found out, and said, when it is read.
@@ -78,6 +78,12 @@ def path_option(metavar: str, text: str) -> Any:
 Certify = Annotated[
     bool, typer.Option("--certify", help="Prove the network as written, and save the proof as OUT.proof.json.")
 ]
+
+CForm = Annotated[
+    Literal["auto", "network", "tree", "grid"],
+    typer.Option(help="Form of OUT.h: network, search tree, lookup in a grid, or the fastest of these."),
+]
+MaxBytes = Annotated[int | None, typer.Option(min=1, metavar="BYTES", help="Most bytes of constants in OUT.h.")]
 
 # ``--workers`` and ``--dask``: who does the work.
 

@@ -6,18 +6,31 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.errors import LimitError
+from cpwl.errors import LimitError, counted
 from cpwl.io.c.tree import Tree
 from cpwl.network.network import Network, rounded
 
-__all__ = ["Cost", "Guard", "NetworkTables", "Table", "TreeTables", "header", "network_tables", "tree_tables"]
+__all__ = [
+    "Body",
+    "Cost",
+    "Guard",
+    "NetworkTables",
+    "Table",
+    "TreeTables",
+    "c_type",
+    "growth",
+    "header",
+    "network_tables",
+    "tree_tables",
+    "typed",
+]
 
-# The numbers of a network or a search tree in the type of the C code, and what they cost.
+# The numbers of a network or a search tree (of a grid: grid.py) in the type of the C code, and what they cost.
 #
 # A table is a constant array of the header. Weights are held as they are, or, where they repeat and that is smaller,
 # once
@@ -40,6 +53,11 @@ class Cost:
     comparisons: int
     stack: int
 
+    @property
+    def operations(self) -> int:
+        """What "fastest" compares: multiply-adds and comparisons."""
+        return self.multiply_adds + self.comparisons
+
     def __str__(self) -> str:
         return f"{self.flash:,} bytes of constants, at most {self.multiply_adds:,} multiply-adds"
 
@@ -55,6 +73,24 @@ class Table:
     @property
     def bytes(self) -> int:
         return int(self.values.size) * _BYTES[self.kind]
+
+
+class Body(Protocol):
+    """One form of a function in C. ``str(body)`` says what it is."""
+
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def tables(self) -> tuple[Table, ...]: ...
+    @property
+    def inputs(self) -> int: ...
+    @property
+    def outputs(self) -> int: ...
+    @property
+    def cost(self) -> Cost: ...
+    def code(self, words: dict[str, str]) -> tuple[list[str], list[str]]:
+        """Helpers, to be formatted with `words`, and the statements that compute `y` at `p`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +130,51 @@ class NetworkTables:
             memory,
         )
 
+    @property
+    def inputs(self) -> int:
+        return self.network.inputs
+
+    @property
+    def outputs(self) -> int:
+        return self.network.outputs
+
+    def __str__(self) -> str:
+        sizes = self.network.sizes
+        return f"A ReLU network: {counted(sizes.neurons, 'neuron')} in {counted(sizes.depth - 1, 'hidden layer')}."
+
+    def code(self, words: dict[str, str]) -> tuple[list[str], list[str]]:
+        """Loops over the layers."""
+        kinds = {table.name: table.kind for table in self.tables}
+        words["weight"] = next((kinds[layer.weight] for layer in self.layers if layer.weight in kinds), words["real"])
+        words["column"] = next((kinds[layer.column] for layer in self.layers if layer.column in kinds), "uint8_t")
+        words["start"] = next((kinds[layer.start] for layer in self.layers if layer.start in kinds), "uint8_t")
+        words["value"] = f"{words['name']}_value[weight[k]]" if self.pool else "weight[k]"
+        helpers = [_DENSE] if any(not layer.column for layer in self.layers) else []
+        helpers += [_SPARSE] if any(layer.column for layer in self.layers) else []
+        name, real = words["name"], words["real"]
+        hidden = [layer.rows for layer in self.layers[:-1]]
+        lines = []
+        if hidden:
+            helpers.append(_RELU)
+            sizes = [max(hidden[k::2], default=0) for k in (0, 1)]
+            lines.append(
+                f"{real} " + ", ".join(f"{b}[{size}]" for b, size in zip("ab", sizes, strict=True) if size) + ";"
+            )
+        before = "p"
+        for i, layer in enumerate(self.layers):
+            after = "y" if i == len(hidden) else "ab"[i % 2]
+            ends = f"{name}_{layer.bias}, {layer.rows}u, {before}, {after});"
+            if layer.column:
+                # A map without products has no tables of them: any pointer will do.
+                weight, column = (f"{name}_{t}" if t in kinds else "0" for t in (layer.weight, layer.column))
+                lines.append(f"{name}_sparse({weight}, {column}, {name}_{layer.start}, {ends}")
+            else:
+                lines.append(f"{name}_dense({name}_{layer.weight}, {layer.columns}u, {ends}")
+            if after != "y":
+                lines.append(f"{name}_relu({after}, {layer.rows}u);")
+            before = after
+        return helpers, lines
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeTables:
@@ -107,9 +188,37 @@ class TreeTables:
 
     @property
     def cost(self) -> Cost:
-        n, m = self.planes.shape[1] - 1, self.laws.shape[1]
+        n, m = self.inputs, self.outputs
         flash = sum(table.bytes for table in self.tables)
         return Cost(flash, self.tree.depth * n + m * n, self.tree.depth, 0)
+
+    @property
+    def inputs(self) -> int:
+        return int(self.planes.shape[1]) - 1
+
+    @property
+    def outputs(self) -> int:
+        return int(self.laws.shape[1])
+
+    def __str__(self) -> str:
+        laws = counted(len(self.tree.laws), "law")
+        return f"A binary search tree: {len(self.tree.plane)} nodes, depth {self.tree.depth}, {laws}."
+
+    def code(self, words: dict[str, str]) -> tuple[list[str], list[str]]:
+        """Down the tree, then the law of the leaf."""
+        name, upper = words["name"], words["NAME"]
+        lines = [f"int32_t node = {0 if len(self.tree.plane) else -1};"]
+        if len(self.tree.plane):
+            numbered = any(table.name == "plane_of" for table in self.tables)
+            row = f"{name}_plane[{name}_plane_of[node]]" if numbered else f"{name}_plane[node]"
+            lines += ["while (node >= 0) {", f"    node = {name}_child[node][{name}_sum({row}, p) > 0];", "}"]
+        law = f"{name}_law[-1 - node]"
+        lines += [
+            f"for (uint32_t i = 0; i < {upper}_OUTPUTS; ++i) {{",
+            f"    y[i] = {name}_sum({law} + i * ({upper}_INPUTS + 1u), p);",
+            "}",
+        ]
+        return [_SUM], lines
 
 
 def c_type(dtype: str) -> str:
@@ -165,8 +274,8 @@ def _dense_is_smaller(weight: Any, dtype: str) -> bool:
 def tree_tables(tree: Tree, dtype: str) -> TreeTables:
     """The tables of a search tree, every number rounded to nearest; planes are scaled by powers of two first."""
     kind = c_type(dtype)
-    planes = _typed([scaled_plane(row) for row in tree.planes], dtype, tree.planes.shape[1])
-    laws = np.array([[_typed([law_row(law)], dtype, 0)[0] for law in laws] for laws in tree.laws], dtype=dtype)
+    planes = typed([scaled_plane(row) for row in tree.planes], dtype).reshape(-1, tree.planes.shape[1])
+    laws = typed([[law_row(law) for law in laws] for laws in tree.laws], dtype)
     most = max(len(tree.plane), len(tree.laws)) + 1
     tables = [Table("law", kind, laws.reshape(len(laws), -1))]
     if len(tree.plane):
@@ -188,15 +297,22 @@ def law_row(law: NDArray[np.object_]) -> list[Fraction]:
     return [Fraction(int(v), int(law[-1])) for v in (law[-2], *law[:-2])]
 
 
-def _typed(rows: Sequence[Sequence[Fraction]], dtype: str, width: int) -> NDArray[Any]:
+def typed(numbers: Any, dtype: str) -> NDArray[Any]:
+    """Rationals, nested in any way, rounded to the type."""
     try:
         with np.errstate(over="ignore"):
-            found = np.array([[float(v) for v in row] for row in rows], dtype=np.float64).astype(dtype)
+            found = np.asarray(numbers, dtype=object).astype(np.float64).astype(dtype)
     except OverflowError:
-        raise LimitError(f"a number of the search tree is beyond {dtype}") from None
+        raise LimitError(f"a number of the code is beyond {dtype}") from None
     if not np.isfinite(found).all():
-        raise LimitError(f"a number of the search tree is beyond {dtype}")
-    return found if len(rows) else np.zeros((0, width), dtype=dtype)
+        raise LimitError(f"a number of the code is beyond {dtype}")
+    return found
+
+
+def growth(k: int, dtype: str) -> Fraction:
+    """What `k` roundings to nearest change at most, relative to the sizes of what is added."""
+    unit = Fraction(float(np.finfo(dtype).eps)) / 2
+    return k * unit / (1 - k * unit)
 
 
 def _smallest(count: int, kinds: Sequence[tuple[int, str]]) -> str:
@@ -295,28 +411,23 @@ class Guard:
         return [Table("low", real, self.low), Table("high", real, self.high)]
 
 
-def header(name: str, body: NetworkTables | TreeTables, guard: Guard, notes: Sequence[str]) -> str:
+def header(name: str, body: Body, guard: Guard, notes: Sequence[str]) -> str:
     """The text of the header, with `notes` at its top."""
     real = c_type(body.dtype)
     upper = name.upper()
     words = {"name": name, "NAME": upper, "real": real}
     tables = [*guard.tables(real), *body.tables]
-    if isinstance(body, NetworkTables):
-        inputs, outputs = body.network.inputs, body.network.outputs
-        helpers, statements = _network(body, words)
-    else:
-        inputs, outputs = body.planes.shape[1] - 1, body.laws.shape[1]
-        helpers, statements = _tree(body, words)
+    helpers, statements = body.code(words)
     if guard.outside == "error" and guard.rows is not None and _SUM not in helpers:
         helpers = [_SUM, *helpers]
-    before = _before(guard, words, inputs)
+    before = _before(guard, words, body.inputs)
     signature = f"static inline int {name}(const {real} x[{upper}_INPUTS], {real} y[{upper}_OUTPUTS])"
     lines = [*before, *statements, "return 0;"]
     parts = [
         _comment(notes),
         f"#ifndef {upper}_H\n#define {upper}_H\n",
         _CONTRACTION.format(**words),
-        f"#define {upper}_INPUTS {inputs}u\n#define {upper}_OUTPUTS {outputs}u\n",
+        f"#define {upper}_INPUTS {body.inputs}u\n#define {upper}_OUTPUTS {body.outputs}u\n",
         "\n".join(_array(name, table) for table in tables),
         *(helper.format(**words) for helper in helpers),
         signature + "\n{\n" + "\n".join(f"    {line}" for line in lines) + "\n}\n",
@@ -346,53 +457,6 @@ def _before(guard: Guard, words: dict[str, str], inputs: int) -> list[str]:
         loop = f"for (uint32_t i = 0; i < {len(guard.rows)}u; ++i) {{"
         refuse = f"    if (!({name}_sum({name}_domain[i], x) <= 0)) {{"
     return [f"const {real} *p = x;", loop, refuse, "        return 1;", "    }", "}"]
-
-
-def _network(body: NetworkTables, words: dict[str, str]) -> tuple[list[str], list[str]]:
-    kinds = {table.name: table.kind for table in body.tables}
-    words["weight"] = next((kinds[layer.weight] for layer in body.layers if layer.weight in kinds), words["real"])
-    words["column"] = next((kinds[layer.column] for layer in body.layers if layer.column in kinds), "uint8_t")
-    words["start"] = next((kinds[layer.start] for layer in body.layers if layer.start in kinds), "uint8_t")
-    words["value"] = f"{words['name']}_value[weight[k]]" if body.pool else "weight[k]"
-    helpers = [_DENSE] if any(not layer.column for layer in body.layers) else []
-    helpers += [_SPARSE] if any(layer.column for layer in body.layers) else []
-    name, real = words["name"], words["real"]
-    hidden = [layer.rows for layer in body.layers[:-1]]
-    lines = []
-    if hidden:
-        helpers.append(_RELU)
-        sizes = [max(hidden[k::2], default=0) for k in (0, 1)]
-        lines.append(f"{real} " + ", ".join(f"{b}[{size}]" for b, size in zip("ab", sizes, strict=True) if size) + ";")
-    before = "p"
-    for i, layer in enumerate(body.layers):
-        after = "y" if i == len(hidden) else "ab"[i % 2]
-        ends = f"{name}_{layer.bias}, {layer.rows}u, {before}, {after});"
-        if layer.column:
-            # A map without products has no tables of them: any pointer will do.
-            weight, column = (f"{name}_{t}" if t in kinds else "0" for t in (layer.weight, layer.column))
-            lines.append(f"{name}_sparse({weight}, {column}, {name}_{layer.start}, {ends}")
-        else:
-            lines.append(f"{name}_dense({name}_{layer.weight}, {layer.columns}u, {ends}")
-        if after != "y":
-            lines.append(f"{name}_relu({after}, {layer.rows}u);")
-        before = after
-    return helpers, lines
-
-
-def _tree(body: TreeTables, words: dict[str, str]) -> tuple[list[str], list[str]]:
-    name, upper = words["name"], words["NAME"]
-    lines = [f"int32_t node = {0 if len(body.tree.plane) else -1};"]
-    if len(body.tree.plane):
-        numbered = any(table.name == "plane_of" for table in body.tables)
-        row = f"{name}_plane[{name}_plane_of[node]]" if numbered else f"{name}_plane[node]"
-        lines += ["while (node >= 0) {", f"    node = {name}_child[node][{name}_sum({row}, p) > 0];", "}"]
-    law = f"{name}_law[-1 - node]"
-    lines += [
-        f"for (uint32_t i = 0; i < {upper}_OUTPUTS; ++i) {{",
-        f"    y[i] = {name}_sum({law} + i * ({upper}_INPUTS + 1u), p);",
-        "}",
-    ]
-    return [_SUM], lines
 
 
 def _array(name: str, table: Table) -> str:

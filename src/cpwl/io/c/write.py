@@ -1,10 +1,11 @@
-"""`to_c`: a function or a network as one C header, as a network or as a search tree, whichever costs less."""
+"""`to_c`: a function or a network as one C header: a network, a search tree or a table that is looked up."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -15,22 +16,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from cpwl.compiler import Compiled, compile
 from cpwl.construct.plan import Outside
-from cpwl.doors import check_argument, check_choice, check_path, within_float64
+from cpwl.doors import check_argument, check_choice, check_count, check_path, within_float64
 from cpwl.errors import InputError, LimitError, counted
 from cpwl.exact.rational import doubles_around
 from cpwl.files import write_text
+from cpwl.function.answers import bound_text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.domain import Box, box_around, box_to_clip, domain_box, domain_rows
 from cpwl.function.evaluate import as_points
 from cpwl.function.examine import examine
+from cpwl.function.snap.snap import undone
 from cpwl.geometry.cells import Cell, cell_of
 from cpwl.geometry.polyhedra import box_polyhedron
 from cpwl.geometry.probe import bounding_box
+from cpwl.io.c.grid import GridTables, grid_error, grid_tables, grid_values
 from cpwl.io.c.text import (
     Cost,
     Guard,
     NetworkTables,
     TreeTables,
+    growth,
     header,
     law_row,
     network_tables,
@@ -100,13 +105,12 @@ def tree_error(tables: TreeTables) -> float | None:
 
 def sum_error(exact: Sequence[Fraction], used: Sequence[float], box: Sequence[Fraction], dtype: str) -> Fraction:
     """How far the computed sum of a row is from the exact one, on the box ``|x_i| <= box[i]``."""
-    kind = np.finfo(dtype)
-    unit, tiny = Fraction(float(kind.eps)) / 2, Fraction(float(kind.tiny))
+    tiny = Fraction(float(np.finfo(dtype).tiny))
     k = len(exact)  # roundings on the way of each term: a product and the sums
     reach = [Fraction(1), *box]
     moved = sum((abs(Fraction(float(u)) - e) * r for u, e, r in zip(used, exact, reach, strict=True)), Fraction(0))
     size = sum((abs(Fraction(float(u))) * r for u, r in zip(used, reach, strict=True)), Fraction(0))
-    return moved + k * unit / (1 - k * unit) * size + k * tiny
+    return moved + growth(k, dtype) * size + k * tiny
 
 
 def _farthest(leaf: Leaf, planes: Sequence[_Row], slack: Sequence[Fraction], boundary: Sequence[_Row]) -> Fraction:
@@ -320,7 +324,8 @@ def _is_name(name: str) -> bool:
     return bool(re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name)) and name not in _TAKEN.split()
 
 
-Form: TypeAlias = Literal["auto", "network", "tree"]
+Form: TypeAlias = Literal["auto", "network", "tree", "grid"]
+_Tables: TypeAlias = NetworkTables | TreeTables | GridTables
 
 _REGIONS = 1000  # regions of a network that "auto" looks for
 _NEURONS, _INPUTS = 300, 4  # beyond, it does not look
@@ -334,7 +339,7 @@ class CCode:
     ----------
     name : str
         The function: ``int name(const double x[], double y[])``.
-    form : {"network", "tree"}
+    form : {"network", "tree", "grid"}
         How it is evaluated.
     dtype : {"float64", "float32"}
         The type: double or float.
@@ -359,17 +364,19 @@ class CCode:
     reason: str
     error_bound: float | None
     text: str = field(repr=False)
-    body: NetworkTables | TreeTables = field(repr=False)
+    body: _Tables = field(repr=False)
     guard: Guard = field(repr=False)
 
     def __call__(self, x: ArrayLike) -> NDArray[Any]:
         """What the code computes, bit for bit, ``(N, n) -> (N, m)``; NaN where it refuses a point."""
-        inputs = self.body.network.inputs if isinstance(self.body, NetworkTables) else self.body.planes.shape[1] - 1
-        points, single = as_points(x, inputs)
-        points = points.astype(self.dtype)
-        points, refused = inside_box(self.guard, points)
-        values = network_values if isinstance(self.body, NetworkTables) else tree_values
-        found = values(self.body, points)  # type: ignore[arg-type]
+        points, single = as_points(x, self.body.inputs)
+        points, refused = inside_box(self.guard, points.astype(self.dtype))
+        if isinstance(self.body, NetworkTables):
+            found = network_values(self.body, points)
+        else:
+            found = (
+                tree_values(self.body, points) if isinstance(self.body, TreeTables) else grid_values(self.body, points)
+            )
         found[refused] = np.nan
         return found[0] if single else found
 
@@ -388,12 +395,14 @@ def to_c(
     outside: Outside | None = None,
     box: tuple[Any, Any] | None = None,
     name: str | None = None,
+    max_bytes: int | None = None,
 ) -> CCode:
     """Write a function or a network as one self-contained C99 header.
 
     The header has constants and one function ``int name(const double x[n], double y[m])`` that returns 0. It needs
     no heap and no library. As a *network* it runs sparse loops over the layers; as a *tree* it finds the piece by
-    binary search and evaluates its law. See docs/howto/c.md.
+    binary search and evaluates its law; as a *grid*, for tables of `CPWL.from_grid`, it looks up ``n + 1`` values. See
+    docs/howto/c.md.
 
     Parameters
     ----------
@@ -403,8 +412,9 @@ def to_c(
         The header; what is there is replaced when the new file is complete.
     dtype : {"float64", "float32"}
         double, or float.
-    form : {"auto", "network", "tree"}
-        "auto" compares bytes of constants times multiply-adds in the worst case, and takes the smaller product.
+    form : {"auto", "network", "tree", "grid"}
+        "auto" takes the form with the fewest operations (multiply-adds and comparisons in the worst case) among those
+        whose constants fit `max_bytes`.
     outside : {"free", "clip", "error"}
         What is done with points outside the domain: nothing; the value at the nearest point of the domain, which must
         be a box; or the code returns 1 and writes nothing. By default as it was compiled, or "free".
@@ -412,6 +422,8 @@ def to_c(
         The domain ``(low, high)`` of a network, which has none of its own.
     name : str, optional
         The name of the function in C; by default that of the file.
+    max_bytes : int, optional
+        The most bytes of constants.
 
     Returns
     -------
@@ -423,7 +435,8 @@ def to_c(
     InputError
         If an option is unknown, the file cannot be written, or the domain is no box where one is needed.
     LimitError
-        If a weight is beyond the type, or there are too many pieces for the tree that was asked for.
+        If a weight is beyond the type, there are too many pieces for the tree that was asked for, or no form fits
+        `max_bytes`.
 
     Examples
     --------
@@ -433,37 +446,45 @@ def to_c(
     ...     print(to_c(p, folder + "/law.h"))
     network: 69 bytes of constants, at most 5 multiply-adds
     tree: 102 bytes of constants, at most 3 multiply-adds
-    taken: tree (the smaller product of bytes and multiply-adds)
+    taken: tree (the fewest operations)
     """
     check_argument(source, (CPWL, Network, Compiled), "to_c")
     check_path(path, "to_c")
     check_choice(dtype, ("float32", "float64"), "dtype")
-    check_choice(form, ("auto", "network", "tree"), "form")
+    check_choice(form, ("auto", "network", "tree", "grid"), "form")
     if outside is None:
         outside = cast("Outside", source.outside) if isinstance(source, Compiled) else "free"
     check_choice(outside, ("free", "clip", "error"), "outside")
     called = c_name(path) if name is None else checked_name(name)
-    forms = _Forms(source, dtype, form, box)
+    if max_bytes is not None:
+        check_count(max_bytes, "max_bytes")
+    forms = _Forms(source, dtype, form, box, max_bytes)
     guard = guard_of(outside, forms.domain, dtype)
     found = forms.found()
     costs = {form: body.cost for form, body in found.items()}
-    taken = min(found, key=lambda form: costs[form].flash * costs[form].multiply_adds)
-    body, reason = found[taken], forms.reason if len(found) == 1 else _RULE
+    fitting = [form for form in found if forms.fits(costs[form])]
+    if not fitting:
+        sizes = ", ".join(f"{form} {cost.flash:,}" for form, cost in costs.items())
+        raise LimitError(f"no form fits `max_bytes={max_bytes}`: bytes of constants: {sizes}", max_bytes=max_bytes)
+    taken = min(fitting, key=lambda form: (costs[form].operations, costs[form].flash))
+    body, reason = found[taken], forms.reason if len(found) == 1 else forms.rule
+    if taken == "grid" and outside == "clip" and forms.function is not None and forms.function.domain is None:
+        guard = Guard("free")  # the lookup goes to the nearest point of the grid by itself
     bound = forms.bound(body)
-    notes = _notes(called, taken, body, guard, costs, bound)
+    notes = _notes(called, taken, body, outside, costs, bound)
     text = header(called, body, guard, notes)
     write_text(path, text)
     return CCode(called, taken, dtype, outside, costs, reason, bound, text, body, guard)
 
 
-_RULE = "the smaller product of bytes and multiply-adds"
-
-
 class _Forms:
     """The function and the network of what was given, made when they are needed."""
 
-    def __init__(self, source: CPWL | Network | Compiled, dtype: Dtype, form: Form, box: Any) -> None:
-        self.dtype, self.form, self.box, self.reason = dtype, form, box, "asked for"
+    def __init__(
+        self, source: CPWL | Network | Compiled, dtype: Dtype, form: Form, box: Any, max_bytes: int | None
+    ) -> None:
+        self.dtype, self.form, self.box, self.max_bytes, self.reason = dtype, form, box, max_bytes, "asked for"
+        self.rule = "the fewest operations" + ("" if max_bytes is None else f" in at most {max_bytes:,} bytes")
         self.compiled = source if isinstance(source, Compiled) else None
         self.function = (
             source.function if isinstance(source, Compiled) else source if isinstance(source, CPWL) else None
@@ -482,16 +503,45 @@ class _Forms:
         """What is known of the domain: a function that has one, a box, or nothing."""
         return self.ends if self.function is None else self.function
 
-    def found(self) -> dict[str, NetworkTables | TreeTables]:
-        makers: dict[str, Callable[[], NetworkTables | TreeTables]] = {"network": self._network, "tree": self._tree}
+    def fits(self, cost: Cost) -> bool:
+        """Whether the constants have at most as many bytes as are allowed."""
+        return self.max_bytes is None or cost.flash <= self.max_bytes
+
+    def found(self) -> dict[str, _Tables]:
+        """The forms that "auto" compares, or the one that was asked for."""
+        makers: dict[str, Callable[[], _Tables]] = {"network": self._network, "tree": self._tree, "grid": self._grid}
         if self.form != "auto":
             return {self.form: makers[self.form]()}
-        found: dict[str, NetworkTables | TreeTables] = {"network": self._network()}
+        found: dict[str, _Tables] = {}
+        if self.function is not None and self.function.mesh is not None:
+            with suppress(InputError, LimitError):  # the table is no grid, or not one in this type
+                found["grid"] = self._grid()
+                self.reason = "nothing else was found"
+        if found and self.fits(found["grid"].cost) and found["grid"].cost.operations <= self._fewest():
+            self.reason = self.rule = "no tree or network with as many laws has fewer operations"
+            return found if self.given is None else found | {"network": self._network()}
+        found["network"] = self._network()
         try:
             found["tree"] = self._tree()
         except LimitError as error:
             self.reason = f"no search tree: {str(error).splitlines()[0]}"
         return found
+
+    def _fewest(self) -> int:
+        """A lower bound on the operations of a tree and of a network.
+
+        ``b = log2(laws)`` rounded up. A tree has a path of `b` planes and a law. A network has `b` neurons,
+        since their signs determine the law; one weight goes into each of them, and one goes to an output.
+        """
+        p = self.function
+        assert p is not None
+        b = ((undone(p) or p).num_components - 1).bit_length()
+        return min(b * (p.dim + 1) + p.dim * p.outputs, 2 * b + 1)
+
+    def _grid(self) -> GridTables:
+        if self.function is None:
+            raise InputError('the form "grid" is for tables on grids (`CPWL.from_grid`), not for networks')
+        return grid_tables(self.function, self.dtype)
 
     def _network(self) -> NetworkTables:
         if self.given is None:
@@ -527,8 +577,10 @@ class _Forms:
             raise LimitError(f"the network has more than {counted(p.num_pieces, 'region')}")
         return p
 
-    def bound(self, body: NetworkTables | TreeTables) -> float | None:
+    def bound(self, body: _Tables) -> float | None:
         """What rounding does at most, for points of the domain of that type."""
+        if isinstance(body, GridTables):
+            return grid_error(body)
         if isinstance(body, TreeTables):
             return tree_error(body)
         certificate = None if self.compiled is None else self.compiled.certificate
@@ -547,33 +599,35 @@ class _Forms:
 def _notes(
     name: str,
     form: str,
-    body: NetworkTables | TreeTables,
-    guard: Guard,
+    body: _Tables,
+    outside: str,
     costs: dict[str, Cost],
     bound: float | None,
 ) -> list[str]:
     """What the top of the header says."""
-    if isinstance(body, NetworkTables):
-        sizes = body.network.sizes
-        layers = counted(sizes.depth - 1, "hidden layer")
-        what = f"A ReLU network: {counted(sizes.neurons, 'neuron')} in {layers}."
-    else:
-        tree = body.tree
-        what = f"A binary search tree: {len(tree.plane)} nodes, depth {tree.depth}, {counted(len(tree.laws), 'law')}."
     others = [f"As a {other}: {cost}." for other, cost in costs.items() if other != form]
-    outside = {
+    if form == "grid" and outside == "free":
+        outside = "clip"
+    beyond = {
         "free": "Points outside the domain: the value means nothing there. It returns 0.",
         "clip": "Points outside the domain: the value at the nearest point of the box. It returns 0.",
         "error": "Points outside the domain: it returns 1 and does not write y. Otherwise it returns 0.",
-    }[guard.outside]
-    rounding = [] if bound is None else [f"On the domain rounding changes a value by at most {bound:.3g} (proved)."]
+    }[outside]
+    order = (
+        "To the value at a corner of the cell, parts of the cell (largest first) times differences of values are added"
+        if form == "grid"
+        else "Each sum starts with the constant and adds the products in the order of the columns"
+    )
+    rounding = (
+        [] if bound is None else [f"On the domain rounding changes a value by at most {bound_text(bound)} (proved)."]
+    )
     return [
         f"{name}: written by cpwl.",
-        what,
+        str(body),
         f"Cost: {costs[form]}, {costs[form].comparisons} comparisons, {costs[form].stack} bytes of working memory.",
         *others,
-        outside,
-        "Each sum starts with the constant and adds the products in the order of the columns, all rounded to nearest.",
+        beyond,
+        f"{order}, all rounded to nearest.",
         *rounding,
         "x and y must not overlap.",
     ]
