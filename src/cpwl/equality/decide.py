@@ -15,7 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.doors import check_argument, check_limit, check_path, heard, within_float64
-from cpwl.equality.pieces import border, compare_pieces, farthest_on_pairs, hole, is_whole, joined, outside, value_of
+from cpwl.equality.pieces import (
+    Told,
+    border,
+    by_form,
+    compare_pieces,
+    farthest_on_pairs,
+    hole,
+    is_whole,
+    joined,
+    outside,
+    value_of,
+)
 from cpwl.equality.regions import (
     Compared,
     cells_on,
@@ -313,17 +324,21 @@ class _Work:
         """First what random points show, then the comparison region by region."""
         if self.a is self.b:
             return Verdict(True, None, (None, None), Fraction(0), 0, "they are one and the same")
-        away = self._undefined()
+        told = self._told()
+        if told is not None and told.equal:
+            pieces = sum(f.num_pieces for f in (self.a, self.b) if isinstance(f, CPWL))
+            return Verdict(True, None, (None, None), Fraction(0), pieces, "their pieces have one normal form")
+        away = self._undefined(told)
         if away is not None:
             return Verdict(False, away, (values_at(self.a, away), values_at(self.b, away)), None, 0, "domains differ")
         minus = None
         if isinstance(self.a, Network) and isinstance(self.b, Network):
             minus = difference(self.a, self.b)
         seen = None
-        if minus is None or len(minus.layers) > 1:
+        if told is None and (minus is None or len(minus.layers) > 1):
             seen = find_difference(self.a, self.b, self.domain, self.inside)
         most = self.most if self.most is not None or seen is None else _GAP_REGIONS
-        compared, how = self._compare(minus, most, seen)
+        compared, how = self._compare(minus, most, seen, told)
         apart = compared.apart or seen
         if apart is None and compared.hole is not None:
             return self._hole(compared.hole, compared.regions)
@@ -340,12 +355,15 @@ class _Work:
         """Where the two are farthest apart; None if they are equal."""
         if self.a is self.b:
             return None
-        away = self._undefined()
+        told = self._told()
+        if told is not None and told.equal:
+            return None
+        away = self._undefined(told)
         if away is not None:
             raise InputError(f"only one of the two functions is defined at x = {point_text(away)}", point=away)
         a, b = self.a, self.b
         minus = difference(a, b) if isinstance(a, Network) and isinstance(b, Network) else None
-        compared, _ = self._compare(minus, None, None)
+        compared, _ = self._compare(minus, None, None, told)
         assert compared.complete
         if compared.apart is None and compared.hole is not None:
             self._hole(compared.hole, compared.regions)
@@ -363,8 +381,18 @@ class _Work:
         assert values[0] is None or values[1] is None or (values[0] != values[1]).any()
         return Verdict(False, apart.point, values, gap, regions, how)
 
-    def _undefined(self) -> NDArray[Any] | None:
+    def _told(self) -> Told | None:
+        """What normal forms say about two functions, unless a limit forbids to look at all pieces."""
+        a, b = self.a, self.b
+        if not isinstance(a, CPWL) or not isinstance(b, CPWL):
+            return None
+        few = self.most is None or a.num_pieces + b.num_pieces <= self.most
+        return by_form(a, b, self.domain) if few else None
+
+    def _undefined(self, told: Told | None) -> NDArray[Any] | None:
         """A point where only one of two functions is defined; where a domain is given, both must be, all over it."""
+        if told is not None and told.same_domain:
+            return None
         for f in (self.a, self.b):
             if isinstance(f, CPWL) and self.domain is not None:
                 found = outside(self.domain, f)
@@ -376,10 +404,13 @@ class _Work:
             return outside(self.b, self.a) if first is None else first
         return None
 
-    def _compare(self, minus: Network | None, most: int | None, seen: Apart | None) -> tuple[Compared, str]:
+    def _compare(
+        self, minus: Network | None, most: int | None, seen: Apart | None, told: Told | None
+    ) -> tuple[Compared, str]:
         a, b = self.a, self.b
         if isinstance(a, CPWL) and isinstance(b, CPWL):
-            compared = compare_pieces(a, b, self.domain, most=most, progress=self.progress)
+            told = told if told is not None and told.same_domain else None
+            compared = compare_pieces(a, b, self.domain, told=told, most=most, progress=self.progress)
             if compared.complete and compared.apart is None and seen is None:
                 compared = replace(compared, hole=_hole_between(a, b, self.domain))
             return compared, f"compared on {_count(compared.regions, 'pair')} of pieces"

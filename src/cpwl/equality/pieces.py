@@ -12,21 +12,25 @@ from numpy.typing import NDArray
 
 from cpwl.equality.regions import Compared, at_generators, largest_on
 from cpwl.equality.verdict import Apart, farther
-from cpwl.exact.integers import primitive, sides
+from cpwl.exact.integers import primitive, signs_at
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.function.algebra.arithmetic import pieces_of
 from cpwl.function.doctor.first_error import first_error
-from cpwl.geometry.bodies import Bodies
-from cpwl.geometry.generators import Spans, box_pairs, boxes_around, generators
+from cpwl.function.doctor.on_mesh import examine_mesh
+from cpwl.function.flags import consistency
+from cpwl.function.form import Undecided, chains, hulls, numbered, together, totals
+from cpwl.geometry.bodies import Bodies, stacked
+from cpwl.geometry.generators import Generators, box_pairs, boxes_around, generators
 from cpwl.geometry.overlay import cut_by, cut_pairs, repeated
-from cpwl.geometry.polyhedra import Polyhedron, ranges
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
 from cpwl.geometry.probe import Probe
 from cpwl.progress import Progress
 
 __all__ = [
-    "Pieces",
+    "Told",
     "border",
+    "by_form",
     "compare_pieces",
     "farthest_on_pairs",
     "hole",
@@ -108,62 +112,109 @@ def _holder(p: CPWL, point: NDArray[Any], left: NDArray[np.int64]) -> int | None
     return None
 
 
+_INPUTS = 4  # a simplex has (n + 1)! flags
+_FLAGS = 5_000_000  # of all types of pieces, about
+_ROWS = 64  # or places, at a time
+_NOWHERE = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Pieces:
-    """The pieces of a function with what spans them: integer rows, generators where they are cheap, and boxes."""
+class Told:
+    """What the normal forms of two exactly consistent functions say: a proof, whichever it is."""
 
-    p: CPWL
-    rows: NDArray[np.object_]
-    spans: Spans
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    equal: bool
+    same_domain: bool
+    left: tuple[NDArray[np.int64], NDArray[np.int64]]
+    """The pieces of both whose laws do not cancel: only there can they differ, if their domains are the same."""
 
-    @classmethod
-    def of(cls, p: CPWL) -> Pieces:
-        """Corners and rays of each piece (none where they were not computed), and a box around it."""
-        spans = Spans.of_simplices(p.mesh.points, p.mesh.corners, p.mesh.simplices) if p.mesh is not None else None
-        spans = Spans.of(generators(p.polyhedra)) if spans is None else spans
-        return cls(p, p.polyhedra.integer(), spans, *boxes_around(spans, p.num_pieces, p.dim))
 
-    def polyhedron(self, i: int) -> Polyhedron:
-        """Piece number `i`."""
-        return self.p.polyhedra[i]
+def by_form(a: CPWL, b: CPWL, domain: Polyhedron | None) -> Told | None:
+    """Compares two functions on a domain without looking at pairs of pieces; None if that does not decide.
 
-    def spanned(self, i: int) -> NDArray[np.object_]:
-        """The corners and rays of a piece, none if they are not known."""
-        assert self.spans.exact is not None
-        return self.spans.exact[self.spans.of_piece(i)]
+    Both are sums of laws on pieces, and these sums are the same almost everywhere iff their normal forms are
+    (`cpwl.function.form`). So if one of them is an exactly consistent function, so is the other, and they are equal.
+    """
+    if a.dim > _INPUTS or not (_is_consistent(a) or _is_consistent(b)):
+        return None
+    stacks = [f.polyhedra if domain is None else _cut_by(domain, f.polyhedra) for f in (a, b)]
+    spans = [_corners(f) if domain is None else generators(stack) for f, stack in zip((a, b), stacks, strict=True)]
+    if domain is not None:
+        stacks.append(repeated(domain, 1))
+        spans.append(generators(stacks[-1]))
+    try:
+        stack = hulls(*together(stacks, spans))
+        found = chains(stack, _FLAGS)
+    except Undecided:
+        return None
+    ends = np.cumsum([len(part) for part in stacks])
+    whose = np.searchsorted(ends, stack.piece[found.part], side="right")
+    laws = numbered(np.concatenate([f.laws.integer().reshape(f.num_pieces, -1) for f in (a, b)]))
+    label = np.append(laws, np.full(len(stacks) - 2, -1))[stack.piece[found.part]]
+    total = totals(np.column_stack([found.flats, label]), found.sign * np.array([1, -1, 0])[whose])
+    left = np.unique(label[total != 0])
+    covers = np.array([1, -1, 0] if domain is None else [1, 0, -1])[whose]
+    same = not totals(found.flats, found.sign * covers).any()
+    if len(left) == 0:
+        return Told(True, True, _NOWHERE) if same else None  # they have one hole in the domain
+    if domain is not None or not (_is_consistent(a) and _is_consistent(b)):
+        return None
+    mine = np.isin(laws, left)
+    return Told(False, same, (np.flatnonzero(mine[: ends[0]]), np.flatnonzero(mine[ends[0] :])))
+
+
+def _is_consistent(p: CPWL) -> bool:
+    """Whether the data, as it is written, is proved to be a function: every point but a null set is in one piece."""
+    if p.known is not None and p.known.complete and p.tol == 0:
+        return True
+    if p.mesh is not None and examine_mesh(p) == []:
+        return True
+    return consistency(p).consistent is True
+
+
+def _corners(p: CPWL) -> Generators:
+    """The corners and rays of all pieces."""
+    if p.mesh is None:
+        return generators(p.polyhedra)
+    start = np.arange(p.num_pieces + 1, dtype=np.int64) * (p.dim + 1)
+    return Generators(p.mesh.corners, p.mesh.simplices.ravel(), start)
+
+
+def _cut_by(domain: Polyhedron, polyhedra: Polyhedra) -> Polyhedra:
+    """Each polyhedron with the rows of the domain."""
+    end, more = polyhedra.start[1:], primitive(domain.integer())
+    at, count = np.repeat(end, len(more)), len(polyhedra)
+    rows = np.insert(polyhedra.integer(), at, np.tile(more, (count, 1)), axis=0)
+    return stacked(rows, polyhedra.start + len(more) * np.arange(count + 1))
 
 
 def compare_pieces(
-    a: CPWL, b: CPWL, domain: Polyhedron | None, *, most: int | None = None, progress: Progress | None = None
+    a: CPWL,
+    b: CPWL,
+    domain: Polyhedron | None,
+    *,
+    told: Told | None = None,
+    most: int | None = None,
+    progress: Progress | None = None,
 ) -> Compared:
     """All pieces of one function against those of the other that they meet, on the domain.
 
     Laws of two pieces whose intersection has an interior must be equal as rationals; otherwise their difference
-    is maximised over the intersection. At most `most` pairs of pieces are looked at.
+    is maximised over the intersection. At most `most` pairs of pieces are looked at, and only those that may differ
+    after what the normal forms have `told`.
     """
-    one, two = Pieces.of(a), Pieces.of(b)
     laws, others = a.laws.integer(), b.laws.integer()
-    numbers: dict[Any, int] = {}
-    ids = [
-        np.array([numbers.setdefault(tuple(law.ravel()), len(numbers)) for law in both], dtype=np.int64)
-        for both in (laws, others)
-    ]
-    pairs = box_pairs(one.low, one.high, (two.low, two.high))
-    count, complete = len(pairs), most is None or len(pairs) <= most
-    pairs = pairs if complete else pairs[:most]
-    left = pairs[ids[0][pairs[:, 0]] != ids[1][pairs[:, 1]]]
-    left = left[~_separated(one, left[:, 0], two, left[:, 1])]
-    left = left[~_separated(two, left[:, 1], one, left[:, 0])]
+    ids = numbered(np.concatenate([law.reshape(len(law), -1) for law in (laws, others)]))
     (mine, first), (yours, second) = pieces_of(a), pieces_of(b)
-    place = [np.full(p.num_pieces, -1, dtype=np.int64) for p in (a, b)]
-    for at, number in zip(place, (mine, yours), strict=True):
-        at[number] = np.arange(len(number))
-    solid = np.column_stack([place[0][left[:, 0]], place[1][left[:, 1]]])
-    solid = solid[(solid >= 0).all(axis=1)]
-    apart = farthest_on_pairs(first, laws[mine], second, others[yours], solid, domain, progress)
-    return Compared(min(count, len(pairs)), apart, complete)
+    if told is not None:
+        here = [np.flatnonzero(np.isin(number, left)) for number, left in zip((mine, yours), told.left, strict=True)]
+        (mine, first), (yours, second) = (mine[here[0]], first.take(here[0])), (yours[here[1]], second.take(here[1]))
+    boxes = [boxes_around(bodies.spans, len(bodies), a.dim) for bodies in (first, second)]
+    pairs = box_pairs(*boxes[0], boxes[1])
+    complete = most is None or len(pairs) <= most
+    pairs = pairs if complete else pairs[:most]
+    left = pairs[ids[mine[pairs[:, 0]]] != ids[a.num_pieces + yours[pairs[:, 1]]]]
+    apart = farthest_on_pairs(first, laws[mine], second, others[yours], left, domain, progress)
+    return Compared(len(pairs), apart, complete)
 
 
 def farthest_on_pairs(
@@ -219,18 +270,18 @@ def outside(bodies: CPWL | Polyhedron, p: CPWL) -> NDArray[np.object_] | None:
     The domain of a function is convex, so it is what those rows leave that hold on all of its pieces.
     """
     rows, probe = border(p), Probe(0.0)
-    if not len(rows):
-        return None
     if isinstance(bodies, Polyhedron):
         return _violating(probe, bodies, rows)
-    pieces = Pieces.of(bodies)
-    for i in range(bodies.num_pieces):
-        places = pieces.spanned(i)
-        if not len(places) or (_values(rows, places) > 0).any():
-            found = _violating(probe, pieces.polyhedron(i), rows)
-            if found is not None:
-                return found
-    return None
+    if not len(rows):
+        return None
+    number, solid = pieces_of(bodies)
+    beyond = np.zeros(len(solid.places), dtype=bool)
+    for k in range(0, len(rows), _ROWS):
+        beyond |= (_signs(rows[k : k + _ROWS], solid.places) > 0).any(axis=0)
+    owner = np.repeat(np.arange(len(solid)), np.diff(solid.spans.start))
+    asked = np.union1d(owner[beyond[solid.spans.member]], np.flatnonzero(~solid.known))
+    found = (_violating(probe, bodies.polyhedra[int(number[i])], rows) for i in asked)
+    return next((x for x in found if x is not None), None)
 
 
 def _violating(probe: Probe, body: Polyhedron, rows: NDArray[np.object_]) -> NDArray[np.object_] | None:
@@ -253,27 +304,9 @@ def value_of(law: NDArray[np.object_], point: NDArray[np.object_]) -> NDArray[np
     return np.asarray([Fraction((row[:-2] * point).sum() + row[-2]) / row[-1] for row in law], dtype=object)
 
 
-def _values(rows: NDArray[np.object_], places: NDArray[np.object_]) -> NDArray[np.object_]:
-    """``a.x - b`` for each row and place, times the positive scale of the place; for a ray, ``a.r``."""
-    flat = np.column_stack([rows[:, :-1], -rows[:, -1:]])
-    return np.asarray((flat[:, None, :] * places[None]).sum(axis=2))
-
-
-def _separated(one: Pieces, i: NDArray[np.int64], two: Pieces, j: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """For pairs of pieces, whether some row of the second leaves nothing of the first but points of its plane."""
-    assert one.spans.exact is not None
-    start = two.p.polyhedra.start
-    row, pair = ranges(start[j], np.diff(start)[j])
-    lengths = np.diff(one.spans.start)
-    some = lengths[i[pair]] > 0
-    row, pair = row[some], pair[some]
-    entry, question = ranges(one.spans.start[i[pair]], lengths[i[pair]])
-    signs = sides(two.rows, one.spans.exact, row[question], one.spans.member[entry])
-    cuts = np.ones(len(row), dtype=bool)
-    cuts[question[signs < 0]] = False
-    result = np.zeros(len(i), dtype=bool)
-    result[pair[cuts]] = True
-    return result
+def _signs(rows: NDArray[np.object_], places: NDArray[np.object_]) -> NDArray[np.int64]:
+    """The signs of ``a.x - b`` for each row ``(a, b)`` and place; for a ray, of ``a.r``."""
+    return signs_at(np.column_stack([rows[:, :-1], -rows[:, -1:]]), places)
 
 
 def _largest(probe: Probe, body: Polyhedron, law: NDArray[np.object_], other: NDArray[np.object_]) -> Apart | None:
@@ -292,16 +325,13 @@ def border(p: CPWL) -> NDArray[np.object_]:
         return primitive(p.domain.integer())
     if p.complete:  # all regions of a network: without a domain, everywhere
         return np.zeros((0, p.dim + 1), dtype=object)
-    pieces, probe = Pieces.of(p), Probe(0.0)
-    rows = np.array(list(dict.fromkeys(tuple(row) for row in primitive(p.polyhedra.integer()))), dtype=object)
+    rows = np.array(list(dict.fromkeys(map(tuple, primitive(p.polyhedra.integer()).tolist()))), dtype=object)
     rows = rows.reshape(-1, p.dim + 1)
-    for i in range(p.num_pieces):
-        if not len(rows):
-            break
-        places = pieces.spanned(i)
-        if len(places):
-            rows = rows[(_values(rows, places) <= 0).all(axis=1)]
-        elif probe.interior(pieces.polyhedron(i)) is not None:
-            best = probe.maxima(pieces.polyhedron(i), [row[:-1] for row in rows])
-            rows = rows[[value <= row[-1] for (value, _), row in zip(best, rows, strict=True)]]
+    (number, solid), probe = pieces_of(p), Probe(0.0)
+    places = solid.places[np.unique(solid.spans.member)]
+    for k in range(0, len(places), _ROWS):
+        rows = rows[(_signs(rows, places[k : k + _ROWS]) <= 0).all(axis=1)]
+    for i in number[~solid.known].tolist():
+        best = probe.maxima(p.polyhedra[i], [row[:-1] for row in rows])
+        rows = rows[[value <= row[-1] for (value, _), row in zip(best, rows, strict=True)]]
     return rows
