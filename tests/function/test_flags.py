@@ -143,7 +143,7 @@ def test_flat_and_empty_pieces_do_not_count():
 
 
 def test_facets_that_cover_a_plane_do_not_cancel_among_themselves():
-    """Eight octants, 0 on one side of a plane and 1 on the other (docs/theory/flags.md): keys need the orthant."""
+    """Eight octants, 0 on one side of a plane and 1 on the other (docs/theory/flags.md): ends of planes tell."""
     signs = [(x, y, z) for x in (1, -1) for y in (1, -1) for z in (1, -1)]
     A = [[[-x, 0, 0], [0, -y, 0], [0, 0, -z]] for x, y, z in signs]
     p = CPWL.from_pieces(A, [[0] * 3] * 8, [[0] * 3] * 8, [int(x < 0) for x, *_ in signs])

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpwl import CPWL
-from cpwl.function.doctor.first_error import is_sound_on_line
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.evaluate import find_pieces
+from cpwl.function.flags import is_sound_by_flags
 
 small = st.integers(-4, 4)
 
@@ -46,8 +46,8 @@ def pieces_on_a_line(draw):
 
 @given(pieces_on_a_line())
 def test_sound_is_what_the_doctor_finds_nothing_wrong_with(p):
-    """The proof in arrays passes exactly the functions without a finding, facet by facet."""
-    assert is_sound_on_line(p) == (not PieceDoctor(p).findings())
+    """Flags pass exactly the functions without a finding, facet by facet."""
+    assert is_sound_by_flags(p) == (not PieceDoctor(p).findings())
 
 
 def beyond(x, row):
@@ -67,10 +67,10 @@ def test_points_are_in_the_pieces_they_are_found_in(p, points):
 def test_a_bounded_domain_may_be_asserted():
     """Two intervals on [0, 2] with that domain, and with another."""
     parts = [[[-1], [1]], [[-1], [1]]], [[0, 1], [-1, 2]], [[1], [2]], [0, -1]
-    assert is_sound_on_line(CPWL.from_pieces(*parts, domain=([[-1], [1]], [0, 2])))
-    assert is_sound_on_line(CPWL.from_pieces(*parts))
-    assert not is_sound_on_line(CPWL.from_pieces(*parts, domain=([[-1], [1]], [0, 3])))
-    assert not is_sound_on_line(CPWL.from_pieces(*parts, domain=([[1]], [2])))
+    assert is_sound_by_flags(CPWL.from_pieces(*parts, domain=([[-1], [1]], [0, 2])))
+    assert is_sound_by_flags(CPWL.from_pieces(*parts))
+    assert not is_sound_by_flags(CPWL.from_pieces(*parts, domain=([[-1], [1]], [0, 3])))
+    assert not is_sound_by_flags(CPWL.from_pieces(*parts, domain=([[1]], [2])))
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])

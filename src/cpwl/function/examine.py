@@ -48,9 +48,9 @@ def examine(p: CPWL, *, notes: bool = True, executor: Executor | None = None) ->
     """All findings about `p`; without `notes` only what is wrong, pieces without interior, and overlaps.
 
     A triangulated table whose simplices meet face to face is examined by its corners alone, in arrays. Anything
-    else is examined facet by facet with linear programs, in as many dimensions as the function depends on; on a
-    line, and where whole hyperplanes cut the space, the rows themselves may prove that nothing is wrong, and in
-    up to five dimensions flags do (`cpwl.function.flags`). Many float pieces with an exactly consistent function
+    else is examined facet by facet with linear programs, in as many dimensions as the function depends on; where
+    whole hyperplanes cut the space, the rows themselves may prove that nothing is wrong, and in up to five
+    dimensions flags do (`cpwl.function.flags`). Many float pieces with an exactly consistent function
     within their tolerance are well, too. Float data that seems broken is examined once more on coordinates of one
     size, if they are of very different sizes: a narrow axis is not noise. An `executor` shares facets and hyperplanes
     out.

@@ -173,8 +173,11 @@ def parts_of_maxmin(components: Any, rows: Sequence[Sequence[int]], fewer: Calla
     not need to be in two: `fewer` merges them, whenever they have become twice as many.
     """
     laws, members = _checked(components, rows)
+    numbers = {tuple(law): c for c, law in reversed(list(enumerate(laws.tolist())))}
+    # Components with one law are one: each of them would have the same piece.
+    members = [list(dict.fromkeys(numbers[tuple(laws[c])] for c in row)) for row in members]
     probe = Probe(0.0)
-    singles = [row[0] for row in members if len(row) == 1]
+    singles = list(dict.fromkeys(row[0] for row in members if len(row) == 1))
     others = [row for row in members if len(row) > 1]
     first = _shares(laws, singles[::-1], -1) if singles else _shares(laws, others.pop(0))
     pieces, enough = _with_interior(probe, first, laws.shape[1] - 2), 0
@@ -183,7 +186,6 @@ def parts_of_maxmin(components: Any, rows: Sequence[Sequence[int]], fewer: Calla
         pieces = [new for piece in pieces for new in _raise(probe, laws, piece, row, shares)]
         if len(pieces) > 2 * enough:
             made = fewer(_parts(laws, pieces))
-            numbers = {tuple(law): c for c, law in reversed(list(enumerate(laws.tolist())))}
             own = [numbers[tuple(law)] for law in made.laws.integer()[:, 0].tolist()]
             stack, start = made.polyhedra.integer().tolist(), made.polyhedra.start
             # An inner point of a part is one of the whole, but which parts were merged is not said.

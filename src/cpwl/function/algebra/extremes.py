@@ -67,7 +67,7 @@ def inside_border(bodies: Bodies, others: Bodies) -> NDArray[np.bool_]:
 def need_convex(p: CPWL, name: str, instead: str) -> None:
     """Refuse a function with a hole or a corner cut out of its domain, which no row of the border would show.
 
-    Decided by flags, for two to five inputs; on a line every end of an interval is a row of the border.
+    Decided by flags, for up to five inputs.
     """
     sound = consistency(p)
     if sound.consistent is False:

@@ -1,7 +1,7 @@
 """Is something wrong with a function? Proofs without linear programs that nothing is, and the first error if they fail.
 
-Pieces of one variable in order, pieces cut by whole hyperplanes by their twins, tables by their corners, and what is
-left facet by facet.
+Pieces cut by whole hyperplanes by their twins, tables by their corners, exact data by flags, and what is left facet by
+facet.
 """
 
 from __future__ import annotations
@@ -26,17 +26,7 @@ from cpwl.geometry.facets import Hyperplanes, hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra, fact, intervals
 from cpwl.geometry.probe import Probe
 
-__all__ = [
-    "Line",
-    "first_error",
-    "in_order",
-    "is_sound",
-    "is_sound_by_twins",
-    "is_sound_on_line",
-    "lifted",
-    "moved_to",
-    "row_twins",
-]
+__all__ = ["Line", "first_error", "in_order", "is_sound", "is_sound_by_twins", "lifted", "moved_to", "row_twins"]
 
 # Pieces cut by whole hyperplanes: all about them can be read off their rows, without a linear program.
 #
@@ -146,7 +136,7 @@ def _twins_agree(p: CPWL, planes: Hyperplanes, twin: NDArray[np.int64]) -> bool:
     return bool((difference * lead == plane * slope).all())
 
 
-# Functions of one variable: intervals that follow each other, and values that agree where they meet, in arrays.
+# Functions of one variable: intervals that follow each other, in arrays.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,30 +194,6 @@ def _ends(rows: NDArray[np.object_], owner: NDArray[np.int64], count: int, side:
     return ends
 
 
-def is_sound_on_line(p: CPWL) -> bool:
-    """Whether the pieces of an exact function of one variable cover its domain once, and agree where they meet.
-
-    False says nothing: only that this proof does not apply.
-
-    >>> from cpwl.function.cpwl import CPWL
-    >>> is_sound_on_line(CPWL.from_breakpoints([0, 1], [0, 1], left_slope=0, right_slope=2))
-    True
-    """
-    line = in_order(p)
-    if line is None:
-        return False
-    if p.domain is not None:
-        rows = p.domain.integer()
-        given = [_ends(rows, np.zeros(len(rows), dtype=np.int64), 1, side) for side in (-1, 1)]
-        if any(end is None or _place(end[0]) != own for end, own in zip(given, (line.low, line.high), strict=True)):
-            return False
-    laws = p.laws.integer()[line.order]
-    f, g = laws[:-1], laws[1:]
-    x, w = line.ends[:, :1], line.ends[:, 1:]
-    one, two = (law[..., 0] * x + law[..., 1] * w for law in (f, g))
-    return bool((one * g[..., 2] == two * f[..., 2]).all())
-
-
 @fact
 def first_error(p: CPWL) -> Finding | None:
     """Something that is wrong with `p`, not the worst but the first to be found; None if nothing is wrong.
@@ -247,7 +213,7 @@ def first_error(p: CPWL) -> Finding | None:
 
 def is_sound(p: CPWL) -> bool:
     """Whether one of the proofs without linear programs applies."""
-    return is_sound_on_line(p) or is_sound_by_twins(p) or is_sound_by_flags(p)
+    return is_sound_by_twins(p) or is_sound_by_flags(p)
 
 
 def lifted(finding: Finding, small: Divided) -> Finding:
