@@ -45,3 +45,14 @@ def test_equality_is_proved_in_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = pair(0)
     verdict = equal(first, second, box=([-5, -5], [5, 5]))
     assert verdict.equal is True
+
+
+def test_how_many_cells_are_held_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few cells at a time give the verdict, the largest difference and the regions of all at once."""
+    for change in (0, 1):
+        first, second = pair(change)
+        at_once = equal(first, second, box=([-5, -5], [5, 5]))
+        with monkeypatch.context() as patch:
+            patch.setattr("cpwl.equality.regions.cells_at_once", lambda _: 4)
+            in_tiles = equal(first, second, box=([-5, -5], [5, 5]))
+        assert (in_tiles.equal, in_tiles.gap, in_tiles.regions) == (at_once.equal, at_once.gap, at_once.regions)

@@ -29,6 +29,7 @@ from cpwl.equality.pieces import (
 )
 from cpwl.equality.regions import (
     Compared,
+    cells_at_once,
     cells_on,
     compare_on_regions,
     difference,
@@ -430,7 +431,8 @@ class _Work:
         how = partial(compare_on_regions, most=most, strict=strict, executor=self.executor, progress=self.progress)
         if self.checkpoint is None:
             return how(minus, self.domain, zero)
-        with Journal(self.checkpoint, minus, self.domain, question="equal") as journal:
+        size = cells_at_once(minus)
+        with Journal(self.checkpoint, minus, self.domain, question="equal", size=size) as journal:
             return how(minus, self.domain, zero, journal=journal)
 
     def _mixed(self, p: CPWL, network: Network, most: int | None, seen: Apart | None) -> tuple[Compared, str]:

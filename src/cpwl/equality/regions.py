@@ -36,6 +36,7 @@ from cpwl.regions.walk.walk import walk
 __all__ = [
     "Compared",
     "at_generators",
+    "cells_at_once",
     "cells_on",
     "compare_on_regions",
     "difference",
@@ -187,6 +188,8 @@ def _in_pieces(p: CPWL, rng: np.random.Generator) -> NDArray[np.float64]:
     return np.concatenate(found) if found else np.zeros((1, p.dim))
 
 
+_MEMORY = 1 << 28  # bytes for the cells that are held at a time, about
+_ENTRY = 60  # bytes for each neuron of a cell and each coordinate, measured
 _FEW = 500  # cells to walk through for a number that need not be known
 _LOW = 7  # up to this many directions all corners of all cells are held; beyond, linear programs find the largest
 
@@ -218,23 +221,34 @@ def compare_on_regions(
 
     On each of its cells the network is affine. It equals the target if the laws are equal as rationals; if not,
     the difference is largest at a corner of a cell, or grows along a ray. At most `most` cells are looked at; with
-    `strict` none if there are more, as far as that is known without going through them. With a journal the search goes
-    tile by tile, and on from what is noted.
+    `strict` none if there are more, as far as that is known without going through them. More cells than are held at a
+    time come tile by tile, so that memory is bounded; with a journal the search goes on from what is noted.
     """
     if essential_dimension(network, domain) > _LOW:
         if journal is not None:
             raise InputError(f"`checkpoint` is for networks that bend in at most {_LOW} directions")
         few = min(most, _FEW) if strict and most is not None else most
         return _compare_by_walking(network, domain, target, few, executor, progress)
-    if journal is not None:
-        return _compare_in_tiles(network, domain, target, most, journal, executor, progress)
-    try:
-        made = subdivide(network, domain, most=most, strict=strict, progress=progress)
-    except TooMany:  # faces, not cells
-        if strict:
-            return Compared(0, None, False)
-        return _compare_in_tiles(network, domain, target, most, None, executor, progress)
-    return _compare_cells(network, domain, made, target)
+    size = cells_at_once(network)
+    few = most is not None and most <= size
+    if journal is None:
+        try:
+            made = subdivide(network, domain, most=most if few else size, strict=strict or not few, progress=progress)
+            return _compare_cells(network, domain, made, target)
+        except TooMany:
+            if strict and few:
+                return Compared(0, None, False)
+    return _compare_in_tiles(network, domain, target, most, journal, executor, progress)
+
+
+def cells_at_once(network: Network) -> int:
+    """How many cells of a network are held at a time: each has a row for every neuron, in floats and in integers.
+
+    >>> cells_at_once(Network([([[1, 0], [0, 1]], [0, 0]), ([[1, 1]], [0])]))
+    20000
+    """
+    neurons = sum(weight.shape[0] for weight, _ in network.layers[:-1])
+    return int(min(max(_MEMORY / (_ENTRY * (neurons + 1) * (network.inputs + 1)), 500), 20_000))
 
 
 def _compare_cells(
@@ -259,7 +273,9 @@ def _compare_in_tiles(
     """The same for more cells than memory holds, tile by tile; a difference that was seen is worth keeping."""
     regions, apart = 0, None
     errand: Errand[Compared] = Errand("compared", partial(_compare_tile, target=target), _noted, _recalled)
-    for _, found in stream(network, domain, errand, executor=executor, journal=journal, progress=progress):
+    size = cells_at_once(network)
+    tiles = stream(network, domain, errand, size=size, executor=executor, journal=journal, progress=progress)
+    for _, found in tiles:
         regions, apart = regions + found.regions, farther(apart, found.apart)
         if not found.complete or (most is not None and regions > most):
             return Compared(regions, apart, False)
