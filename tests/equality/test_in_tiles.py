@@ -48,11 +48,13 @@ def test_equality_is_proved_in_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_how_many_cells_are_held_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few cells at a time give the verdict, the largest difference and the regions of all at once."""
-    for change in (0, 1):
-        first, second = pair(change)
-        at_once = equal(first, second, box=([-5, -5], [5, 5]))
-        with monkeypatch.context() as patch:
-            patch.setattr("cpwl.equality.regions.cells_at_once", lambda _: 4)
-            in_tiles = equal(first, second, box=([-5, -5], [5, 5]))
-        assert (in_tiles.equal, in_tiles.gap, in_tiles.regions) == (at_once.equal, at_once.gap, at_once.regions)
+    """A few cells at a time give the largest difference, the regions and the proof of all at once."""
+    (network, _), (first, second) = pair(1), pair(0)
+    domain, target = box_polyhedron(([-5, -5], [5, 5]), 2), fraction_array(np.array([[1, 2, 3]]))
+    at_once = compare_on_regions(network, domain, target), equal(first, second, box=([-5, -5], [5, 5]))
+    monkeypatch.setattr("cpwl.equality.regions.cells_at_once", lambda _: 4)
+    in_tiles = compare_on_regions(network, domain, target), equal(first, second, box=([-5, -5], [5, 5]))
+    assert at_once[0].apart is not None
+    assert in_tiles[0].apart is not None
+    assert (in_tiles[0].apart.size, in_tiles[0].regions) == (at_once[0].apart.size, at_once[0].regions)
+    assert at_once[1].equal is in_tiles[1].equal is True

@@ -233,10 +233,11 @@ def compare_on_regions(
     few = most is not None and most <= size
     if journal is None:
         try:
-            made = subdivide(network, domain, most=most if few else size, strict=strict or not few, progress=progress)
+            limit = most if few else size
+            made = subdivide(network, domain, most=limit, strict=strict or not few, progress=progress)
             return _compare_cells(network, domain, made, target)
         except TooMany:
-            if strict and few:
+            if strict:
                 return Compared(0, None, False)
     return _compare_in_tiles(network, domain, target, most, journal, executor, progress)
 
