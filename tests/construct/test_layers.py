@@ -123,7 +123,7 @@ def test_a_network_with_a_tent_is_not_the_network(seed):
 
 def test_wrong_weights_are_noticed():
     """The check of the theorem refuses weights that are off by 1e-30, each of them."""
-    rows = layers._Rows(find_layers(SOLE["layers"][0]()))
+    rows = layers._Rows(next(find_layers(SOLE["layers"][0]())))
     u = layers._weights(rows, np.zeros(len(rows.found.forms), dtype=bool))
     assert layers._direct(rows, u) is not None
     for j, own in enumerate(u):

@@ -28,6 +28,7 @@ from cpwl.construct.plan import Plan
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import sign
 from cpwl.exact.rational import to_float
+from cpwl.function import CPWL
 from cpwl.function.layers import Layered, find_layers
 from cpwl.function.sums import reduced_rows
 from cpwl.geometry.bodies import stacked
@@ -47,7 +48,6 @@ def plan(analysis: Analysis) -> Plan:
 
     Raises `ConstructionError` if they are not found to be those of one.
 
-    >>> from cpwl.function import CPWL
     >>> p = CPWL.from_maxmin([[1, 1, 0], [-1, 1, 0], [0, 0, 0]], [[0], [1], [2]])  # s(|x| + y)
     >>> made = plan(Analysis(p)).build()
     >>> (made([[3, -1], [-3, 1], [1, -5]]) == p([[3, -1], [-3, 1], [1, -5]])).all(), len(made.layers)
@@ -55,14 +55,19 @@ def plan(analysis: Analysis) -> Plan:
     """
     exact = analysis.exact
     small = exact.essential.function
-    network = min(
-        _networks(find_layers(small)), key=lambda made: (made.sizes.neurons, made.sizes.nonzeros), default=None
-    )
-    if network is None:
-        raise ConstructionError("no weights were found with which the bends of this function are two hidden layers")
+    network = _smallest(small)
     if small is not exact.function:
         network = lifted(exact.function, exact.divided.coordinates, network)
     return Plan.of("layers", network, analysis.sample.points)
+
+
+def _smallest(p: CPWL) -> Network:
+    """The smallest network of the first layers that are those of one."""
+    for found in find_layers(p):
+        made = min(_networks(found), key=lambda made: (made.sizes.neurons, made.sizes.nonzeros), default=None)
+        if made is not None:
+            return made
+    raise ConstructionError("no weights were found with which the bends of this function are two hidden layers")
 
 
 def _networks(found: Layered) -> Iterator[Network]:

@@ -19,6 +19,7 @@ and rays in rationals. See docs/layers.md.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -79,34 +80,40 @@ class Layered:
     """``(regions, k)``: where each form is positive."""
 
 
-def find_layers(p: CPWL) -> Layered:
-    """The layers of an exact function; `ConstructionError` if they are not those of two hidden layers.
+def find_layers(p: CPWL) -> Iterator[Layered]:
+    """Layers that an exact function may have, the most likely ones first; `ConstructionError` if there are none.
 
-    Pieces are taken as they are, and if that does not do and some have no bend between them, merged.
+    Pieces are taken as they are, and if some have no bend between them, also merged. There a hyperplane without a bend
+    beside facets with one may be a neuron that is not read, or just where pieces were cut.
     """
     if p.dim < 2:
-        raise ConstructionError(
-            "functions of one input have no second layer to be found: the construction is univariate"
-        )
+        raise ConstructionError('a function of one input shows no second layer: use construction="univariate"')
     if p.num_pieces > _PIECES:
         raise LimitError(f"the layers of a network are looked for in {_PIECES:,} pieces at most, not {p.num_pieces:,}")
-    graph = graph_of(p)
-    try:
-        return _layers(p, graph)
-    except ConstructionError as reason:
-        if (graph.jump != 0).any(axis=1).all() or p.mesh is not None:
-            raise
-        merged = p.merge()
-        if merged.num_pieces == p.num_pieces:
-            raise
-        try:
-            return _layers(merged, graph_of(merged))
-        except ConstructionError:
-            raise reason from None
+    reason: ConstructionError | None = None
+    for function in (p, None):
+        if function is None:
+            if p.mesh is not None or not _has_flat_pairs(p):
+                break
+            function = p.merge()
+            if function.num_pieces == p.num_pieces:
+                break
+        for flat in (True, False) if _has_flat_pairs(function) else (True,):
+            try:
+                yield _layers(function, graph_of(function), flat)
+            except ConstructionError as error:
+                reason = reason or error
+    if reason is not None:
+        raise reason
 
 
-def _layers(p: CPWL, graph: Graph) -> Layered:
-    planes = graph.planes[_first_layer(p, graph)]
+def _has_flat_pairs(p: CPWL) -> bool:
+    return not (graph_of(p).jump != 0).any(axis=1).all()
+
+
+def _layers(p: CPWL, graph: Graph, flat: bool) -> Layered:
+    """The layers of a function; `flat` says whether the jump 0 counts as one."""
+    planes = graph.planes[_first_layer(p, graph, flat)]
     if not len(planes):
         raise ConstructionError(f"{_NOT}: no hyperplane has two different jumps")
     piece, bodies = solid(p.polyhedra)
@@ -130,9 +137,9 @@ def _layers(p: CPWL, graph: Graph) -> Layered:
 # The first layer.
 
 
-def _first_layer(p: CPWL, graph: Graph) -> NDArray[np.int64]:
+def _first_layer(p: CPWL, graph: Graph, flat: bool) -> NDArray[np.int64]:
     """Hyperplanes with two different jumps, and a cheap cover of what they leave of triples of neighbours."""
-    first = {h for h, own in _jumps(graph).items() if len(own) > 1}
+    first = {h for h, own in _jumps(graph).items() if sum(flat or any(jump) for jump in own) > 1}
     beside: dict[int, dict[int, int]] = defaultdict(dict)
     for e in np.flatnonzero((graph.jump != 0).any(axis=1)).tolist():
         i, j = int(graph.one[e]), int(graph.two[e])
