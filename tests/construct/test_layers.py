@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from cpwl import CPWL, ConstructionError, Network, compile, equal, extract
+from cpwl import CPWL, ConstructionError, Network, compile, compress, equal, extract
 from cpwl.construct import layers
 from cpwl.function.layers import find_layers
 from support.catalogue import SOLE, whole_table
@@ -92,6 +92,15 @@ def test_auto_takes_it():
     assert made.sizes.neurons <= 6
 
 
+def test_networks_of_other_constructions_compress_to_layers():
+    """A gates network that is larger than its function comes down to the layers, from merged pieces alone."""
+    p = SOLE["layers"][0]()
+    large = compile(p, construction="gates", precision="exact").network
+    found = compress(large, box=(-4, 4))
+    assert found.verdict.equal
+    assert found.after.neurons <= compile(p).sizes.neurons < large.sizes.neurons
+
+
 OTHERS = {
     "table": lambda: whole_table(2, 40, 99, 1),
     "space": lambda: whole_table(3, 12, 30, 2),
@@ -124,7 +133,7 @@ def test_a_network_with_a_tent_is_not_the_network(seed):
 def test_wrong_weights_are_noticed():
     """The check of the theorem refuses weights that are off by 1e-30, each of them."""
     rows = layers._Rows(next(find_layers(SOLE["layers"][0]())))
-    u = layers._weights(rows, np.zeros(len(rows.found.forms), dtype=bool))
+    u = layers._weights(rows, np.zeros(len(rows.found.forms), dtype=bool))[0]
     assert layers._direct(rows, u) is not None
     for j, own in enumerate(u):
         for i in np.flatnonzero((rows.solutions[j][1] == 0).all(axis=0)):

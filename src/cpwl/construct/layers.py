@@ -12,6 +12,7 @@ right way, no neuron of the second layer needs any. See docs/layers.md.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ from cpwl.network import Network
 __all__ = ["plan"]
 
 _BITS = 14  # free signs of which all choices are tried
+_TURNS = 24  # choices of turned neurons of the second layer that are carried through
 _TRIES = 6  # choices of signs that are carried through
 
 _Rationals = NDArray[np.object_]
@@ -74,12 +76,17 @@ def _networks(found: Layered) -> Iterator[Network]:
     """Networks with signs of the first layer chosen in different ways; each satisfies the theorem."""
     rows = _Rows(found)
     for turned in _turnings(rows):
-        u = _weights(rows, turned)
-        if u is not None:
+        weights = _weights(rows, turned)
+        if weights is not None:
+            u, free = weights
             direct = _direct(rows, u)
             if direct is None:  # other signs leave the same
                 return
             yield _assembled(rows, turned, u, direct)
+            other = _without_rest(rows, turned, u, free, direct)
+            left = None if other is None else _direct(rows, other)
+            if other is not None and left is not None:
+                yield _assembled(rows, turned, other, left)
 
 
 @dataclass(frozen=True, eq=False)  # without slots: `cached_property` keeps its values in the instance's dictionary
@@ -245,14 +252,14 @@ def _binaries(rows: _Rationals, count: int) -> Iterator[NDArray[np.bool_]]:
 # Weights of the second layer.
 
 
-def _weights(rows: _Rows, turned: NDArray[np.bool_]) -> list[_Rationals] | None:
-    """The weights ``(a, b, c)`` of all neurons, with affine terms in few directions; None if there are none.
+def _weights(rows: _Rows, turned: NDArray[np.bool_]) -> tuple[list[_Rationals], list[_Rationals]] | None:
+    """The weights ``(a, b, c)`` of all neurons, affine terms in few directions, and what may be added to each; or None.
 
     Neurons without free weights come first: what they need is needed.
     """
     n, forms = rows.dim, rows.found.forms
     basis = np.zeros((0, n), dtype=object)
-    found: dict[int, _Rationals] = {}
+    found: dict[int, tuple[_Rationals, _Rationals]] = {}
     for j in sorted(range(len(rows.solutions)), key=lambda j: len(rows.solutions[j][1])):
         across = _complement(basis, n)
         pure = np.concatenate(
@@ -269,9 +276,9 @@ def _weights(rows: _Rows, turned: NDArray[np.bool_]) -> list[_Rationals] | None:
             u = _signed(rows, j, pure[:0])
             if u is None:
                 return None
-            basis = reduced_rows(np.concatenate([basis, _affine(rows, turned, u)[None, :n]]))
+            basis = reduced_rows(np.concatenate([basis, _affine(rows, turned, u[0])[None, :n]]))
         found[j] = u
-    return [found[j] for j in range(len(found))]
+    return [found[j][0] for j in range(len(found))], [found[j][1] for j in range(len(found))]
 
 
 def _affine(rows: _Rows, turned: NDArray[np.bool_], u: _Rationals) -> _Rationals:
@@ -280,8 +287,8 @@ def _affine(rows: _Rows, turned: NDArray[np.bool_], u: _Rationals) -> _Rationals
     return np.asarray(u[: n + 1] + (u[n + 1 :] * turned.astype(np.int64).astype(object)).dot(rows.found.forms))
 
 
-def _signed(rows: _Rows, j: int, conditions: _Rationals) -> _Rationals | None:
-    """Weights of a neuron that satisfy more equations and have its signs at all places; None if there are none."""
+def _signed(rows: _Rows, j: int, conditions: _Rationals) -> tuple[_Rationals, _Rationals] | None:
+    """Weights of a neuron that satisfy more equations and have its signs at all places, and what may be added."""
     solved = _solution(reduced_rows(np.concatenate([rows.found.neurons[j].equations, conditions])))
     if solved is None:
         return None
@@ -289,15 +296,20 @@ def _signed(rows: _Rows, j: int, conditions: _Rationals) -> _Rationals | None:
     scale = math.lcm(*(v.denominator for v in one), *(v.denominator for v in basis.ravel()))
     table = _integers(np.concatenate([one[None], basis]) * scale)
     value = rows.values[places].dot(table.T) * side.astype(object)[:, None]
+    y = _nonnegative(value)
+    return None if y is None else (np.asarray(one + y.dot(basis)), basis)
+
+
+def _nonnegative(value: _Rationals) -> _Rationals | None:
+    """A point `y`, 0 if that will do, with ``value[:, 0] + value[:, 1:] . y >= 0``; None if there is none. Integers."""
     if (value[:, 0] >= 0).all():
-        return one
+        return np.full(value.shape[1] - 1, Fraction(0), dtype=object)
     steps = np.asarray((value[:, 1:] != 0).any(axis=1), dtype=bool)
-    if not len(basis) or (value[~steps, 0] < 0).any():
+    if not steps.any() or (value[~steps, 0] < 0).any():
         return None
     free = np.column_stack([-value[steps, 1:], value[steps, 0]])
     distinct = np.array(list(dict.fromkeys(map(tuple, free.tolist()))), dtype=object)
-    y = _point(distinct)
-    return None if y is None else np.asarray(one + y.dot(basis))
+    return _point(distinct)
 
 
 def _point(rows: _Rationals) -> _Rationals | None:
@@ -362,13 +374,81 @@ def _of_first_layer(rows: _Rows, left: _Rationals) -> _Rationals:
 # The network.
 
 
+def _all(rows: _Rows, turned: NDArray[np.bool_], weights: list[_Rationals] | _Rationals) -> _Rationals:
+    """Weights ``(a, b, c)`` as they are when forms are turned, one row each."""
+    n = rows.dim
+    made = [np.concatenate([_affine(rows, turned, own), own[n + 1 :]]) for own in weights]
+    return np.array(made, dtype=object).reshape(len(made), n + 1 + len(turned))
+
+
+def _without_rest(
+    rows: _Rows, turned: NDArray[np.bool_], u: list[_Rationals], free: list[_Rationals], direct: _Rationals
+) -> list[_Rationals] | None:
+    """Free weights with which turned neurons of the second layer leave nothing direct; None if none were found.
+
+    Let `w` be what may be added to `z_j`; it is 0 but for places where `z_j` has one sign, `S` = 0 or 1. Turned (t = 1)
+    or not (t = 0), the direct part changes by ``(t - S) v_j w``. Where no `w` matters, `t` solves equations of its own.
+    """
+    n, found = rows.dim, rows.found
+    v = np.array([neuron.v for neuron in found.neurons], dtype=object).reshape(len(u), found.laws.shape[1])
+    second, rest = _all(rows, turned, u), _all(rows, turned, direct)
+    steps: list[tuple[int, _Rationals, int]] = []
+    for j, basis in enumerate(free):
+        places, side = rows.demands[j]
+        for w in basis:
+            signs = set(side[np.asarray(_whole(rows.values[places], w) != 0, dtype=bool)].tolist())
+            if len(signs) == 1:
+                steps.append((j, w, int(signs.pop() > 0)))
+    if not steps:
+        return None
+    moved = _all(rows, turned, [w for _, w, _ in steps])
+    columns = np.array([i for i in range(rest.shape[1]) if i != n])
+    seen = columns[(moved[:, columns] == 0).all(axis=0)]
+    conditions = [np.column_stack([(v[:, o, None] * second[:, seen]).T, -rest[o, seen]]) for o in range(len(rest))]
+    for bits in itertools.islice(_binaries(np.concatenate(conditions), len(u)), _TURNS):
+        live = [k for k, (j, _, on) in enumerate(steps) if bits[j] != on]
+        change = np.array([v[steps[k][0]] * (-1 if steps[k][2] else 1) for k in live], dtype=object)
+        left = rest + v[bits].T.dot(second[bits])
+        equations = [
+            np.column_stack([(change[:, o, None] * moved[live][:, columns]).T, -left[o, columns]])
+            if live
+            else -left[o, columns, None]
+            for o in range(len(rest))
+        ]
+        solved = _solution(reduced_rows(np.concatenate(equations)))
+        if solved is None:
+            continue
+        step = _added(rows, u, [(steps[k][0], steps[k][1]) for k in live], solved)
+        if step is not None:
+            return step
+    return None
+
+
+def _added(
+    rows: _Rows, u: list[_Rationals], steps: list[tuple[int, _Rationals]], solved: tuple[_Rationals, _Rationals]
+) -> list[_Rationals] | None:
+    """Weights with multiples of `steps` added, of all that were solved for some with which neurons keep their signs."""
+    one, basis = solved
+    tables, values = {}, []
+    for j in {j for j, _ in steps}:
+        own = [k for k, (i, _) in enumerate(steps) if i == j]
+        w = np.array([steps[k][1] for k in own], dtype=object)
+        table = np.concatenate([(u[j] + one[own].dot(w))[None], basis[:, own].dot(w)])
+        places, side = rows.demands[j]
+        scale = math.lcm(*(x.denominator for x in table.ravel()))
+        values.append(rows.values[places].dot(_integers(table * scale).T) * side.astype(object)[:, None])
+        tables[j] = table
+    y = _nonnegative(np.concatenate(values)) if values else np.zeros(0, dtype=object)
+    if y is None:
+        return None
+    return [u[j] if j not in tables else tables[j][0] + y.dot(tables[j][1:]) for j in range(len(u))]
+
+
 def _assembled(rows: _Rows, turned: NDArray[np.bool_], u: list[_Rationals], direct: _Rationals) -> Network:
     """Turned forms and carriers of affine terms; neurons, turned where that leaves nothing direct, and the rest."""
     n, found = rows.dim, rows.found
     v = np.array([neuron.v for neuron in found.neurons], dtype=object).reshape(len(u), found.laws.shape[1])
-    inner = [np.concatenate([_affine(rows, turned, own), own[n + 1 :]]) for own in u]
-    rest = np.array([np.concatenate([_affine(rows, turned, own), own[n + 1 :]]) for own in direct], dtype=object)
-    second = np.array(inner, dtype=object).reshape(len(u), rest.shape[1])
+    second, rest = _all(rows, turned, u), _all(rows, turned, direct)
     columns = [i for i in range(rest.shape[1]) if i != n]
     conditions = np.concatenate(
         [np.column_stack([(v[:, o, None] * second[:, columns]).T, -rest[o, columns]]) for o in range(len(rest))]
