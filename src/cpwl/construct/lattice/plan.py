@@ -16,7 +16,7 @@ from cpwl.construct.lattice.separate import Affine, Extremum, Formula, Value, ar
 from cpwl.construct.lattice.sides import Region, find_sides, repair
 from cpwl.construct.plan import Least, Plan
 from cpwl.construct.select import Candidate, measured_error, select
-from cpwl.errors import ConstructionError
+from cpwl.errors import ConstructionError, CpwlError
 from cpwl.exact.sparse import RationalMatrix, Span
 from cpwl.function.order import Order, PieceOrder, RowTest, value_tolerance
 from cpwl.function.snap.snap import meant_components
@@ -593,12 +593,7 @@ def plan(analysis: Analysis) -> Plan:
     2
     """
     options, points = analysis.options, analysis.sample.points
-    made = shared_lattice(analysis)
-    if analysis.simplest is not analysis:  # which components are above others is told more finely where data is exact
-        finer = shared_lattice(analysis.simplest)
-        if finer.network.sizes.neurons < made.network.sizes.neurons:
-            error = measured_error(finer.network, analysis)
-            made = finer if error is None or error <= options.max_error else made
+    made = _of_exact(analysis) or shared_lattice(analysis)
     shared = Plan.of("lattice", made.network, points, solves=made.solves, splits=made.splits)
     small = Candidate.of(shared, analysis)
     if options.minimize != "depth" and small.error <= options.max_error:
@@ -613,6 +608,18 @@ def plan(analysis: Analysis) -> Plan:
     network = outputs_together([part.network for part in parts])
     plain = Plan.of("lattice", network, points, solves=solves, splits=made.splits)
     return select([small, Candidate.of(plain, analysis)], options.minimize, options.max_error).best.plan
+
+
+def _of_exact(analysis: Analysis) -> SharedLattice | None:
+    """Of float data, the lattice of the exact function near it; None if there is none, or none that is near enough."""
+    if analysis.simplest is analysis:
+        return None
+    try:
+        made = shared_lattice(analysis.simplest)
+    except CpwlError:  # what is wrong is said in terms of the data
+        return None
+    error = measured_error(made.network, analysis)
+    return made if error is None or error <= analysis.options.max_error else None
 
 
 # --- a lower bound ------------------------------------------------------------------------------------------------

@@ -325,6 +325,8 @@ class _Cutting:
         pieces = parts_of(p, output, self.probe)
         self.parts: tuple[list[Part], list[Part]] = (pieces, list(pieces))
         self.members = [order.above.copy(), order.below.copy()]
+        # A component cuts a part once: what noise leaves of its other side in a half is not cut off again.
+        self.open = [np.ones_like(rows) for rows in self.members]
         self.apart = ~_meet(*self.members)
         self.splits = 0
 
@@ -344,12 +346,13 @@ class _Cutting:
         choices = []
         for side in (0, 1):
             helps = self._helps(side, pair)
-            choices += [(-helps[m], side, int(m)) for m in both if not self.members[side][pair[side], m]]
+            free = self.open[side][pair[side]] & ~self.members[side][pair[side]]
+            choices += [(-helps[m], side, int(m)) for m in both if free[m]]
         for _, side, m in sorted(choices):
             part = self.parts[side][pair[side]]
             halves = part.cut(laws_less_own(self.orders[side], part.own)[0][m])
             if halves is not None:
-                self._replace(side, pair[side], halves)
+                self._replace(side, pair[side], halves, m)
                 return
         if self._is_thin(pair, choices):
             return
@@ -392,14 +395,17 @@ class _Cutting:
         alone = self.apart[pair[0]] if side == 0 else self.apart[:, pair[1]]
         return np.asarray(others[alone].sum(axis=0) + len(others) * others[pair[1 - side]])
 
-    def _replace(self, side: int, k: int, halves: tuple[Part, Part]) -> None:
-        """The first half takes the place of the part, the second comes last."""
+    def _replace(self, side: int, k: int, halves: tuple[Part, Part], m: int) -> None:
+        """The first half takes the place of the part, the second comes last; this has the component of the cut."""
         known = self.members[side][k]
         rows = np.array([half.above(self.orders[side], known) for half in halves])
+        rows[1, m] = True
         self.parts[side][k] = halves[0]
         self.parts[side].append(halves[1])
         self.members[side] = np.concatenate([self.members[side], rows[1:]])
         self.members[side][k] = rows[0]
+        self.open[side][k, m] = False
+        self.open[side] = np.concatenate([self.open[side], self.open[side][k : k + 1]])
         apart = self.apart if side == 0 else self.apart.T
         new = np.array([self._apart_from(side, row) for row in rows])
         apart = np.concatenate([apart, new[1:]])
