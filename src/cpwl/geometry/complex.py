@@ -136,6 +136,9 @@ def from_simplices(corners: NDArray[np.object_], simplices: NDArray[np.int64]) -
     return _assemble(corners, lists, pairs)
 
 
+_PAIRS = 10**7  # of faces of cells: some ten seconds
+
+
 def from_cells(
     generators: NDArray[np.object_], cells: Sequence[Sequence[int]], facets: Sequence[Sequence[Sequence[int]]]
 ) -> Complex:
@@ -147,8 +150,15 @@ def from_cells(
     number: list[dict[frozenset[int], int]] = [{} for _ in range(n)]
     pairs: dict[tuple[int, int], set[tuple[int, int]]] = {t: set() for t in itertools.combinations(range(n + 1), 2)}
     rank: dict[frozenset[int], int] = {}
+    work = 0
     for i, cell in enumerate(cells):
         own = _closure([frozenset(f) for f in facets[i]])
+        work += len(own) ** 2 // 2
+        if work > _PAIRS:
+            raise LimitError(
+                f"the pieces have too many faces: comparing those of {i + 1} of {len(cells)} cells in R^{n} takes more "
+                f"than {_PAIRS:,} pairs"
+            )
         for face in own:
             if face not in rank:
                 rank[face] = fmpz_mat([[int(v) for v in generators[g]] for g in sorted(face)]).rank() - 1
