@@ -58,7 +58,7 @@ docs: $(DOCS)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 soak: $(DEV)
-	PYTHONPATH=tests $(BIN)/python -m soak --minutes $(MINUTES)
+	PYTHONPATH=tests:benchmarks $(BIN)/python -m soak --minutes $(MINUTES)
 
 clean:
 	rm -rf $(VENV) $(LOWEST) $(PYTHONS) out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,6 +1,6 @@
 """Neuron counts of the catalogue, pinned exactly: a change of size is a decision, and shows in `sizes.json`.
 
-``python tests/construct/test_sizes.py`` writes them anew.
+``cd tests; PYTHONPATH=.:../benchmarks python construct/test_sizes.py`` writes them anew.
 """
 
 import json
