@@ -169,7 +169,7 @@ def test_too_many_pieces_have_a_network(monkeypatch):
     """A sum of very many hinges: the pieces are refused, and the network is there."""
     text = " + ".join(f"abs(x{i} - x{i + 1})" for i in range(20))
     monkeypatch.setattr("cpwl.io.formula._MOST", 100)
-    with pytest.raises(LimitError, match="candidates for pieces"):
+    with pytest.raises(LimitError, match="more than 100 pieces"):
         parse(text)
     network = Formula.from_text(text).network()
     assert network([[float((-1) ** i) for i in range(21)]])[0, 0] == 40
