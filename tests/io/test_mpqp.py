@@ -290,3 +290,15 @@ def test_files_that_are_refused(tmp_path, capsys, text, message):
         cpwl.read(path)
     assert main(["info", str(path)]) == 65
     assert str(path) in capsys.readouterr().err
+
+
+def test_a_gap_says_how_thick_it_is():
+    """Up to the next piece, or to the edge of the domain: exactly, however thin."""
+    thin = Fraction(1, 10**18)
+    program = {"Q": [[1]], "H": [[-1]], "c": [0], "A": [[1], [-1]], "b": [1, 1], "F": [[0], [0]]}
+    for high, width in ((4, "3"), (1 + thin, "1e-18")):
+        bounded = program | {"A_t": [[1], [-1]], "b_t": [high, 4]}
+        law = cpwl.io.from_active_sets(bounded, [[], [1]], complete=False)
+        assert f"the gap is {width} wide there, in the largest coordinate" in str(law.doctor())
+    law = cpwl.io.from_active_sets(program | {"A_t": [[1], [-1]], "b_t": [4, 4]}, [[0], [1]], complete=False)
+    assert str(law.doctor()).count("the gap is 2 wide there") == 2

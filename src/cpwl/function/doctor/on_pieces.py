@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from cpwl.exact.rational import fraction_array
 from cpwl.executors import spread
-from cpwl.function.answers import Finding, Kind, point_text
+from cpwl.function.answers import Finding, Kind, number_text, point_text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.scale import scale_of
 from cpwl.geometry.facets import Facet, FacetCover, facets_of, hyperplanes
@@ -468,7 +468,7 @@ class PieceDoctor:
                 if not self._on_boundary(domain, facet.point):
                     message = (
                         f"nothing covers the other side of piece {facet.piece} at x = {point_text(facet.point)}, "
-                        f"which is inside the domain: a piece is missing there."
+                        f"which is inside the domain: a piece is missing there{self._thickness(domain, place)}."
                     )
                     self._by_size("gap", message, (facet.piece,), facet.point, self._width(place))
             elif place.beyond is not None and not self.exact:  # floats say what comes next: no decision for exact data
@@ -483,6 +483,21 @@ class PieceDoctor:
                 convex.add(keys[facet.row])
         if domain is not None and len(domain.b):
             self._check_inside(domain)
+
+    def _thickness(self, domain: Polyhedron, place: Outer) -> str:
+        """How far it is to the next piece, or to the edge of the domain, in words: exact data, along the normal."""
+        if not self.exact:
+            return ""
+        x, stack = fraction_array(place.facet.point), self.p.polyhedra
+        normal = fraction_array(stack.integer()[place.facet.row, :-1])
+        normal = normal / max(abs(normal))
+        edge = domain.integer()
+        ends = [(row[-1] - row[:-1].dot(x)) / row[:-1].dot(normal) for row in edge if row[:-1].dot(normal) > 0]
+        if place.beyond is not None:
+            own = stack.integer()[stack.start[place.beyond.piece] : stack.start[place.beyond.piece + 1]]
+            enter = [(row[-1] - row[:-1].dot(x)) / row[:-1].dot(normal) for row in own if row[:-1].dot(normal) < 0]
+            ends += [max(enter)] if enter and max(enter) > 0 else []
+        return f"; the gap is {number_text(min(ends))} wide there, in the largest coordinate" if ends else ""
 
     def _width(self, place: Outer) -> float:
         """How wide a gap is: along the normal, or along the facet where it is narrower."""
