@@ -11,7 +11,7 @@ from scipy.spatial import Delaunay
 
 from cpwl import CPWL
 from cpwl.construct.analysis import Analysis
-from cpwl.construct.strips.plan import strips
+from cpwl.construct.strips.plan import lay_strips
 from cpwl.construct.strips.slots import FIRST, SECOND, Geometry
 
 _ONE, _TWO = "#d95f02", "#1b9e77"
@@ -54,9 +54,8 @@ def draw_switch(axes: Axes, geometry: Geometry) -> None:
 def main() -> None:
     pyplot.rcParams["svg.hashsalt"] = "strips"  # the same picture, byte by byte
     p, points, triangles = example()
-    made = strips(Analysis(p), count=4)
-    assert made.cuts is not None
-    assert made.geometry is not None
+    made = lay_strips(Analysis(p), count=4)
+    assert made is not None
     frame = made.cuts.sweep.frame
     turned = points @ np.array([frame.t, frame.u]).T
     figure, (above, below) = pyplot.subplots(2, 1, figsize=(8, 6), sharex=True, height_ratios=(3, 1))

@@ -1,5 +1,7 @@
 """The parts of constructions that tests look into, for a function instead of its analysis."""
 
+from types import SimpleNamespace
+
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks import hinges
 from cpwl.construct.blocks.common import max_of_mins, rows_of
@@ -49,8 +51,10 @@ def clamped(p, **options):
 
 
 def strips(p, **options):
-    """Strips, and what they are made of."""
-    return in_strips.strips(Analysis(p).exact, **options)
+    """Strips, and what they are made of; without cuts where one hidden layer of hinges does."""
+    analysis = Analysis(p).exact
+    laid = in_strips.lay_strips(analysis, **options)
+    return laid or SimpleNamespace(network=hinges.hinge_network(analysis.solid), cuts=None)
 
 
 def plain_lattice(p, output=0):

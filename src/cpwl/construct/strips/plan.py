@@ -30,7 +30,7 @@ from cpwl.exact.sparse import RationalMatrix
 from cpwl.function.bends.planar import PlanarBends
 from cpwl.network import Network, Sizes
 
-__all__ = ["Dense", "Layout", "Strips", "dense_layers", "lay_strips", "plan", "strips", "to_floats", "to_network"]
+__all__ = ["Dense", "Layout", "dense_layers", "lay_strips", "plan", "to_floats", "to_network"]
 
 # From slots and slabs to the layers of a plain network, all numbers exact.
 #
@@ -363,44 +363,17 @@ def _through(geometry: Geometry, knots: list[tuple[Fraction, Fraction]]) -> _Swi
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Strips:
-    """The network, and what it was made of."""
-
-    network: Network
-    vertices: int
-    """``|V*|``, the points inside the domain where a jump changes along its line."""
-    cuts: Cuts | None
-    """None without such points: then one hidden layer of hinges does."""
-    geometry: Geometry | None
-
-
-def strips(analysis: Analysis, *, count: int | None = None) -> Strips:
-    """A network with at most four hidden layers and ``O(sqrt V)`` neurons that equals `p` on its bounded domain.
-
-    Pieces need not be triangles nor meet face to face. Exact data. `count` is the number of strips to cut into, as far
-    as there are gaps; None: what takes the fewest neurons.
-
-    >>> from cpwl.function import CPWL
-    >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [0, 1, 2], [0, 0, 0]])
-    >>> made = strips(Analysis(p))
-    >>> made.vertices, float(made.network([1.0, 0.5])[0])
-    (1, 0.5)
-    """
-    laid = lay_strips(analysis, count=count)
-    if laid is None:
-        return Strips(hinge_network(analysis.solid), 0, None, None)
-    network = to_network(laid.layers)
-    assert network.sizes.neurons == laid.cuts.neurons
-    return Strips(network, len(analysis.bends.vertices), laid.cuts, laid.geometry)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Layout:
     """Where strips and slabs are, and the layers of the network as dense arrays of rationals."""
 
     cuts: Cuts
     geometry: Geometry
     layers: list[Dense]
+
+    @property
+    def network(self) -> Network:
+        """The network with these layers."""
+        return to_network(self.layers)
 
     @property
     def sizes(self) -> Sizes:
@@ -411,7 +384,17 @@ class Layout:
 
 
 def lay_strips(analysis: Analysis, *, count: int | None = None) -> Layout | None:
-    """The layers of that network and what they are made of; None if no jump changes along its line."""
+    """A network with at most four hidden layers and ``O(sqrt V)`` neurons that equals `p` on its bounded domain.
+
+    Pieces need not be triangles nor meet face to face. Exact data. `count` is the number of strips to cut into, as far
+    as there are gaps; None: what takes the fewest neurons. There is none if no jump changes along its line: then one
+    hidden layer of hinges does.
+
+    >>> from cpwl.function import CPWL
+    >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [0, 1, 2], [0, 0, 0]])
+    >>> float(lay_strips(Analysis(p)).network([1.0, 0.5])[0])
+    0.5
+    """
     dim = analysis.function.dim
     if dim != 2:
         raise ConstructionError(f"strips are for functions of 2 inputs, and this one has {dim}", dim=dim)
@@ -435,7 +418,7 @@ def _cuts(bends: PlanarBends, count: int | None) -> Cuts:
 
 
 def plan(analysis: Analysis) -> Plan:
-    """The sizes and the rounding errors of `strips`, without the network in rationals.
+    """The sizes and the rounding errors of `lay_strips`, without the network in rationals.
 
     >>> from cpwl.function import CPWL
     >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [0, 1, 2], [0, 0, 0]])
