@@ -70,6 +70,7 @@ PRINTING: dict[str, Command] = {
     "equal": Command("equal net.json net.onnx"),
     "ask": Command("ask law.json --max --convex"),
     "count": Command("count net.json"),
+    "bench": Command("bench run law.json --points 10", slow=True),
     "bounds": Command("bounds --pieces 3"),
     "help": Command("--help", slow=True),
     "version": Command("--version"),

@@ -13,7 +13,7 @@ from cpwl.cli.ask import ask
 from cpwl.cli.batch import batch
 from cpwl.cli.check import check
 from cpwl.cli.compile import compile, mpc
-from cpwl.cli.files import bounds, convert, doctor, info
+from cpwl.cli.files import bench_run, bounds, convert, doctor, info
 from cpwl.cli.limits import limited, own_process
 from cpwl.cli.networks import compress, count_regions, equal, extract, milp, vnnlib
 from cpwl.cli.options import whole_boxes
@@ -48,6 +48,10 @@ _app.command()(limited(bounds))
 _app.command()(limited(report))
 _app.command()(limited(plot))
 _app.command()(limited(demo))
+_bench = typer.Typer(help="Measure on this machine.", rich_markup_mode=None)
+_bench.command("run")(limited(bench_run))
+_bench.callback()(lambda: None)
+_app.add_typer(_bench, name="bench")
 
 
 def run_command(argv: Sequence[str] | None = None) -> int:

@@ -1,7 +1,8 @@
-"""Commands about files: ``cpwl convert`` and ``cpwl info``."""
+"""Commands about files: ``cpwl convert``, ``cpwl info``, ``cpwl bench run`` and others."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
     from cpwl.function import CPWL
     from cpwl.function.answers import Finding, Report
     from cpwl.network import Network
+    from cpwl.show.ways import Way
 
-__all__ = ["bounds", "convert", "doctor", "info"]
+__all__ = ["bench_run", "bounds", "convert", "doctor", "info"]
 
 # ``cpwl info``: what a file holds; without a file, the kinds of files there are.
 
@@ -254,3 +256,46 @@ def _cell(sizes: _Sizes, key: str) -> str:
         return "-"
     size = sizes[key]
     return "too large to compute" if size is None else readable_integer(size)
+
+
+# ``cpwl bench run``: what every way to run a function costs on this machine, and which one is the fastest.
+
+
+def bench_run(
+    source: Annotated[Path, file_argument("FILE", "File with a function or a network.")],
+    layout: Layout = None,
+    points: Annotated[int, typer.Option(min=1, help="Number of random points of the domain.")] = 10_000,
+    as_json: AsJson = False,
+) -> None:
+    """Measure every way to run this function on this machine: time per point, bytes, multiply-adds.
+
+    Times are of this run: compare them with each other only.
+    """
+    for library in ("OPENBLAS", "OMP", "MKL"):  # read when NumPy is loaded: one thread, so that times can be compared
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+    from cpwl.show.ways import measure_ways, taken
+
+    ways = measure_ways(load_any(source, layout), points=points)
+    best = {
+        "C": taken(ways, "C"),
+        "Python, one point": taken(ways, "Python", single=True),
+        "Python, batches": taken(ways, "Python"),
+    }
+    if as_json:
+        names = {where: None if way is None else way.name for where, way in best.items()}
+        print_json({"input": str(source), "points": points, "ways": [way.to_dict() for way in ways], "taken": names})
+        return
+    notes = [f"{way.name}: {way.note}" for way in ways if way.note]
+    notes += [f"Fastest in {where}: {way.name}" for where, way in best.items() if way is not None]
+    print(_table_of_ways(ways, notes), end="")
+
+
+def _table_of_ways(ways: list[Way], notes: list[str]) -> str:
+    table = table_of("way", numbers=["us: one", "batch", "bytes", "mult-adds", "differs"])
+    table.columns[0].no_wrap = True
+    for way in ways:
+        times = ["-" if time is None else f"{time:.3g}" for time in (way.single, way.batch)]
+        sizes = ["-" if size is None else f"{size:,}" for size in (way.bytes, way.multiply_adds)]
+        table.add_row(way.name, *times, *sizes, "-" if way.difference is None else f"{way.difference:.1g}")
+    said = "us: microseconds a point, alone and in a batch; differs: from the function, relative to its largest value"
+    return table_text(table, said, *notes)

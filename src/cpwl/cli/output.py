@@ -224,9 +224,13 @@ def table_text(table: Table, *notes: str) -> str:
     console = Console(file=sys.stdout, highlight=False)
     for column in table.columns:
         column.no_wrap = column.no_wrap or column.justify == "right"
+        if column.no_wrap:
+            column.min_width = max(len(str(cell)) for cell in (column.header, *column.cells))
     with console.capture() as text:
         # A table that needs more than the terminal is wide is printed in full: no number is cut off.
-        console.print(table, width=max(console.width, console.measure(table).minimum), crop=False, overflow="ignore")
+        least = console.measure(table, options=console.options.update_width(10_000)).minimum
+        console.width = max(console.width, least)
+        console.print(table, crop=False, overflow="ignore")
         for note in notes:
             console.print(note, markup=False, soft_wrap=True)
     return text.get()
