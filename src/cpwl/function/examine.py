@@ -20,9 +20,15 @@ from cpwl.doors import within_float64
 from cpwl.executors import check_executor
 from cpwl.function.answers import Finding, Report
 from cpwl.function.cpwl import CPWL
-from cpwl.function.doctor.first_error import is_sound, lifted, moved_to
-from cpwl.function.doctor.notes import note_on_half_line, note_on_laws, note_on_planes, notes_on_scale, piece_notes
-from cpwl.function.doctor.on_mesh import examine_mesh, mesh_notes
+from cpwl.function.doctor.first_error import examine_mesh, is_sound, lifted, moved_to
+from cpwl.function.doctor.notes import (
+    mesh_notes,
+    note_on_half_line,
+    note_on_laws,
+    note_on_planes,
+    notes_on_scale,
+    piece_notes,
+)
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.jump import largest_jump
 from cpwl.function.lineality import divided

@@ -18,6 +18,7 @@ from cpwl.geometry.facets import redundant_rows
 from cpwl.geometry.polyhedra import intervals
 
 __all__ = [
+    "mesh_notes",
     "note",
     "note_on_half_line",
     "note_on_laws",
@@ -189,6 +190,25 @@ def _spread(what: str, sizes: NDArray[np.float64], pieces: NDArray[np.int64], to
     )
     ratio = math.exp(min(math.log(sizes[high]) - math.log(sizes[low]), math.log(_HUGE)))
     return [note("scale", message, (int(pieces[low]), int(pieces[high])), None, ratio)]
+
+
+def mesh_notes(p: CPWL) -> list[Finding]:
+    """What is noteworthy about a table, in arrays."""
+    mesh = p.mesh
+    assert mesh is not None
+    everything, size = np.arange(p.num_pieces), p.dim + 1
+    corner = mesh.points[mesh.simplices]
+    extent = (corner.max(axis=1) - corner.min(axis=1)).max(axis=1)
+    A, b = p.polyhedra.A.reshape(-1, size, p.dim), p.polyhedra.b.reshape(-1, size)
+    # The largest ball in a simplex has the radius 1 / (1/h_0 + ... + 1/h_n), where h are its heights.
+    height = (b - np.einsum("pkn,pkn->pk", A, corner)) / np.linalg.norm(A, axis=2)
+    width = 2 / (1 / np.maximum(height, np.finfo(np.float64).tiny)).sum(axis=1)
+    return [
+        *note_on_slivers(everything, extent, width, corner.mean(axis=1)),
+        *note_on_laws(p, everything),
+        *note_on_planes(p, np.arange(len(p.polyhedra.b)), None),
+        *notes_on_scale(p),
+    ]
 
 
 # Notes that need the facets of the pieces: slivers, redundant rows, pieces that could be merged.
