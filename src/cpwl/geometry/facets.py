@@ -138,11 +138,12 @@ class FacetCover:
         """The facet, met by the polyhedra `others`: row 0 is its own, to be held; the rest are off its plane."""
         plane = int(self.planes.number[facet.row])
         rows = [r for i in (facet.piece, *others) for r in self._rows_off(i, plane)]
-        return self._rows([facet.row, *rows])
+        return rows_of(self.polyhedra, [facet.row, *rows])
 
     def closed(self, body: Polyhedron) -> Polyhedron:
         """The same with row 0 as an equation."""
-        return _join(body, _negative(_row(body, 0)))
+        exact = None if body.exact is None else body.exact[:1]
+        return _join(body, _negative(Polyhedron(body.A[:1], body.b[:1], exact)))
 
     def uncovered(
         self, facet: Facet, candidates: list[int], more: Sequence[list[int]] = ()
@@ -162,7 +163,7 @@ class FacetCover:
             j = next((k for k in left if self._holds(every[k], point)), left[0])
             rest = [k for k in left if k != j]
             for r in every[j]:
-                row = self._rows([r])
+                row = rows_of(self.polyhedra, [r])
                 outside = _join(body, _negative(row))
                 beyond = self.probe.interior(outside, on=[0])
                 if beyond is None:
@@ -177,18 +178,9 @@ class FacetCover:
         rows = range(int(self.polyhedra.start[i]), int(self.polyhedra.start[i + 1]))
         return [r for r in rows if self.planes.number[r] != plane]
 
-    def _rows(self, rows: list[int]) -> Polyhedron:
-        exact = None if self.polyhedra.exact is None else self.polyhedra.exact[rows]
-        return Polyhedron(self.polyhedra.A[rows], self.polyhedra.b[rows], exact)
-
     def _holds(self, rows: list[int], x: NDArray[Any]) -> bool:
         """Roughly whether the rows hold at `x`: only for choosing which candidate to try first."""
         return bool((self.polyhedra.A[rows] @ np.asarray(x, dtype=np.float64) <= self.polyhedra.b[rows]).all())
-
-
-def _row(body: Polyhedron, i: int) -> Polyhedron:
-    exact = None if body.exact is None else body.exact[i : i + 1]
-    return Polyhedron(body.A[i : i + 1], body.b[i : i + 1], exact)
 
 
 def _negative(row: Polyhedron) -> Polyhedron:
