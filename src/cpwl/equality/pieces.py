@@ -16,8 +16,7 @@ from cpwl.exact.integers import primitive, signs_at
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.function.algebra.arithmetic import pieces_of
-from cpwl.function.doctor.first_error import first_error
-from cpwl.function.doctor.on_mesh import examine_mesh
+from cpwl.function.doctor.first_error import examine_mesh, first_error
 from cpwl.function.flags import consistency
 from cpwl.function.form import Undecided, chains, hulls, numbered, together, totals
 from cpwl.geometry.bodies import Bodies, stacked
