@@ -9,6 +9,7 @@ import pytest
 
 from cpwl import CPWL, equal
 from cpwl.equality.pieces import by_form
+from cpwl.errors import InputError, LimitError
 from cpwl.function.form import chains, hulls, totals
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
@@ -180,3 +181,44 @@ def test_on_a_domain():
     q = cut_up(p, cuts(2, 5, 1))
     box = ([[1, 0], [-1, 0], [0, 1], [0, -1]], [1, 1, 1, 1])
     assert equal(p, q, domain=box).equal
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_merging_undoes_cutting_and_fingerprints_do_not_see_it(name):
+    """Pieces that were cut become what they were; the names of the function stay, and change with it."""
+    p = FUNCTIONS[name]()
+    q = cut_up(p, cuts(p.dim, 7, 3))
+    merged = q.merge()
+    assert merged.num_pieces <= p.num_pieces
+    assert by_form(p, merged, None).equal
+    assert p == q == merged
+    assert len({p, q, merged}) == 1
+    assert p.fingerprint(b"key") == q.fingerprint(b"key") != p.fingerprint()
+    pieces = piece_data(q)
+    last = pieces[-1]
+    lifted = PieceData(last.rows, ((*last.laws[0][:-1], last.laws[0][-1] + TINY),))
+    for other in ([*pieces[:-1], lifted], pieces[:-1], [*pieces, last]):
+        assert from_data(other) != p
+        assert from_data(other).fingerprint() != p.fingerprint()
+
+
+def test_unions_that_are_not_convex_stay():
+    """An L of three squares is two pieces at least; a square that is listed twice is not merged away."""
+    square = [[1, 0], [-1, 0], [0, 1], [0, -1]]
+    corners = [(0, 0), (1, 0), (0, 1)]
+    b = [[x + 1, -x, y + 1, -y] for x, y in corners]
+    shape = CPWL.from_pieces([square] * 3, b, [[1, 2]] * 3, [0] * 3)
+    assert shape.merge().num_pieces == 2
+    assert CPWL.from_pieces([square] * 2, b[:1] * 2, [[1, 2]] * 2, [0] * 2).merge().num_pieces == 2
+
+
+def test_where_there_is_no_fingerprint():
+    """Five inputs are too many: a limit is said, and equality is that of objects."""
+    p = abs_sum(5)
+    with pytest.raises(LimitError, match="at most 4 inputs"):
+        p.fingerprint()
+    with pytest.raises(InputError, match="`key`"):
+        abs_sum(2).fingerprint("text")
+    assert p == p
+    assert p != abs_sum(5)
+    assert hash(p) == hash(abs_sum(5))

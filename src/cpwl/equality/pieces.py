@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from cpwl.equality.regions import Compared, at_generators, largest_on
 from cpwl.equality.verdict import Apart, farther
-from cpwl.exact.integers import primitive, signs_at
+from cpwl.exact.integers import number_rows, primitive, signs_at
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.function.algebra.arithmetic import pieces_of
 from cpwl.function.doctor.first_error import examine_mesh, first_error
-from cpwl.function.flags import consistency
-from cpwl.function.form import Undecided, chains, hulls, numbered, together, totals
+from cpwl.function.flags import consistency, corners_of_pieces
+from cpwl.function.form import Undecided, chains, hulls, together, totals
 from cpwl.geometry.bodies import Bodies, stacked
-from cpwl.geometry.generators import Generators, box_pairs, boxes_around, generators
+from cpwl.geometry.generators import box_pairs, boxes_around, generators
 from cpwl.geometry.overlay import cut_by, cut_pairs, repeated
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
 from cpwl.geometry.probe import Probe
@@ -136,7 +136,9 @@ def by_form(a: CPWL, b: CPWL, domain: Polyhedron | None) -> Told | None:
     if a.dim > _INPUTS or not (_is_consistent(a) or _is_consistent(b)):
         return None
     stacks = [f.polyhedra if domain is None else _cut_by(domain, f.polyhedra) for f in (a, b)]
-    spans = [_corners(f) if domain is None else generators(stack) for f, stack in zip((a, b), stacks, strict=True)]
+    spans = [
+        corners_of_pieces(f) if domain is None else generators(stack) for f, stack in zip((a, b), stacks, strict=True)
+    ]
     if domain is not None:
         stacks.append(repeated(domain, 1))
         spans.append(generators(stacks[-1]))
@@ -147,7 +149,7 @@ def by_form(a: CPWL, b: CPWL, domain: Polyhedron | None) -> Told | None:
         return None
     ends = np.cumsum([len(part) for part in stacks])
     whose = np.searchsorted(ends, stack.piece[found.part], side="right")
-    laws = numbered(np.concatenate([f.laws.integer().reshape(f.num_pieces, -1) for f in (a, b)]))
+    laws = number_rows(np.concatenate([f.laws.integer().reshape(f.num_pieces, -1) for f in (a, b)]))[1]
     label = np.append(laws, np.full(len(stacks) - 2, -1))[stack.piece[found.part]]
     total = totals(np.column_stack([found.flats, label]), found.sign * np.array([1, -1, 0])[whose])
     left = np.unique(label[total != 0])
@@ -168,14 +170,6 @@ def _is_consistent(p: CPWL) -> bool:
     if p.mesh is not None and examine_mesh(p) == []:
         return True
     return consistency(p).consistent is True
-
-
-def _corners(p: CPWL) -> Generators:
-    """The corners and rays of all pieces."""
-    if p.mesh is None:
-        return generators(p.polyhedra)
-    start = np.arange(p.num_pieces + 1, dtype=np.int64) * (p.dim + 1)
-    return Generators(p.mesh.corners, p.mesh.simplices.ravel(), start)
 
 
 def _cut_by(domain: Polyhedron, polyhedra: Polyhedra) -> Polyhedra:
@@ -202,7 +196,7 @@ def compare_pieces(
     after what the normal forms have `told`.
     """
     laws, others = a.laws.integer(), b.laws.integer()
-    ids = numbered(np.concatenate([law.reshape(len(law), -1) for law in (laws, others)]))
+    ids = number_rows(np.concatenate([law.reshape(len(law), -1) for law in (laws, others)]))[1]
     (mine, first), (yours, second) = pieces_of(a), pieces_of(b)
     if told is not None:
         here = [np.flatnonzero(np.isin(number, left)) for number, left in zip((mine, yours), told.left, strict=True)]

@@ -3,7 +3,7 @@
 `CPWL` declares its methods; the chapters of this folder have their algorithms, which are attached here.
 """
 
-from cpwl.function import evaluate, examine
+from cpwl.function import evaluate, examine, flags
 from cpwl.function.algebra import arithmetic, composition, extremes
 from cpwl.function.answers import Report
 from cpwl.function.coarser import approximate
@@ -20,6 +20,9 @@ attach(Report, plot=plot_findings)
 attach(
     CPWL,
     __call__=evaluate.evaluate,
+    __eq__=flags.is_same,
+    __hash__=flags.hashed,
+    fingerprint=flags.fingerprint,
     doctor=examine.doctor,
     merge=merge_pieces,
     snap=snap_data,

@@ -367,6 +367,49 @@ class CPWL:
             such pieces.
         """
 
+    def fingerprint(self, key: bytes = b"") -> str:
+        """A name of 64 hexadecimal digits that depends on the function and not on its pieces.
+
+        The same function, cut into other pieces, has the same fingerprint: it is the BLAKE2b digest of a normal form
+        (docs/theory/flags.md), all numbers exact. Two functions with one fingerprint and different values would be a
+        collision of BLAKE2b with 256 bits, which nobody has found; still, a fingerprint is not a proof, and `equal`
+        gives one. Only the covered set and the laws count, not an asserted domain or a tolerance; data that covers a
+        point several times counts each time.
+
+        Parameters
+        ----------
+        key
+            Up to 64 bytes. Whoever does not know the key cannot compute, or foresee, the fingerprint.
+
+        Returns
+        -------
+        str
+            The digest.
+
+        Raises
+        ------
+        LimitError
+            For more than four inputs, and for pieces with very many rows.
+
+        >>> p = CPWL.from_grid([[0, 1, 2], [0, 1]], [[0, 0], [1, 1], [3, 3]])
+        >>> p.fingerprint() == p.merge().fingerprint(), p.fingerprint() == (p + 1).fingerprint()
+        (True, False)
+        """
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two are exactly the same function on the same set, however they are cut, by their fingerprints.
+
+        False for data that is not an exactly consistent function, and where there is no fingerprint, unless both are
+        one object: `equal` says more.
+
+        >>> p = CPWL.from_grid([[0, 1, 2], [0, 1]], [[0, 0], [1, 1], [3, 3]])
+        >>> p == p.merge(), p == 2 * p, len({p, p.merge(), 2 * p})
+        (True, False, 2)
+        """
+
+    def __hash__(self) -> int:
+        """Equal for equal functions."""
+
     def merge(self) -> CPWL:
         """The same function with pieces of one law merged where their union is convex; itself if there are none.
 

@@ -17,19 +17,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import primitive, sign, signs_at
+from cpwl.errors import InputError, LimitError
+from cpwl.exact.integers import number_rows, primitive, sign, signs_at
 from cpwl.function.answers import point_text
 from cpwl.function.cpwl import CPWL
-from cpwl.function.form import Chains, Hulls, Undecided, chains, exact_rank, hulls, numbered, totals
+from cpwl.function.form import Chains, Hulls, Undecided, chains, exact_rank, hulls, totals, unique_rows
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
-from cpwl.geometry.generators import generators
+from cpwl.geometry.generators import Generators, generators
 from cpwl.geometry.polyhedra import Polyhedra, fact
 
-__all__ = ["Consistency", "consistency", "is_sound_by_flags"]
+__all__ = ["Consistency", "consistency", "corners_of_pieces", "fingerprint", "hashed", "is_same", "is_sound_by_flags"]
 
 _FEW = 12  # pieces that are looked at first
 _DIMENSIONS = 5  # a simplex has (n + 1)! flags
@@ -143,7 +146,7 @@ def _law_numbers(p: CPWL, stack: Hulls) -> NDArray[np.int64]:
     for law in np.moveaxis(p.laws.integer()[pairs[:, 0]], 1, 0):
         rest = law[:, :-1] * lead[:, None] - h * law[each, pivot][:, None]
         parts.append(primitive(np.column_stack([rest, law[:, -1] * lead]) * sign(lead)[:, None].astype(object)))
-    return numbered(np.concatenate(parts, axis=1))[at.ravel()]
+    return number_rows(np.concatenate(parts, axis=1))[1][at.ravel()]
 
 
 def _outside(p: CPWL, stack: Hulls, outer: NDArray[np.object_]) -> str | None:
@@ -172,3 +175,73 @@ def _covered_twice(stack: Hulls) -> str | None:
     beyond[stack.polyhedra.owner[out]] = True
     again = stack.piece[1:][~beyond[1:]]
     return f"pieces {stack.piece[0]} and {again[0]} overlap" if len(again) else None
+
+
+# What a function is, in a few bytes: its normal form, hashed.
+
+
+_INPUTS = 4  # a simplex has (n + 1)! flags
+
+
+def corners_of_pieces(p: CPWL) -> Generators:
+    """The corners and rays of all pieces; of a table, its points."""
+    if p.mesh is None:
+        return generators(p.polyhedra)
+    start = np.arange(p.num_pieces + 1, dtype=np.int64) * (p.dim + 1)
+    first, number = number_rows(p.mesh.corners)
+    return Generators(p.mesh.corners[first], number[p.mesh.simplices.ravel()], start)
+
+
+@fact
+def fingerprint(p: CPWL, key: bytes = b"") -> str:
+    """The digest of the normal form; see `CPWL.fingerprint`."""
+    if not isinstance(key, bytes) or len(key) > blake2b.MAX_KEY_SIZE:
+        raise InputError(f"`key` must be at most {blake2b.MAX_KEY_SIZE} bytes")
+    if p.dim > _INPUTS:
+        raise LimitError(f"fingerprints are for at most {_INPUTS} inputs, and this function has {p.dim}")
+    laws = primitive(p.laws.integer()).reshape(p.num_pieces, -1)
+    result = blake2b(f"cpwl 1 {p.dim} {p.outputs}".encode(), key=key, digest_size=32)
+    try:
+        stack = hulls(p.polyhedra, corners_of_pieces(p))
+        found = chains(stack, _FLAGS[4]) if len(stack.piece) else None
+    except Undecided as limit:
+        raise LimitError(f"a fingerprint of this function would take too long: {limit}") from None
+    if found is None:
+        return result.hexdigest()
+    first, label = number_rows(laws)
+    keys = np.column_stack([found.flats, label[stack.piece[found.part]]])
+    total = totals(keys, found.sign)
+    left, at = unique_rows(keys[total != 0])
+    times = np.zeros(len(left), dtype=np.int64)
+    times[at] = total[total != 0]
+    names = [*found.names, laws[first]]
+    columns = [_digests(rows, column, key) for rows, column in zip(names, left.T, strict=True)]
+    for term in sorted(b"".join([*parts, b"%d" % k]) for *parts, k in zip(*columns, times.tolist(), strict=True)):
+        result.update(blake2b(term, key=key, digest_size=32).digest())
+    return result.hexdigest()
+
+
+def _digests(rows: NDArray[np.object_], number: NDArray[np.int64], key: bytes) -> list[bytes]:
+    """For each number the digest of its integers; -1 has none."""
+    known = {k: blake2b(repr(list(map(int, rows[k]))).encode(), key=key, digest_size=32).digest() for k in set(number)}
+    return [b"" if k < 0 else known[k] for k in number.tolist()]
+
+
+def is_same(p: CPWL, other: object) -> Any:
+    """Whether two are one function on one set; see `CPWL.__eq__`."""
+    if not isinstance(other, CPWL):
+        return NotImplemented
+    if p is other or (p.dim, p.outputs) != (other.dim, other.outputs):
+        return p is other
+    try:
+        return fingerprint(p) == fingerprint(other) and consistency(p).consistent is True
+    except LimitError:
+        return False
+
+
+def hashed(p: CPWL) -> int:
+    """Equal for equal functions."""
+    try:
+        return hash(fingerprint(p))
+    except LimitError:
+        return hash((p.dim, p.outputs))

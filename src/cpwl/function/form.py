@@ -23,18 +23,17 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from flint import fmpz_mat
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import determinant, primitive, sides, sign, unit_view
+from cpwl.exact.integers import determinant, number_rows, primitive, sides, sign, unit_view
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
 from cpwl.geometry.generators import MOST, Generators, corners_of, generators, plane_rows
 from cpwl.geometry.polyhedra import Polyhedra, ranges
 
-__all__ = ["Chains", "Hulls", "Undecided", "chains", "exact_rank", "hulls", "numbered", "together", "totals"]
+__all__ = ["Chains", "Hulls", "Undecided", "chains", "exact_rank", "hulls", "together", "totals", "unique_rows"]
 
 # Polyhedra as hulls of corners, rays and lines, in homogeneous coordinates; those without interior are left out.
 
@@ -102,8 +101,7 @@ def together(stacks: Sequence[Polyhedra], spans: Sequence[Generators]) -> tuple[
     rows = np.concatenate([stack.integer() for stack in stacks])
     views = [np.concatenate(part) for part in zip(*((stack.A, stack.b) for stack in stacks), strict=True)]
     start = _end_to_end([stack.start for stack in stacks])
-    number = numbered(np.concatenate([span.places for span in spans]))
-    first = np.unique(number, return_index=True)[1]
+    first, number = number_rows(np.concatenate([span.places for span in spans]))
     begin = np.cumsum([0, *(len(span.places) for span in spans)])
     member = np.concatenate([number[k + span.member] for k, span in zip(begin, spans, strict=False)])
     places = np.concatenate([span.places for span in spans])[first]
@@ -291,6 +289,8 @@ class Chains:
     """The row of the stack that its facet is on; -1 for a hull alone."""
     span: Numbers
     """Places ``g_0, .., g_n`` such that the first ``k + 1`` span the face of dimension `k`."""
+    names: list[Integers]
+    """For each dimension the flats that have a number, by integers that say which they are."""
 
 
 def chains(stack: Hulls, most: float = math.inf) -> Chains:
@@ -314,6 +314,7 @@ def chains(stack: Hulls, most: float = math.inf) -> Chains:
     alone, axes = part[depth == n], np.eye(n + 1, dtype=np.int64).astype(object)[None, :-1]
     kept[depth == n] = _hold(stack, alone, np.zeros_like(alone), axes)
     flats[depth == 0, 0] = span[depth == 0, 0]
+    names = [stack.places, *[stack.table] * (n - 1)]
     for k in range(1, n):
         here = np.flatnonzero(depth <= k)
         if k == n - 1:
@@ -322,12 +323,12 @@ def chains(stack: Hulls, most: float = math.inf) -> Chains:
         if len(here):
             found = _flats(stack.places, span[here, : k + 1])
             if k < n - 1:
-                flats[here, k] = found.number
+                flats[here, k], names[k] = found.number, found.rows
             last = depth[here] == k
             turned[here[last]] = found.lead[last]
             kept[here[last]] = _hold(stack, part[here[last]], *found.ends(stack.places, last))
     signs = np.where(depth == n, 1, _orientation(span, stack.places) * turned)
-    return Chains(flats[kept], signs[kept], part[kept], row[kept], span[kept])
+    return Chains(flats[kept], signs[kept], part[kept], row[kept], span[kept], names)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -338,6 +339,8 @@ class _Flats:
     number: Numbers
     lead: Numbers
     spanning: Numbers
+    rows: Integers
+    """For each number the Pluecker coordinates, primitive, the first that is not 0 positive."""
 
     def ends(self, places: Integers, which: NDArray[np.bool_]) -> tuple[Numbers, Integers]:
         """For some flats the reduced echelon basis of their directions, as places ``(d, 0)``: which, and all bases."""
@@ -358,7 +361,7 @@ def _flats(places: Integers, spanning: Numbers) -> _Flats:
     """Numbers for flats given by independent places, equal for equal flats: by their Pluecker coordinates."""
     order = np.argsort(spanning, axis=1)
     parity = np.linalg.det(np.eye(spanning.shape[1])[order]).round().astype(np.int64)
-    sets, at = _unique_rows(np.take_along_axis(spanning, order, axis=1))
+    sets, at = unique_rows(np.take_along_axis(spanning, order, axis=1))
     matrices = places[sets]
     minors = [
         determinant(matrices[:, :, list(columns)])
@@ -366,13 +369,13 @@ def _flats(places: Integers, spanning: Numbers) -> _Flats:
     ]
     rows = primitive(np.stack(minors, axis=1))
     lead = sign(rows[np.arange(len(rows)), np.argmax(rows != 0, axis=1)])
-    number = numbered(rows * lead[:, None])
-    return _Flats(number[at], lead[at] * parity, sets[np.unique(number, return_index=True)[1]])
+    first, number = number_rows(rows * lead[:, None])
+    return _Flats(number[at], lead[at] * parity, sets[first], (rows * lead[:, None])[first])
 
 
 def _hold(stack: Hulls, part: Numbers, flat: Numbers, ends: Integers) -> NDArray[np.bool_]:
     """Whether faces on flats hold the ends of these: no row of their polyhedron grows along ``d_1 + e d_2 + ..``."""
-    pairs, at = _unique_rows(np.stack([part, flat], axis=1))
+    pairs, at = unique_rows(np.stack([part, flat], axis=1))
     start, size = stack.polyhedra.start, ends.shape[1]
     row, pair = ranges(start[pairs[:, 0]], np.diff(start)[pairs[:, 0]])
     lead = np.zeros(len(row), dtype=np.int64)
@@ -398,21 +401,15 @@ def _orientation(span: Numbers, places: Integers) -> Numbers:
     return np.asarray(signs, dtype=np.int64)
 
 
-def numbered(rows: Any) -> Numbers:
-    """Numbers for integer rows, equal for equal ones, in order of appearance."""
-    known: dict[tuple[int, ...], int] = {}
-    return np.array([known.setdefault(tuple(row), len(known)) for row in rows.tolist()], dtype=np.int64)
-
-
 def totals(keys: Numbers, signs: Numbers) -> Numbers:
     """For each row of numbers the sum of the signs of all rows that are equal to it."""
-    distinct, at = _unique_rows(keys)
+    distinct, at = unique_rows(keys)
     total = np.zeros(len(distinct), dtype=np.int64)
     np.add.at(total, at, signs)
     return np.asarray(total[at])
 
 
-def _unique_rows(rows: Numbers) -> tuple[Numbers, Numbers]:
+def unique_rows(rows: Numbers) -> tuple[Numbers, Numbers]:
     """Distinct rows of numbers from -1 on, and which of them each is: as one number, where that fits."""
     size = rows.max(axis=0, initial=0) + 2
     if math.prod(size.tolist()) >= 1 << 62:

@@ -13,17 +13,19 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
 from cpwl.doors import within_float64
+from cpwl.exact.integers import sides
 from cpwl.function.components import label_maps
 from cpwl.function.cpwl import CPWL
+from cpwl.function.form import Hulls, Undecided, chains, hulls, unique_rows
 from cpwl.function.lineality import divided
 from cpwl.function.mesh import shared_facets
 from cpwl.function.parts import Mesh, Parts
 from cpwl.geometry.facets import Facet, FacetCover, Hyperplanes, facets_of, hyperplanes, redundant_rows, rows_of
 from cpwl.geometry.generators import Spans, generators
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
 from cpwl.geometry.probe import Probe
 
-__all__ = ["Contacts", "Key", "merge", "plan_merge"]
+__all__ = ["Contacts", "Key", "merge", "plan_merge", "whole_unions"]
 
 # Which pieces of one law touch across a facet, and do they cover it?
 
@@ -66,10 +68,10 @@ class Contacts:
         for i, own in self.facets.items():
             for h, s in own:
                 place[h, int(label[i])][s].append(i)
-        for (h, _), sides in sorted(place.items()):
-            if sides[1] and sides[-1]:
-                self._meet(h, sides[1], sides[-1], twins or {})
-                self.edges.append([(i, j) for i in sides[1] for j in sorted(self.neighbours.get((i, (h, 1)), ()))])
+        for (h, _), both in sorted(place.items()):
+            if both[1] and both[-1]:
+                self._meet(h, both[1], both[-1], twins or {})
+                self.edges.append([(i, j) for i in both[1] for j in sorted(self.neighbours.get((i, (h, 1)), ()))])
 
     def regions(self) -> list[list[int]]:
         """The pieces in connected sets of two and more."""
@@ -446,13 +448,86 @@ class Merger:
         return np.asarray(corners[tight.sum(axis=1) + (x[:, -1] == 0) >= self.spans.rank])
 
 
+# Whole unions at once, by the normal form: no linear program, and no pair of pieces is looked at.
+
+
+_INPUTS = 4  # a simplex has (n + 1)! flags
+_FLAGS = 5_000_000  # of all types of pieces, about
+_SIGNS = 1 << 23  # of places and hyperplanes of one union: beyond, pieces are merged step by step
+
+
+def whole_unions(polyhedra: Polyhedra, label: NDArray[np.int64], which: NDArray[np.int64]) -> list[Group]:
+    """Those of the pieces given that become one, where all that hang together have a convex union.
+
+    Theorem. Add up the chains of faces of pieces with one label (`cpwl.function.form`). If no union of facets that does
+    not cancel is on a hyperplane with pieces on both sides, then the pieces cover the convex set between those
+    hyperplanes equally often: once, if the sums are 1 and -1. (The number of pieces over a point changes only where
+    facets do not cancel.)
+    """
+    if polyhedra.dim > _INPUTS or not len(which):
+        return []
+    try:
+        stack = hulls(polyhedra.take(which))
+        found = chains(stack, _FLAGS) if len(stack.piece) else None
+    except Undecided:
+        return []
+    if found is None:
+        return []
+    flag = np.flatnonzero(found.row >= 0)
+    part, row, piece = found.part[flag], found.row[flag], which[stack.piece]
+    key = unique_rows(np.column_stack([found.flats[flag], label[piece][part]]))[1]
+    total = np.bincount(key, weights=found.sign[flag]).astype(np.int64)[key]
+    size = len(piece) + int(key.max(initial=-1)) + 1
+    graph = coo_array((np.ones(len(key)), (part, len(piece) + key)), shape=(size, size))
+    union = scipy.sparse.csgraph.connected_components(graph, directed=False)[1][: len(piece)].astype(np.int64)
+    good = np.bincount(union, minlength=size) > 1
+    good[union[part[np.abs(total) > 1]]] = False
+    good[np.bincount(union[found.part[found.row < 0]], minlength=size) > 1] = False  # two hold the end of all space
+    left = (total != 0) & good[union[part]]
+    walls, first = np.unique(
+        np.stack([union[part[left]], stack.planes.number[row[left]]], axis=1), axis=0, return_index=True
+    )
+    good &= _hold_all(stack, union, walls, good)
+    origin = ranges(polyhedra.start[piece], np.diff(polyhedra.start)[piece])[0]
+    bounds = origin[row[left][first]]
+    order = np.argsort(union, kind="stable")
+    groups = []
+    for own in np.split(order, np.flatnonzero(np.diff(union[order])) + 1):
+        if good[union[own[0]]]:
+            a, b = np.searchsorted(walls[:, 0], [union[own[0]], union[own[0]] + 1])
+            groups.append(Group(tuple(sorted(piece[own].tolist())), tuple(sorted(bounds[a:b].tolist()))))
+    return sorted(groups, key=lambda group: group.members)
+
+
+def _hold_all(
+    stack: Hulls, union: NDArray[np.int64], walls: NDArray[np.int64], good: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Which unions have all their places on one side of each of their walls ``(union, hyperplane)``."""
+    owner = np.repeat(np.arange(len(union)), np.diff(stack.start))
+    line = np.arange(len(stack.member)) >= stack.start[1:][owner] - stack.lines[owner]
+    places = np.unique(np.stack([union[owner], stack.member, line], axis=1), axis=0)
+    begin = np.searchsorted(places[:, 0], np.arange(len(good) + 1)).astype(np.int64)
+    many = np.bincount(walls[:, 0], minlength=len(good)) * np.diff(begin) > _SIGNS
+    walls = walls[~many[walls[:, 0]]]
+    entry, wall = ranges(begin[walls[:, 0]], np.diff(begin)[walls[:, 0]])
+    rows = np.concatenate([stack.table[:, :-1], -stack.table[:, -1:]], axis=1)
+    side = sides(rows, stack.places, walls[wall, 1], places[entry, 1])
+    both = np.zeros((2, len(walls)), dtype=bool)
+    for k, sense in enumerate((1, -1)):
+        both[k, wall[(side == sense) | ((side != 0) & (places[entry, 2] > 0))]] = True
+    result = ~many
+    result[walls[both.all(axis=0), 0]] = False
+    return np.asarray(result)
+
+
 @within_float64()
 def merge(p: CPWL, spans: Spans | None = None) -> CPWL:
     """The same function in fewer pieces, or `p` itself if no pieces can be merged.
 
     Exactly for exact data. For float data a row bounds a piece within `tol`, relative, and the law of the first
-    piece stands for those of its component. Neighbours that are known are not looked for, and then corners and rays,
-    `spans` if they are known too, decide without linear programs.
+    piece stands for those of its component. Unions that are convex as a whole are found by the normal form, the others
+    step by step. Neighbours that are known are not looked for, and then corners and rays, `spans` if they are known
+    too, decide without linear programs.
 
     >>> from cpwl import CPWL
     >>> p = CPWL.from_pieces([[[1]], [[-1], [1]], [[-1]]], [[0], [0, 2], [-2]], [[0], [1], [1]], [0, 0, 0])
@@ -466,6 +541,10 @@ def merge(p: CPWL, spans: Spans | None = None) -> CPWL:
     planes, probe, label = hyperplanes(polyhedra, p.tol), Probe(p.tol, polyhedra.unit(p.tol)), label_maps(p.component)
     known = _known_contacts(small)
     near = _with_neighbours(polyhedra.owner, planes.number, planes.side, label)
+    if known is None and p.tol == 0:
+        unions = whole_unions(polyhedra, label, np.array(near, dtype=np.int64))
+        if unions:
+            return merge(_merged(p, unions))
     if known is not None:
         near = _one_row_a_plane(polyhedra, planes, near)
         near = [i for i in near if not p.tol or _is_thick(polyhedra[i], known[0][i], p.tol)]
