@@ -8,7 +8,7 @@ from support.rational_pieces import points_in_pieces
 from support.twins import DROWNED, NOISES, VARIANTS, catalogue_twin, is_torn
 
 # Features below the noise or the tolerance, so that their twins are other functions.
-FINE = {"mixed_scales", "nearly_parallel", "nearly_parallel_cuts", "huge_table"}
+FINE = {"mixed_scales", "nearly_parallel", "nearly_parallel_cuts", "huge_table", "steep_step", "tiny_breakpoints"}
 FEW = ["hat", "sum_norm", "half_plane", "pinwheel", "kuhn_space", "redundant_rows", "one_direction_in_space"]
 FAST = ["plain", "far 1e9", "three outputs", "all"]
 

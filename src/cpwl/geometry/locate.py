@@ -112,8 +112,7 @@ def _line(polyhedra: Polyhedra, tol: float) -> _Line | None:
         return None
     if (low[1:] < high[:-1] - slack * np.abs(high[:-1])).any():
         return None
-    unit = float(np.abs(np.concatenate([low[1:], high[:-1]])).max(initial=0.0))
-    return _Line(order, low, high, low.tolist(), slack, tol * unit)
+    return _Line(order, low, high, low.tolist(), slack, tol * polyhedra.unit(tol) if tol else 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
