@@ -1,15 +1,24 @@
-"""Neurons against the error that is allowed everywhere: `compile(within=)` on a curve, tables and maps.
+"""Neurons against the error that is allowed everywhere: `cpwl.tradeoff` on a curve, tables, maps, laws and a network.
 
-``python benchmarks/within.py [NAME ...] [--certify]`` prints one line for each function. Every distance is exact; with
-``--certify`` each network is proved, too, and the stand-alone checker decides. See docs/howto/within.md.
+    python benchmarks/within.py [NAME ...] [--cases FOLDER] [--no-certify] [--train] [--save FILE]
+    python benchmarks/within.py --fit FILE        24 trained networks of each size in FILE, for comparison
+    python benchmarks/within.py --figure FILE     docs/within.svg from FILE
+
+One line for each function: the neurons of the smallest network found for each error, relative to the range. Every
+distance is exact. Each network is proved, too, and the stand-alone checker decides: `*`. `--cases` adds the control
+laws of a folder. `--save` keeps all rows in a JSON file, beside what is there. See docs/howto/within.md.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+import json
 import time
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +26,9 @@ from scipy.spatial import Delaunay
 
 import cpwl
 from cpwl import CPWL
-
-LEVELS = ("10%", "3%", "1%", "0.3%", "0.1%", "0.01%")
+from cpwl.levels import LEVELS
+from cpwl.proposals import Sample, best_trained
+from cpwl.training import train
 
 
 def dyadic(values: Any) -> Any:
@@ -63,31 +73,142 @@ def space() -> CPWL:
     return CPWL.from_grid([axis] * 3, dyadic(np.sin(2.5 * x + y) * np.cos(2 * z - x) + bump))
 
 
+def network() -> CPWL:
+    """The pieces of a 2-16-16-1 network that was trained on the smooth function; it needs torch."""
+    side = np.arange(33) / 32
+    points = np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1).reshape(-1, 2)
+    sample = Sample(points, smooth(points[:, :1], points[:, 1:]), np.zeros(2), np.ones(2))
+    made = best_trained(sample, (16, 16), np.ones(1), 1, 3000, len(points))
+    return cpwl.extract(made, box=(0, 1))
+
+
 CASES: dict[str, Callable[[], CPWL]] = {
     "curve": curve,
     "plane": plane,
     "scattered": scattered,
     "uneven": uneven,
     "space": space,
+    "network": network,
 }
 
 
-def main(arguments: list[str]) -> None:
-    names = [name for name in arguments if name in CASES] or list(CASES)
-    proved = "--certify" in arguments
-    print("function    " + "".join(f"{level:>8}" for level in LEVELS) + "   equal   seconds")
-    for name in names:
-        p, began, line, equal = CASES[name](), time.process_time(), "", 0
-        for level in LEVELS:
-            made = cpwl.compile(p, within=level, certify=proved)
-            assert made.within is not None
-            assert made.within.distance.largest <= max(made.within.tolerance)
-            mark = "" if not proved else "*" if made.certificate is not None and made.certificate.proved else "?"
-            line, equal = f"{line}{made.sizes.neurons:>{8 - len(mark)}}{mark}", made.within.neurons_equal
-        print(f"{name:<12}{line}{equal:>8}{time.process_time() - began:>10.1f}", flush=True)
-    if proved:
-        print("* proved, and accepted by the stand-alone checker; ? no proof was found")
+def measure(name: str, make: Callable[[], CPWL], *, certify: bool, train: bool) -> list[dict[str, Any]]:
+    """The rows of one function, and a line that shows them."""
+    p, began = make(), time.process_time()
+    rows = cpwl.tradeoff(p, certify=certify, train=train).data
+    marks = {True: "*", False: "?", None: ""}
+    cells = [f"{row['neurons']}{marks[row['proved']]}" for row in rows]
+    seconds = time.process_time() - began
+    print(f"{name:<12}" + "".join(f"{cell:>8}" for cell in cells) + f"{seconds:>10.1f}", flush=True)
+    return rows
+
+
+# For comparison: trained networks of the same sizes.
+
+SEEDS, STEPS, POINTS, SEEN = 24, 12_000, 4096, 20_000
+
+
+def fit(name: str, make: Callable[[], CPWL], sizes: list[int]) -> dict[str, float]:
+    """For each size the largest error seen of the best of 24 trained networks, relative to the range.
+
+    The error is that at 20,000 points; the largest one over the domain is larger."""
+    sample = Sample.of(make(), SEEN)
+    assert sample is not None
+    return {str(size): best_of(name, sample, size) for size in sizes}
+
+
+def best_of(name: str, sample: Sample, size: int) -> float:
+    """The smallest of the largest errors of 24 networks with two hidden layers and that number of neurons."""
+    low, high = sample.values.min(axis=0), sample.values.max(axis=0)
+    place = 2 * (sample.points - sample.low) / (sample.high - sample.low) - 1
+    goal = (2 * sample.values - high - low) / (high - low)
+    few = np.sort(np.random.default_rng(1).permutation(len(place))[:POINTS])
+    made = train(place[few], goal[few], (size - size // 2, size // 2), seeds=SEEDS, steps=STEPS)
+    errors = []
+    for layers in made:
+        x = place
+        for k, (weight, bias) in enumerate(layers):
+            x = x @ weight.T + bias
+            x = np.maximum(x, 0) if k < len(layers) - 1 else x
+        errors.append(float(np.abs(x - goal).max()) / 2)
+    print(f"{name:<12}{size:>5} neurons: {min(errors):.3g}", flush=True)
+    return min(errors)
+
+
+# The figure.
+
+
+def figure(saved: dict[str, Any], path: Path) -> None:
+    """Error against neurons: what is proved, and what training reaches."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    names = {"curve": "curve, 1,000 points", "plane": "smooth map, 32 x 32", "space": "smooth, 10 x 10 x 10"}
+    shown = [name for name in names if name in saved]
+    with mpl.rc_context({"svg.hashsalt": "cpwl", "font.size": 9}):
+        chart, axes = plt.subplots(1, len(shown), figsize=(3.4 * len(shown), 3.2), sharey=True, squeeze=False)
+        for ax, name in zip(axes[0], shown, strict=True):
+            rows = [row for row in saved[name]["rows"] if row["share"]]
+            ax.plot([r["neurons"] for r in rows], [r["share"] for r in rows], "o-", color="#1f5fa8", label="proved")
+            points = sorted((int(n), e) for n, e in saved[name].get("trained", {}).items())
+            if points:
+                label = "best of 24 trained (at samples)"
+                ax.plot(*zip(*points, strict=True), "s--", color="#c4571b", ms=4, label=label)
+            equal = next(r["neurons"] for r in saved[name]["rows"] if r["within"] == "exact")
+            ax.axvline(equal, color="#444444", ls=":", lw=1)
+            ax.annotate(f"equal: {equal} ", (equal, 1), xycoords=("data", "axes fraction"), ha="right", va="top")
+            ax.set(xscale="log", yscale="log", xlabel="hidden neurons", title=names[name])
+            ax.xaxis.set_major_formatter(plt.FuncFormatter(lambda v, _: f"{v:g}"))
+            ax.xaxis.set_minor_formatter(plt.NullFormatter())
+            ax.grid(True, which="major", lw=0.4, alpha=0.5)
+            ax.spines[["top", "right"]].set_visible(False)
+        axes[0][0].set_ylabel("largest error / range")
+        axes[0][0].legend(frameon=False, loc="lower left")
+        chart.tight_layout()
+        chart.savefig(path, metadata={"Date": None})
+
+
+def kept(path: Path | None, name: str, **more: Any) -> None:
+    """Adds to what a file says about a function."""
+    if path is not None:
+        saved = json.loads(path.read_text()) if path.exists() else {}
+        saved[name] = {**saved.get(name, {}), **more}
+        path.write_text(json.dumps(saved, indent=1) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--cases", type=Path, metavar="FOLDER")
+    parser.add_argument("--no-certify", action="store_true")
+    parser.add_argument("--train", action="store_true")
+    parser.add_argument("--save", type=Path, metavar="FILE")
+    parser.add_argument("--fit", type=Path, metavar="FILE")
+    parser.add_argument("--figure", type=Path, metavar="FILE")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore", cpwl.CpwlWarning)
+    if given.figure is not None:
+        figure(json.loads(given.figure.read_text()), Path(__file__).parents[1] / "docs" / "within.svg")
+        return
+    cases = dict(CASES)
+    for path in sorted(given.cases.glob("*.json")) if given.cases is not None else ():
+        cases[path.stem] = partial(cpwl.read, path)
+    chosen = given.names or list(cases)
+    if given.fit is not None:
+        saved = json.loads(given.fit.read_text())
+        for name in chosen:
+            if name in saved:
+                sizes = sorted({row["neurons"] for row in saved[name]["rows"]})
+                kept(given.fit, name, trained=fit(name, cases[name], sizes))
+        return
+    print(f"{'function':<12}" + "".join(f"{level:>8}" for level in (*LEVELS, "exact")) + "   seconds")
+    for name in chosen:
+        rows = measure(name, cases[name], certify=not given.no_certify, train=given.train)
+        kept(given.save, name, rows=rows)
+    print("* proved, and accepted by the stand-alone checker; ? no proof was found")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cpwl.function.questions.sets import image
     from cpwl.io.endings import read, write
     from cpwl.io.formula import parse
+    from cpwl.levels import tradeoff
     from cpwl.mpqp.plan import mpc
     from cpwl.mpqp.solve import solve_mpqp
     from cpwl.network import Network
@@ -64,6 +65,7 @@ __all__ = [
     "simplify",
     "solve_mpqp",
     "stack",
+    "tradeoff",
     "write",
 ]
 
@@ -93,6 +95,7 @@ _HOME = {
     "simplify": "cpwl.passes.simplify",
     "solve_mpqp": "cpwl.mpqp.solve",
     "stack": "cpwl.combine",
+    "tradeoff": "cpwl.levels",
     "write": "cpwl.io.endings",
 }
 _MODULES = ("bounds", "dynamics", "io")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from html import escape
+from operator import ge
 from typing import Any, TypeAlias, get_args
 
 import numpy as np
@@ -23,27 +23,29 @@ from cpwl.construct.lower_bounds import LowerBound, lower_bounds, upper_bounds
 from cpwl.construct.plan import ConstructionName, Minimize, Options, Outside, Plan, Precision, Weights, default_error
 from cpwl.construct.select import Candidate, Choice, measured_error, select
 from cpwl.construct.table import TABLE, Ahead, in_order, in_range, ruled_out
-from cpwl.doors import check_argument, check_choice, check_number, formerly, heard, within_float64
+from cpwl.doors import check_argument, check_choice, check_number, check_switch, formerly, heard, within_float64
 from cpwl.equality.decide import distance
-from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError, counted, rare_collection
+from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError, ProofError, counted, rare_collection
 from cpwl.executors import check_executor
 from cpwl.function import CPWL
 from cpwl.function.answers import Distance, point_text
-from cpwl.function.coarser import gaps, propose, tolerances
+from cpwl.function.coarser import Proposal, gaps, tolerances
 from cpwl.function.domain import Box, box_to_clip, domain_text
 from cpwl.function.examine import examine, is_rough_table
 from cpwl.function.jump import largest_jump
 from cpwl.network import Network, Sizes
 from cpwl.network.algorithms import clipped
-from cpwl.network.network import rounded
+from cpwl.network.network import assemble, exact_layers, rounded
 from cpwl.progress import Shown, shows_progress
 from cpwl.proofs.certify import Certificate, certify
+from cpwl.proposals import check_torch, sources
 
-__all__ = ["CONSTRUCTIONS", "Alternative", "Compiled", "Within", "compile", "held_network"]
+__all__ = ["CONSTRUCTIONS", "Alternative", "Compiled", "Within", "compile", "compile_levels", "held_network"]
 
 CONSTRUCTIONS: tuple[ConstructionName, ...] = get_args(ConstructionName)
 """What `construction` may be."""
 _Prove: TypeAlias = Callable[[Network], Certificate]
+_Proposal: TypeAlias = Proposal[CPWL] | Proposal[Network]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,38 @@ class Alternative:
     reason: str = ""
     sizes: Sizes | None = None
     error: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Within:
+    """How near a network is that need not be equal to its function.
+
+    Attributes
+    ----------
+    tolerance
+        What is allowed, for each output.
+    distance
+        The exact supremum of ``|network - function|`` over all outputs, with a point where it is attained.
+    proposal
+        What was compiled: "tunnel", "grid 8 x 6", ..; "equal" for the function itself.
+    neurons_equal
+        How many neurons a network takes that is equal to the function.
+    tried
+        Each proposal that was compiled: its name, its neurons, and its distance as a share of the tolerance.
+    """
+
+    tolerance: tuple[Fraction, ...]
+    distance: Distance
+    proposal: str
+    neurons_equal: int
+    tried: tuple[tuple[str, int, float], ...]
+
+    def __str__(self) -> str:
+        allowed = ", ".join(f"{float(one):.3g}" for one in self.tolerance)
+        far = f"{float(self.distance.largest):.6g} at x = {point_text(self.distance.point)}"
+        return (
+            f"within {allowed}: {self.proposal}, at most {far}; equality takes {counted(self.neurons_equal, 'neuron')}"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -207,6 +241,7 @@ def compile(
     weights: Weights = "exact",
     outside: Outside = "free",
     within: Any = None,
+    train: bool = False,
     executor: Executor | None = None,
     progress: Shown = None,
 ) -> Compiled:
@@ -247,6 +282,9 @@ def compile(
         one of these for each output. Functions near `p` are proposed (`CPWL.approximate`), the smallest first, and the
         first network counts whose distance, computed exactly and with its weights as they are in `weights`, is at most
         that; `Compiled.within` tells it. Without it, and where nothing smaller is found, the network computes `p`.
+    train
+        With `within`, also train small networks (it needs torch and seconds to minutes; the seed is fixed). A trained
+        network is a proposal like any other.
     executor
         Any `concurrent.futures.Executor`, to run decisions, plans and checks of proofs in parallel. The result does
         not depend on it.
@@ -281,28 +319,215 @@ def compile(
     >>> compile(p)
     Compiled(hinge: 2 neurons, 2 layers)
     """
-    check_argument(p, CPWL, "compile")
-    progress = heard(progress)
-    limit = _check_options(construction, minimize, precision, max_error, weights)
-    if limit and max_error is None:
-        limit = max(limit, p.tol)  # nearer to the data than that means nothing
-    check_choice(outside, get_args(Outside), "outside")
-    check_executor(executor)
-    options = Options(minimize, precision, limit, check, executor, progress)
-    told = max_error is not None
-    if within is not None:
+    job = _Job.of(
+        p,
+        construction=construction,
+        minimize=minimize,
+        precision=precision,
+        max_error=max_error,
+        check=check,
+        certify=certify,
+        weights=weights,
+        outside=outside,
+        train=train,
+        executor=executor,
+        progress=progress,
+    )
+    if within is None:
+        return job.compiled(p, job.prove if certify else None)
+    return next(job.levels([within]))
+
+
+@shows_progress
+def compile_levels(
+    p: CPWL,
+    levels: Sequence[Any],
+    *,
+    certify: bool = True,
+    weights: Weights = "exact",
+    train: bool = False,
+    executor: Executor | None = None,
+    progress: Shown = None,
+) -> list[Compiled]:
+    """The networks of `compile` for several tolerances, from the smallest to the largest; None stands for equality.
+
+    A network that was found for a smaller tolerance is kept until a smaller one is found.
+    """
+    job = _Job.of(p, certify=certify, weights=weights, train=train, executor=executor, progress=progress)
+    return list(job.levels(levels))
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """A function, and how it is to be compiled."""
+
+    p: CPWL
+    construction: ConstructionName
+    options: Options
+    told: bool
+    certify: bool
+    weights: Weights
+    outside: Outside
+    train: bool
+
+    @classmethod
+    def of(
+        cls,
+        p: CPWL,
+        *,
+        construction: ConstructionName = "auto",
+        minimize: Minimize = "neurons",
+        precision: Precision = "float64",
+        max_error: float | None = None,
+        check: bool = True,
+        certify: bool = False,
+        weights: Weights = "exact",
+        outside: Outside = "free",
+        train: bool = False,
+        executor: Executor | None = None,
+        progress: Shown = None,
+    ) -> _Job:
+        """The options, looked at."""
+        check_argument(p, CPWL, "compile")
+        limit = _check_options(construction, minimize, precision, max_error, weights)
+        if limit and max_error is None:
+            limit = max(limit, p.tol)  # nearer to the data than that means nothing
+        check_choice(outside, get_args(Outside), "outside")
+        check_switch(train, "train")
+        if train:
+            check_torch()
+        check_executor(executor)
+        options = Options(minimize, precision, limit, check, executor, heard(progress))
+        return cls(p, construction, options, max_error is not None, certify, weights, outside, train)
+
+    def compiled(self, q: CPWL, prove: _Prove | None) -> Compiled:
+        """The network of a function."""
+        return _compiled(q, self.construction, self.options, prove, self.outside, told=self.told)
+
+    @cached_property
+    def equal(self) -> Compiled:
+        """The network that computes the function itself, without a proof."""
+        return self.compiled(self.p, None)
+
+    def prove(self, network: Network, near: CPWL | None = None, tolerance: Fraction | None = None) -> Certificate:
+        """The proof of a network with its weights as they are, or as they are rounded to a type."""
+        most = None if tolerance is None else math.nextafter(float(tolerance), math.inf)
+        exact, written = (None, network) if self.weights == "exact" else (network, rounded(network, self.weights))
+        return certify(self.p, written, rounded_from=exact, near=near, max_error=most, executor=self.options.executor)
+
+    # Within a stated error: the smallest network found whose exact distance is at most that.
+
+    def levels(self, levels: Sequence[Any]) -> Iterator[Compiled]:
+        """A network for each tolerance, starting with what was found for the one before where that was smaller."""
         with within_float64():
-            tolerance = tolerances(p, within)
+            wanted = [None if one is None else tolerances(self.p, one) for one in levels]
+            found = self.equal
+            for tolerance in wanted:
+                allowed = [Fraction(0)] * self.p.outputs if tolerance is None else tolerance
+                kept = found.within is None or all(map(ge, allowed, found.within.tolerance))
+                found = self.within(allowed, found if kept else self.equal)
+                yield found
 
-            def one(q: CPWL, how: _Prove | None) -> Compiled:
-                return _compiled(q, construction, options, how, outside, told=told)
+    def within(self, tolerance: list[Fraction], start: Compiled) -> Compiled:
+        """The smallest network found that is within the tolerance, has a proof if one is wanted, and is smaller than
+        the one to start with."""
+        most, tried = start.sizes.neurons, list[tuple[str, int, float]]()
+        good: list[tuple[Compiled, _Proposal]] = []
+        for source in sources(train=self.train) if max(tolerance) else ():
+            for proposal in source(self.p, tolerance, most):
+                made = self._made(proposal)
+                if made is None or made.sizes.neurons >= most:
+                    continue
+                share = self._share(made, proposal, tolerance)
+                tried.append((proposal.name, made.sizes.neurons, float(share)))
+                if share <= 1:
+                    most = made.sizes.neurons
+                    good.append((made, proposal))
+                    break
+        for made, proposal in reversed(good):
+            proved = self._proved(made, proposal, tolerance) if self.certify else made
+            if proved is not None:
+                far = max(self._gaps(proved, proposal), key=lambda gap: gap.largest)
+                return self._told(proved, tolerance, far, proposal.name, tried)
+        if start.within is not None:
+            return self._told(start, tolerance, start.within.distance, start.within.proposal, tried)
+        start = self._proved(start, None, tolerance) or start if self.certify else start
+        far = max(self._gaps(start, None), key=lambda gap: gap.largest)
+        return self._told(start, tolerance, far, "equal", tried)
 
-            def near(q: CPWL | None, network: Network) -> Certificate:
-                return _proof(p, weights, executor, network, q, max(tolerance))
+    def _made(self, proposal: _Proposal) -> Compiled | None:
+        """The network of a proposal, without a proof; None if rounding would spoil it."""
+        if isinstance(proposal.made, CPWL):
+            return self.compiled(proposal.made, None)
+        equal, network = self.equal, proposal.made
+        if self.outside == "clip" and (box := box_to_clip(self.p)) is not None:
+            network = clipped(network, *box)
+        assert equal.analysis is not None
+        plan = Plan.of(proposal.name, network, equal.analysis.sample.points)
+        error = Candidate.of(plan, equal.analysis).error
+        if error > self.options.max_error > 0:
+            return None
+        made = Compiled(network, proposal.name, network.sizes, equal.bounds, {}, None, 0, 0, error)
+        return replace(made, reason="within the tolerance", analysis=equal.analysis, outside=self.outside)
 
-            return _compile_within(p, tolerance, one, weights, near if certify else None)
-    prove = partial(_proof, p, weights, executor) if certify else None
-    return _compiled(p, construction, options, prove, outside, told=told)
+    def _proved(self, made: Compiled, proposal: _Proposal | None, tolerance: list[Fraction]) -> Compiled | None:
+        """The network with its proof, or that of another construction that has one; None if there is none."""
+        q = self.p if proposal is None else proposal.made
+        most = max(tolerance)
+        prove: _Prove = self.prove
+        if isinstance(q, Network):
+            prove = partial(self.prove_near, tolerance=most)
+        elif proposal is not None:
+            prove = partial(self.prove, near=q, tolerance=most)
+        try:
+            proof = prove(made.network)
+            if not proof.proved and isinstance(q, CPWL):
+                made = self.compiled(q, prove)
+                proof = made.certificate or proof
+                if proposal is not None and self._share(made, proposal, tolerance) > 1:
+                    return None  # another construction, whose weights are rounded otherwise
+        except (ProofError, LimitError):
+            if proposal is None:
+                raise
+            return None
+        return replace(made, certificate=proof) if proof.proved or proposal is None else None
+
+    def prove_near(self, network: Network, tolerance: Fraction) -> Certificate:
+        """The proof that a network, its weights as they will be, is within a tolerance."""
+        if self.weights != "exact":
+            held = rounded(network, self.weights)
+            network = assemble(held.layers, exact_layers(held))  # these numbers are meant
+        most = math.nextafter(float(tolerance), math.inf)
+        return certify(self.p, network, max_error=most, executor=self.options.executor)
+
+    def _gaps(self, made: Compiled, proposal: _Proposal | None) -> list[Distance]:
+        """For each output how far the network is, with its weights as they will be.
+
+        Exact weights compute what was compiled; float data is compared as it is."""
+        p, weights = self.p, self.weights
+        of_function = proposal is None or isinstance(proposal.made, CPWL)
+        if weights == "exact" and p.tol == 0 and made.function is not None and of_function:
+            return gaps(p, made.function)
+        network = made.network if weights == "exact" else rounded(made.network, weights)
+        if p.tol or p.outputs == 1:  # the largest of all outputs is allowed for each
+            return [distance(p, network)] * p.outputs
+        return [distance(p[j], network[j]) for j in range(p.outputs)]
+
+    def _share(self, made: Compiled, proposal: _Proposal, tolerance: list[Fraction]) -> Fraction | float:
+        """The largest gap, as a share of the tolerance of its output."""
+        return max(gap.largest / e for gap, e in zip(self._gaps(made, proposal), tolerance, strict=True))
+
+    def _told(
+        self,
+        made: Compiled,
+        tolerance: list[Fraction],
+        far: Distance,
+        name: str,
+        tried: list[tuple[str, int, float]],
+    ) -> Compiled:
+        """The result, with how near it is."""
+        told = Within(tuple(tolerance), far, name, self.equal.sizes.neurons, tuple(tried))
+        return replace(made, within=told)
 
 
 def _compiled(
@@ -337,110 +562,6 @@ def _compiled(
         return replace(made, outside=outside)
 
 
-# Within a stated error: the smallest network found whose exact distance is at most that.
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Within:
-    """How near a network is that need not be equal to its function.
-
-    Attributes
-    ----------
-    tolerance
-        What is allowed, for each output.
-    distance
-        The exact supremum of ``|network - function|`` over all outputs, with a point where it is attained.
-    proposal
-        What was compiled: "tunnel", "grid 8 x 6", ..; "equal" for the function itself.
-    neurons_equal
-        How many neurons a network takes that is equal to the function.
-    tried
-        Each proposal that was compiled: its name, its neurons, and its distance as a share of the tolerance.
-    """
-
-    tolerance: tuple[Fraction, ...]
-    distance: Distance
-    proposal: str
-    neurons_equal: int
-    tried: tuple[tuple[str, int, float], ...]
-
-    def __str__(self) -> str:
-        allowed = ", ".join(f"{float(one):.3g}" for one in self.tolerance)
-        far = f"{float(self.distance.largest):.6g} at x = {point_text(self.distance.point)}"
-        return (
-            f"within {allowed}: {self.proposal}, at most {far}; equality takes {counted(self.neurons_equal, 'neuron')}"
-        )
-
-
-def _compile_within(
-    p: CPWL,
-    tolerance: list[Fraction],
-    compile_one: Callable[[CPWL, _Prove | None], Compiled],
-    weights: Weights,
-    prove: Callable[[CPWL | None, Network], Certificate] | None,
-) -> Compiled:
-    """The first proposal whose network is smaller than that of the function, and near enough."""
-    equal = compile_one(p, None)
-    tried: list[tuple[str, int, float]] = []
-    for proposal in propose(p, tolerance, _grid_neurons, equal.sizes.neurons):
-        made = compile_one(proposal.function, None)
-        if made.sizes.neurons >= equal.sizes.neurons:
-            continue
-        share = _share(_gaps(p, made, weights), tolerance)
-        tried.append((proposal.name, made.sizes.neurons, float(share)))
-        if share <= 1:
-            if prove is not None:
-                made = compile_one(proposal.function, partial(prove, proposal.function))
-                share = _share(_gaps(p, made, weights), tolerance)
-            if share <= 1:
-                return _told(p, made, tolerance, weights, proposal.name, equal, tried)
-    if prove is not None:
-        equal = compile_one(p, partial(prove, None))
-    return _told(p, equal, tolerance, weights, "equal", equal, tried)
-
-
-def _grid_neurons(shape: tuple[int, ...]) -> float:
-    """About how many neurons the function on an even grid of this shape takes, or a path of so many links."""
-    n = len(shape)
-    if n == 1:
-        return 0
-    planes = sum(shape) - n + sum(a + b - 1 for a, b in itertools.combinations(shape, 2))
-    columns = math.prod(shape) - math.prod(k - 1 for k in shape)
-    return planes + (min(shape) + 2 - 2 * (min(shape) == 1) if n == 2 else 2 * columns / 3)
-
-
-def _gaps(p: CPWL, made: Compiled, weights: Weights) -> list[Distance]:
-    """For each output how far the network is, with its weights as they will be.
-
-    Exact weights compute what was compiled; float data is compared as it is."""
-    if weights == "exact" and p.tol == 0 and made.function is not None:
-        return gaps(p, made.function)
-    network = made.network if weights == "exact" else rounded(made.network, weights)
-    if p.tol or p.outputs == 1:  # the largest of all outputs is allowed for each
-        return [distance(p, network)] * p.outputs
-    return [distance(p[j], network[j]) for j in range(p.outputs)]
-
-
-def _share(off: list[Distance], tolerance: list[Fraction]) -> Fraction | float:
-    """The largest gap, as a share of the tolerance of its output."""
-    return max(gap.largest / e for gap, e in zip(off, tolerance, strict=True))
-
-
-def _told(
-    p: CPWL,
-    made: Compiled,
-    tolerance: list[Fraction],
-    weights: Weights,
-    name: str,
-    equal: Compiled,
-    tried: list[tuple[str, int, float]],
-) -> Compiled:
-    """The result, with how near it is."""
-    far = max(_gaps(p, made, weights), key=lambda gap: gap.largest)
-    told = Within(tuple(tolerance), far, name, equal.sizes.neurons, tuple(tried))
-    return replace(made, within=told)
-
-
 def _pays(moved: _Compilation, plain: _Compilation) -> bool:
     """Whether a table on moved points is smaller than the data as it is, in what is minimized.
 
@@ -461,20 +582,6 @@ def _is_good(made: Compiled, limit: float) -> bool:
     """Whether a network of a table on moved points is as near to the data, and as well proved, as it is to be."""
     near = made.measured is None or made.measured <= limit
     return near and (made.certificate is None or made.certificate.proved)
-
-
-def _proof(
-    p: CPWL,
-    weights: Weights,
-    executor: Executor | None,
-    network: Network,
-    near: CPWL | None = None,
-    tolerance: Fraction | None = None,
-) -> Certificate:
-    """The proof of a network with its weights as they are, or as they are rounded to a type."""
-    most = None if near is None or tolerance is None else math.nextafter(float(tolerance), math.inf)
-    exact, written = (None, network) if weights == "exact" else (network, rounded(network, weights))
-    return certify(p, written, rounded_from=exact, near=near, max_error=most, executor=executor)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -57,6 +57,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "vnnlib": Command("vnnlib net.json -o {out}/a --box -1 1", ("a",)),
     "report": Command("report law.json -o {out}/a.html", ("a.html",)),
+    "tradeoff": Command("tradeoff law.json -o {out}/a.csv --within 10%", ("a.csv",), slow=True),
     "plot": Command("plot law.json -o {out}/a.svg", ("a.svg",)),
     "count with notes": Command("count net.json --cells --checkpoint {out}/a", ("a",)),
     "batch": Command("batch laws -o {out}/a", ("a",), slow=True),

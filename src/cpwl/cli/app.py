@@ -18,7 +18,7 @@ from cpwl.cli.limits import limited, own_process
 from cpwl.cli.networks import compress, count_regions, equal, extract, milp, vnnlib
 from cpwl.cli.options import whole_boxes
 from cpwl.cli.output import run
-from cpwl.cli.pictures import demo, plot, report
+from cpwl.cli.pictures import demo, plot, report, tradeoff
 
 __all__ = ["run_command"]
 
@@ -30,6 +30,7 @@ _EPILOG = (
 
 _app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 _app.command()(limited(compile))
+_app.command()(limited(tradeoff))
 _app.command()(limited(convert))
 _app.command()(limited(info))
 _app.command()(limited(check))

@@ -21,6 +21,7 @@ from cpwl.cli.options import (
     Minimize,
     Outside,
     Precision,
+    Train,
     Workers,
     check_neurons,
     executor_of,
@@ -92,6 +93,7 @@ def compile(
             "for each output, separated by commas, if they differ.  [default: equality]",
         ),
     ] = None,
+    train: Train = False,
     check: Annotated[
         bool, typer.Option("--check/--no-check", help="Check first that the data defines a continuous function.")
     ] = True,
@@ -134,6 +136,7 @@ def compile(
             precision=precision or dtype or "float64",
             max_error=max_error,
             within=None if within is None else within.split(",") if "," in within else within,
+            train=train,
             check=check,
             certify=certify,
             weights=weights,

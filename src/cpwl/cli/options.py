@@ -34,6 +34,7 @@ __all__ = [
     "Outside",
     "PictureKind",
     "Precision",
+    "Train",
     "Workers",
     "box_domain",
     "box_of",
@@ -77,6 +78,10 @@ def path_option(metavar: str, text: str) -> Any:
 
 Certify = Annotated[
     bool, typer.Option("--certify", help="Prove the network as written, and save the proof as OUT.proof.json.")
+]
+Train = Annotated[
+    bool,
+    typer.Option("--train", help="Also propose trained networks for a tolerance (needs torch). Proved like any other."),
 ]
 
 CForm = Annotated[

@@ -1,4 +1,4 @@
-"""Commands that draw: ``cpwl plot``, ``report`` and ``demo``."""
+"""Commands that draw: ``cpwl plot``, ``report``, ``tradeoff`` and ``demo``."""
 
 from __future__ import annotations
 
@@ -9,11 +9,25 @@ from typing import Annotated, Any
 
 import typer
 
-from cpwl.cli.options import BoxBounds, PictureKind, file_argument, output_option, progress_bar
-from cpwl.cli.output import Code, check_ending, check_output, table_text
+from cpwl.cli.options import (
+    AsJson,
+    BoxBounds,
+    Dask,
+    Dtype,
+    Layout,
+    PictureKind,
+    Train,
+    Workers,
+    executor_of,
+    file_argument,
+    load_function,
+    output_option,
+    progress_bar,
+)
+from cpwl.cli.output import Code, check_ending, check_output, print_json, table_text
 from cpwl.errors import counted
 
-__all__ = ["demo", "plot", "report"]
+__all__ = ["demo", "plot", "report", "tradeoff"]
 
 # ``cpwl demo``: the bundled examples compiled and proved before your eyes.
 
@@ -66,27 +80,38 @@ def report(
     box: BoxBounds = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.  [default: the names of the files]")] = None,
     proof: Annotated[bool, typer.Option(help="Search for proofs. This can take long.")] = True,
+    tradeoff: Annotated[
+        bool, typer.Option("--tradeoff", help="Add the table of `cpwl tradeoff` for the function in FILE.")
+    ] = False,
 ) -> None:
     """Write an interactive HTML page about a function, a network, or a pair of them. The page works offline."""
     from cpwl.cli.options import box_of, load_any
+    from cpwl.levels import tradeoff as levels_of
+    from cpwl.network import Network
     from cpwl.show.explorer.facts import examine
     from cpwl.show.explorer.page import page_of
 
     check_output(output, source, second)
     first = load_any(source)
+    if tradeoff and isinstance(first, Network):
+        raise typer.BadParameter(f"{source} holds a network, not a function.", param_hint="'--tradeoff'")
     other = None if second is None else load_any(second)
     bounds = box_of(box, first.inputs)
     names = (source.name, "second" if second is None else second.name)
     with progress_bar() as progress:
         found = examine(first, other, names=names, box=bounds, prove=proof, progress=progress)
         said = title or (names[0] if second is None else " and ".join(names))
-        page = page_of(found, said, box=bounds, recipe=_recipe(source, second, box, proof, hasattr(first, "layers")))
+        levels = None
+        if tradeoff and not isinstance(first, Network):
+            levels = levels_of(first, certify=proof, progress=progress)
+        again = _recipe(source, second, box, proof, tradeoff, hasattr(first, "layers"))
+        page = page_of(found, said, box=bounds, recipe=again, tradeoff=levels)
     page.save(output)
     print(f"{output}: {said}, {counted(len(page.html.encode()), 'byte')}")
 
 
 def _recipe(
-    source: Path, second: Path | None, box: tuple[str, str] | None, proof: bool, is_network: bool
+    source: Path, second: Path | None, box: tuple[str, str] | None, proof: bool, tradeoff: bool, is_network: bool
 ) -> list[dict[str, str]]:
     """The commands that make this page again, and the hashes of the files."""
     import hashlib
@@ -97,6 +122,7 @@ def _recipe(
     words: list[Any] = ["cpwl", "report", *(path.name for path in given)]
     words += [] if box is None else ["--box", *" ".join(box).split()]
     words += [] if proof else ["--no-proof"]
+    words += ["--tradeoff"] if tradeoff else []
     sums = "\n".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}" for path in given)
     steps = [
         {"what": f"With cpwl {version('cpwl')}:", "code": shlex.join(map(str, words))},
@@ -111,6 +137,67 @@ def _recipe(
         checked = f"cpwl check {source.name} network.onnx network.proof.json"
         steps.append({"what": "The network and its proof, in files:", "code": f"{certified}\n{checked}"})
     return steps
+
+
+# ``cpwl tradeoff``: neurons against the error that is allowed.
+
+
+def tradeoff(
+    source: Annotated[Path, file_argument("FILE", "File with a function.")],
+    output: Annotated[Path | None, output_option("OUT", "Plot (.svg, .png, .pdf) or table (.csv) to write.")] = None,
+    within: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TOL,TOL,..",
+            help="Tolerances, in units of the output or as percentages of its range.  "
+            "[default: 10%,3%,1%,0.3%,0.1%,0.01%]",
+        ),
+    ] = None,
+    certify: Annotated[bool, typer.Option("--certify/--no-certify", help="Prove every row.")] = True,
+    dtype: Annotated[
+        Dtype | None, typer.Option(help="Round the weights to this type first.  [default: exact weights]")
+    ] = None,
+    train: Train = False,
+    layout: Layout = None,
+    workers: Workers = 1,
+    dask: Dask = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print neurons and bytes of C code against the proved error, from 10 % of the range to equality.
+
+    Exit status: 0 if every row is proved, or --no-certify; 2 if the proof of a row was not found.
+    """
+    if output is not None:
+        check_ending(output, ".svg", ".png", ".pdf", ".csv")
+        check_output(output, source)
+    from cpwl.files import write_text
+    from cpwl.levels import LEVELS
+    from cpwl.levels import tradeoff as levels_of
+
+    p = load_function(source, "`cpwl tradeoff` takes a function", layout)
+    levels = LEVELS if within is None else within.split(",")
+    with progress_bar() as progress, executor_of(workers, dask) as executor:
+        found = levels_of(
+            p,
+            within=levels,
+            certify=certify,
+            weights=dtype or "exact",
+            train=train,
+            executor=executor,
+            progress=progress,
+        )
+    if output is not None and output.suffix.lower() == ".csv":
+        write_text(output, found.csv)
+    elif output is not None:
+        _save(found.plot, output)
+    if as_json:
+        print_json({"source": str(source), "rows": found.data})
+    else:
+        print(found)
+        if output is not None:
+            print(output)
+    if certify and not all(row["proved"] for row in found.data):
+        raise typer.Exit(Code.UNDECIDED)
 
 
 def plot(

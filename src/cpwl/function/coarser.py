@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ from cpwl.geometry.linear_program import LinearProgram
 from cpwl.geometry.overlay import overlay
 from cpwl.geometry.polyhedra import ranges
 
-__all__ = ["Proposal", "approximate", "gaps", "propose", "tolerances"]
+__all__ = ["Proposal", "approximate", "chebyshev", "corners_of", "gaps", "propose", "tolerances"]
 
 Shape = tuple[int, ...]
 Floats = NDArray[np.float64]
@@ -48,12 +48,15 @@ _MOST = 20_000  # simplices of a grid
 _ROUNDS = 40  # of adding corners that a program has not seen
 
 
+Made = TypeVar("Made")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Proposal:
-    """A function that floats see within the tolerance, and how it was found."""
+class Proposal(Generic[Made]):
+    """A function or a network that floats see within the tolerance, and how it was found."""
 
     name: str
-    function: CPWL
+    made: Made
 
 
 @within_float64()
@@ -62,9 +65,9 @@ def approximate(p: CPWL, within: Any) -> CPWL:
     check_argument(p, CPWL, "approximate")
     tolerance = tolerances(p, within)
     for proposal in propose(p, tolerance, lambda shape: math.prod(shape) * math.factorial(len(shape)), p.num_pieces):
-        off = gaps(exactly(p), proposal.function)
+        off = gaps(exactly(p), proposal.made)
         if all(gap.largest <= e for gap, e in zip(off, tolerance, strict=True)):
-            return proposal.function
+            return proposal.made
     return p
 
 
@@ -116,7 +119,9 @@ def _tolerance(p: CPWL, one: Any, j: int) -> Fraction:
     return value / 100 * Fraction(high.value - low.value)
 
 
-def propose(p: CPWL, tolerance: Sequence[Fraction], cost: Callable[[Shape], float], most: float) -> Iterator[Proposal]:
+def propose(
+    p: CPWL, tolerance: Sequence[Fraction], cost: Callable[[Shape], float], most: float
+) -> Iterator[Proposal[CPWL]]:
     """Functions within the tolerance of each output, as far as floats see, in order of `cost`, below `most`.
 
     `cost` is asked for the number of links of a path, or for the numbers of intervals of a grid.
@@ -255,11 +260,11 @@ def _clip(polygon: list[Line], a: float, b: float, c: float) -> list[Line]:
 
 def _grids(
     p: CPWL, bodies: Bodies, tolerance: Sequence[Fraction], cost: Callable[[Shape], float], most: float
-) -> Iterator[Proposal]:
+) -> Iterator[Proposal[CPWL]]:
     box = box_around(p)
     assert box is not None
     low, high = ([end[k] for end in box] for k in (0, 1))
-    corners, values = _corners(p, bodies)
+    corners, values = corners_of(p, bodies)
     whole = domain_box(p) is not None
     scale = np.array([float(e) for e in tolerance])
     longest = 1
@@ -281,13 +286,17 @@ def _grids(
                 yield Proposal(f"grid {' x '.join(map(str, shape))}", found)
 
 
-def _corners(p: CPWL, bodies: Bodies, laws: NDArray[np.object_] | None = None) -> tuple[Floats, Floats]:
-    """The corners of bodies that have laws, and the values there, in floats; each corner once."""
-    number = pieces_of(p)[0]
+def corners_of(p: CPWL, bodies: Bodies | None = None, laws: NDArray[np.object_] | None = None) -> tuple[Floats, Floats]:
+    """The corners of the pieces, or of bodies that have laws, and the values there, in floats; each corner once."""
+    number, pieces = pieces_of(p)
+    bodies = pieces if bodies is None else bodies
     laws = p.laws.integer()[number] if laws is None else laws
     entry, owner = ranges(bodies.spans.start[:-1], np.diff(bodies.spans.start))
     member = bodies.spans.member[entry]
-    view = np.asarray(bodies.places / bodies.places[:, -1:], dtype=np.float64)
+    finite = bodies.places[member, -1] != 0
+    owner, member = owner[finite], member[finite]
+    weight = np.where(bodies.places[:, -1:] == 0, 1, bodies.places[:, -1:])
+    view = np.asarray(bodies.places / weight, dtype=np.float64)
     law = np.asarray(laws[..., :-1] / laws[..., -1:], dtype=np.float64)
     values = np.einsum("ijk,ik->ij", law[owner], view[member])
     _, first = np.unique(np.round(view[member], 12), axis=0, return_index=True)
@@ -370,7 +379,7 @@ class _Grid:
                     if everything is None:
                         cut = overlay(bodies, pieces_of(self.function(np.zeros((count, 1), dtype=object)))[1])
                         laws = p.laws.integer()[pieces_of(p)[0]][cut.one]
-                        x, y = _corners(p, cut.cells, laws)
+                        x, y = corners_of(p, cut.cells, laws)
                         everything = (x - low) / width, y
                     pool, complete = everything, True
                     off = self.off(found[0], pool, j, float(e))
@@ -399,24 +408,28 @@ class _Grid:
     def chebyshev(self, place: Floats, goal: Floats) -> tuple[Floats, float] | None:
         """The values on the grid that come nearest to a goal at some places, and how near; None if there are none."""
         number, share = self.weights(place)
-        count = math.prod(k + 1 for k in self.shape)
-        rows = np.zeros((len(place), count + 1))
+        rows = np.zeros((len(place), math.prod(k + 1 for k in self.shape)))
         np.add.at(rows, (np.arange(len(place))[:, None], number), share)
-        rows[:, -1] = -1
-        used = np.unique(number)
         middle = (goal.max() + goal.min()) / 2
-        spread = goal.max() - goal.min() + 4
-        bound = np.zeros((2 * count, count + 1))
-        bound[np.arange(count), np.arange(count)] = 1
-        bound[count + np.arange(count), np.arange(count)] = -1
-        both = np.concatenate([rows, np.column_stack([-rows[:, :-1], rows[:, -1:]]), bound])
-        ends = np.concatenate([goal - middle, middle - goal, np.full(2 * count, spread)])
-        objective = np.zeros(count + 1)
-        objective[-1] = -1
-        try:
-            found = LinearProgram(both, ends, 1.0).propose(objective)
-        except SolverError:
-            return None
-        if found.status != "optimal" or not len(used):
-            return None
-        return found.point[:-1] + middle, float(found.point[-1])
+        found = chebyshev(rows, goal - middle, (goal.max() - goal.min()) + 4)
+        return None if found is None else (found[0] + middle, found[1])
+
+
+def chebyshev(rows: Floats, goal: Floats, most: float = 1e6) -> tuple[Floats, float] | None:
+    """The `x` with entries up to `most` that makes the largest entry of ``|rows x - goal|`` smallest, and that entry.
+
+    >>> x, error = chebyshev(np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]]), np.array([0.0, 1.0, 0.0]))
+    >>> [round(float(v), 6) + 0.0 for v in (*x, error)]
+    [0.0, 0.5, 0.5]
+    """
+    count = rows.shape[1]
+    unit, ones = np.eye(count), -np.ones((len(rows), 1))
+    bound = np.pad(np.concatenate([unit, -unit]), ((0, 0), (0, 1)))
+    both = np.concatenate([np.hstack([rows, ones]), np.hstack([-rows, ones]), bound])
+    ends = np.concatenate([goal, -goal, np.full(2 * count, most)])
+    objective = np.append(np.zeros(count), -1.0)
+    try:
+        found = LinearProgram(both, ends, 1.0).propose(objective)
+    except SolverError:
+        return None
+    return (found.point[:-1], float(found.point[-1])) if found.status == "optimal" else None

@@ -263,7 +263,8 @@ def certify(
         vars(question)["undone"] = replace(near, mesh=None)
     wanted = _Wanted.of(question, max_error)
     failures: list[NoProof] = []
-    for proposal in proposals(question, failures, None if near is None else ("clipped", "near", "regions")):
+    names = ("clipped", "near", "regions") if _apart(question, wanted, near) else None
+    for proposal in proposals(question, failures, names):
         try:
             bound = decide(question, proposal)
         except NoProof as reason:
@@ -284,6 +285,14 @@ def certify(
             return certify(p, network, rounded_from=exact, max_error=max_error, executor=executor, progress=progress)
         failures = [_Rounded(str(one), one.points) for one in failures[-1:]]
     return _no_certificate(question, wanted, failures)
+
+
+def _apart(question: Question, wanted: _Wanted, near: CPWL | None) -> bool:
+    """Whether network and function are not to be equal, and are not: then kinds that show equality are not tried."""
+    if near is not None:
+        return True
+    exactly = question.is_exact and question.network.exact is not None
+    return exactly and wanted.error > 0 and find_difference(question.p, question.network, Fraction(0), []) is not None
 
 
 def _exact_twin(question: Question) -> Network | None:
@@ -469,6 +478,8 @@ def _no_certificate(question: Question, wanted: _Wanted, failures: list[NoProof]
     close = Fraction(0) if exactly else Fraction(1e-4 * _size(question))
     if exactly and _is_even(question):
         close = Fraction(_ROUNDED * _rounded_size(question))
+    if wanted.asked:
+        close = max(close, Fraction(wanted.error))
     _raise_difference(question, close, [x for failure in failures for x in failure.points])
     large = next((failure for failure in failures if isinstance(failure, _TooLarge)), None)
     if large is not None and wanted.asked:  # otherwise a large bound refutes nothing

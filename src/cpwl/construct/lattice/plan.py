@@ -450,8 +450,10 @@ class SharedLattice:
     solves: int
 
 
-def shared_lattice(analysis: Analysis) -> SharedLattice:
+def shared_lattice(analysis: Analysis, orders: Sequence[Order] | None = None) -> SharedLattice:
     """A plain network of maxima and minima of the components that is `p` on its domain, all outputs together.
+
+    With the `orders` that `relaxed` gives for a tolerance, it is within that of `p`.
 
     >>> from cpwl import CPWL
     >>> p = CPWL.from_breakpoints([0, 1], [0, 1], left_slope=0, right_slope=0)
@@ -462,7 +464,7 @@ def shared_lattice(analysis: Analysis) -> SharedLattice:
     p, small = analysis.function, analysis.essential.function
     found: list[list[Formula]] = []
     splits, solves = 0, 0
-    for j, order in enumerate(analysis.orders):
+    for j, order in enumerate(analysis.orders if orders is None else orders):
         sides = find_sides(small, j, order, analysis.options.progress)
         found.append(contenders(sides.above, sides.below, p.dim))
         splits, solves = splits + sides.splits, solves + sides.solves

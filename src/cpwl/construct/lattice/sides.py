@@ -10,6 +10,7 @@ two, and there it is cut. It ends at the latest when no ``f_a = f_b`` cuts a par
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -18,18 +19,20 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.construct.analysis import Analysis
 from cpwl.errors import ConstructionError, InputError
 from cpwl.exact.integers import primitive, sign, signs_at, unit_view
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
+from cpwl.function.algebra.arithmetic import pieces_of
 from cpwl.function.answers import point_text
 from cpwl.function.order import Excess, Order, PieceOrder, RowTest, value_tolerance
 from cpwl.geometry.generators import generators
-from cpwl.geometry.polyhedra import Polyhedron
+from cpwl.geometry.polyhedra import Polyhedron, ranges
 from cpwl.geometry.probe import Probe
 from cpwl.progress import Progress
 
-__all__ = ["Held", "Region", "Sides", "find_sides", "parts_of", "repair"]
+__all__ = ["Held", "Region", "Sides", "find_sides", "parts_of", "relaxed", "repair"]
 
 # Repair of the paper's rows: a piece whose row exceeds the function elsewhere is split until none does.
 #
@@ -428,3 +431,57 @@ class _Cutting:
 def _meet(rows: Table, others: Table) -> Table:
     """Which rows have something in common."""
     return np.asarray(rows.astype(np.float32) @ others.T.astype(np.float32) > 0)
+
+
+# Maxima and minima of components that stay within a tolerance of the function: separation with a tolerance.
+#
+# Let ``A(X)`` be the components that are at least ``p - e`` on a piece `X`, ``D(Y)`` those that are at most ``p + e``
+# on a piece `Y`. If a monotone formula is true when exactly the members of ``A(X)`` are true, for all `X`, and false
+# when exactly those of ``D(Y)`` are false, for all `Y`, then it is within `e` of `p` (docs/theory/lattice.md). So the
+# search of the lattice works unchanged with two relaxed tables, and leaves out components that it does not need.
+
+_ROOM = 1e-9  # of the tolerance, for rounding
+
+
+def relaxed(analysis: Analysis, tolerance: Sequence[Fraction]) -> list[Order] | None:
+    """For each output the components within a tolerance above and below, as floats see them; None if corners are not
+    known.
+
+    >>> from cpwl.function import CPWL
+    >>> p = CPWL.from_grid([[0, 1, 2, 3]], [0, 10, 21, 31])
+    >>> [[int(v) for v in relaxed(Analysis(p), [Fraction(e)])[0].above.sum(axis=1)] for e in (0.25, 2)]
+    [[2, 2, 2], [3, 3, 3]]
+    """
+    p = analysis.essential.function
+    number, bodies = pieces_of(p)
+    if not bodies.known.all() or len(number) != p.num_pieces:
+        return None
+    entry, owner = ranges(bodies.spans.start[:-1], np.diff(bodies.spans.start))
+    first = bodies.spans.start[:-1]
+    places = bodies.places[bodies.spans.member[entry]]
+    weight = places[:, -1]
+    size = np.where(weight > 0, weight, np.abs(places).max(axis=1))
+    view = np.asarray(places / size[:, None], dtype=np.float64)  # corners have last coordinate 1, rays 0
+    found = []
+    for j, e in enumerate(tolerance):
+        laws = p.components(j).coefficients()[:, 0]
+        own = p.component[number, j]
+        room = float(e) * (1 - _ROOM) * view[:, -1] + 1e-13 * np.abs(laws).max()
+        low, high = _extremes(view, laws, own[owner], room, first)
+        found.append(Order(low, high, 0))
+    return found
+
+
+def _extremes(
+    view: NDArray[np.float64],
+    laws: NDArray[np.float64],
+    own: NDArray[np.int64],
+    room: NDArray[np.float64],
+    first: NDArray[np.int64],
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which components are, at all places of a piece, above its own less the room, and below its own and the room."""
+    values = view @ laws.T
+    off = values - values[np.arange(len(view)), own][:, None]
+    above = np.logical_and.reduceat(off >= -room[:, None], first)
+    below = np.logical_and.reduceat(off <= room[:, None], first)
+    return above, below

@@ -21,6 +21,7 @@ from cpwl.doors import check_call, check_path, check_switch, within_float64
 from cpwl.errors import InputError
 from cpwl.files import write_text
 from cpwl.function import CPWL
+from cpwl.levels import Tradeoff
 from cpwl.network import Network
 from cpwl.progress import Progress
 from cpwl.show.explorer.facts import Examined, Item, chips, costs, examine, facts, findings, lower, proofs
@@ -75,6 +76,7 @@ def report(
     names: tuple[str, str] | None = None,
     box: tuple[Any, Any] | None = None,
     prove: bool = True,
+    tradeoff: Tradeoff | None = None,
     progress: Progress | None = None,
 ) -> Page:
     """A page to look at: the function as a map and a surface, the network, costs, proofs and findings.
@@ -97,6 +99,8 @@ def report(
         ``(low, high)``: what is drawn, and of networks also what is looked at; chosen by where it bends if not given.
     prove
         Whether to look for proofs, which may take longer than everything else.
+    tradeoff
+        What `cpwl.tradeoff` found for the function: a table of neurons against the error that is allowed.
     progress
         Called as ``progress(done, total, step)``.
 
@@ -112,13 +116,15 @@ def report(
     """
     check_call(progress)
     check_switch(prove, "prove")
+    if tradeoff is not None and not isinstance(tradeoff, Tradeoff):
+        raise InputError("`tradeoff` must be what `cpwl.tradeoff(p)` returns, or left out")
     if path is not None:
         check_path(path, "report")
     called = names or (("p" if isinstance(first, CPWL) else "network", "") if second is None else ("first", "second"))
     found = examine(first, second, names=called, box=box, prove=prove, progress=progress)
     shown = [*called] if names else [repr(first), repr(second)]
     said = title or (shown[0] if second is None else " and ".join(shown))
-    page = page_of(found, said, box=box)
+    page = page_of(found, said, box=box, tradeoff=tradeoff)
     if path is not None:
         page.save(path)
     return page
@@ -130,6 +136,7 @@ def page_of(
     *,
     box: tuple[Any, Any] | None = None,
     recipe: list[dict[str, str]] | None = None,
+    tradeoff: Tradeoff | None = None,
 ) -> Page:
     """The page on what was found out; `recipe` says how to make it again."""
     shown = found.function or found.items[0].network
@@ -154,6 +161,7 @@ def page_of(
         "notes": [*found.notes, *_absent(found.items, items)],
         "costs": costs(found),
         "lower": lower(found),
+        "tradeoff": None if tradeoff is None else tradeoff.data,
         "proofs": proofs(found),
         "findings": marks,
         "healthy": None if found.doctor is None else found.doctor.healthy,

@@ -18,6 +18,26 @@ function costTable(costs) {
   return largest && make("div", { class: "wide" }, table);
 }
 
+// Neurons and bytes of C code for each error that is allowed; every distance is exact.
+function tradeoffTable(rows) {
+  const largest = Math.max(...rows.map((row) => row.neurons), 1);
+  const line = (row) => make("tr", { class: row.proposal === "equal" ? "taken" : "" },
+    make("th", { scope: "row" }, row.within === "exact" ? "equal" : row.within),
+    make("td", {}, count(row.neurons)), make("td", {}, count(row.layers)), make("td", {}, count(row.bytes)),
+    make("td", {}, row.share === null ? number(rational(row.distance)) : `${number(100 * row.share)} %`),
+    make("td", {}, row.proposal), make("td", {}, row.proved === null ? "–" : row.proved ? "yes" : "no"),
+    make("td", { class: "bar-cell" }, make("span", { class: "bar taken", style: `width:${Math.max(1.5, (100 * row.neurons) / largest)}%` })));
+  const head = ["allowed error", "neurons", "layers", "bytes of C", "exact distance", "proposal", "proved", "neurons"];
+  return make("div", { class: "wide" }, make("table", { id: "tradeoff-table" },
+    make("thead", {}, make("tr", {}, ...head.map((name) => make("th", { scope: "col" }, name)))),
+    make("tbody", {}, ...rows.map(line))));
+}
+
+function rational(text) {
+  const [above, below] = text.split("/");
+  return Number(above) / Number(below || 1);
+}
+
 function lowerBounds(bounds) {
   return make("ul", { id: "lower-bounds" }, ...bounds.map((bound) => make("li", {}, make("b", {}, `at least ${count(bound.neurons)} neurons`), ` ${bound.text}`)));
 }
