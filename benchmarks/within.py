@@ -165,7 +165,7 @@ def figure(saved: dict[str, Any], path: Path) -> None:
             ax.grid(True, which="major", lw=0.4, alpha=0.5)
             ax.spines[["top", "right"]].set_visible(False)
         axes[0][0].set_ylabel("largest error / range")
-        axes[0][0].legend(frameon=False, loc="lower left")
+        axes[0][-1].legend(frameon=False, loc="lower left")
         chart.tight_layout()
         chart.savefig(path, metadata={"Date": None})
 
