@@ -744,10 +744,10 @@ def _grid(*shape: int, seed: int) -> CPWL:
     return CPWL.from_grid([range(k) for k in shape], np.random.default_rng(seed).integers(-9, 10, shape))
 
 
-def _one_bump() -> CPWL:
-    values = np.zeros((6, 6), dtype=np.int64)
-    values[2, 2] = 1
-    return CPWL.from_grid([range(6), range(6)], values)
+def _two_bumps() -> CPWL:
+    values = np.zeros((8, 8), dtype=np.int64)
+    values[2, 2], values[5, 5] = 1, -2
+    return CPWL.from_grid([range(8), range(8)], values)
 
 
 def _sum_of_lines(seed: int) -> CPWL:
@@ -773,7 +773,7 @@ SOLE: dict[str, tuple[Callable[[], CPWL], dict[str, Any]]] = {
     "gates": (lambda: function("wrong_for_algorithm_1"), {}),
     "columns": (lambda: _grid(3, 3, 3, seed=2), {**_FLOAT32, "max_error": 2e-6}),
     "windows": (lambda: whole_table(2, 34, 1000, 4), {**_FLOAT32, "max_error": 2e-5}),
-    "clamped": (_one_bump, {}),
+    "clamped": (_two_bumps, {}),
     "strips": (lambda: whole_table(2, 37, 40, 31), {"precision": "exact"}),
     "lattice": (lambda: function("delaunay_space"), {}),
 }
