@@ -10,7 +10,8 @@ import pytest
 import cpwl
 from cpwl.cli import main
 from cpwl.errors import InputError, LimitError
-from cpwl.io.formula import Formula, parse
+from cpwl.io.expression import Sum
+from cpwl.io.formula import Formula, _independent_hinges, parse
 
 
 def python_value(text, names, point):
@@ -169,8 +170,10 @@ def test_too_many_pieces_have_a_network(monkeypatch):
     """A sum of very many hinges: the pieces are refused, and the network is there."""
     text = " + ".join(f"abs(x{i} - x{i + 1})" for i in range(20))
     monkeypatch.setattr("cpwl.io.formula._MOST", 100)
-    with pytest.raises(LimitError, match="more than 100 pieces"):
+    with pytest.raises(LimitError, match=r"at least 2\^20 pieces"):
         parse(text)
+    with pytest.raises(LimitError, match="more than 100 pieces"):
+        parse(" + ".join(f"abs({i} * x - y + {i * i})" for i in range(1, 20)))
     network = Formula.from_text(text).network()
     assert network([[float((-1) ** i) for i in range(21)]])[0, 0] == 40
 
@@ -227,3 +230,20 @@ def test_the_formula_as_it_stands_is_taken_where_it_is_smaller(tmp_path, capsys)
         written = cpwl.read(out)
         assert written.sizes.neurons <= Formula.from_text(text).network().sizes.neurons
         assert cpwl.equal(written, parse(text))
+
+
+def test_sums_with_too_many_pieces_are_refused_by_a_lower_bound():
+    """Of random sums of maxima the bound holds; a norm in 60 inputs is refused at once, with the bound."""
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        n, count = int(rng.integers(1, 4)), int(rng.integers(1, 5))
+        names = [f"x{i}" for i in range(n)]
+        forms = [
+            "+".join(f"({c})*{x}" for c, x in zip(rng.integers(-1, 2, n), names, strict=True)) for _ in range(count)
+        ]
+        terms = [f"({rng.integers(-2, 3)})*max({form}+{rng.integers(0, 2)}, x0)" for form in forms]
+        formula = Formula.from_text("+".join(terms), variables=names)
+        sums = [part for part in formula.outputs if isinstance(part, Sum)]
+        assert all(2 ** _independent_hinges(part) <= formula.function().num_pieces for part in sums)
+    with pytest.raises(LimitError, match=r"at least 2\^60 pieces"):
+        parse("+".join(f"abs(x{i})" for i in range(60)))

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from cpwl.doors import check_path, within_float64
@@ -21,7 +22,7 @@ from cpwl.function.cpwl import CPWL
 from cpwl.function.parts import Known
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.geometry.probe import Probe
-from cpwl.io.expression import Affine, Expression, Max, natural_key, read_formula
+from cpwl.io.expression import Affine, Expression, Max, Sum, natural_key, read_formula
 from cpwl.network.network import Network
 from cpwl.network.program import Tape, Tensor, network_of
 from cpwl.passes.simplify import simplify
@@ -64,6 +65,8 @@ class _Maker:
             flat = [member for member in part.members if isinstance(member, Affine)]
             bent = [self.function(member) for member in part.members if not isinstance(member, Affine)]
             return self._joined([self._highest(flat), *bent] if flat else bent, lambda p, q: greatest((p, q)))
+        if self.domain is None and (rank := _independent_hinges(part)) >= _MOST.bit_length():
+            raise _too_many(f"at least 2^{rank}")
         terms = [times(self.function(term), factor) for factor, term in part.terms]
         return self._joined([self._highest([part.base]), *terms], add)
 
@@ -82,11 +85,41 @@ class _Maker:
         for part in parts[1:]:
             found = two(found, part)
             if found.num_pieces > _MOST:
-                raise LimitError(
-                    f"the formula has more than {_MOST:,} pieces.\n"
-                    "  `cpwl.io.Formula.from_text(text).network()` makes a network of it without its pieces."
-                )
+                raise _too_many(f"more than {_MOST:,}")
         return found
+
+
+def _too_many(count: str) -> LimitError:
+    way = "`cpwl.io.Formula.from_text(text).network()` makes a network of it without its pieces."
+    return LimitError(f"the formula has {count} pieces.\n  {way}")
+
+
+def _independent_hinges(part: Sum) -> int:
+    """A number `r` such that the sum has at least ``2^r`` pieces on R^n; 0 if that is not known.
+
+    A sum of maxima of two affine functions bends on the whole hyperplane on which two are equal, unless terms cancel
+    there; hyperplanes with `r` independent normals have ``2^r`` cells, and no piece crosses one.
+    """
+    bend: dict[tuple[tuple[str, Fraction], ...], Fraction] = {}
+    for factor, term in part.terms:
+        if len(term.members) != 2 or not all(isinstance(member, Affine) for member in term.members):
+            return 0
+        one, two = (member for member in term.members if isinstance(member, Affine))
+        step = dict(one.slopes) | {"": one.constant}
+        for name, value in (*two.slopes, ("", two.constant)):
+            step[name] = step.get(name, Fraction(0)) - value
+        row = sorted((name, value) for name, value in step.items() if value)
+        if not row or not row[-1][0]:  # parallel: no bend
+            continue
+        plane = tuple((name, value / row[-1][1]) for name, value in row)
+        bend[plane] = bend.get(plane, Fraction(0)) + factor * abs(row[-1][1])
+    rows = [[(name, value) for name, value in plane if name] for plane, jump in bend.items() if jump]
+    place = {name: i for i, name in enumerate(sorted({name for row in rows for name, _ in row}))}
+    normals = fmpq_mat(len(rows), len(place))
+    for i, normal in enumerate(rows):
+        for name, value in normal:
+            normals[i, place[name]] = fmpq(value.numerator, value.denominator)
+    return int(normals.rank())
 
 
 # The network of expressions as they stand: ``max(a, b) = a + relu(b - a)``, in pairs.
