@@ -170,9 +170,9 @@ def test_equality_goes_on_from_what_was_compared(tmp_path: Path, monkeypatch: py
     other = out + change * (np.arange(7) == 3)
     a = Network([(weight, bias), (out[None], [9999]), ([[1]], [-9999])])
     b = Network([(3 * weight[::-1], 3 * bias[::-1]), (other[None, ::-1], [0]), ([["1/3"]], [0])])
-    monkeypatch.setattr("cpwl.regions.tiles.stream.SIZE", 10)
-    monkeypatch.setattr("cpwl.regions.tiles.stream.stream.__kwdefaults__", {"size": 10})
     alone = equal(a, b, box=([-5, -5], [5, 5]))
+    for module in ("regions", "decide"):
+        monkeypatch.setattr(f"cpwl.equality.{module}.cells_at_once", lambda _: 10)
     first = equal(a, b, box=([-5, -5], [5, 5]), checkpoint=tmp_path)
     notes = tmp_path / "journal.jsonl"
     lines = notes.read_text().splitlines()
