@@ -14,7 +14,7 @@ def test_what_is_beyond_is_marked(capsys):
     """A tiny function is measured step by step; a size that was ended is marked, and says why."""
     growth.main(["--family", "maximum in the plane", "--sizes", "4"])
     printed = capsys.readouterr().out
-    assert "lattice" in printed
+    assert "layers" in printed
     assert "BEYOND" not in printed
     rows = [{"size": 9, "beyond": True, "why": "MemoryError", "make": 1.0, "peak": 5 << 30}]
     assert "BEYOND 60 s or 4 GB MemoryError" in growth.table(rows)

@@ -42,7 +42,7 @@ _BITS = 14  # free signs of which all choices are tried
 _TURNS = 24  # choices of turned neurons of the second layer that are carried through
 _TRIES = 6  # choices of signs that are carried through
 
-_LARGE = 2_000  # numbers of a system that is solved in rationals although no point inside was found: about a second
+_FREE = 16  # weights of a neuron that nothing settles: more are those of no network, and their programs take minutes
 _Rationals = NDArray[np.object_]
 
 
@@ -308,6 +308,8 @@ def _nonnegative(value: _Rationals) -> _Rationals | None:
     steps = np.asarray((value[:, 1:] != 0).any(axis=1), dtype=bool)
     if not steps.any() or (value[~steps, 0] < 0).any():
         return None
+    if value.shape[1] - 1 > _FREE:
+        return None
     free = np.column_stack([-value[steps, 1:], value[steps, 0]])
     distinct = np.array(list(dict.fromkeys(map(tuple, free.tolist()))), dtype=object)
     return _point(distinct)
@@ -320,8 +322,6 @@ def _point(rows: _Rationals) -> _Rationals | None:
     probe = Probe(0.0)
     y = probe.interior(body)
     if y is None:
-        if rows.size > _LARGE:  # so many free weights are those of no network
-            return None
         value, y = probe.maximum(body, [0] * (rows.shape[1] - 1))
         return None if value == -np.inf else y
     for below in (1, 1 << 4, 1 << 10, 1 << 20):

@@ -23,7 +23,7 @@ from cpwl.exact.integers import determinant, primitive, ratio_view, sides, signs
 from cpwl.exact.rational import from_flint
 from cpwl.geometry.facets import facets_of, hyperplanes, rows_of, trim
 from cpwl.geometry.generators import MOST, Spans, generators
-from cpwl.geometry.polyhedra import Polyhedra, ranges
+from cpwl.geometry.polyhedra import Polyhedra, fact, ranges
 from cpwl.geometry.probe import Probe
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "joined_bodies",
     "pulled_face",
     "solid",
+    "solid_among",
     "stacked",
     "volume_of",
 ]
@@ -102,21 +103,24 @@ def _chained(starts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
-def solid(polyhedra: Polyhedra, pointed: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.int64], Bodies]:
+@fact
+def solid(polyhedra: Polyhedra) -> tuple[NDArray[np.int64], Bodies]:
     """The polyhedra that have an interior: their numbers, and the same without redundant rows.
-
-    `pointed` says which of them are known to contain no line: then one without corners is empty.
 
     >>> strip = Polyhedra.from_lists([[[1, 0], [0, 1], [-1, -1], [1, 1]], [[1, 0], [-1, 0]]], [[1, 1, 0, 9], [0, 0]])
     >>> kept, bodies = solid(strip)
     >>> kept, bodies.rows.tolist()
     (array([0]), [[1, 0, 1], [0, 1, 1], [-1, -1, 0]])
     """
-    sure = np.zeros(len(polyhedra), dtype=bool) if pointed is None else pointed
+    return solid_among(polyhedra, np.zeros(len(polyhedra), dtype=bool))
+
+
+def solid_among(polyhedra: Polyhedra, pointed: NDArray[np.bool_]) -> tuple[NDArray[np.int64], Bodies]:
+    """The same where some are known to contain no line: then one without corners is empty."""
     parts, kept = [], []
     for first in range(0, len(polyhedra), _BLOCK):
         block = np.arange(first, min(first + _BLOCK, len(polyhedra)))
-        for which, bodies in _solid(polyhedra.take(block), sure[block]):
+        for which, bodies in _solid(polyhedra.take(block), pointed[block]):
             kept.append(block[which])
             parts.append(bodies)
     if not parts:
@@ -133,7 +137,11 @@ def _nothing(dim: int) -> Bodies:
 
 def _solid(polyhedra: Polyhedra, pointed: NDArray[np.bool_]) -> list[tuple[NDArray[np.int64], Bodies]]:
     """By generators those that have them, by linear programs the others unless they are empty."""
-    whole = Polyhedra(polyhedra.A, polyhedra.b, polyhedra.start, primitive(polyhedra.integer()))
+    rows = primitive(polyhedra.integer())
+    if polyhedra.exact is not None and (rows == polyhedra.exact).all():
+        whole = polyhedra  # which may know its generators
+    else:
+        whole = Polyhedra(polyhedra.A, polyhedra.b, polyhedra.start, rows)
     found = generators(whole)
     count = np.diff(found.start)
     usable = (count > 0) & (count <= _LONGEST)

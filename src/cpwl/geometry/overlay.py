@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.integers import primitive, sides
-from cpwl.geometry.bodies import Bodies, joined_bodies, solid, stacked
+from cpwl.geometry.bodies import Bodies, joined_bodies, solid_among, stacked
 from cpwl.geometry.generators import box_pairs, boxes_around
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
 
@@ -36,6 +36,7 @@ def overlay(first: Bodies, second: Bodies) -> Overlay:
     """All cells of the common refinement, in order of the first family, then of the second.
 
     >>> from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
+    >>> from cpwl.geometry.bodies import solid
     >>> halves = solid(Polyhedra.from_lists([[[1]], [[-1]]], [[0], [0]]))[1]
     >>> parts = solid(Polyhedra.from_lists([[[1]], [[-1]]], [[2], [-2]]))[1]
     >>> found = overlay(halves, parts)
@@ -78,7 +79,7 @@ def cut_pairs(first: Bodies, second: Bodies, one: NDArray[np.int64], two: NDArra
     order = np.argsort(np.concatenate(owner), kind="stable")
     start = np.searchsorted(np.concatenate(owner)[order], np.arange(len(cut) + 1)).astype(np.int64)
     pointed = first.known[one[cut]] | second.known[two[cut]]
-    kept, bodies = solid(stacked(np.concatenate(rows)[order], start), pointed)
+    kept, bodies = solid_among(stacked(np.concatenate(rows)[order], start), pointed)
     number = np.concatenate([whole, other, cut[kept]])
     cells = joined_bodies([first.take(one[whole]), second.take(two[other]), bodies])
     final = np.argsort(number, kind="stable")
@@ -151,7 +152,7 @@ def _half(bodies: Bodies, rows: NDArray[np.object_]) -> tuple[NDArray[np.int64],
     order = np.argsort(own, kind="stable")
     start = polyhedra.start + np.arange(len(bodies) + 1)
     from_both = np.concatenate([bodies.rows, rows])[order]
-    return solid(stacked(primitive(from_both), start), bodies.known)
+    return solid_among(stacked(primitive(from_both), start), bodies.known)
 
 
 def cut_by(bodies: Bodies, number: NDArray[np.int64], walls: Polyhedra) -> tuple[NDArray[np.int64], Bodies]:
@@ -170,7 +171,7 @@ def cut_by(bodies: Bodies, number: NDArray[np.int64], walls: Polyhedra) -> tuple
     order = np.argsort(every, kind="stable")
     rows = np.concatenate([bodies.rows[own], walls.exact[row[use]]])[order]
     first = np.searchsorted(every[order], np.arange(len(cut) + 1)).astype(np.int64)
-    kept, parts = solid(stacked(rows, first), bodies.known[number[cut]])
+    kept, parts = solid_among(stacked(rows, first), bodies.known[number[cut]])
     found = np.concatenate([whole, cut[kept]])
     final = np.argsort(found, kind="stable")
     return found[final], joined_bodies([bodies.take(number[whole]), parts]).take(final)
