@@ -432,6 +432,7 @@ def _added(
 ) -> list[_Rationals] | None:
     """Weights with multiples of `steps` added, of all that were solved for some with which neurons keep their signs."""
     one, basis = solved
+    basis = basis if len(basis) <= _FREE else basis[:0]
     tables, values = {}, []
     for j in {j for j, _ in steps}:
         own = [k for k, (i, _) in enumerate(steps) if i == j]
