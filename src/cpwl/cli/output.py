@@ -83,9 +83,8 @@ def listening() -> Iterator[Heard]:
     before = {}
     if threading.current_thread() is threading.main_thread():
         numbers = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
-        before = {
-            number: signal.signal(number, end) for number in numbers if signal.getsignal(number) == signal.SIG_DFL
-        }
+        usual = (signal.SIG_DFL, signal.default_int_handler)
+        before = {number: signal.signal(number, end) for number in numbers if signal.getsignal(number) in usual}
     try:
         yield heard
     finally:
