@@ -33,6 +33,7 @@ __all__ = ["Formula", "function_of", "parse", "read_formula_file"]
 
 
 _MOST = 10_000  # pieces
+_NUMBERS = 10**8  # in the rows of the pieces of a maximum, each with one for every other member: gigabytes
 
 
 def function_of(outputs: Sequence[Expression], variables: Sequence[str], domain: Polyhedron | None) -> CPWL:
@@ -66,12 +67,14 @@ class _Maker:
             bent = [self.function(member) for member in part.members if not isinstance(member, Affine)]
             return self._joined([self._highest(flat), *bent] if flat else bent, lambda p, q: greatest((p, q)))
         if self.domain is None and (rank := _independent_hinges(part)) >= _MOST.bit_length():
-            raise _too_many(f"at least 2^{rank}")
+            raise _too_many(f"at least 2^{rank} pieces")
         terms = [times(self.function(term), factor) for factor, term in part.terms]
         return self._joined([self._highest([part.base]), *terms], add)
 
     def _highest(self, members: Sequence[Affine]) -> CPWL:
         """The maximum of affine functions."""
+        if (numbers := len(members) ** 2 * len(self.place)) > _NUMBERS:
+            raise _too_many(f"{len(members):,} pieces in R^{len(self.place)} with {numbers:,} numbers")
         laws = [[Fraction(0)] * len(self.place) + [member.constant] for member in members]
         for law, member in zip(laws, members, strict=True):
             for name, slope in member.slopes:
@@ -85,13 +88,13 @@ class _Maker:
         for part in parts[1:]:
             found = two(found, part)
             if found.num_pieces > _MOST:
-                raise _too_many(f"more than {_MOST:,}")
+                raise _too_many(f"more than {_MOST:,} pieces")
         return found
 
 
-def _too_many(count: str) -> LimitError:
+def _too_many(what: str) -> LimitError:
     way = "`cpwl.io.Formula.from_text(text).network()` makes a network of it without its pieces."
-    return LimitError(f"the formula has {count} pieces.\n  {way}")
+    return LimitError(f"the formula has {what}.\n  {way}")
 
 
 def _independent_hinges(part: Sum) -> int:
