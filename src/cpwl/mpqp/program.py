@@ -71,7 +71,7 @@ class Program:
         n = H.shape[1]
         Q = np.zeros((moves, moves), dtype=object) if given.get("Q") is None else _table(given["Q"], "Q")
         parts = {"Q": Q, "H": H, "A": A, "F": _table(given["F"], "F")}
-        none = all(given.get(name) is None or np.size(given[name]) == 0 for name in ("A_t", "b_t"))
+        none = all(given.get(name) is None or _is_empty(given[name]) for name in ("A_t", "b_t"))
         parts["A_t"] = np.zeros((0, n), dtype=object) if none else _table(given.get("A_t"), "A_t")
         parts["b_t"] = np.zeros((0, 1), dtype=object) if none else _column(given.get("b_t"), "b_t")
         parts |= {name: _column(given[name], name) for name in ("c", "b")}
@@ -135,6 +135,13 @@ def _remade(tables: list[tuple[int, int, list[Fraction]]], equalities: int) -> P
     """A program after it was sent to another process."""
     made = [fmpq_mat(rows, columns, [to_flint(v) for v in table]) for rows, columns, table in tables]
     return Program(**dict(zip(_NAMES, made, strict=False)), equalities=equalities, slope=made[-1])
+
+
+def _is_empty(given: Any) -> bool:
+    try:
+        return np.size(given) == 0
+    except ValueError:  # rows of different lengths, about which `_table` has a sentence
+        return False
 
 
 def _table(values: Any, name: str) -> NDArray[np.object_]:
