@@ -197,9 +197,12 @@ def test_bumps_are_zero_far_away_in_floats():
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_thousand_random_triangles(seed):
-    """At most 2,400 neurons, 2,120 if less accuracy is asked for; in float32 off by less than 1e-5 of the range."""
+    """At most 2,400 neurons, 2,120 if less accuracy is asked for; in float32 off by less than 1e-5 of the range.
+
+    What is predicted counts every partial sum and is up to 1.8 times what is seen with 8 tiles: 1.25e-5 asks for 1e-5.
+    """
     p = terrain(1000, seed)
-    for target, most in ((1e-5 / 3, 2400), (1e-5 / 1.3, 2120)):
+    for target, most in ((1e-5 / 3, 2400), (1.25e-5, 2120)):
         network = clamped(p, target=target).network
         assert network.sizes.neurons <= most
         assert error_in_float32(network, p) < 1e-5
