@@ -178,19 +178,21 @@ class NetworkTables:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeTables:
-    """A search tree in one type: rows ``(constant, slopes)`` of planes, and of the laws, output by output."""
+    """Search trees in one type: rows ``(constant, slopes)`` of planes, and of the laws, output by output."""
 
     tree: Tree
     dtype: str
     planes: NDArray[Any]
     laws: NDArray[Any]
+    lines: NDArray[Any]
+    """Start and scale of the buckets along each axis."""
     tables: tuple[Table, ...]
 
     @property
     def cost(self) -> Cost:
         n, m = self.inputs, self.outputs
         flash = sum(table.bytes for table in self.tables)
-        return Cost(flash, self.tree.depth * n + m * n, self.tree.depth, 0)
+        return Cost(flash, self.tree.depth * n + m * n + len(self.lines), self.tree.depth + 2 * len(self.lines), 0)
 
     @property
     def inputs(self) -> int:
@@ -201,13 +203,25 @@ class TreeTables:
         return int(self.laws.shape[1])
 
     def __str__(self) -> str:
-        laws = counted(len(self.tree.laws), "law")
-        return f"A binary search tree: {len(self.tree.plane)} nodes, depth {self.tree.depth}, {laws}."
+        laws, nodes = counted(len(self.tree.laws), "law"), len(self.tree.plane)
+        if self.tree.buckets is None:
+            return f"A binary search tree: {nodes} nodes, depth {self.tree.depth}, {laws}."
+        grid = " x ".join(map(str, self.tree.buckets.counts))
+        return f"{grid} buckets, each with a binary search tree: {nodes} nodes, depth {self.tree.depth}, {laws}."
 
     def code(self, words: dict[str, str]) -> tuple[list[str], list[str]]:
         """Down the tree, then the law of the leaf."""
         name, upper = words["name"], words["NAME"]
-        lines = [f"int32_t node = {0 if len(self.tree.plane) else -1};"]
+        helpers = [_SUM]
+        if self.tree.buckets is None:
+            lines = [f"int32_t node = {self.tree.roots[0]};"]
+        else:
+            helpers.append(_BUCKET)
+            at = ""
+            for i, count in enumerate(self.tree.buckets.counts):
+                own = f"{name}_bucket(p[{i}], {name}_line[{i}], {count}u)"
+                at = f"({at}) * {count}u + {own}" if at else own
+            lines = [f"const uint32_t at = {at};", f"int32_t node = {name}_root[at];"]
         if len(self.tree.plane):
             numbered = any(table.name == "plane_of" for table in self.tables)
             row = f"{name}_plane[{name}_plane_of[node]]" if numbered else f"{name}_plane[node]"
@@ -218,7 +232,7 @@ class TreeTables:
             f"    y[i] = {name}_sum({law} + i * ({upper}_INPUTS + 1u), p);",
             "}",
         ]
-        return [_SUM], lines
+        return helpers, lines
 
 
 def c_type(dtype: str) -> str:
@@ -272,8 +286,8 @@ def _dense_is_smaller(weight: Any, dtype: str) -> bool:
 
 
 def tree_tables(tree: Tree, dtype: str) -> TreeTables:
-    """The tables of a search tree, every number rounded to nearest; planes are scaled by powers of two first."""
-    kind = c_type(dtype)
+    """The tables of search trees, every number rounded to nearest; planes are scaled by powers of two first."""
+    kind, buckets = c_type(dtype), tree.buckets
     planes = typed([scaled_plane(row) for row in tree.planes], dtype).reshape(-1, tree.planes.shape[1])
     laws = typed([[law_row(law) for law in laws] for laws in tree.laws], dtype)
     most = max(len(tree.plane), len(tree.laws)) + 1
@@ -283,7 +297,11 @@ def tree_tables(tree: Tree, dtype: str) -> TreeTables:
         tables.append(Table("child", _smallest(most, _SIGNED), tree.children))
     if len(tree.plane) > len(tree.planes):
         tables.append(Table("plane_of", _smallest(len(tree.planes), _UNSIGNED), tree.plane))
-    return TreeTables(tree, dtype, planes, laws, tuple(tables))
+    pairs = [] if buckets is None else list(zip(buckets.start, buckets.scale, strict=True))
+    lines = typed(pairs, dtype).reshape(-1, 2)
+    if buckets is not None:
+        tables += [Table("line", kind, lines), Table("root", _smallest(most, _SIGNED), tree.roots)]
+    return TreeTables(tree, dtype, planes, laws, lines, tuple(tables))
 
 
 def scaled_plane(row: NDArray[np.object_]) -> list[Fraction]:
@@ -376,6 +394,14 @@ static inline void {name}_relu({real} *z, uint32_t rows)
     for (uint32_t i = 0; i < rows; ++i) {{
         z[i] = z[i] < 0 ? 0 : z[i];
     }}
+}}
+"""
+_BUCKET = """\
+static inline uint32_t {name}_bucket({real} x, const {real} *line, uint32_t count)
+{{
+    {NAME}_AS_WRITTEN
+    const {real} t = (x - line[0]) * line[1];
+    return t >= 0 ? (t < ({real})count ? (uint32_t)t : count - 1u) : 0u;
 }}
 """
 _SUM = """\

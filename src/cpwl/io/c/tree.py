@@ -1,14 +1,21 @@
-"""The pieces as a binary search tree: at each node on which side of a plane a point is, at each leaf a law.
+"""The pieces as binary search trees: at each node on which side of a plane a point is, at each leaf a law.
 
 Tøndel, Johansen and Bemporad, "Evaluation of piecewise affine control via binary search tree" (2003). The planes are
 those of the pieces' facets. At a node the plane is taken that leaves the fewest laws on its worse side; pieces that it
 cuts are cut, exactly, so that nothing stays that cannot be reached. A node with one law left is a leaf. Two pieces that
 no plane of a facet separates would overlap, so every path ends.
+
+There is one tree for all pieces, or, behind a grid of buckets, a short one for each bucket: the pieces are first cut
+by the planes between buckets. The buckets at the rim have no outer planes, so that every point is in one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -22,7 +29,7 @@ from cpwl.geometry.cells import Cell, cell_of, cut
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.generators import plane_rows
 
-__all__ = ["Leaf", "Tree", "search_tree"]
+__all__ = ["Buckets", "Leaf", "Tree", "search_tree"]
 
 _SIGNS = 3 * 10**7  # pieces times planes
 _NODES = 40  # nodes for each piece
@@ -33,16 +40,36 @@ _Signs: TypeAlias = NDArray[np.int8]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaf:
-    """What is known at a leaf: its law, and the sides of planes that lead there."""
+    """What is known at a leaf: its law, its bucket, and the sides of planes that lead there."""
 
     law: int
     path: tuple[tuple[int, int], ...]
     """Pairs of a plane and the side, -1 where it is at most 0 and 1 where it is positive."""
+    places: tuple[tuple[int, ...], ...]
+    """Corners and rays, homogeneous, of the cells that are left; their hull is the region of the leaf."""
+    bucket: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Buckets:
+    """A grid of ``counts`` buckets: on axis `i`, ``(x_i - start_i) * scale_i`` rounded down, but within the grid."""
+
+    counts: tuple[int, ...]
+    start: tuple[Fraction, ...]
+    """Numbers of float32, as `scale`."""
+    scale: tuple[Fraction, ...]
+
+    def plane(self, axis: int, number: int) -> tuple[int, ...]:
+        """The integer row ``(a, -b)`` of the plane before bucket `number`."""
+        at = self.start[axis] + number / self.scale[axis]
+        row = [0] * (len(self.counts) + 1)
+        row[axis], row[-1] = at.denominator, -at.numerator
+        return tuple(row)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tree:
-    """A search tree. A child that is not negative is a node, and ``-1 - k`` is law number `k`; node 0 is the root."""
+    """Search trees. A child that is not negative is a node, and ``-1 - k`` is law number `k`."""
 
     planes: NDArray[np.object_]
     """Integer rows ``(a, -b)``: the second child where ``a . x > b``."""
@@ -52,8 +79,9 @@ class Tree:
     laws: NDArray[np.object_]
     """Integer rows ``(gradient, offset, 1) * denominator``, ``(laws, m, n + 2)``."""
     leaves: tuple[Leaf, ...]
-    boundary: NDArray[np.object_]
-    """Rows ``(a, -b)`` of the domain: all of it has ``a . x <= b``."""
+    roots: NDArray[np.int64]
+    """The root of each bucket, the last axis first; without buckets one."""
+    buckets: Buckets | None = None
 
     @property
     def depth(self) -> int:
@@ -61,8 +89,10 @@ class Tree:
         return max(len(leaf.path) for leaf in self.leaves)
 
 
-def search_tree(p: CPWL) -> Tree:
+def search_tree(p: CPWL, *, buckets: bool = False) -> Tree:
     """A tree for an exactly consistent function; outside the domain it has the law of some piece.
+
+    With `buckets`, a grid of about as many buckets as there are pieces, and a tree for each.
 
     >>> tree = search_tree(CPWL.from_breakpoints([0, 1, 2], [0, 1, 0], left_slope=0, right_slope=0))
     >>> tree.planes.tolist(), tree.children.tolist(), tree.depth
@@ -70,120 +100,198 @@ def search_tree(p: CPWL) -> Tree:
     """
     if p.tol:
         raise InputError("a search tree needs data that is exactly consistent: take `p.snap().function`")
-    return _Builder(p).tree()
+    return _Builder(p, buckets).tree()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """A piece, or what cuts have left of it: its law, the planes of its facets, and its sides of the planes at hand."""
+
+    cell: Cell
+    law: int
+    own: NDArray[np.int64]
+    low: _Signs
+    high: _Signs
 
 
 class _Builder:
-    """Cells, the law of each, and on which sides of every plane they are."""
+    """The planes of all pieces, the cells of the pieces, and the nodes and leaves found so far."""
 
-    def __init__(self, p: CPWL) -> None:
-        self.dim = p.dim
+    def __init__(self, p: CPWL, buckets: bool) -> None:
         numbered = hyperplanes(p.polyhedra, 0.0)
         self.planes = plane_rows(p.polyhedra, numbered)
-        self.view = unit_view(self.planes)
         rows = np.diff(p.polyhedra.start).max(initial=0)
-        if p.num_pieces * max(len(self.planes), 1) > _SIGNS or (p.dim > 3 and rows > _ROWS):
+        if (p.num_pieces * max(len(self.planes), 1) > _SIGNS and not buckets) or (p.dim > 3 and rows > _ROWS):
             message = f"a search tree of {p.num_pieces:,} pieces with {len(self.planes):,} planes would take too long"
             raise LimitError(f"{message}; take the network")
         self.most = _NODES * p.num_pieces + 100
+        self.cuts = 0
         laws, law = np.unique(p.component, axis=0, return_inverse=True)
         _, first = np.unique(law.ravel(), return_index=True)
         order = np.argsort(np.argsort(first))  # laws in the order of the pieces
         self.laws = p.laws.integer()[np.sort(first)]
         assert len(self.laws) == len(laws)
-        self.cells: list[Cell] = []
-        self.law: list[int] = []
-        self.own: list[NDArray[np.int64]] = []
-        self.sides: list[tuple[_Signs, _Signs]] = []
-        by_piece = np.split(np.arange(len(numbered.number)), p.polyhedra.start[1:-1])
-        for i, own in enumerate(by_piece):
+        self.pieces: list[tuple[Cell, int, NDArray[np.int64]]] = []
+        for i, own in enumerate(np.split(np.arange(len(numbered.number)), p.polyhedra.start[1:-1])):
             planes = numbered.number[own]
             oriented = self.planes[planes] * numbered.side[own, None].astype(object)
             cell = cell_of([tuple(row) for row in oriented.tolist()], p.dim)
             if _is_solid(cell, p.dim):
-                self._add(cell, int(order[law.ravel()[i]]), np.unique(planes))
-
-    def _add(self, cell: Cell, law: int, own: NDArray[np.int64]) -> int:
-        places = np.array(cell.places, dtype=object)
-        signs = signs_at(self.planes, places, self.view) if len(self.planes) else np.zeros((0, 1))
-        self.cells.append(cell)
-        self.law.append(law)
-        self.own.append(own)
-        self.sides.append((signs.min(axis=1).astype(np.int8), signs.max(axis=1).astype(np.int8)))
-        return len(self.cells) - 1
+                self.pieces.append((cell, int(order[law.ravel()[i]]), np.unique(planes)))
+        if not self.pieces:
+            raise InputError("no piece of the function has an interior: there is nothing to search")
+        self.buckets = _buckets([cell for cell, _, _ in self.pieces], p.dim) if buckets else None
+        self.plane: list[int] = []
+        self.children: list[list[int]] = []
+        self.leaves: list[Leaf] = []
 
     def tree(self) -> Tree:
-        if not self.cells:
-            raise InputError("no piece of the function has an interior: there is nothing to search")
-        above = np.array([high for _, high in self.sides]).max(axis=0)
-        below = np.array([low for low, _ in self.sides]).min(axis=0)
-        boundary = np.concatenate([self.planes[above <= 0], -self.planes[below >= 0]])
-        plane: list[int] = []
-        children: list[list[int]] = []
-        leaves: list[Leaf] = []
-        root = list(range(len(self.cells)))
-        waiting: list[tuple[list[int], tuple[tuple[int, int], ...], int, int]] = [(root, (), -1, 0)]
-        while waiting:
-            members, path, parent, slot = waiting.pop()
-            laws = {self.law[i] for i in members}
-            number = -1 - next(iter(laws)) if len(laws) == 1 else len(plane)
-            if parent >= 0:
-                children[parent][slot] = number
-            if number < 0:
-                leaves.append(Leaf(-1 - number, path))
-                continue
-            best = self._best(members)
-            parts = self._split(members, best)
-            plane.append(best)
-            children.append([0, 0])
-            if len(plane) > self.most:
-                raise LimitError("the search tree has too many nodes; take the network")
-            waiting += [(parts[k], (*path, (best, 2 * k - 1)), number, k) for k in (1, 0)]
-        used, plane_of = np.unique(np.array(plane, dtype=np.int64), return_inverse=True)
+        whole = np.zeros(1 if self.buckets is None else prod(self.buckets.counts), dtype=np.int64)
+        if self.buckets is None:
+            whole[0] = self._grow(self.pieces, ())
+        else:
+            for bucket, pieces in self._in_buckets():
+                number = int(np.ravel_multi_index(bucket, self.buckets.counts))
+                # A bucket without a piece is outside the domain.
+                whole[number] = self._grow(pieces, bucket) if pieces else -1
+        used, plane_of = np.unique(np.array(self.plane, dtype=np.int64), return_inverse=True)
         first = np.unique(plane_of, return_index=True)[1]
         rank = np.argsort(np.argsort(first))
         order = used[np.argsort(first)]
         renamed = {int(old): k for k, old in enumerate(order)}
+        leaves = (
+            Leaf(leaf.law, tuple((renamed[i], side) for i, side in leaf.path), leaf.places, leaf.bucket)
+            for leaf in self.leaves
+        )
         return Tree(
             self.planes[order],
             rank[plane_of].astype(np.int64),
-            np.array(children, dtype=np.int64).reshape(-1, 2),
+            np.array(self.children, dtype=np.int64).reshape(-1, 2),
             self.laws,
-            tuple(Leaf(leaf.law, tuple((renamed[i], side) for i, side in leaf.path)) for leaf in leaves),
-            boundary,
+            tuple(leaves),
+            whole,
+            self.buckets,
         )
 
-    def _best(self, members: list[int]) -> int:
-        """The plane with the fewest laws, then pieces, on its worse side."""
-        members = sorted(members, key=lambda i: self.law[i])
-        candidates = np.unique(np.concatenate([self.own[i] for i in members]))
-        low = np.array([self.sides[i][0][candidates] for i in members]) < 0
-        high = np.array([self.sides[i][1][candidates] for i in members]) > 0
-        law = np.array([self.law[i] for i in members])
-        start = np.flatnonzero(np.diff(law, prepend=-1))
-        laws = [np.logical_or.reduceat(side, start, axis=0).sum(axis=0) for side in (low, high)]
-        pieces = [side.sum(axis=0) for side in (low, high)]
-        useful = (pieces[0] > 0) & (pieces[1] > 0)
-        if not useful.any():
-            raise InputError("two pieces of the function overlap: `p.doctor()` says which")
-        keys = (candidates, np.maximum(*pieces), laws[0] + laws[1], np.maximum(*laws), ~useful)
-        return int(candidates[np.lexsort(keys)[0]])
+    def _in_buckets(self) -> Iterator[tuple[tuple[int, ...], list[tuple[Cell, int, NDArray[np.int64]]]]]:
+        """The buckets with the parts of pieces in them; halves of the grid, halves of these, and so on."""
+        assert self.buckets is not None
+        waiting = [([(0, count) for count in self.buckets.counts], self.pieces)]
+        while waiting:
+            sides, pieces = waiting.pop()
+            axis = int(np.argmax([high - low for low, high in sides]))
+            low, high = sides[axis]
+            if high - low == 1 or not pieces:
+                for bucket in product(*(range(*side) for side in sides)):
+                    yield bucket, pieces
+                continue
+            middle = (low + high) // 2
+            row = self.buckets.plane(axis, middle)
+            below, above = [], []
+            for cell, law, own in pieces:
+                values = [row[axis] * place[axis] + row[-1] * place[-1] for place in cell.places]
+                if min(values) < 0 < max(values):
+                    below.append((self._cut(cell, row), law, own))
+                    above.append((self._cut(cell, tuple(-v for v in row)), law, own))
+                else:
+                    (below if max(values) <= 0 else above).append((cell, law, own))
+            waiting.append(([*sides[:axis], (low, middle), *sides[axis + 1 :]], below))
+            waiting.append(([*sides[:axis], (middle, high), *sides[axis + 1 :]], above))
 
-    def _split(self, members: list[int], plane: int) -> tuple[list[int], list[int]]:
-        """The cells on either side, those that the plane cuts cut in two."""
-        below: list[int] = []
-        above: list[int] = []
-        row = tuple(self.planes[plane].tolist())
-        for i in members:
-            low, high = (int(side[plane]) for side in self.sides[i])
-            if low < 0 < high:
-                for part, side in ((below, row), (above, tuple(-v for v in row))):
-                    part.append(self._add(cut(self.cells[i], side), self.law[i], self.own[i]))
-            elif low < 0:
-                below.append(i)
-            elif high > 0:
-                above.append(i)
-        return below, above
+    def _cut(self, cell: Cell, row: tuple[int, ...]) -> Cell:
+        self.cuts += 1
+        if self.cuts > self.most:
+            raise LimitError("the search tree cuts pieces into too many parts; take the network")
+        return cut(cell, row)
+
+    def _grow(self, pieces: list[tuple[Cell, int, NDArray[np.int64]]], bucket: tuple[int, ...]) -> int:
+        """The root of a tree for some pieces."""
+        if len({law for _, law, _ in pieces}) == 1:
+            self.leaves.append(Leaf(pieces[0][1], (), _corners([cell for cell, _, _ in pieces]), bucket))
+            return -1 - pieces[0][1]
+        near = np.unique(np.concatenate([own for _, _, own in pieces]))
+        planes = self.planes[near]
+        view = unit_view(planes)
+
+        def part(cell: Cell, law: int, own: NDArray[np.int64]) -> _Part:
+            signs = signs_at(planes, np.array(cell.places, dtype=object), view)
+            return _Part(cell, law, own, signs.min(axis=1).astype(np.int8), signs.max(axis=1).astype(np.int8))
+
+        def split(parts: list[_Part], plane: int) -> tuple[list[_Part], list[_Part]]:
+            """The cells on either side, those that the plane cuts cut in two."""
+            below: list[_Part] = []
+            above: list[_Part] = []
+            row = tuple(planes[plane].tolist())
+            for one in parts:
+                if one.low[plane] < 0 < one.high[plane]:
+                    for side, sense in ((below, row), (above, tuple(-v for v in row))):
+                        side.append(part(self._cut(one.cell, sense), one.law, one.own))
+                elif one.low[plane] < 0:
+                    below.append(one)
+                elif one.high[plane] > 0:
+                    above.append(one)
+            return below, above
+
+        root = len(self.plane)
+        places = [part(cell, law, np.searchsorted(near, own)) for cell, law, own in pieces]
+        waiting: list[tuple[list[_Part], tuple[tuple[int, int], ...], int, int]] = [(places, (), -1, 0)]
+        while waiting:
+            parts, path, parent, slot = waiting.pop()
+            laws = {one.law for one in parts}
+            number = -1 - next(iter(laws)) if len(laws) == 1 else len(self.plane)
+            if parent >= 0:
+                self.children[parent][slot] = number
+            if number < 0:
+                self.leaves.append(Leaf(-1 - number, path, _corners([one.cell for one in parts]), bucket))
+                continue
+            best = _best(parts)
+            halves = split(parts, best)
+            self.plane.append(int(near[best]))
+            self.children.append([0, 0])
+            if len(self.plane) > self.most:
+                raise LimitError("the search tree has too many nodes; take the network")
+            waiting += [(halves[k], (*path, (int(near[best]), 2 * k - 1)), number, k) for k in (1, 0)]
+        return root
+
+
+def _best(parts: list[_Part]) -> int:
+    """The plane with the fewest laws, then pieces, on its worse side."""
+    parts = sorted(parts, key=lambda one: one.law)
+    candidates = np.unique(np.concatenate([one.own for one in parts]))
+    low = np.array([one.low[candidates] for one in parts]) < 0
+    high = np.array([one.high[candidates] for one in parts]) > 0
+    law = np.array([one.law for one in parts])
+    start = np.flatnonzero(np.diff(law, prepend=-1))
+    laws = [np.logical_or.reduceat(side, start, axis=0).sum(axis=0) for side in (low, high)]
+    pieces = [side.sum(axis=0) for side in (low, high)]
+    useful = (pieces[0] > 0) & (pieces[1] > 0)
+    if not useful.any():
+        raise InputError("two pieces of the function overlap: `p.doctor()` says which")
+    keys = (candidates, np.maximum(*pieces), laws[0] + laws[1], np.maximum(*laws), ~useful)
+    return int(candidates[np.lexsort(keys)[0]])
+
+
+def _corners(cells: list[Cell]) -> tuple[tuple[int, ...], ...]:
+    return tuple({place: None for cell in cells for place in cell.places})
+
+
+def _buckets(cells: list[Cell], dim: int) -> Buckets:
+    """About as many buckets as cells, the same number along each axis, over all corners."""
+    corners = np.array([[v / x[-1] for v in x[:-1]] for cell in cells for x in cell.places if x[-1] > 0]).reshape(
+        -1, dim
+    )
+    count = max(2, round(len(cells) ** (1 / dim)))
+    start, scale = [], []
+    for axis in range(dim):
+        low, high = (corners[:, axis].min(), corners[:, axis].max()) if len(corners) else (0.0, 1.0)
+        size, power = np.frexp(count / (high - low) if high > low else 1.0)
+        with np.errstate(over="ignore", under="ignore"):
+            numbers = np.array([low, np.ldexp(round(size * 64) / 64, power)]).astype(np.float32)
+        if not np.isfinite(numbers).all() or numbers[1] == 0:
+            raise LimitError(f"the pieces along x[{axis}] are too large or too small for buckets; take a tree")
+        start.append(Fraction(float(numbers[0])))
+        scale.append(Fraction(float(numbers[1])))
+    return Buckets((count,) * dim, tuple(start), tuple(scale))
 
 
 def _is_solid(cell: Cell, dim: int) -> bool:

@@ -8,10 +8,12 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from cpwl.compiler import Compiled, compile
@@ -26,7 +28,6 @@ from cpwl.function.domain import Box, box_around, box_to_clip, domain_box, domai
 from cpwl.function.evaluate import as_points
 from cpwl.function.examine import examine
 from cpwl.function.snap.snap import undone
-from cpwl.geometry.cells import Cell, cell_of
 from cpwl.geometry.polyhedra import box_polyhedron
 from cpwl.geometry.probe import bounding_box
 from cpwl.io.c.grid import GridTables, grid_error, grid_tables, grid_values
@@ -42,7 +43,7 @@ from cpwl.io.c.text import (
     scaled_plane,
     tree_tables,
 )
-from cpwl.io.c.tree import Leaf, search_tree
+from cpwl.io.c.tree import Tree, search_tree
 from cpwl.io.weights import Dtype
 from cpwl.network.algorithms import unclipped
 from cpwl.network.network import Network
@@ -65,42 +66,89 @@ __all__ = [
 # How far the value that a search tree computes is from the function, on a bounded domain, whatever the rounding.
 #
 # The sum of a plane is computed within ``d``, so the leaf that is reached may be a neighbour of the right one: the
-# point satisfies the rows of that leaf only up to ``d`` each. Let `R` be the region of the leaf within the domain,
-# and `R'` the same with every row of the path moved out by its ``d``. From each corner of `R'` go towards a point
-# inside `R` until `R` is reached: if no corner goes farther than ``e`` (largest coordinate), then every `x` of `R'`
-# has a `y` in `R` within ``e``, the same mean of the ends. The function is the law at `y`; so law and function differ
-# at `x` by at most ``e (|grad law|_1 + L)``, `L` the largest slope of the function. Rounding of the law itself is
-# added. All is rational.
+# point satisfies row `r` of the path to that leaf (planes of nodes and of buckets) only up to ``d_r``. Let `R` be the
+# region of the leaf within the convex domain, and `c` the mean of its corners, ``e_r`` deep in row `r`. If `x` violates
+# each row by at most ``d_r``, then ``y = c + t (x - c)`` is in `R` for ``t = min e_r / (e_r + d_r)``; so `x` is in the
+# ``1/t``-fold of `R` around `c`, and ``|x - y| <= max(d_r / e_r) max |z - c|`` over the corners `z` of `R`. The
+# function is the law at `y`; so law and function differ at `x` by at most ``|x - y| (|grad law|_1 + L)``, `L` the
+# largest slope of the function between `x` and `y`, that is in the bucket of the leaf and those around it. Rounding of
+# the law itself is added. ``e_r`` is the mean of the depths of the corners: exact integers, so that their sum in floats
+# is off by no more than ``_ABOVE`` makes up for.
 
 
-_STEPS = 20_000  # rows of all leaves, times the square of the dimension: a few seconds
-_Row = tuple[Fraction, ...]
+_ABOVE = 1 + 1e-9
 
 
 def tree_error(tables: TreeTables) -> float | None:
     """The largest difference from the function for points of the domain of that type.
 
-    None where the domain is not bounded, or has too many leaves to look at.
+    None where the domain is not bounded.
     """
-    tree = tables.tree
-    boundary = [_oriented(row, 1) for row in tree.boundary]
-    box = _reach(cell_of([_whole(row) for row in boundary], tables.planes.shape[1] - 1))
-    if box is None or sum(len(leaf.path) + len(boundary) for leaf in tree.leaves) * len(box) ** 2 > _STEPS:
+    tree, dtype = tables.tree, tables.dtype
+    if any(place[-1] == 0 for leaf in tree.leaves for place in leaf.places):
         return None
-    planes = [tuple(scaled_plane(row)) for row in tree.planes]
-    slack = [_short(sum_error(row, used, box, tables.dtype)) for row, used in zip(planes, tables.planes, strict=True)]
+    reach = np.abs([[v / x[-1] for v in x[:-1]] for leaf in tree.leaves for x in leaf.places]).max(axis=0)
+    box = [Fraction(v * _ABOVE) for v in reach.tolist()]
+    slack = []
+    for row, used in zip(tree.planes, tables.planes, strict=True):
+        scaled = scaled_plane(row)
+        most = max(range(len(row) - 1), key=lambda i: abs(row[i]))
+        slack.append(float(sum_error(scaled, used, box, dtype) * row[most] / scaled[most + 1]))
     laws = [[law_row(law) for law in laws] for laws in tree.laws]
     own = [
-        max(sum_error(row, used, box, tables.dtype) for row, used in zip(rows, typed, strict=True))
+        float(max(sum_error(row, used, box, dtype) for row, used in zip(rows, typed, strict=True)))
         for rows, typed in zip(laws, tables.laws, strict=True)
     ]
-    slopes = [max(sum(map(abs, row[1:]), Fraction(0)) for row in rows) for rows in laws]
-    steepest = max(slopes)
-    worst = Fraction(0)
+    slopes = np.array([float(max(sum(map(abs, row[1:]), Fraction(0)) for row in rows)) for rows in laws])
+    around, sides = _slopes_around(tree, slopes), _sides(tree, box, dtype)
+    worst = 0.0
     for leaf in tree.leaves:
-        away = _farthest(leaf, planes, slack, boundary)
-        worst = max(worst, own[leaf.law] + away * (slopes[leaf.law] + steepest))
-    return float(np.nextafter(float(worst), np.inf))
+        rows: list[_Side] = [([-side * v for v in tree.planes[k]], slack[k]) for k, side in leaf.path]
+        rows += [row for i, k in enumerate(leaf.bucket) for row in sides[i][k]]
+        steep = slopes[leaf.law] + around[leaf.bucket]
+        worst = max(worst, own[leaf.law] + _farthest(rows, leaf.places) * float(steep))
+    return float(worst * _ABOVE)
+
+
+def _slopes_around(tree: Tree, slopes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The largest slope in each bucket and those around it."""
+    grid = tree.buckets
+    found = np.zeros(() if grid is None else grid.counts)
+    for leaf in tree.leaves:
+        found[leaf.bucket] = max(found[leaf.bucket], slopes[leaf.law])
+    return found if grid is None else cast("NDArray[np.float64]", scipy.ndimage.maximum_filter(found, size=3))
+
+
+_Side: TypeAlias = tuple[Sequence[int], float]
+
+
+def _sides(tree: Tree, box: Sequence[Fraction], dtype: str) -> list[list[list[_Side]]]:
+    """The planes of each bucket along each axis, at most 0 inside, and how far off the place of a point can be."""
+    grid, tiny = tree.buckets, Fraction(float(np.finfo(dtype).tiny))
+    found: list[list[list[_Side]]] = []
+    for i, count in enumerate(() if grid is None else grid.counts):
+        assert grid is not None
+        start, scale = grid.start[i], grid.scale[i]
+        off = growth(2, dtype) * (box[i] + abs(start)) * scale + tiny * (1 + scale)
+        if off > 1:
+            raise LimitError(f"x[{i}] in {dtype} does not tell buckets apart; take a tree, or another type")
+        rows = [grid.plane(i, k) for k in range(count + 1)]
+        offs = [float(off / scale * row[i]) for row in rows]
+        below = [[([-v for v in rows[k]], offs[k])] if k else [] for k in range(count)]
+        above = [[(rows[k + 1], offs[k + 1])] if k + 1 < count else [] for k in range(count)]
+        found.append([[*low, *high] for low, high in zip(below, above, strict=True)])
+    return found
+
+
+def _farthest(rows: Sequence[_Side], corners: Sequence[Sequence[int]]) -> float:
+    """How far a point that reaches a leaf can be from its region, in the largest coordinate."""
+    share = 0.0
+    for row, off in rows:
+        depths = [-sum(a * v for a, v in zip(row, z, strict=True)) / z[-1] for z in corners]
+        share = max(share, off * len(depths) / sum(depths))
+    at = np.array([[v / z[-1] for v in z[:-1]] for z in corners])
+    far = np.abs(at - at.mean(axis=0)).max() + 1e-14 * np.abs(at).max()
+    return float(share * far) * _ABOVE
 
 
 def sum_error(exact: Sequence[Fraction], used: Sequence[float], box: Sequence[Fraction], dtype: str) -> Fraction:
@@ -111,60 +159,6 @@ def sum_error(exact: Sequence[Fraction], used: Sequence[float], box: Sequence[Fr
     moved = sum((abs(Fraction(float(u)) - e) * r for u, e, r in zip(used, exact, reach, strict=True)), Fraction(0))
     size = sum((abs(Fraction(float(u))) * r for u, r in zip(used, reach, strict=True)), Fraction(0))
     return moved + growth(k, dtype) * size + k * tiny
-
-
-def _farthest(leaf: Leaf, planes: Sequence[_Row], slack: Sequence[Fraction], boundary: Sequence[_Row]) -> Fraction:
-    """How far a point that reaches the leaf can be from its region, in the largest coordinate."""
-    rows = [*boundary, *(tuple(-side * v for v in planes[k]) for k, side in leaf.path)]
-    moved = [Fraction(0)] * len(boundary) + [slack[k] for k, _ in leaf.path]
-    region = cell_of([_whole(row) for row in rows], len(rows[0]) - 1)
-    corners = _points(region)
-    # Rows that touch nothing bound nothing; leaving them out makes R' larger, if anything.
-    held = [i for i, row in enumerate(rows) if any(_value(row, x) == 0 for x in corners)]
-    wide = cell_of([_whole((rows[i][0] - moved[i], *rows[i][1:])) for i in held], len(rows[0]) - 1)
-    middle = tuple(Fraction(sum(map(float, xs)) / len(corners)) for xs in zip(*corners, strict=True))
-    inside = [(rows[i], _value(rows[i], middle)) for i in held]
-    if any(depth >= 0 for _, depth in inside):  # too thin for floats
-        middle = tuple(sum(xs, Fraction(0)) / len(corners) for xs in zip(*corners, strict=True))
-        inside = [(rows[i], _value(rows[i], middle)) for i in held]
-    farthest = Fraction(0)
-    for corner in _points(wide):
-        values = [(_value(row, corner), depth) for row, depth in inside]
-        part = max((above / (above - depth) for above, depth in values if above > 0), default=Fraction(0))
-        farthest = max(farthest, part * max(abs(m - c) for m, c in zip(middle, corner, strict=True)))
-    return farthest
-
-
-def _short(x: Fraction) -> Fraction:
-    """The next power of two: short numbers are fast."""
-    return Fraction(2) ** (x.numerator.bit_length() - x.denominator.bit_length() + 1)
-
-
-def _oriented(row: Sequence[int], side: int) -> _Row:
-    """``(-b, a)`` of the row ``(a, -b)``: at most 0 inside."""
-    return tuple(Fraction(side * int(v)) for v in (row[-1], *row[:-1]))
-
-
-def _whole(row: _Row) -> tuple[int, ...]:
-    """Integers ``(a, -b)`` proportional to the row ``(-b, a)``."""
-    below = int(np.lcm.reduce([v.denominator for v in row], dtype=object))
-    return tuple(int(v * below) for v in (*row[1:], row[0]))
-
-
-def _value(row: _Row, x: Sequence[Fraction]) -> Fraction:
-    return sum((a * v for a, v in zip(row[1:], x, strict=True)), row[0])
-
-
-def _points(cell: Cell) -> list[tuple[Fraction, ...]]:
-    """The corners of a bounded cell."""
-    return [tuple(Fraction(v, place[-1]) for v in place[:-1]) for place, _ in cell.rays]
-
-
-def _reach(cell: Cell) -> list[Fraction] | None:
-    """The largest size of each coordinate; None if the cell is not bounded."""
-    if cell.lines or any(place[-1] == 0 for place, _ in cell.rays):
-        return None
-    return [max(map(abs, xs)) for xs in zip(*_points(cell), strict=True)]
 
 
 # What the C code computes, bit for bit, in NumPy: the stated order of summation is this one.
@@ -202,7 +196,13 @@ def _affine(weight: Any, bias: Array, h: Array, dtype: str) -> Array:
 def tree_values(tables: TreeTables, x: Array) -> Array:
     """Values ``(N, m)`` at points ``(N, n)`` of the type."""
     tree = tables.tree
-    node = np.zeros(len(x), dtype=np.int64) if len(tree.plane) else np.full(len(x), -1)
+    at = np.zeros(len(x), dtype=np.int64)
+    if tree.buckets is not None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            for i, count in enumerate(tree.buckets.counts):
+                t = (x[:, i] - tables.lines[i, 0]) * tables.lines[i, 1]
+                at = at * count + np.clip(np.nan_to_num(t), 0, count - 1).astype(np.int64)
+    node = tree.roots[at]
     while (inner := np.flatnonzero(node >= 0)).size:
         at = node[inner]
         side = row_sums(tables.planes[tree.plane[at]], x[inner]) > 0
@@ -401,8 +401,8 @@ def to_c(
 
     The header has constants and one function ``int name(const double x[n], double y[m])`` that returns 0. It needs
     no heap and no library. As a *network* it runs sparse loops over the layers; as a *tree* it finds the piece by
-    binary search and evaluates its law; as a *grid*, for tables of `CPWL.from_grid`, it looks up ``n + 1`` values. See
-    docs/howto/c.md.
+    binary search and evaluates its law; as a *grid* it looks up ``n + 1`` values of a table of `CPWL.from_grid`, and
+    for any other function it finds the bucket of a point, where a short search is left. See docs/howto/c.md.
 
     Parameters
     ----------
@@ -468,7 +468,12 @@ def to_c(
         raise LimitError(f"no form fits `max_bytes={max_bytes}`: bytes of constants: {sizes}", max_bytes=max_bytes)
     taken = min(fitting, key=lambda form: (costs[form].operations, costs[form].flash))
     body, reason = found[taken], forms.reason if len(found) == 1 else forms.rule
-    if taken == "grid" and outside == "clip" and forms.function is not None and forms.function.domain is None:
+    if (
+        isinstance(body, GridTables)
+        and outside == "clip"
+        and forms.function is not None
+        and forms.function.domain is None
+    ):
         guard = Guard("free")  # the lookup goes to the nearest point of the grid by itself
     bound = forms.bound(body)
     notes = _notes(called, taken, body, outside, costs, bound)
@@ -515,16 +520,19 @@ class _Forms:
         found: dict[str, _Tables] = {}
         if self.function is not None and self.function.mesh is not None:
             with suppress(InputError, LimitError):  # the table is no grid, or not one in this type
-                found["grid"] = self._grid()
+                found["grid"] = grid_tables(self.function, self.dtype)
                 self.reason = "nothing else was found"
         if found and self.fits(found["grid"].cost) and found["grid"].cost.operations <= self._fewest():
             self.reason = self.rule = "no tree or network with as many laws has fewer operations"
             return found if self.given is None else found | {"network": self._network()}
         found["network"] = self._network()
-        try:
-            found["tree"] = self._tree()
-        except LimitError as error:
-            self.reason = f"no search tree: {str(error).splitlines()[0]}"
+        for form in ("tree", "grid"):
+            if form in found:
+                continue
+            try:
+                found[form] = makers[form]()
+            except LimitError as error:
+                self.reason = f"no search tree: {str(error).splitlines()[0]}"
         return found
 
     def _fewest(self) -> int:
@@ -538,10 +546,12 @@ class _Forms:
         b = ((undone(p) or p).num_components - 1).bit_length()
         return min(b * (p.dim + 1) + p.dim * p.outputs, 2 * b + 1)
 
-    def _grid(self) -> GridTables:
-        if self.function is None:
-            raise InputError('the form "grid" is for tables on grids (`CPWL.from_grid`), not for networks')
-        return grid_tables(self.function, self.dtype)
+    def _grid(self) -> GridTables | TreeTables:
+        """A table that is a grid itself, or a grid of buckets over any pieces."""
+        if self.function is not None and self.function.mesh is not None:
+            with suppress(InputError):  # the table is not a grid
+                return grid_tables(self.function, self.dtype)
+        return tree_tables(search_tree(self._exact_function, buckets=True), self.dtype)
 
     def _network(self) -> NetworkTables:
         if self.given is None:
@@ -551,8 +561,9 @@ class _Forms:
         return network_tables(self.given, self.dtype)
 
     def _tree(self) -> TreeTables:
-        return tree_tables(search_tree(self._exact_function()), self.dtype)
+        return tree_tables(search_tree(self._exact_function), self.dtype)
 
+    @cached_property
     def _exact_function(self) -> CPWL:
         p = self.function
         if p is None:
@@ -606,7 +617,7 @@ def _notes(
 ) -> list[str]:
     """What the top of the header says."""
     others = [f"As a {other}: {cost}." for other, cost in costs.items() if other != form]
-    if form == "grid" and outside == "free":
+    if isinstance(body, GridTables) and outside == "free":
         outside = "clip"
     beyond = {
         "free": "Points outside the domain: the value means nothing there. It returns 0.",
@@ -615,7 +626,7 @@ def _notes(
     }[outside]
     order = (
         "To the value at a corner of the cell, parts of the cell (largest first) times differences of values are added"
-        if form == "grid"
+        if isinstance(body, GridTables)
         else "Each sum starts with the constant and adds the products in the order of the columns"
     )
     rounding = (
