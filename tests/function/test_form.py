@@ -20,7 +20,7 @@ TINY = Fraction(1, 10**30)
 
 
 def cells(rows, n):
-    """A point inside each cell of the hyperplanes of some rows: the slow way, by linear programs."""
+    """A point inside each cell of the hyperplanes of some rows, and its sides: the slow way, by linear programs."""
     planes = {tuple(Fraction(v) / next(x for x in row if x) for v in row) for row in rows}
     probe, found = Probe(0.0), [((), [Fraction(0)] * n)]
     for plane in planes:
@@ -31,12 +31,12 @@ def cells(rows, n):
             inside = probe.interior(body)
             if inside is not None:
                 found.append((own, inside))
-    return [x for _, x in found]
+    return [(x, own) for own, x in found]
 
 
 def is_zero(terms, n):
     """Whether a sum of terms (rows, label, factor) is zero almost everywhere."""
-    for x in cells([row for rows, _, _ in terms for row in rows], n):
+    for x, _ in cells([row for rows, _, _ in terms for row in rows], n):
         here = Counter()
         for rows, label, factor in terms:
             if all(sum(a * v for a, v in zip(row, x, strict=False)) < row[-1] for row in rows):
@@ -120,6 +120,75 @@ def test_the_form_is_zero_exactly_where_the_sum_is_at_length(n, count):
         terms = random_terms(seed, n)
         if n < 3 or hyperplane_count(terms) <= 12:
             assert has_zero_form(terms, n) is is_zero(terms, n), (n, seed)
+
+
+# The doctor looks where the residual of the form is not zero, and nowhere else: holes and overlaps are all found.
+
+
+def holds(rows, x):
+    return all(sum(a * v for a, v in zip(row, x, strict=False)) < row[-1] for row in rows)
+
+
+def random_cover(seed, n):
+    """A domain and parts of it, with T-junctions: all of them, one too few, twice, or moved by 1e-30; or some more."""
+    rng = random.Random(seed)
+    domain = random_box(rng, n) if rng.random() < 0.6 else random_rows(rng, n, rng.randint(0, n))
+    parts = [domain]
+    for row in random_rows(rng, n, rng.randint(1, 4)):
+        own = parts.pop(rng.randrange(len(parts)))
+        parts += [[*own, row], [*own, tuple(-v for v in row)]]
+    k = rng.randrange(len(parts))
+    wrong = rng.choice(["", "gone", "twice", "moved", "moved", "more", "wide"])
+    if wrong == "gone" and len(parts) > 1:
+        del parts[k]
+    if wrong == "twice":
+        parts.append(parts[k])
+    if wrong == "moved" and parts[k]:
+        r = rng.randrange(len(parts[k]))
+        row = parts[k][r]
+        parts[k] = [*parts[k][:r], (*row[:-1], row[-1] + rng.choice([TINY, -TINY])), *parts[k][r + 1 :]]
+    if wrong == "more":
+        parts.append(random_box(rng, n))
+    if wrong == "wide" and domain:
+        parts[k] = [row for row in parts[k] if row != domain[0]]
+    return domain, parts
+
+
+def check_cover(seed, n):
+    """The doctor against all cells; every witness of a hole is in the closure of a cell that nothing covers."""
+    domain, parts = random_cover(seed, n)
+    if hyperplane_count([(rows, 0, 0) for rows in [domain, *parts]]) > (12 if n < 3 else 8):
+        return
+    found = cells([row for rows in [domain, *parts] for row in rows], n)
+    if not any(holds(domain, x) for x, _ in found):
+        return
+    count = [(holds(domain, x), sum(holds(rows, x) for rows in parts)) for x, _ in found]
+    laws = [[[1] * n, list(range(n))]] * len(parts)  # two outputs
+    A, b = [[r[:-1] for r in rows] for rows in parts], [[r[-1] for r in rows] for rows in parts]
+    rows = np.array([r[:-1] for r in domain]).reshape(-1, n), [r[-1] for r in domain]
+    report = CPWL.from_pieces(A, b, laws, [[0, 1]] * len(parts), domain=rows).doctor()
+    assert report.healthy is all((k > 0) is inside for inside, k in count), (n, seed)
+    assert any(f.kind == "overlap" for f in report) is any(k > 1 for _, k in count), (n, seed)
+    bare = [own for (_, own), (inside, k) in zip(found, count, strict=True) if inside and not k]
+    for f in report.errors:
+        if f.kind == "gap" and f.point is not None:
+            x = [Fraction(v) for v in f.point]
+            assert any(
+                all(s * sum(a * v for a, v in zip(h, x, strict=False)) <= s * h[-1] for s, h in own) for own in bare
+            ), (n, seed)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_holes_and_overlaps_are_found_by_the_residual(n):
+    for seed in range(12 // n):
+        check_cover(seed, n)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "count"), [(1, 400), (2, 200), (3, 80), (4, 20), (5, 6)])
+def test_holes_and_overlaps_are_found_by_the_residual_at_length(n, count):
+    for seed in range(100, 100 + count):
+        check_cover(seed, n)
 
 
 FUNCTIONS = {

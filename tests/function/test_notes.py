@@ -9,6 +9,7 @@ import pytest
 from cpwl import CPWL
 from cpwl.function.doctor.first_error import first_error
 from cpwl.function.examine import examine
+from cpwl.geometry.linear_program import LinearProgram
 from cpwl.io.json import load
 from shallow import random_shallow
 from support.functions import abs_sum, boxes, delaunay
@@ -246,6 +247,26 @@ def test_rounding_noise_is_no_scale():
     """For float data what is below the tolerance is nothing: slopes of 1e-17 beside slopes of 1."""
     p = CPWL.from_pieces([[[1.0]], [[-1.0]]], [[0.0], [0.0]], [[1e-17], [1.0]], [0.0, 0.0])
     assert not notes(p, "scale")
+
+
+@pytest.mark.parametrize(
+    "p",
+    [cut_up(delaunay(2, 9, 0), cuts(2, 6, 1)), cut_up(abs_sum(3), cuts(3, 3, 1)), cut_up(abs_sum(4), cuts(4, 1, 0))],
+)
+def test_exact_pieces_are_examined_without_linear_programs(p, monkeypatch):
+    """Corners and the normal form say all, T-junctions or not: also which rows are redundant, and what merges."""
+    monkeypatch.setattr(LinearProgram, "__init__", None)
+    q = CPWL.from_pieces(
+        [b.integer()[:, :-1] for b in p.polyhedra], [b.integer()[:, -1] for b in p.polyhedra], *laws(p)
+    )
+    assert {f.kind for f in q.doctor()} >= {"repeated laws", "mergeable pieces"}
+    assert q.doctor().healthy
+
+
+def laws(p):
+    """Slopes and offsets as rationals."""
+    rows = p.laws.integer()[:, 0]
+    return [[Fraction(v, r[-1]) for v in r[:-2]] for r in rows], [Fraction(r[-2], r[-1]) for r in rows]
 
 
 def test_a_large_table_is_noted_on_in_arrays():

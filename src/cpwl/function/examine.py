@@ -54,9 +54,9 @@ def examine(p: CPWL, *, notes: bool = True, executor: Executor | None = None) ->
     """All findings about `p`; without `notes` only what is wrong, pieces without interior, and overlaps.
 
     A triangulated table whose simplices meet face to face is examined by its corners alone, in arrays. Anything
-    else is examined facet by facet with linear programs, in as many dimensions as the function depends on; where
-    whole hyperplanes cut the space, the rows themselves may prove that nothing is wrong, and in up to five
-    dimensions flags do (`cpwl.function.flags`). Many float pieces with an exactly consistent function
+    else is examined facet by facet, in as many dimensions as the function depends on; where whole hyperplanes cut the
+    space, the rows themselves may prove that nothing is wrong, and in up to five dimensions flags do
+    (`cpwl.function.flags`), or say which hyperplanes to look at. Many float pieces with an exactly consistent function
     within their tolerance are well, too. Float data that seems broken is examined once more on coordinates of one
     size, if they are of very different sizes: a narrow axis is not noise. An `executor` shares facets and hyperplanes
     out.
@@ -87,8 +87,8 @@ def _examined(p: CPWL, notes: bool, executor: Executor | None) -> Report:
     complete = complete or is_sound(small.function)
     if complete and not notes:
         return Report.of([])
-    doctor = PieceDoctor(small.function, executor)
-    findings = doctor.look_only() if complete else doctor.findings()
+    doctor = PieceDoctor(small.function, executor, form=True)
+    findings = doctor.findings(complete)
     if notes and doctor.facets:
         findings = findings + piece_notes(doctor)
     if not small.is_whole:

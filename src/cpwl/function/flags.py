@@ -27,12 +27,23 @@ from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import number_rows, primitive, sign, signs_at
 from cpwl.function.answers import point_text
 from cpwl.function.cpwl import CPWL
-from cpwl.function.form import Chains, Hulls, Undecided, chains, exact_rank, hulls, totals, unique_rows
+from cpwl.function.form import Hulls, Undecided, chains, exact_rank, hulls, totals, unique_rows
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
 from cpwl.geometry.generators import Generators, generators
 from cpwl.geometry.polyhedra import Polyhedra, fact
 
-__all__ = ["Consistency", "consistency", "corners_of_pieces", "fingerprint", "hashed", "is_same", "is_sound_by_flags"]
+__all__ = [
+    "Consistency",
+    "Seams",
+    "consistency",
+    "corners_of_pieces",
+    "fingerprint",
+    "hashed",
+    "is_same",
+    "is_sound_by_flags",
+    "seams",
+    "spanned",
+]
 
 _FEW = 12  # pieces that are looked at first
 _DIMENSIONS = 5  # a simplex has (n + 1)! flags
@@ -48,6 +59,69 @@ class Consistency:
     """Empty, or what speaks against it, with a witness where there is one."""
     flat: tuple[int, ...] = ()
     """The pieces without interior: they do not count."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seams:
+    """The hyperplanes on which the sum over all flags is not 0: the boundary of what is covered, and what is wrong.
+
+    Numbers are of the hyperplanes of `spanned`. Everywhere else the facets on the two sides of a hyperplane are the
+    same sets with the same laws, up to null sets.
+    """
+
+    inner: NDArray[np.int64]
+    """Those with parts of pieces on both sides: facets or laws do not fit there."""
+    outer: NDArray[np.int64]
+    """Those that all pieces are on one side of, and that are no rows of the domain, if one was asserted."""
+    sticks_out: bool
+    """Whether a piece reaches beyond the domain that was asserted."""
+    where: str
+    """A facet on the first inner one, in words."""
+
+
+@fact
+def spanned(p: CPWL) -> Hulls | str:
+    """What spans the pieces of `p` that have an interior, every number taken as it is; or why that takes too long."""
+    try:
+        return hulls(p.polyhedra, corners_of_pieces(p))
+    except Undecided as limit:
+        return str(limit)
+
+
+@fact
+def seams(p: CPWL) -> Seams | str:
+    """Where the sum of flags does not vanish; or why it was not computed."""
+    stack = spanned(p)
+    if isinstance(stack, str) or not len(stack.piece):
+        return stack if isinstance(stack, str) else "no piece has an interior"
+    if p.dim > _DIMENSIONS:
+        return f"{p.dim} inputs"
+    try:
+        found = chains(stack, _FLAGS.get(p.dim, math.inf))
+    except Undecided as limit:
+        return str(limit)
+    flags = np.flatnonzero(found.row >= 0)  # a piece alone is not on a hyperplane
+    row = found.row[flags]
+    plane = stack.planes.number[row]
+    keys = np.column_stack([found.flats[flags], _law_numbers(p, stack)[row], plane])
+    total = totals(keys, found.sign[flags])
+    left = np.unique(plane[total != 0])
+    places, where = stack.directions(), ""
+    signs = signs_at(stack.table[left], places)
+    both = (signs > 0).any(axis=1) & (signs < 0).any(axis=1)
+    inner, outer = left[both], left[~both]
+    if len(inner):
+        flag = flags[np.flatnonzero((total != 0) & (plane == inner[0]))[0]]
+        place = stack.places[found.span[flag, 0]]
+        at = np.asarray(place[:-1] / place[-1], dtype=np.float64)
+        where = f"that of piece {stack.piece[found.part[flag]]} around x = {point_text(at)}"
+    if p.domain is None:
+        return Seams(inner, outer[:0], False, where)
+    rows = p.domain.integer() * np.array([1] * p.dim + [-1], dtype=object)
+    asserted = {tuple(r) for r in primitive(rows)}
+    side = -np.sign(signs[~both].sum(axis=1)).astype(object)
+    new = [tuple(r) not in asserted for r in primitive(stack.table[outer] * side[:, None])]
+    return Seams(inner, outer[np.array(new, dtype=bool)], bool((signs_at(rows, places) > 0).any()), where)
 
 
 @fact
@@ -66,14 +140,17 @@ def consistency(p: CPWL) -> Consistency:
         return Consistency(None, f"{p.dim} inputs")
     if _is_hopeless(p.polyhedra, hyperplanes(p.polyhedra, 0.0)):
         return Consistency(False, "the facets of most pieces have no exact counterpart")
-    try:
-        stack = hulls(p.polyhedra)
-        if len(stack.piece) == 0:
-            return Consistency(False, "no piece has an interior")
-        found = chains(stack, _FLAGS.get(p.dim, math.inf))
-    except Undecided as limit:
-        return Consistency(None, str(limit))
-    reason = _uncancelled(p, stack, found) or _covered_twice(stack) or ""
+    stack, found = spanned(p), seams(p)
+    if isinstance(stack, str) or isinstance(found, str):
+        empty = not isinstance(stack, str) and not len(stack.piece)
+        return Consistency(False if empty else None, str(found))
+    reason = _covered_twice(stack) or ""
+    if len(found.inner):
+        reason = f"the facets beside {found.where} do not fit it exactly, or their laws do not"
+    elif found.sticks_out:
+        reason = "a piece reaches beyond the domain"
+    elif len(found.outer):
+        reason = "the pieces do not cover the domain"
     flat = np.setdiff1d(np.arange(p.num_pieces), stack.piece).tolist()
     return Consistency(not reason, reason, tuple(flat))
 
@@ -105,35 +182,12 @@ def _is_hopeless(polyhedra: Polyhedra, planes: Hyperplanes) -> bool:
 def is_sound_by_flags(p: CPWL) -> bool:
     """Whether flags prove that the pieces of an exact function have interiors, cover its domain once, and agree.
 
-    False says nothing: only that this proof does not apply. In five dimensions linear programs are faster.
+    False says nothing: only that this proof does not apply.
     """
-    if p.tol or p.dim >= _DIMENSIONS:
+    if p.tol:
         return False
     found = consistency(p)
     return bool(found.consistent) and not found.flat
-
-
-def _uncancelled(p: CPWL, stack: Hulls, found: Chains) -> str | None:
-    """Where facets on the two sides of a hyperplane do not cover the same, law by law, in words."""
-    flags = np.flatnonzero(found.row >= 0)  # a piece alone is not on a hyperplane
-    row = found.row[flags]
-    plane = stack.planes.number[row]
-    keys = np.column_stack([found.flats[flags], _law_numbers(p, stack)[row], plane])
-    total = totals(keys, found.sign[flags])
-    left = np.unique(plane[total != 0])
-    if not len(left):
-        return _outside(p, stack, stack.table[left])
-    signs = signs_at(stack.table[left], stack.directions())
-    inner = left[(signs > 0).any(axis=1) & (signs < 0).any(axis=1)]
-    if len(inner):
-        flag = flags[np.flatnonzero((total != 0) & (plane == inner[0]))[0]]
-        place = stack.places[found.span[flag, 0]]
-        where = np.asarray(place[:-1] / place[-1], dtype=np.float64)
-        return (
-            f"the facets beside that of piece {stack.piece[found.part[flag]]} do not fit it exactly, "
-            f"or their laws do not, around x = {point_text(where)}"
-        )
-    return _outside(p, stack, stack.table[left])
 
 
 def _law_numbers(p: CPWL, stack: Hulls) -> NDArray[np.int64]:
@@ -147,22 +201,6 @@ def _law_numbers(p: CPWL, stack: Hulls) -> NDArray[np.int64]:
         rest = law[:, :-1] * lead[:, None] - h * law[each, pivot][:, None]
         parts.append(primitive(np.column_stack([rest, law[:, -1] * lead]) * sign(lead)[:, None].astype(object)))
     return number_rows(np.concatenate(parts, axis=1))[1][at.ravel()]
-
-
-def _outside(p: CPWL, stack: Hulls, outer: NDArray[np.object_]) -> str | None:
-    """The domain that was asserted must be the set that is covered: bounded by the same hyperplanes, all inside."""
-    if p.domain is None:
-        return None
-    rows = p.domain.integer()
-    rows = np.concatenate([rows[:, :-1], -rows[:, -1:]], axis=1)
-    places = stack.directions()
-    if (signs_at(rows, places) > 0).any():
-        return "a piece reaches beyond the domain"
-    side = -np.sign(signs_at(outer, places).sum(axis=1)).astype(object)
-    asserted = {tuple(row) for row in primitive(rows)}
-    if any(tuple(row) not in asserted for row in primitive(outer * side[:, None])):
-        return "the pieces do not cover the domain"
-    return None
 
 
 def _covered_twice(stack: Hulls) -> str | None:
@@ -201,8 +239,10 @@ def fingerprint(p: CPWL, key: bytes = b"") -> str:
         raise LimitError(f"fingerprints are for at most {_INPUTS} inputs, and this function has {p.dim}")
     laws = primitive(p.laws.integer()).reshape(p.num_pieces, -1)
     result = blake2b(f"cpwl 1 {p.dim} {p.outputs}".encode(), key=key, digest_size=32)
+    stack = spanned(p)
     try:
-        stack = hulls(p.polyhedra, corners_of_pieces(p))
+        if isinstance(stack, str):
+            raise Undecided(stack)
         found = chains(stack, _FLAGS[4]) if len(stack.piece) else None
     except Undecided as limit:
         raise LimitError(f"a fingerprint of this function would take too long: {limit}") from None

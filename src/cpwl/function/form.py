@@ -33,7 +33,19 @@ from cpwl.geometry.facets import Hyperplanes, hyperplanes
 from cpwl.geometry.generators import MOST, Generators, corners_of, generators, plane_rows
 from cpwl.geometry.polyhedra import Polyhedra, ranges
 
-__all__ = ["Chains", "Hulls", "Undecided", "chains", "exact_rank", "hulls", "together", "totals", "unique_rows"]
+__all__ = [
+    "Chains",
+    "Hulls",
+    "Undecided",
+    "chains",
+    "exact_rank",
+    "facets",
+    "hulls",
+    "middles",
+    "together",
+    "totals",
+    "unique_rows",
+]
 
 # Polyhedra as hulls of corners, rays and lines, in homogeneous coordinates; those without interior are left out.
 
@@ -232,9 +244,8 @@ def _chains_of(kind: _Type, n: int) -> tuple[Numbers, Numbers, Numbers]:
     span its face of dimension `j`, and the dimension `k` of its last face.
     """
     full = (1 << kind.size) - 1
-    finite = full & ~kind.rays & ~kind.lines
-    rows = {mask: r for r, mask in reversed(list(enumerate(kind.masks))) if mask & finite and mask != full}
-    facets = _maximal(set(rows))
+    finite, rows = full & ~kind.rays & ~kind.lines, _facet_rows(kind)
+    facets = list(rows)
     found: list[tuple[int, tuple[int, ...], int]] = []
     todo: list[tuple[int, int, tuple[int, ...], int]] = [(full, n, (), -1)]
     while todo:
@@ -248,6 +259,14 @@ def _chains_of(kind: _Type, n: int) -> tuple[Numbers, Numbers, Numbers]:
     return tuple(np.array(column, dtype=np.int64) for column in zip(*found, strict=True))  # type: ignore[return-value]
 
 
+def _facet_rows(kind: _Type) -> dict[int, int]:
+    """For each facet, as a bit set of places, the first row that it is on."""
+    full = (1 << kind.size) - 1
+    finite = full & ~kind.rays & ~kind.lines
+    rows = {mask: r for r, mask in reversed(list(enumerate(kind.masks))) if mask & finite and mask != full}
+    return {mask: rows[mask] for mask in _maximal(set(rows))}
+
+
 def _below(face: int, facets: list[int], finite: int) -> list[int]:
     """The faces of a face that are one dimension smaller."""
     return _maximal({face & other for other in facets if face & other & finite} - {face})
@@ -259,7 +278,7 @@ def _spanning(face: int, facets: list[int], finite: int) -> tuple[int, ...]:
     if below:
         return (*_spanning(below[0], facets, finite), _lowest(face & ~below[0]))
     corner = _lowest(face & finite)
-    return (corner, *(k for k in range(face.bit_length()) if face >> k & 1 and k != corner))
+    return (corner, *(k for k in _bits(face) if k != corner))
 
 
 def _maximal(masks: set[int]) -> list[int]:
@@ -268,6 +287,41 @@ def _maximal(masks: set[int]) -> list[int]:
 
 def _lowest(mask: int) -> int:
     return (mask & -mask).bit_length() - 1
+
+
+def facets(stack: Hulls) -> tuple[Numbers, Integers]:
+    """The rows of the stack that are facets, each hyperplane of a polyhedron once, and a place inside each facet."""
+    rows, inside = [np.zeros(0, dtype=np.int64)], [stack.places[:0]]
+    for kind, who in _types(stack):
+        own = stack.member[stack.start[who][:, None] + np.arange(kind.size)]
+        for mask, r in _facet_rows(kind).items():
+            rows.append(stack.polyhedra.start[who] + r)
+            inside.append(_middle(stack.places[own[:, _bits(mask & ~kind.lines)]]))
+    row = np.concatenate(rows)
+    order = np.argsort(row)
+    return row[order], np.concatenate(inside)[order]
+
+
+def middles(stack: Hulls) -> Integers:
+    """A place inside each polyhedron: the mean of its corners, moved by all of its rays."""
+    size, found = np.diff(stack.start) - stack.lines, np.zeros((len(stack.lines), stack.places.shape[1]), dtype=object)
+    for count in np.unique(size).tolist():
+        who = np.flatnonzero(size == count)
+        found[who] = _middle(stack.places[stack.member[stack.start[who][:, None] + np.arange(count)]])
+    return found
+
+
+def _middle(places: Integers) -> Integers:
+    """For each row of places ``(x w, w)`` the mean of those with w > 0, plus all directions: (x w, w), primitive."""
+    weight = places[..., -1]
+    common = np.lcm.reduce(np.where(weight == 0, 1, weight), axis=1)
+    count = (weight != 0).sum(axis=1).astype(object)
+    factor = np.where(weight == 0, (common * count)[:, None], common[:, None] // np.where(weight == 0, 1, weight))
+    return primitive((places * factor[..., None]).sum(axis=1))
+
+
+def _bits(mask: int) -> list[int]:
+    return [k for k in range(mask.bit_length()) if mask >> k & 1]
 
 
 # All chains of all polyhedra: the numbers of their flats, and their signs.

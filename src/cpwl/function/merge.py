@@ -25,7 +25,7 @@ from cpwl.geometry.generators import Spans, generators
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
 from cpwl.geometry.probe import Probe
 
-__all__ = ["Contacts", "Key", "merge", "plan_merge", "whole_unions"]
+__all__ = ["Contacts", "Key", "merge", "merge_with_groups", "plan_merge", "whole_unions"]
 
 # Which pieces of one law touch across a facet, and do they cover it?
 
@@ -534,6 +534,16 @@ def merge(p: CPWL, spans: Spans | None = None) -> CPWL:
     >>> merge(p).num_pieces
     2
     """
+    return merge_with_groups(p, spans)[0]
+
+
+def merge_with_groups(
+    p: CPWL, spans: Spans | None = None, given: dict[int, list[Facet]] | None = None
+) -> tuple[CPWL, list[tuple[int, ...]]]:
+    """The same, and the numbers of the pieces that became one, for each that has several.
+
+    `given`, if it is, has the facets of all pieces with interior.
+    """
     if p.known is None or p.known.inner is None or p.known.neighbours is None:
         spans = None  # corners far away say nothing about what floats cannot see
     small = p if spans is not None else divided(p).function
@@ -544,7 +554,13 @@ def merge(p: CPWL, spans: Spans | None = None) -> CPWL:
     if known is None and p.tol == 0:
         unions = whole_unions(polyhedra, label, np.array(near, dtype=np.int64))
         if unions:
-            return merge(_merged(p, unions))
+            whole = {union.members[0]: union.members for union in unions}
+            gone = {i for members in whole.values() for i in members[1:]}
+            before = [whole.get(i, (i,)) for i in range(p.num_pieces) if i not in gone]
+            merged, further = merge_with_groups(_merged(p, unions))
+            joined = {k for group in further for k in group}
+            groups = [tuple(sorted(i for k in group for i in before[k])) for group in further]
+            return merged, groups + [own for k, own in enumerate(before) if len(own) > 1 and k not in joined]
     if known is not None:
         near = _one_row_a_plane(polyhedra, planes, near)
         near = [i for i in near if not p.tol or _is_thick(polyhedra[i], known[0][i], p.tol)]
@@ -552,14 +568,16 @@ def merge(p: CPWL, spans: Spans | None = None) -> CPWL:
     facets: dict[int, list[Facet]] = {}
     # A loop over pieces: each takes linear programs of its own, unless it is a simplex.
     for i in near:
-        if p.mesh is not None:
+        if given is not None:
+            facets |= {i: given[i]} if i in given else {}
+        elif p.mesh is not None:
             facets[i] = facets_of_simplex(p.mesh, i)
         elif known is not None:
             facets[i] = facets_by_rays(polyhedra, i, known[0][i])
         elif probe.interior(polyhedra[i]) is not None:
             facets[i] = facets_of(polyhedra, planes, i, probe)
-    groups = plan_merge(polyhedra, planes, label, facets, probe, p.mesh, None if known is None else known[1], spans)
-    return _merged(p, groups) if groups else p
+    planned = plan_merge(polyhedra, planes, label, facets, probe, p.mesh, None if known is None else known[1], spans)
+    return (_merged(p, planned) if planned else p), [group.members for group in planned]
 
 
 def plan_merge(

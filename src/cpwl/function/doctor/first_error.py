@@ -325,7 +325,7 @@ def first_error(p: CPWL) -> Finding | None:
         if findings is not None:
             return findings[0] if findings else None
     small = divided(p)
-    error = None if is_sound(small.function) else PieceDoctor(small.function).first_error()
+    error = None if is_sound(small.function) else PieceDoctor(small.function, form=True).first_error()
     return error if error is None or small.is_whole else lifted(error, small)
 
 

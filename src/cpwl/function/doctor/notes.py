@@ -13,8 +13,8 @@ from cpwl.function.answers import Finding, Kind, point_text
 from cpwl.function.components import label_maps
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.on_pieces import PieceDoctor
-from cpwl.function.merge import plan_merge
-from cpwl.geometry.facets import redundant_rows
+from cpwl.function.merge import merge_with_groups
+from cpwl.geometry.facets import Facet, redundant_rows
 from cpwl.geometry.polyhedra import intervals
 
 __all__ = [
@@ -222,18 +222,28 @@ def piece_notes(doctor: PieceDoctor) -> list[Finding]:
 def _slivers(doctor: PieceDoctor) -> list[Finding]:
     """Measured in floats: the largest box inside against the box around, or the size of everything."""
     pieces = np.array(doctor.solid, dtype=np.int64)
-    low, high = np.array([doctor.probe.box(doctor.polyhedra[i]) for i in doctor.solid]).transpose(1, 0, 2)
+    low, high = doctor.boxes()
     extent = (high - low).max(axis=1)
     extent = np.where(np.isfinite(extent), extent, 2 * doctor.reach)
-    balls = [doctor.probe.ball(doctor.polyhedra[i], size) for i, size in zip(doctor.solid, extent, strict=True)]
+    # A box around any inner point that is wide enough spares the largest one.
+    inner = np.array([np.asarray(doctor.inside[i], dtype=np.float64) for i in doctor.solid])
+    rows, room = doctor.polyhedra, np.full(doctor.p.num_pieces, np.inf)
+    at = np.zeros((doctor.p.num_pieces, doctor.p.dim))
+    at[pieces] = inner
+    slack = rows.b - np.einsum("ij,ij->i", rows.A, at[rows.owner])
+    np.minimum.at(room, rows.owner, slack / np.abs(rows.A).sum(axis=1))
+    thin = np.flatnonzero(room[pieces] < _THIN * extent)
+    if not len(thin):
+        return []
+    balls = [doctor.probe.ball(doctor.polyhedra[doctor.solid[k]], extent[k]) for k in thin.tolist()]
     width = 2 * np.array([radius for _, radius in balls])
-    return note_on_slivers(pieces, extent, width, np.array([point for point, _ in balls]))
+    return note_on_slivers(pieces[thin], extent[thin], width, np.array([point for point, _ in balls]))
 
 
 def _redundant_rows(doctor: PieceDoctor) -> list[Finding]:
     found = []
     for i, facets in doctor.facets.items():
-        extra = redundant_rows(doctor.polyhedra, doctor.planes, facets, doctor.probe)
+        extra = _extra_rows(doctor, i, facets)
         if not extra:
             continue
         rows = [row - int(doctor.polyhedra.start[i]) for row, _ in extra]
@@ -247,15 +257,24 @@ def _redundant_rows(doctor: PieceDoctor) -> list[Finding]:
     return found
 
 
+def _extra_rows(doctor: PieceDoctor, i: int, facets: list[Facet]) -> list[tuple[int, NDArray[Any]]]:
+    """The rows of a piece that those of its facets imply, each with the point that comes closest to it."""
+    if doctor.stack is None:
+        return redundant_rows(doctor.polyhedra, doctor.planes, facets, doctor.probe)
+    own = {f.row: f.point for f in facets}
+    twins = {(doctor.planes.number[r], doctor.planes.side[r]): x for r, x in own.items()}
+    rows = (r for r in range(int(doctor.polyhedra.start[i]), int(doctor.polyhedra.start[i + 1])) if r not in own)
+    keys = ((r, twins.get((doctor.planes.number[r], doctor.planes.side[r]))) for r in rows)
+    return [(r, doctor.maximum(i, doctor.polyhedra.integer()[r, :-1])[1] if x is None else x) for r, x in keys]
+
+
 def _mergeable_pieces(doctor: PieceDoctor) -> list[Finding]:
-    label = label_maps(doctor.p.component)
-    groups = plan_merge(doctor.polyhedra, doctor.planes, label, doctor.facets, doctor.probe)
-    saved = sum(len(group.members) - 1 for group in groups)
+    merged, groups = merge_with_groups(doctor.p, given=doctor.facets)
+    saved = doctor.p.num_pieces - merged.num_pieces
     if not saved:
         return []
-    members = groups[0].members
     message = (
-        f"{len(doctor.solid)} pieces could be {len(doctor.solid) - saved}: pieces {some(list(members))} follow one law "
-        f"and have a convex union, for one. `p.merge()` merges such pieces."
+        f"{len(doctor.solid)} pieces could be {len(doctor.solid) - saved}: pieces {some(list(groups[0]))} follow one "
+        f"law and have a convex union, for one. `p.merge()` merges such pieces."
     )
-    return [note("mergeable pieces", message, members, None, saved)]
+    return [note("mergeable pieces", message, groups[0], None, saved)]

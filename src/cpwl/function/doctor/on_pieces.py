@@ -1,11 +1,13 @@
-"""The health of a function given by half-spaces: facet by facet, with linear programs.
+"""The health of a function given by half-spaces: facet by facet.
 
-Two pieces are compared where they meet (`Agreement`), exactly or within the tolerance of float data; gaps are measured
-along rays (`Beyond`).
+For exact data the normal form says which hyperplanes have anything wrong on them (`cpwl.function.flags.seams`), and
+corners have what linear programs find for other data: inner points, facets, boxes. Two pieces are compared where they
+meet (`Agreement`), exactly or within the tolerance of float data; gaps are measured along rays (`Beyond`).
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterator
@@ -17,12 +19,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.exact.integers import unit_view
 from cpwl.exact.rational import fraction_array
 from cpwl.executors import spread
 from cpwl.function.answers import Finding, Kind, number_text, point_text
 from cpwl.function.cpwl import CPWL
+from cpwl.function.flags import seams, spanned
+from cpwl.function.form import facets, middles
 from cpwl.function.scale import scale_of
 from cpwl.geometry.facets import Facet, FacetCover, facets_of, hyperplanes
+from cpwl.geometry.generators import Spans, box_pairs, boxes_around, plane_rows
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
 
@@ -175,11 +181,19 @@ class Outer:
     beyond: Next | None
 
 
+def points_of(places: NDArray[np.object_]) -> list[NDArray[np.object_]]:
+    """Places ``(x w, w)`` as points x, rational."""
+    return [np.array([Fraction(v, place[-1]) for v in place[:-1]], dtype=object) for place in places.tolist()]
+
+
 class PieceDoctor:
     """One examination: holds the probe, the hyperplanes and what was found so far."""
 
-    def __init__(self, p: CPWL, executor: Executor | None = None) -> None:
+    def __init__(self, p: CPWL, executor: Executor | None = None, form: bool = False) -> None:
+        """With `form` corners and the residual of the normal form are read where they are known; else programs ask."""
         self.p, self.executor = p, executor
+        stack = spanned(p) if form and not p.tol else ""
+        self.stack = None if isinstance(stack, str) else stack
         self.exact = p.tol == 0
         self.polyhedra = p.polyhedra.exactly() if self.exact else p.polyhedra
         self.probe = Probe(p.tol, p.polyhedra.unit(p.tol))
@@ -195,10 +209,17 @@ class PieceDoctor:
         for i, key in zip(self.polyhedra.owner, self._keys(), strict=True):
             self.sides[i].add(key)
 
-    def findings(self) -> list[Finding]:
-        """Everything that is wrong, in the order of the examination."""
+    def findings(self, complete: bool = False) -> list[Finding]:
+        """Everything that is wrong, in the order of the examination; nothing, if the function is known to be complete.
+
+        Facets are found all the same, for notes.
+        """
         self.inside = self._inner_points()
         self.solid = [i for i, x in enumerate(self.inside) if x is not None]
+        if complete:
+            self._centers()
+            self.facets = _find_facets(self, self.executor)
+            return self.found
         for i in sorted(set(range(self.p.num_pieces)) - set(self.solid)):
             self._flat(i)
         if not self.solid:
@@ -210,10 +231,12 @@ class PieceDoctor:
         if self._overlaps_at_centers(centers):
             return self.found
         on_plane: dict[int, list[Facet]] = defaultdict(list)
-        self._find_facets()
-        for facets in self.facets.values():
-            for facet in facets:
-                on_plane[int(self.planes.number[facet.row])].append(facet)
+        self.facets = _find_facets(self, self.executor)
+        doubtful = self._doubtful()
+        for facet in itertools.chain.from_iterable(self.facets.values()):
+            plane = int(self.planes.number[facet.row])
+            if doubtful is None or plane in doubtful:
+                on_plane[plane].append(facet)
         looked = _look_at_planes(self, list(on_plane.values()), self.executor)
         self._examine_boundary([place for places in looked for place in places])
         return self.found
@@ -234,20 +257,29 @@ class PieceDoctor:
         doctor._rays()
         return doctor
 
-    def look_only(self) -> list[Finding]:
-        """Finds what notes are about, of a function that was proved complete: nothing is wrong with it."""
-        self.inside = self._inner_points()
-        self.solid = list(range(self.p.num_pieces))
-        self._centers()
-        self.low, self.high = self._no_boxes()
-        self._find_facets()
-        return self.found
+    def _doubtful(self) -> set[int] | None:
+        """The hyperplanes on which something may be wrong, if the normal form says so; None for all of them.
+
+        On any other one the facets of the two sides are the same sets with the same laws. Pieces that overlap, but
+        have no facet on one of these, are doubled everywhere, and inner points have shown that.
+        """
+        found = "" if self.stack is None else seams(self.p)
+        if isinstance(found, str):
+            return None
+        assert self.stack is not None
+        wanted = {tuple(row) for row in self.stack.table[np.append(found.inner, found.outer)]}
+        return {k for k, row in enumerate(plane_rows(self.polyhedra, self.planes)) if tuple(row) in wanted}
 
     def _inner_points(self) -> list[NDArray[Any] | None]:
         """A point inside each piece, None for one without interior; what the maker knows is taken."""
         known = self.p.known
         if known is not None and known.inner is not None and (known.inner.dtype == object or not self.exact):
             return list(known.inner)
+        if self.stack is not None:
+            points: list[NDArray[Any] | None] = [None] * self.p.num_pieces
+            for i, x in zip(self.stack.piece.tolist(), points_of(middles(self.stack)), strict=True):
+                points[i] = x
+            return points
         return [self.probe.interior(body) for body in self.polyhedra]
 
     def _centers(self) -> NDArray[np.float64]:
@@ -256,12 +288,30 @@ class PieceDoctor:
         self.reach = float(np.abs(centers).max(initial=0.0)) + self.probe.unit
         return centers
 
-    def _find_facets(self) -> None:
-        self.facets = _find_facets(self, self.executor)
-
     def facets_of(self, i: int) -> list[Facet]:
         """The facets of a piece with interior."""
         return facets_of(self.polyhedra, self.planes, i, self.probe)
+
+    def maximum(self, i: int, objective: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
+        """The largest value of ``objective . x`` on a piece, and a point, or a ray if there is no bound."""
+        own = self.places(i)
+        if own is None:
+            return self.probe.maximum(self.polyhedra[i], objective)
+        value = own[:, :-1].dot(objective)
+        corner = own[:, -1] != 0
+        if (value[~corner] > 0).any():
+            return np.inf, own[~corner][np.argmax(value[~corner] > 0), :-1]
+        best = [Fraction(int(v), int(w)) for v, w in zip(value[corner], own[corner, -1], strict=True)]
+        k = int(np.argmax(np.array(best, dtype=object)))
+        return best[k], points_of(own[corner][k : k + 1])[0]
+
+    def places(self, i: int) -> NDArray[np.object_] | None:
+        """Corners ``(x w, w)`` and directions ``(r, 0)`` that span a piece with interior, where they are known."""
+        if self.stack is None:
+            return None
+        k = int(np.searchsorted(self.stack.piece, i))
+        own = self.stack.places[self.stack.member[self.stack.start[k] : self.stack.start[k + 1]]]
+        return np.concatenate([own, -own[len(own) - self.stack.lines[k] :]])
 
     def _rays(self) -> None:
         thick = np.isin(np.arange(self.p.num_pieces), self.solid)
@@ -294,15 +344,20 @@ class PieceDoctor:
 
     def _boxes(self) -> None:
         """Bounding boxes in floats, a little wide: pieces whose boxes are apart do not meet."""
-        self.low, self.high = self._no_boxes()
-        if self.p.dim > 3 or len(self.solid) < 16:
-            return
-        for i in self.solid:
-            self.low[i], self.high[i] = self.probe.box(self.polyhedra[i])
-
-    def _no_boxes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         shape = self.p.num_pieces, self.p.dim
-        return np.full(shape, -np.inf), np.full(shape, np.inf)
+        self.low, self.high = np.full(shape, -np.inf), np.full(shape, np.inf)
+        if self.stack is not None or (self.p.dim <= 3 and len(self.solid) >= 16):
+            self.low[self.solid], self.high[self.solid] = self.boxes()
+
+    def boxes(self) -> NDArray[np.float64]:
+        """Boxes around the pieces with interior, in floats and a little wide: all lower corners, all upper ones."""
+        if self.stack is None:
+            return np.array([self.probe.box(self.polyhedra[i]) for i in self.solid]).transpose(1, 0, 2)
+        stack = self.stack
+        spans = Spans(unit_view(stack.places), stack.places, stack.start, stack.member, self.p.dim)
+        found = np.array(boxes_around(spans, len(self.solid), self.p.dim))
+        found[0, stack.lines > 0], found[1, stack.lines > 0] = -np.inf, np.inf
+        return found
 
     def _apart(self, i: int, j: int, plane: int | None = None) -> bool:
         """A quick proof that two pieces do not overlap (with `plane`: not even in a facet on it)."""
@@ -316,12 +371,10 @@ class PieceDoctor:
         Then those with the largest differences are reported.
         """
         pairs: dict[tuple[int, int], NDArray[np.float64]] = {}
-        for i, x in zip(self.solid, centers, strict=True):
+        for i, j in self._at_centers(centers):
             if len(pairs) > _PAIRS:
                 break
-            for j in self._holding(x, -1e-9):
-                if j != i:
-                    pairs.setdefault((min(i, j), max(i, j)), x)
+            pairs.setdefault((min(i, j), max(i, j)), np.asarray(self.inside[i]))
         worst = sorted(pairs, key=lambda pair: -float(self.agreement.gap(pair[0], pair[1], pairs[pair])))
         if len(pairs) > _OVERLAPS:
             least = "at least " if len(pairs) > _PAIRS else ""
@@ -337,6 +390,19 @@ class PieceDoctor:
         out = np.zeros(self.p.num_pieces, dtype=bool)
         np.logical_or.at(out, rows.owner, bad)
         return [int(j) for j in np.flatnonzero(~out) if self.inside[j] is not None]
+
+    def _at_centers(self, centers: NDArray[np.float64]) -> Iterator[tuple[int, int]]:
+        """Pairs of a piece and another one that holds its inner point; where corners are known, all and exactly."""
+        if self.stack is None:
+            for i, x in zip(self.solid, centers, strict=True):
+                yield from ((i, j) for j in self._holding(x, -1e-9) if j != i)
+            return
+        solid, rows, start = np.array(self.solid), self.polyhedra.integer(), self.polyhedra.start
+        wide = 1e-9 * (1 + np.abs(centers))
+        for i, j in solid[box_pairs(centers - wide, centers + wide, (self.low[solid], self.high[solid]))].tolist():
+            own = rows[start[j] : start[j + 1]]
+            if i != j and (own[:, :-1].dot(self.inside[i]) <= own[:, -1]).all():
+                yield i, j
 
     def _overlap(self, i: int, j: int, x: NDArray[Any]) -> None:
         if (i, j) in self.overlapping:
@@ -465,7 +531,7 @@ class PieceDoctor:
             if self._inside_another(facet):
                 continue
             if domain is not None:
-                if not self._on_boundary(domain, facet.point):
+                if self._inside(domain, facet.point):
                     message = (
                         f"nothing covers the other side of piece {facet.piece} at x = {point_text(facet.point)}, "
                         f"which is inside the domain: a piece is missing there{self._thickness(domain, place)}."
@@ -524,12 +590,13 @@ class PieceDoctor:
                 return True
         return False
 
-    def _on_boundary(self, domain: Polyhedron, x: NDArray[Any]) -> bool:
+    def _inside(self, domain: Polyhedron, x: NDArray[Any]) -> bool:
+        """Whether a point is inside the domain, not on its boundary and not beyond."""
         if self.exact:
             rows = domain.integer()
-            return bool(((rows[:, :-1] * x).sum(axis=1) == rows[:, -1]).any())
-        gap = np.abs(domain.A @ x - domain.b)
-        return bool((gap <= 10 * self._small(x) * np.abs(domain.A).sum(axis=1)).any())
+            return bool(((rows[:, :-1] * x).sum(axis=1) < rows[:, -1]).all())
+        slack = 10 * self._small(x) * np.abs(domain.A).sum(axis=1)
+        return bool((domain.A @ x - domain.b < -slack).all())
 
     def _check_convex(self, place: Outer, key: tuple[int, int]) -> bool:
         """No piece may reach beyond the hyperplane of a boundary facet; True if none does."""
@@ -538,7 +605,7 @@ class PieceDoctor:
         for j in self.solid:
             if key in self.sides[j]:
                 continue
-            value, point = self.probe.maximum(rows[j], row[:-1])
+            value, point = self.maximum(j, row[:-1])
             if value <= row[-1] or _distance(value - row[-1], row) <= self._small(point):
                 continue
             far = np.asarray(self.inside[j]) if np.isinf(float(value)) else point
@@ -555,9 +622,12 @@ class PieceDoctor:
     def _check_inside(self, domain: Polyhedron) -> None:
         """No piece may stick out of the domain that was asserted."""
         rows = domain.integer() if self.exact else np.column_stack([domain.A, domain.b])
+        found = "" if self.stack is None else seams(self.p)
+        if not isinstance(found, str) and not found.sticks_out:
+            return
         for i in self.solid:
-            answers = self.probe.maxima(self.polyhedra[i], [row[:-1] for row in rows])
-            for row, (value, point) in zip(rows, answers, strict=True):
+            for row in rows:
+                value, point = self.maximum(i, row[:-1])
                 if value <= row[-1]:
                     continue
                 where = np.asarray(self.inside[i]) if np.isinf(float(value)) else point
@@ -581,6 +651,15 @@ def _distance(excess: Any, row: NDArray[Any]) -> float:
 
 def _find_facets(doctor: PieceDoctor, executor: Executor | None) -> dict[int, list[Facet]]:
     """The facets of every piece that has an interior."""
+    if doctor.stack is not None:
+        row, inside = facets(doctor.stack)
+        owner = doctor.stack.piece[doctor.stack.polyhedra.owner[row]]
+        # The rows of a piece in the stack are its rows.
+        own = row - doctor.stack.polyhedra.start[doctor.stack.polyhedra.owner[row]] + doctor.polyhedra.start[owner]
+        result: dict[int, list[Facet]] = {i: [] for i in doctor.solid}
+        for i, r, x in zip(owner.tolist(), own.tolist(), points_of(inside), strict=True):
+            result[i].append(Facet(i, r, x))
+        return result
     found: Iterator[list[Facet]] = map(doctor.facets_of, doctor.solid)
     if executor is not None:
         found = spread(_facets, _shared(doctor), doctor.solid, executor, prepare=_resumed)
