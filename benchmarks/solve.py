@@ -1,12 +1,15 @@
 """Programs solved exactly (`cpwl.mpc`, `cpwl.solve_mpqp`), proved complete, compiled and proved; PPOPT beside.
 
-    python benchmarks/mpc.py --solve [--cases FOLDER] [--ppopt SECONDS] [--large] [NAME ..]
+    python benchmarks/mpc.py --solve [--cases FOLDER] [--ppopt SECONDS] [--limit SECONDS] [NAME ..]
+    python benchmarks/mpc.py --solve --table
 
 `rows` are the constraints, `solve s` the time for all regions with the proof that none is missing, `compile s` that of
 the network with its certificate (kind "optimal": the stand-alone checker has verified optimality and completeness),
 `C bytes` the constants of the C code, `ns` its slowest point of 300 (gcc -O2). Times are processor seconds of this
-process. With ``--ppopt`` each algorithm of PPOPT solves the same program for at most so many seconds: its own seconds,
-and how many regions it has lost, told twice or invented, compared with all regions of the program as it scaled it.
+process; a law whose network takes longer than ``--limit`` is not compiled, and the row says so. With ``--ppopt`` each
+algorithm of PPOPT solves the same program for at most so many processor seconds: its own seconds, and which regions it
+has lost, told twice or invented, compared with all regions of the program as it scaled it.
+Rows are kept in benchmarks/mpc.json, by name; ``--table`` prints what is there as the table of the documentation.
 """
 
 from __future__ import annotations
@@ -14,7 +17,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import itertools
+import json
 import multiprocessing
+import queue
+import resource
 import tempfile
 import time
 import warnings
@@ -32,8 +39,8 @@ from cpwl.mpqp.critical import critical_region
 from cpwl.mpqp.explore import explore
 from cpwl.mpqp.program import Program
 
+FILE = Path(__file__).with_name("mpc.json")
 ALGORITHMS = ("combinatorial", "geometric", "graph", "combinatorial_graph")
-HEAD = ("states", "rows", "regions", "solve s", "neurons", "compile s", "C bytes", "ns", "stable")
 Made = Callable[[], Any]
 
 
@@ -70,6 +77,22 @@ def random_plant(n: int, m: int, steps: int, seed: int, **options: Any) -> Any:
     return cpwl.mpc(*texts, 1, "0.2", steps, u=(-1, 1), **options)
 
 
+def octahedron() -> dict[str, Any]:
+    """The nearest point of an octahedron; four rows meet at each of its corners."""
+    unit = np.eye(3, dtype=int)
+    rows = list(itertools.product((1, -1), repeat=3))
+    box = {"A_t": [*unit.tolist(), *(-unit).tolist()], "b_t": [4] * 6}
+    return {"proc": {"Q": unit, "H": -unit, "c": [0] * 3, "A": rows, "F": [[0] * 3] * 8, "b": [1] * 8, **box}}
+
+
+def of_ppopt(*sizes: int) -> dict[str, Any]:
+    """A random program of PPOPT's own generator: decision variables, parameters, rows, seed."""
+    from ppopt.problem_generator import generate_mpqp
+
+    made = generate_mpqp(*sizes)
+    return {"proc": {name: getattr(made, name) for name in ("Q", "H", "c", "A", "F", "b", "A_t", "b_t")}}
+
+
 FREE: dict[str, Any] = {"terminal": None, "x0": (-4, 4)}
 PLANTS: dict[str, Made] = {
     "double integrator 5": lambda: integrator(2, 5, u=(-1, 1), x=(-5, 5)),
@@ -85,43 +108,76 @@ PLANTS: dict[str, Made] = {
     "random 4 states, 3 inputs": lambda: random_plant(4, 3, 1, 1, **FREE),
     "random 5 states": lambda: random_plant(5, 1, 3, 0, **FREE),
     "random 6 states": lambda: random_plant(6, 1, 2, 0, **FREE),
-}
-LARGE: dict[str, Made] = {
     "triple integrator 12": lambda: integrator(3, 12, u=(-1, 1), **FREE),
+    "octahedron": octahedron,
+    "PPOPT's 4:3:12, seed 5": lambda: of_ppopt(4, 3, 12, 5),
+    "PPOPT's 5:3:15, seed 41": lambda: of_ppopt(5, 3, 15, 41),
     "two masses 8": lambda: masses(8, **FREE),
     "two masses 10": lambda: masses(10, **FREE),
 }
 
 
-def solved(name: str, program: dict[str, Any], outputs: slice, stable: str, compiles: bool) -> None:
-    """Solves, compiles and proves one program, and prints its row."""
+def within(limit: float, work: Callable[..., Any], *given: Any) -> Any:
+    """What the work returns, in a process of its own; None if it takes more processor seconds, or fails."""
+    context = multiprocessing.get_context("fork")
+    answer = context.Queue()
+
+    def run() -> None:
+        used = int(time.process_time())
+        resource.setrlimit(resource.RLIMIT_CPU, (used + int(limit), used + int(limit) + 1))
+        answer.put(work(*given))
+
+    worker = context.Process(target=run)
+    worker.start()
+    while True:
+        alive = worker.is_alive()  # before looking: what it has put is there when it has ended
+        try:
+            found = answer.get(timeout=0.2)
+        except queue.Empty:
+            if not alive:
+                return None
+            continue
+        worker.join()
+        return found
+
+
+def compiled(law: cpwl.CPWL) -> dict[str, Any]:
+    """Its network, proved, and its C code."""
+    began = time.process_time()
+    made = cpwl.compile(law.merge(), certify=True)
+    proved = time.process_time()
+    assert made.certificate is not None
+    with tempfile.TemporaryDirectory() as folder:
+        many = law.dim > 2 and law.num_pieces > 100
+        code = cpwl.io.to_c(made, Path(folder, "law.h"), name="law", form="network" if many else "auto")
+    points = np.array([region.inner for region in law.known.optimal.regions], dtype=float)  # type: ignore[union-attr]
+    points = points[np.random.default_rng(0).integers(0, len(points), 300)]
+    return {
+        "neurons": made.sizes.neurons,
+        "compile s": round(proved - began, 1),
+        "C bytes": code.costs[code.form].flash,
+        "ns": round(slowest(code.text, points)),
+        "proof": made.certificate.kind if made.certificate.proved else f"open: {made.certificate.reason[:60]}",
+    }
+
+
+def solved(program: dict[str, Any], outputs: slice, stable: str, limit: float) -> dict[str, Any]:
+    """The row of one program: solved, compiled and proved."""
     began = time.process_time()
     law = cpwl.solve_mpqp(program, outputs=outputs)
-    found = time.process_time()
-    cells: list[Any] = [law.dim, len(program["b"]), law.num_pieces, f"{found - began:.1f}"]
-    said = "not compiled"
-    if compiles and (law.dim == 2 or law.num_pieces <= 30):  # networks of more pieces in space take minutes
-        made = cpwl.compile(law, certify=True)
-        proved = time.process_time()
-        assert made.certificate is not None
-        with tempfile.TemporaryDirectory() as folder:
-            many = law.dim > 2 and law.num_pieces > 100
-            code = cpwl.io.to_c(made, Path(folder, "law.h"), name="law", form="network" if many else "auto")
-        points = np.array([region.inner for region in law.known.optimal.regions], dtype=float)  # type: ignore[union-attr]
-        points = points[np.random.default_rng(0).integers(0, len(points), 300)]
-        cells += [
-            made.sizes.neurons,
-            f"{proved - found:.1f}",
-            code.costs[code.form].flash,
-            f"{slowest(code.text, points):.0f}",
-        ]
-        said = made.certificate.kind or made.certificate.reason
-    cells += ["-"] * (len(HEAD) - 1 - len(cells)) + [stable]
-    print(f"{name:<26}{''.join(f'{v!s:>10}' for v in cells)}  {said}", flush=True)
+    row = {
+        "states": law.dim,
+        "inputs": law.outputs,
+        "rows": len(program["b"]),
+        "regions": law.num_pieces,
+        "solve s": round(time.process_time() - began, 2),
+        "stable": stable,
+    }
+    return row | (within(limit, compiled, law) or {"proof": f"complete; no network within {limit:.0f} s"})
 
 
-def told_by_ppopt(program: dict[str, Any], algorithm: str, answer: Any) -> None:
-    """One run of PPOPT in a process of its own: seconds, and regions lost, twice, invented."""
+def told_by_ppopt(program: dict[str, Any], algorithm: str) -> tuple[float, dict[str, Any], list[list[int]]]:
+    """One run of PPOPT: seconds, its program as it scaled it, and the active sets that it found."""
     from ppopt.mp_solvers.solve_mpqp import mpqp_algorithm, solve_mpqp
     from ppopt.mpqp_program import MPQP_Program
 
@@ -133,54 +189,92 @@ def told_by_ppopt(program: dict[str, Any], algorithm: str, answer: Any) -> None:
     with contextlib.redirect_stdout(io.StringIO()):
         solution = solve_mpqp(MPQP_Program(*given), getattr(mpqp_algorithm, algorithm))
     seconds = time.process_time() - began
-    scaled = Program.from_matrices(
-        {k: getattr(solution.program, k) for k in ("Q", "H", "c", "A", "F", "b", "A_t", "b_t")}
-    )
-    every = {frozenset(region.tight) for region in explore(scaled)}
-    seen = [critical_region(scaled, region.active_set) for region in solution.critical_regions]
-    right = [region.tight for region in seen if region is not None and region.tight in every]
-    lost, twice = len(every) - len(set(right)), len(right) - len(set(right))
-    answer.put(f"{seconds:.1f} s, {lost} lost, {twice} twice, {len(seen) - len(right)} invented")
+    scaled = {k: getattr(solution.program, k) for k in ("Q", "H", "c", "A", "F", "b", "A_t", "b_t")}
+    return seconds, scaled, [[int(i) for i in region.active_set] for region in solution.critical_regions]
 
 
-def compared(program: dict[str, Any], limit: int) -> None:
-    """What each algorithm of PPOPT makes of a program."""
-    context = multiprocessing.get_context("fork")
+def compared(program: dict[str, Any], limit: float) -> dict[str, Any]:
+    """What each algorithm of PPOPT makes of a program: seconds, and the tight rows of regions lost and told twice."""
+    found: dict[str, Any] = {}
+    every: dict[bytes, Any] = {}
     for algorithm in ALGORITHMS:
-        answer = context.Queue()
-        run = context.Process(target=told_by_ppopt, args=(program, algorithm, answer))
-        run.start()
-        try:
-            said = answer.get(timeout=limit)
-        except Exception:  # it takes longer, or has ended with an error
-            said = f"no answer in {limit} s"
-            run.kill()
-        run.join()
-        print(f"    PPOPT, {algorithm}: {said}", flush=True)
+        told = within(limit, told_by_ppopt, program, algorithm)
+        if told is None:
+            found[algorithm] = f"no answer in {limit:.0f} s"
+            continue
+        seconds, tables, active = told
+        scaled, key = Program.from_matrices(tables), b"".join(table.tobytes() for table in tables.values())
+        if key not in every:
+            every[key] = within(4 * limit, lambda p: [frozenset(region.tight) for region in explore(p)], scaled)
+        seen = [critical_region(scaled, rows) for rows in active]
+        found[algorithm] = {"seconds": round(seconds, 1), "regions": len(active)}
+        if every[key] is not None:
+            right = [frozenset(region.tight) for region in seen if region is not None]
+            right = [tight for tight in right if tight in set(every[key])]
+            twice = {tight for tight in right if right.count(tight) > 1}
+            found[algorithm] |= {
+                "lost": sorted(map(sorted, set(every[key]) - set(right))),
+                "twice": sorted(map(sorted, twice)),
+                "invented": len(seen) - len(right),
+            }
+    return found
+
+
+def shown(name: str, row: dict[str, Any]) -> str:
+    """A row of the documentation."""
+    code = f"{row['C bytes']:,}, {row['ns']:,} ns" if "ns" in row else "-"
+    network = f"{row['neurons']} ({row['compile s']:.0f} s)" if "neurons" in row else "-"
+    cells = [name, f"{row['states']}, {row['inputs']}", f"{row['regions']:,}", f"{row['solve s']:.1f}", network, code]
+    return f"| {' | '.join([*cells, ppopt_text(row.get('PPOPT', {}))])} |"
+
+
+def ppopt_text(told: dict[str, Any]) -> str:
+    """Seconds of PPOPT's algorithms, and what is wrong with their regions."""
+    words = []
+    for algorithm in ALGORITHMS:
+        said = told.get(algorithm, "-")
+        if isinstance(said, str):
+            words.append("-")
+            continue
+        wrong = [(len(said.get("lost", ())), "lost"), (len(said.get("twice", ())), "twice")]
+        wrong.append((said.get("invented", 0), "invented"))
+        some = ", ".join(f"{count} {kind}" for count, kind in wrong if count)
+        words.append(f"{said['seconds']}" + (f" ({some})" if some else "" if "lost" in said else " (not compared)"))
+    return " / ".join(words)
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Prints the table."""
+    """Measures the programs that are named, all if none is, and prints their rows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--cases", type=Path)
-    parser.add_argument("--ppopt", type=int, default=0)
-    parser.add_argument("--large", action="store_true")
+    parser.add_argument("--ppopt", type=float, default=0)
+    parser.add_argument("--limit", type=float, default=300)
+    parser.add_argument("--table", action="store_true")
     options = parser.parse_args(words)
+    kept = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
+    print("| program | parameters, inputs | regions | solved in s | neurons | C: bytes, slowest point | PPOPT s |")
+    print("|---|---|---|---|---|---|---|")
+    if options.table:
+        print("\n".join(shown(name, row) for name, row in kept.items()))
+        return
     warnings.simplefilter("ignore")
-    print(f"{'program':<26}{''.join(f'{name:>10}' for name in HEAD)}  proof")
+    known: dict[str, Made] = dict(PLANTS)
     for path in sorted(options.cases.glob("*.json")) if options.cases else []:
-        data = read_json(path, decimal=str)
-        if "proc" in data:
-            solved(path.stem, data["proc"], slice(0, data.get("m")), "-", True)
-            if options.ppopt:
-                compared(data["proc"], options.ppopt)
-    plants = {**PLANTS, **(LARGE if options.large else {})}
-    for name in options.names or plants:
-        plan = plants[name]()
-        solved(name, plan.program, slice(0, plan.inputs), "yes" if plan.stability else "no", name not in LARGE)
-        if options.ppopt:
-            compared(plan.program, options.ppopt)
+        known[path.stem] = lambda path=path: read_json(path, decimal=str)
+    for name in options.names or known:
+        made = known[name]()
+        if isinstance(made, dict):
+            program, outputs, stable = made["proc"], slice(0, made.get("m")), "-"
+        else:
+            program, outputs, stable = made.program, slice(0, made.inputs), "yes" if made.stability else "no"
+        row = solved(program, outputs, stable, options.limit)
+        row["PPOPT"] = compared(program, options.ppopt) if options.ppopt else kept.get(name, {}).get("PPOPT", {})
+        print(shown(name, row), row["proof"], flush=True)
+        kept = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
+        order = [*PLANTS, *sorted({*kept, name} - set(PLANTS))]
+        kept[name] = row
+        FILE.write_text(json.dumps({key: kept[key] for key in order if key in kept}, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

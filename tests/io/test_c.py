@@ -289,7 +289,7 @@ def test_networks_need_a_box_to_have_a_domain(tmp_path):
     ("words", "code", "said"),
     [
         (["law.json", "-o", "law.h", "--c-form", "list"], 64, "list"),
-        (["law.json", "-o", "law.h", "--max-bytes", "20"], 2, "`--max-bytes 20`"),
+        (["law.json", "-o", "law.h", "--max-bytes", "10"], 2, "`--max-bytes 10`"),
         (["law.json", "-o", "law.onnx", "--c-form", "tree"], 64, "not a C header"),
         (["law.json", "-o", "law.h", "--dtype", "float"], 64, "float32"),
         (["law.json", "-o", "law.h", "--certify"], 64, "cpwl convert"),
@@ -310,13 +310,14 @@ def test_command_line(tmp_path, monkeypatch, capsys):
     """``cpwl compile law.json -o law.h`` prints both costs; ``cpwl convert`` writes headers, too."""
     monkeypatch.chdir(tmp_path)
     cpwl.write(function("hat"), "law.json")
-    assert main(["compile", "law.json", "-o", "law.h", "--dtype", "float32"]) == 0
+    assert main(["compile", "law.json", "-o", "law.h", "--dtype", "float32", "--c-test"]) == 0
+    assert '#include "law.h"' in Path("law_test.c").read_text()
     said = capsys.readouterr().out
     assert "network: " in said
     assert "tree: " in said
     assert "float law_law" in Path("law.h").read_text()
     assert main(["convert", "law.json", "other.h"]) == 0
-    assert "other_law" in Path("other.h").read_text()
+    assert "int other(" in Path("other.h").read_text()
     with pytest.raises(InputError, match="a name in C"):
         cpwl.io.to_c(function("hat"), "a.h", name="2law")
 
@@ -462,3 +463,91 @@ def test_other_tables_have_buckets(tmp_path):
         assert "buckets, each with a binary search tree" in code.text
         x = np.random.default_rng(0).uniform(0, 0.5, (50, 2 if source is triangle else 1))
         assert np.abs(code(x) - source(x)).max() < 1e-15
+
+    for p, said in ((triangle, "not a grid"), (hole, "1 of 4 simplices"), (function("hat"), "half-spaces")):
+        with pytest.raises(InputError, match=said):
+            cpwl.io.to_c(p, tmp_path / "law.h", form="grid")
+    with pytest.raises(InputError, match="not for networks"):
+        cpwl.io.to_c(cpwl.Network([([[1]], [0])]), tmp_path / "law.h", form="grid")
+
+
+@pytest.fixture(scope="module")
+def odd_law() -> cpwl.CPWL:
+    """The control law of a double integrator: 21 regions, odd."""
+    return cpwl.mpc([[1, 1], [0, 1]], [["0.5"], [1]], 1, "0.1", 3, u=(-1, 1), x=(-5, 5)).solve()
+
+
+@needs_gcc
+@pytest.mark.parametrize("form", ["network", "tree", "grid"])
+@pytest.mark.parametrize("compiler", [["gcc", "-std=c99"], ["g++", "-x", "c++", "-std=c++11"]])
+def test_the_test_program_passes_and_sees_a_changed_number(tmp_path, form, compiler):
+    """`law_test.c` prints PASS as C99 and as C++11; with one number of the header changed it fails."""
+    p = cpwl.CPWL.from_grid([[0, 1, 3], [-1, 2, 4]], [[0, 1, 2], ["7/3", 4, 1], [0, 2, 9]])
+    code = cpwl.io.to_c(p, tmp_path / "my law.h", form=form, outside="error", test=True)
+    build = [*compiler, "-Wall", "-Wextra", "-Werror", "-pedantic", "my law_test.c", "-o", "run"]
+    wrong = code.text.replace("    return 0;\n", "    y[0] += 1e-15;\n    return 0;\n")
+    for text, said in ((code.text, "PASS: 100 vectors\n"), (wrong, "FAIL: vector 0 of 100\n")):
+        (tmp_path / "my law.h").write_text(text)
+        subprocess.run(build, cwd=tmp_path, check=True)
+        assert subprocess.run([tmp_path / "run"], capture_output=True, text=True).stdout == said
+
+
+@needs_gcc
+@pytest.mark.parametrize("form", ["network", "tree"])
+def test_odd_laws_are_folded(tmp_path, odd_law, form):
+    """One comparison and a smaller table; the same bits in C, and within the bound of the law, outside refused."""
+    whole = cpwl.io.to_c(odd_law, tmp_path / "law.h", form=form, fold=False)
+    code = cpwl.io.to_c(odd_law, tmp_path / "law.h", form=form, outside="error")
+    assert code.form == f"folded {form}"
+    assert code.costs[code.form].flash < 0.75 * whole.costs[form].flash
+    assert "f(-x) = -f(x)" in code.text
+    x = points(odd_law)
+    y, back = run(code, tmp_path, x, STRICT)
+    inside = np.array([row[0] is not None for row in odd_law(fraction_array(x))])
+    assert y[inside].tobytes() == code(x[inside]).tobytes()
+    assert np.abs(y[inside] - odd_law(x[inside])).max() <= code.error_bound
+    assert (back == ~inside).all()
+
+
+@pytest.mark.parametrize("sense", [-1, 1])
+def test_tables_are_folded_on_the_axis_that_cuts_no_cell(tmp_path, sense):
+    """Half of an odd or even table; the first axis has no point at 0, the second one has."""
+    values = np.random.default_rng(0).integers(-5, 6, (4, 5))
+    values = values + sense * values[::-1, ::-1]
+    p = cpwl.CPWL.from_grid([[-3, -1, 1, 3], [-2, -1, 0, 1, 2]], values)
+    code = cpwl.io.to_c(p, tmp_path / "law.h", form="grid", outside="clip")
+    assert code.form == "folded grid"
+    assert len(code.body.body.values) == 4 * 3
+    x = np.random.default_rng(1).uniform(-4, 4, (200, 2))
+    near = np.clip(x, [-3, -2], [3, 2])
+    assert np.abs(code(x) - p(near)).max() <= code.error_bound
+
+
+def test_what_is_nearly_odd_is_not_folded(tmp_path):
+    """A value that is off by 1e-30, where no sample looks, is seen."""
+    tiny = Fraction(1, 10**30)
+    for off in (0, tiny):
+        p = cpwl.CPWL.from_breakpoints([-2, -1, 0, 1, 2], [1, -1, 0, 1 + off, -1], left_slope=0, right_slope=0)
+        code = cpwl.io.to_c(p, tmp_path / "law.h", form="tree")
+        assert code.form == ("tree" if off else "folded tree")
+
+
+def test_a_function_that_is_known_to_fit_is_not_examined_again(tmp_path, odd_law, monkeypatch):
+    """`check=False` builds the tree without the doctor."""
+    monkeypatch.setattr("cpwl.io.c.write.examine", None)
+    with pytest.raises(TypeError):
+        cpwl.io.to_c(odd_law, tmp_path / "law.h", form="tree")
+    assert cpwl.io.to_c(odd_law, tmp_path / "law.h", form="tree", check=False).error_bound < 1e-12
+
+
+@needs_gcc
+@pytest.mark.parametrize("form", ["network", "tree"])
+def test_the_stack_is_what_the_comment_says(tmp_path, odd_law, form):
+    """gcc's own figure for the whole call is that of the arrays and a few registers."""
+    code = cpwl.io.to_c(odd_law, tmp_path / "law.h", form=form, outside="clip" if form == "network" else "error")
+    arrays = int(code.text.split(" bytes of arrays")[0].split()[-1])
+    caller = "int call(const double *x, double *y);\nint call(const double *x, double *y) { return law(x, y); }\n"
+    (tmp_path / "call.c").write_text(f'#include "law.h"\n{caller}')
+    subprocess.run([GCC, "-std=c99", "-O2", "-fstack-usage", "-c", "call.c"], cwd=tmp_path, check=True)
+    used = sum(int(line.split("\t")[1]) for line in (tmp_path / "call.su").read_text().splitlines())
+    assert used <= arrays + 128

@@ -13,6 +13,7 @@ from cpwl.cli.options import (
     AsJson,
     Certify,
     CForm,
+    CTest,
     Dask,
     Dtype,
     Layout,
@@ -102,6 +103,7 @@ def compile(
     ] = None,
     c_form: CForm = "auto",
     max_bytes: MaxBytes = None,
+    c_test: CTest = False,
     outside: Annotated[
         Outside,
         typer.Option(help="Points outside a bounded domain: free (no guarantee), clip to the box, or error (OUT.h)."),
@@ -118,7 +120,8 @@ def compile(
     """Compile a function into a ReLU network that computes it exactly, or within a stated error."""
     proof = output.with_suffix(".proof.json") if certify else None
     _check_paths(source, output, proof, dtype)
-    _check_c(output, {"--c-form": c_form != "auto", "--max-bytes": max_bytes is not None}, certify=certify)
+    given = {"--c-form": c_form != "auto", "--max-bytes": max_bytes is not None, "--c-test": c_test}
+    _check_c(output, given, certify=certify)
     from cpwl.compiler import compile as compile_function
 
     written = _formula(source, formula, variables)
@@ -158,7 +161,8 @@ def compile(
         _check_proof(p, compiled, max_error, dtype)
         code, statement = None, _write_proved(compiled, output, proof, dtype)
     else:
-        code = _write(compiled, output, dtype, {"form": c_form, "outside": outside, "max_bytes": max_bytes})
+        options = {"form": c_form, "outside": outside, "max_bytes": max_bytes, "test": c_test}
+        code = _write(compiled, output, dtype, options)
         statement = None
     if as_json:
         more = {**({} if statement is None else statement), **({} if code is None else _c_summary(code))}
@@ -430,6 +434,7 @@ def mpc(
     dtype: Annotated[Dtype, typer.Option(help="Type of the numbers in OUT.h.")] = "float64",
     c_form: CForm = "auto",
     max_bytes: MaxBytes = None,
+    c_test: CTest = False,
     outside: Annotated[
         Outside, typer.Option(help="Points outside the feasible states: free, clip (to their box), or error.")
     ] = "free",
@@ -464,7 +469,7 @@ def mpc(
     certificate = made.certificate
     if certificate is not None and not certificate.proved:
         raise LimitError(f"nothing was written, because no proof was found: {certificate.reason}")
-    options = {"dtype": dtype, "form": c_form, "outside": outside, "max_bytes": max_bytes}
+    options = {"dtype": dtype, "form": c_form, "outside": outside, "max_bytes": max_bytes, "test": c_test}
     code = _write_all(law, made, output, beside, options)
     statement = None if certificate is None else certificate.statement
     found = {
@@ -500,7 +505,8 @@ def _write_all(law: CPWL, made: Compiled, output: Path, beside: list[Path], opti
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder, output.name)
         code = to_c(made, draft, **options)
-        files = [(output, draft.read_bytes())]
+        drafts = sorted(Path(folder).iterdir())  # the header, and its test if there is one
+        files = [(output.with_name(file.name), file.read_bytes()) for file in drafts]
     if beside and made.certificate is not None:
         texts = [document_text(document, None) for document in (function_document(law), network_document(made.network))]
         texts.append(made.certificate.text)

@@ -24,6 +24,7 @@ __all__ = [
     "AsJson",
     "BoxBounds",
     "CForm",
+    "CTest",
     "Certify",
     "Dask",
     "Dtype",
@@ -87,6 +88,9 @@ Train = Annotated[
 CForm = Annotated[
     Literal["auto", "network", "tree", "grid"],
     typer.Option(help="Form of OUT.h: network, search tree, lookup in a grid, or the fastest of these."),
+]
+CTest = Annotated[
+    bool, typer.Option("--c-test", help="Also write OUT_test.c, a program that tests OUT.h: PASS or FAIL.")
 ]
 MaxBytes = Annotated[int | None, typer.Option(min=1, metavar="BYTES", help="Most bytes of constants in OUT.h.")]
 

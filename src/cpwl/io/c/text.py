@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -18,6 +18,7 @@ from cpwl.network.network import Network, rounded
 __all__ = [
     "Body",
     "Cost",
+    "Folded",
     "Guard",
     "NetworkTables",
     "Table",
@@ -26,6 +27,7 @@ __all__ = [
     "growth",
     "header",
     "network_tables",
+    "test_program",
     "tree_tables",
     "typed",
 ]
@@ -52,6 +54,9 @@ class Cost:
     multiply_adds: int
     comparisons: int
     stack: int
+
+    def __add__(self, more: Cost) -> Cost:
+        return Cost(*(a + b for a, b in zip(astuple(self), astuple(more), strict=True)))
 
     @property
     def operations(self) -> int:
@@ -233,6 +238,63 @@ class TreeTables:
             "}",
         ]
         return helpers, lines
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Folded:
+    """An odd or even function by one half of it: points with a negative coordinate `axis` are turned round first."""
+
+    body: Body
+    axis: int
+    odd: bool
+
+    @property
+    def dtype(self) -> str:
+        return self.body.dtype
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        return self.body.tables
+
+    @property
+    def inputs(self) -> int:
+        return self.body.inputs
+
+    @property
+    def outputs(self) -> int:
+        return self.body.outputs
+
+    @property
+    def cost(self) -> Cost:
+        own = self.body.cost
+        memory = self.inputs * np.dtype(self.dtype).itemsize
+        return Cost(own.flash, own.multiply_adds, own.comparisons + 1, own.stack + memory)
+
+    def __str__(self) -> str:
+        sign = "-" if self.odd else ""
+        return f"f(-x) = {sign}f(x), so that one half is enough, x[{self.axis}] >= 0. {self.body}"
+
+    def code(self, words: dict[str, str]) -> tuple[list[str], list[str]]:
+        """One comparison, the half, and the sign."""
+        helpers, inner = self.body.code(words)
+        name, real, upper = words["name"], words["real"], words["NAME"]
+        inside = "\n".join(f"    {line}" for line in inner).replace("{", "{{").replace("}", "}}")
+        half = f"static inline void {name}_half(const {real} *p, {real} *y)\n{{{{\n{inside}\n}}}}\n"
+        lines = [
+            f"const int turned = p[{self.axis}] < 0;",
+            f"{real} q[{self.inputs}];",
+            f"for (uint32_t i = 0; i < {upper}_INPUTS; ++i) {{",
+            "    q[i] = turned ? -p[i] : p[i];",
+            "}",
+            f"{name}_half(q, y);",
+        ]
+        if self.odd:
+            lines += [
+                f"for (uint32_t i = 0; i < {upper}_OUTPUTS; ++i) {{",
+                "    y[i] = turned ? -y[i] : y[i];",
+                "}",
+            ]
+        return [*helpers, half], lines
 
 
 def c_type(dtype: str) -> str:
@@ -436,6 +498,15 @@ class Guard:
         assert self.high is not None
         return [Table("low", real, self.low), Table("high", real, self.high)]
 
+    def cost(self, inputs: int, real: str) -> Cost:
+        """What comes before the evaluation."""
+        flash = sum(table.bytes for table in self.tables(real))
+        if self.rows is not None:
+            return Cost(flash, len(self.rows) * inputs, len(self.rows), 0)
+        if self.outside == "free":
+            return Cost(0, 0, 0, 0)
+        return Cost(flash, 0, 2 * inputs, inputs * _BYTES[real] if self.outside == "clip" else 0)
+
 
 def header(name: str, body: Body, guard: Guard, notes: Sequence[str]) -> str:
     """The text of the header, with `notes` at its top."""
@@ -461,6 +532,45 @@ def header(name: str, body: Body, guard: Guard, notes: Sequence[str]) -> str:
         f"#undef {upper}_AS_WRITTEN\n\n#endif\n",
     ]
     return "\n".join(parts)
+
+
+def test_program(file: str, name: str, real: str, x: NDArray[Any], y: NDArray[Any], refused: NDArray[Any]) -> str:
+    """A program that compares the header with values at some points, bit for bit, and prints PASS."""
+    tables = [Table("test_x", real, x), Table("test_y", real, y), Table("test_refused", "int8_t", refused.astype(int))]
+    words = {"name": name, "NAME": name.upper(), "real": real, "count": str(len(x)), "file": file}
+    arrays = "\n".join(_array(name, table) for table in tables)
+    return _TEST_HEAD.format(**words) + arrays + "\n" + _TEST.format(**words)
+
+
+_TEST_HEAD = """\
+/*
+ * Compares {file} with values that cpwl computed, bit for bit: prints PASS, or FAIL and the first vector that differs.
+ * cc -std=c99 {name}_test.c && ./a.out
+ */
+#include <stdio.h>
+
+#include "{file}"
+
+"""
+_TEST = """
+int main(void)
+{{
+    for (uint32_t i = 0; i < {count}u; ++i) {{
+        {real} y[{NAME}_OUTPUTS] = {{0}};
+        const int refused = {name}({name}_test_x[i], y);
+        int same = refused == {name}_test_refused[i];
+        for (uint32_t k = 0; k < {NAME}_OUTPUTS; ++k) {{
+            same = same && y[k] == {name}_test_y[i][k];
+        }}
+        if (!same) {{
+            printf("FAIL: vector %lu of {count}\\n", (unsigned long)i);
+            return 1;
+        }}
+    }}
+    printf("PASS: {count} vectors\\n");
+    return 0;
+}}
+"""
 
 
 def _comment(notes: Iterable[str]) -> str:

@@ -18,29 +18,37 @@ from numpy.typing import ArrayLike, NDArray
 
 from cpwl.compiler import Compiled, compile
 from cpwl.construct.plan import Outside
-from cpwl.doors import check_argument, check_choice, check_count, check_path, within_float64
+from cpwl.doors import check_argument, check_choice, check_count, check_path, check_switch, within_float64
+from cpwl.equality.decide import equal
 from cpwl.errors import InputError, LimitError, counted
-from cpwl.exact.rational import doubles_around
-from cpwl.files import write_text
+from cpwl.exact.rational import doubles_around, fraction_array
+from cpwl.files import write_together
 from cpwl.function.answers import bound_text
-from cpwl.function.cpwl import CPWL
+from cpwl.function.cpwl import CPWL, generators_of
 from cpwl.function.domain import Box, box_around, box_to_clip, domain_box, domain_rows
 from cpwl.function.evaluate import as_points
 from cpwl.function.examine import examine
+from cpwl.function.make import polyhedra_from_integers
+from cpwl.function.parts import Laws, Parts
+from cpwl.function.sample import sample
 from cpwl.function.snap.snap import undone
 from cpwl.geometry.polyhedra import box_polyhedron
 from cpwl.geometry.probe import bounding_box
 from cpwl.io.c.grid import GridTables, grid_error, grid_tables, grid_values
 from cpwl.io.c.text import (
+    Body,
     Cost,
+    Folded,
     Guard,
     NetworkTables,
     TreeTables,
+    c_type,
     growth,
     header,
     law_row,
     network_tables,
     scaled_plane,
+    test_program,
     tree_tables,
 )
 from cpwl.io.c.tree import Tree, search_tree
@@ -211,6 +219,17 @@ def tree_values(tables: TreeTables, x: Array) -> Array:
     return np.stack([row_sums(laws[:, j], x) for j in range(laws.shape[1])], axis=1)
 
 
+def _values(body: _Tables | Folded, x: Array) -> Array:
+    """Values ``(N, m)`` at points ``(N, n)`` of the type."""
+    if isinstance(body, Folded):
+        turned = x[:, body.axis, None] < 0
+        found = _values(cast("_Tables", body.body), np.where(turned, -x, x))
+        return np.where(turned, -found, found) if body.odd else found
+    if isinstance(body, NetworkTables):
+        return network_values(body, x)
+    return tree_values(body, x) if isinstance(body, TreeTables) else grid_values(body, x)
+
+
 def row_sums(rows: Array, x: Array) -> Array:
     """``r_0 + r_1 x_1 + ..``, from left to right."""
     total = rows[:, 0].copy()
@@ -296,6 +315,50 @@ def _row(row: NDArray[np.object_], reach: list[Fraction], dtype: str) -> list[fl
     return [float(_towards(Fraction(used[0] - slack), dtype, -1)), *used[1:]]
 
 
+# Odd and even functions, by one half.
+
+
+def symmetry(p: CPWL) -> int | None:
+    """-1 if ``f(-x) = -f(x)`` for all `x`, 1 if ``f(-x) = f(x)``, exactly; None if neither, or for float data.
+
+    >>> symmetry(CPWL.from_breakpoints([-1, 1], [1, -1], left_slope=0, right_slope=0))
+    -1
+    """
+    if p.tol or p.num_components == 1:
+        return None
+    points = fraction_array(sample(p).points[:_VECTORS])
+    here, there = p(points), p(-points)
+    for sign in (-1, 1):
+        if not any(v is None for v in there.ravel()) and (there == sign * here).all():
+            return sign if equal(p, _mirrored(p, sign)).equal else None
+    return None
+
+
+def _mirrored(p: CPWL, sign: int) -> CPWL:
+    """The function ``sign f(-x)``."""
+    rows = [body.integer() for body in (*p.polyhedra, *([] if p.domain is None else [p.domain]))]
+    turned = polyhedra_from_integers([np.column_stack([-own[:, :-1], own[:, -1]]).tolist() for own in rows], p.dim)
+    laws = p.laws.integer().copy()
+    laws[..., :-2] *= -sign
+    laws[..., -2] *= sign
+    pieces = turned.take(np.arange(p.num_pieces))
+    return CPWL.from_parts(Parts(pieces, Laws.from_integer(laws), None if p.domain is None else turned[-1], 0.0))
+
+
+def half_of(p: CPWL) -> tuple[int, CPWL]:
+    """An axis and the function where that coordinate is not negative: the axis that cuts the fewest pieces."""
+    found = generators_of(p)
+    axis, whole = 0, False
+    if found.known.all():
+        signs = np.sign(found.places[found.member, :-1]).astype(np.int8)
+        high, low = (ends.reduceat(signs, found.start[:-1], axis=0) for ends in (np.maximum, np.minimum))
+        cuts = ((low < 0) & (high > 0)).sum(axis=0)
+        axis = int(np.argmin(cuts))
+        whole = not cuts[axis] and p.domain is None
+        p = p.take(np.flatnonzero(high[:, axis] > 0))
+    return axis, p if whole else p.restrict(domain=([[-int(i == axis) for i in range(p.dim)]], [0]))
+
+
 # Names in C.
 
 
@@ -327,6 +390,7 @@ def _is_name(name: str) -> bool:
 Form: TypeAlias = Literal["auto", "network", "tree", "grid"]
 _Tables: TypeAlias = NetworkTables | TreeTables | GridTables
 
+_VECTORS = 50  # of each kind in a test program
 _REGIONS = 1000  # regions of a network that "auto" looks for
 _NEURONS, _INPUTS = 300, 4  # beyond, it does not look
 
@@ -339,8 +403,8 @@ class CCode:
     ----------
     name : str
         The function: ``int name(const double x[], double y[])``.
-    form : {"network", "tree", "grid"}
-        How it is evaluated.
+    form : str
+        How it is evaluated: "network", "tree" or "grid", or "folded tree" and so on where one half is enough.
     dtype : {"float64", "float32"}
         The type: double or float.
     outside : {"free", "clip", "error"}
@@ -364,21 +428,27 @@ class CCode:
     reason: str
     error_bound: float | None
     text: str = field(repr=False)
-    body: _Tables = field(repr=False)
+    body: _Tables | Folded = field(repr=False)
     guard: Guard = field(repr=False)
 
     def __call__(self, x: ArrayLike) -> NDArray[Any]:
         """What the code computes, bit for bit, ``(N, n) -> (N, m)``; NaN where it refuses a point."""
         points, single = as_points(x, self.body.inputs)
         points, refused = inside_box(self.guard, points.astype(self.dtype))
-        if isinstance(self.body, NetworkTables):
-            found = network_values(self.body, points)
-        else:
-            found = (
-                tree_values(self.body, points) if isinstance(self.body, TreeTables) else grid_values(self.body, points)
-            )
+        found = _values(self.body, points)
         found[refused] = np.nan
         return found[0] if single else found
+
+    def test(self, points: ArrayLike, file: str | None = None) -> str:
+        """A C program that compares the header with the values at these points, and prints PASS or FAIL.
+
+        `file` is the header as the program includes it; by default that of the name.
+        """
+        x = as_points(points, self.body.inputs)[0].astype(self.dtype)
+        y = self(x)
+        refused = np.isnan(y).any(axis=1)
+        real = c_type(self.dtype)
+        return test_program(file or f"{self.name}.h", self.name, real, x, np.where(np.isnan(y), 0, y), refused)
 
     def __str__(self) -> str:
         lines = [f"{form}: {cost}" for form, cost in self.costs.items()]
@@ -396,6 +466,9 @@ def to_c(
     box: tuple[Any, Any] | None = None,
     name: str | None = None,
     max_bytes: int | None = None,
+    fold: bool = True,
+    check: bool = True,
+    test: bool = False,
 ) -> CCode:
     """Write a function or a network as one self-contained C99 header.
 
@@ -424,6 +497,12 @@ def to_c(
         The name of the function in C; by default that of the file.
     max_bytes : int, optional
         The most bytes of constants.
+    fold : bool
+        Look whether the function is odd or even, and if so compare each form with that of one half of it.
+    check : bool
+        Examine a function first; without, the caller is sure that its pieces fit.
+    test : bool
+        Write ``law_test.c`` beside ``law.h``: a program that compares the header with values at some points.
 
     Returns
     -------
@@ -458,36 +537,42 @@ def to_c(
     called = c_name(path) if name is None else checked_name(name)
     if max_bytes is not None:
         check_count(max_bytes, "max_bytes")
-    forms = _Forms(source, dtype, form, box, max_bytes)
+    for value, option in ((fold, "fold"), (check, "check"), (test, "test")):
+        check_switch(value, option)
+    forms = _Forms(source, dtype, form, box, max_bytes, check)
     guard = guard_of(outside, forms.domain, dtype)
-    found = forms.found()
-    costs = {form: body.cost for form, body in found.items()}
+    found: dict[str, tuple[_Tables | Folded, _Forms]] = {form: (body, forms) for form, body in forms.found().items()}
+    if fold and (half := forms.half()) is not None:
+        found |= {f"folded {form}": (Folded(body, *half.fold), half) for form, body in half.found().items()}
+    costs = {form: body.cost for form, (body, _) in found.items()}
     fitting = [form for form in found if forms.fits(costs[form])]
     if not fitting:
         sizes = ", ".join(f"{form} {cost.flash:,}" for form, cost in costs.items())
         raise LimitError(f"no form fits `max_bytes={max_bytes}`: bytes of constants: {sizes}", max_bytes=max_bytes)
-    taken = min(fitting, key=lambda form: (costs[form].operations, costs[form].flash))
-    body, reason = found[taken], forms.reason if len(found) == 1 else forms.rule
-    if (
-        isinstance(body, GridTables)
-        and outside == "clip"
-        and forms.function is not None
-        and forms.function.domain is None
-    ):
+    # The comparison that halves a table does not count.
+    taken = min(fitting, key=lambda form: (costs[form].operations - form.startswith("folded"), costs[form].flash))
+    (body, made), reason = found[taken], forms.reason if len(found) == 1 else forms.rule
+    if _is_grid(body) and outside == "clip" and forms.function is not None and forms.function.domain is None:
         guard = Guard("free")  # the lookup goes to the nearest point of the grid by itself
-    bound = forms.bound(body)
-    notes = _notes(called, taken, body, outside, costs, bound)
+    bound = made.bound(cast("_Tables", body.body) if isinstance(body, Folded) else body)
+    notes = _notes(called, taken, body, guard, outside, costs, bound)
     text = header(called, body, guard, notes)
-    write_text(path, text)
-    return CCode(called, taken, dtype, outside, costs, reason, bound, text, body, guard)
+    code = CCode(called, taken, dtype, outside, costs, reason, bound, text, body, guard)
+    files = [(path, text.encode())]
+    if test:
+        file = Path(os.fsdecode(path))
+        files.append((file.with_name(f"{file.stem}_test.c"), code.test(forms.points(), file.name).encode()))
+    write_together(files)
+    return code
 
 
 class _Forms:
     """The function and the network of what was given, made when they are needed."""
 
     def __init__(
-        self, source: CPWL | Network | Compiled, dtype: Dtype, form: Form, box: Any, max_bytes: int | None
+        self, source: CPWL | Network | Compiled, dtype: Dtype, form: Form, box: Any, max_bytes: int | None, check: bool
     ) -> None:
+        self.check, self.compiles, self.fold = check, isinstance(source, CPWL), (0, False)
         self.dtype, self.form, self.box, self.max_bytes, self.reason = dtype, form, box, max_bytes, "asked for"
         self.rule = "the fewest operations" + ("" if max_bytes is None else f" in at most {max_bytes:,} bytes")
         self.compiled = source if isinstance(source, Compiled) else None
@@ -508,6 +593,29 @@ class _Forms:
         """What is known of the domain: a function that has one, a box, or nothing."""
         return self.ends if self.function is None else self.function
 
+    def half(self) -> _Forms | None:
+        """The same for one half of the function, if it is odd or even; a network that was given stays as it is."""
+        p = self.function
+        if p is None or (self.form == "network" and not self.compiles) or (sign := symmetry(p)) is None:
+            return None
+        axis, half = half_of(p)
+        forms = _Forms(half, self.dtype, self.form, None, self.max_bytes, check=False)
+        forms.compiles, forms.fold = self.compiles, (axis, sign < 0)
+        return forms
+
+    def points(self) -> NDArray[Any]:
+        """Points to test the code at: of the function, or at random in the box of the network, and beyond them."""
+        if self.function is not None:
+            inside = sample(self.function).points[:_VECTORS]
+            low, high = inside.min(axis=0), inside.max(axis=0)
+        else:
+            assert self.given is not None
+            low, high = -np.ones((2, self.given.inputs)) * [[1], [-1]]
+            if self.ends is not None:
+                low, high = (np.array([float(v) for v in end]) for end in self.ends)
+            inside = np.zeros((1, len(low)))
+        return np.concatenate([inside, np.random.default_rng(0).uniform(low - 1, high + 1, (_VECTORS, len(low)))])
+
     def fits(self, cost: Cost) -> bool:
         """Whether the constants have at most as many bytes as are allowed."""
         return self.max_bytes is None or cost.flash <= self.max_bytes
@@ -525,7 +633,8 @@ class _Forms:
         if found and self.fits(found["grid"].cost) and found["grid"].cost.operations <= self._fewest():
             self.reason = self.rule = "no tree or network with as many laws has fewer operations"
             return found if self.given is None else found | {"network": self._network()}
-        found["network"] = self._network()
+        if self.compiles or self.given is not None:
+            found["network"] = self._network()
         for form in ("tree", "grid"):
             if form in found:
                 continue
@@ -556,7 +665,7 @@ class _Forms:
     def _network(self) -> NetworkTables:
         if self.given is None:
             assert self.function is not None
-            self.compiled = compile(self.function, precision=self.dtype, minimize="nonzeros")
+            self.compiled = compile(self.function, precision=self.dtype, minimize="nonzeros", check=self.check)
             self.given = self.compiled.network
         return network_tables(self.given, self.dtype)
 
@@ -569,7 +678,7 @@ class _Forms:
         if p is None:
             assert self.given is not None
             return self._extracted(self.given)
-        if self.compiled is None:
+        if self.compiled is None and self.check:
             examine(p, notes=False).check()
         if p.tol == 0:
             return p
@@ -607,17 +716,24 @@ class _Forms:
         return bound if np.isfinite(bound) else None
 
 
+def _is_grid(body: Body) -> bool:
+    """Whether a table is looked up, or one half of it."""
+    return isinstance(body.body if isinstance(body, Folded) else body, GridTables)
+
+
 def _notes(
     name: str,
     form: str,
-    body: _Tables,
+    body: Body,
+    guard: Guard,
     outside: str,
     costs: dict[str, Cost],
     bound: float | None,
 ) -> list[str]:
     """What the top of the header says."""
+    whole = costs[form] + guard.cost(body.inputs, c_type(body.dtype))
     others = [f"As a {other}: {cost}." for other, cost in costs.items() if other != form]
-    if isinstance(body, GridTables) and outside == "free":
+    if _is_grid(body) and outside == "free":
         outside = "clip"
     beyond = {
         "free": "Points outside the domain: the value means nothing there. It returns 0.",
@@ -626,7 +742,7 @@ def _notes(
     }[outside]
     order = (
         "To the value at a corner of the cell, parts of the cell (largest first) times differences of values are added"
-        if isinstance(body, GridTables)
+        if _is_grid(body)
         else "Each sum starts with the constant and adds the products in the order of the columns"
     )
     rounding = (
@@ -635,7 +751,8 @@ def _notes(
     return [
         f"{name}: written by cpwl.",
         str(body),
-        f"Cost: {costs[form]}, {costs[form].comparisons} comparisons, {costs[form].stack} bytes of working memory.",
+        f"Worst case, points outside included: {whole}, {whole.comparisons} comparisons, {whole.stack} bytes "
+        "of arrays on the stack.",
         *others,
         beyond,
         f"{order}, all rounded to nearest.",
