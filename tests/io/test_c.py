@@ -545,7 +545,7 @@ def test_a_function_that_is_known_to_fit_is_not_examined_again(tmp_path, odd_law
 def test_the_stack_is_what_the_comment_says(tmp_path, odd_law, form):
     """gcc's own figure for the whole call is that of the arrays and a few registers."""
     code = cpwl.io.to_c(odd_law, tmp_path / "law.h", form=form, outside="error")
-    arrays = int(code.text.split(" bytes of arrays")[0].split()[-1])
+    arrays = int(" ".join(code.text.replace("\n *", "").split()).split(" bytes of arrays")[0].split()[-1])
     caller = "int call(const double *x, double *y);\nint call(const double *x, double *y) { return law(x, y); }\n"
     (tmp_path / "call.c").write_text(f'#include "law.h"\n{caller}')
     subprocess.run([GCC, "-std=c99", "-O2", "-fstack-usage", "-c", "call.c"], cwd=tmp_path, check=True)
