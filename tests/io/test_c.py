@@ -464,12 +464,6 @@ def test_other_tables_have_buckets(tmp_path):
         x = np.random.default_rng(0).uniform(0, 0.5, (50, 2 if source is triangle else 1))
         assert np.abs(code(x) - source(x)).max() < 1e-15
 
-    for p, said in ((triangle, "not a grid"), (hole, "1 of 4 simplices"), (function("hat"), "half-spaces")):
-        with pytest.raises(InputError, match=said):
-            cpwl.io.to_c(p, tmp_path / "law.h", form="grid")
-    with pytest.raises(InputError, match="not for networks"):
-        cpwl.io.to_c(cpwl.Network([([[1]], [0])]), tmp_path / "law.h", form="grid")
-
 
 @pytest.fixture(scope="module")
 def odd_law() -> cpwl.CPWL:
