@@ -13,7 +13,7 @@ import pytest
 
 import cpwl
 from support.catalogue import function, names
-from support.twins import DROWNED, NOISES, catalogue_twin, is_torn
+from support.twins import DROWNED, NOISES, catalogue_twin, every_twin, is_torn
 
 VARIANTS = ["plain", "boxed", "shuffled", "repeated", "far 1e6", "all"]
 FAST = ["hat", "half_plane", "point_contact", "pinwheel", "kuhn_plane", "wrong_for_algorithm_1", "bricks"]
@@ -76,9 +76,9 @@ def test_a_twin_is_proved_against_its_data(name, noise):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("name", [name for name in names(without="float") if name not in FINE])
+@pytest.mark.parametrize(
+    ("name", "variant", "noise"), every_twin((n for n in names(without="float") if n not in FINE), VARIANTS)
+)
 def test_every_twin_compiles(name, variant, noise):
     """All of the catalogue that is small enough to be compiled in a few seconds."""
     if (name, variant) in DROWNED:

@@ -39,7 +39,7 @@ from support.pinned import applicable
 MINIMIZE = ("neurons", "depth", "width", "nonzeros")
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("name", "construction"), applicable(names(without="float")[::3], TABLE))
 def test_plans_are_what_is_built(name, construction):
     """The sizes that a plan predicts are those of the network."""

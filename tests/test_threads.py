@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+import pytest
 
 import cpwl
 from cpwl import CPWL, Network, compile, extract
@@ -60,12 +61,13 @@ def extracted(seed: int) -> str:
 
 
 def test_compiling_in_threads_gives_the_same_bytes() -> None:
-    every = functions() * 4
-    alone = [compiled(p) for p in functions()] * 4
+    every = functions() * 2
+    alone = [compiled(p) for p in functions()] * 2
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(compiled, every)) == alone
 
 
+@pytest.mark.slow
 def test_every_construction_gives_the_same_bytes_in_threads() -> None:
     """New objects each time, so that no thread finds in a cache what another one has made."""
     alone = [compiled(p, name) for name, p in named()]

@@ -53,6 +53,7 @@ def test_a_large_function_stands_for_itself_and_is_not_tested():
     assert size_table([row]).cells[0][2:4] == ("-", "-")
 
 
+@pytest.mark.slow
 def test_the_float_twin_of_a_function_has_a_column():
     """Half-spaces with noise of 1e-13 take the neurons of the exact function, by the smallest construction for both."""
     row = measure_family(SMALL, seeds=1)
@@ -90,6 +91,7 @@ def test_ratios_and_rows():
     assert json.loads(json.dumps(table.rows))[0]["ratio"] == 3.0
 
 
+@pytest.mark.slow
 def test_float_data_has_a_column_in_every_table():
     """Seconds of float twins beside those of exact functions, and of rationals beside those of regions in floats."""
     row = Timed("a", 2.0, floats=3.0)
@@ -118,6 +120,7 @@ def test_every_piece_of_work_prepares():
         assert prepare(4)()["neurons"] >= 0
 
 
+@pytest.mark.slow
 def test_one_command_prints_and_saves_all_tables(tmp_path, capsys, monkeypatch):
     """`python benchmarks/bench.py` prints a table for each name and writes all numbers to a file."""
     monkeypatch.setattr(bench_sizes, "FAMILIES", (SMALL,))
@@ -143,6 +146,7 @@ def test_unknown_tables_are_refused(tmp_path, capsys):
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.slow
 def test_functions_in_files_are_measured(tmp_path, monkeypatch):
     """A folder of functions adds a row for each file."""
     from cpwl.io.json import save

@@ -68,7 +68,7 @@ def test_large_values_are_the_bounds_rounded_once(tmp_path: Path) -> None:
     assert list(line.get_ydata()) == [float(bounds.hertrich2021(2, int(q))) for q in line.get_xdata()]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("suffix", "magic"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF"), (".PNG", b"\x89PNG")]
 )
@@ -79,6 +79,7 @@ def test_suffix_chooses_the_format(suffix: str, magic: bytes, tmp_path: Path) ->
     assert path.read_bytes().startswith(magic)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".svg", *(pytest.param(kind, marks=pytest.mark.slow) for kind in (".png", ".pdf"))])
 def test_same_bytes_every_time(suffix: str, tmp_path: Path) -> None:
     """Two drawings, the second under a changed hash seed and in a new process, are the same bytes."""

@@ -1,5 +1,7 @@
 """Growth tables: exponents of powers, marks where a limit was reached, and one small size as it is measured."""
 
+import pytest
+
 import growth
 
 
@@ -10,6 +12,7 @@ def test_exponents_are_those_of_powers():
     assert growth.exponents(sizes, [1.0, None, 2.0, 2.0]) == [None, None, None, 0.0]
 
 
+@pytest.mark.slow
 def test_what_is_beyond_is_marked(capsys):
     """A tiny function is measured step by step; a size that was ended is marked, and says why."""
     growth.main(["--family", "maximum in the plane", "--sizes", "4"])

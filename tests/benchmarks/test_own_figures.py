@@ -38,6 +38,7 @@ def test_every_size_is_drawn(tmp_path: Path) -> None:
     assert (tmp_path / "sizes.svg").read_bytes().startswith(b"<?xml")
 
 
+@pytest.mark.slow
 def test_errors_are_small_and_the_default_is_marked(tmp_path: Path) -> None:
     """In float32 nothing is exact, nothing is far off, and one construction is taken."""
     rows = measure_errors({"a table": delaunay(2, 2, 0)})
@@ -65,6 +66,7 @@ def test_the_front_has_no_network_that_another_beats() -> None:
     assert set(best) == set(rows) - set(beaten)
 
 
+@pytest.mark.slow
 def test_times_are_measured_for_every_step(tmp_path: Path) -> None:
     """Every step of every function has a point."""
     rows = measure_times({"line": (lambda size: random_breakpoints(size, 0), (3, 6))})

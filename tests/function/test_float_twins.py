@@ -5,10 +5,11 @@ import pytest
 
 from support.catalogue import names
 from support.rational_pieces import points_in_pieces
-from support.twins import DROWNED, NOISES, VARIANTS, catalogue_twin, is_torn
+from support.twins import DROWNED, NOISES, VARIANTS, catalogue_twin, every_twin, is_torn
 
 # Features below the noise or the tolerance, so that their twins are other functions.
 FINE = {"mixed_scales", "nearly_parallel", "nearly_parallel_cuts", "huge_table", "steep_step", "tiny_breakpoints"}
+SOUND = [name for name in names(without="float") if name not in FINE]
 FEW = ["hat", "sum_norm", "half_plane", "pinwheel", "kuhn_space", "redundant_rows", "one_direction_in_space"]
 FAST = ["plain", "far 1e9", "three outputs", "all"]
 
@@ -42,9 +43,7 @@ def test_a_twin_is_as_healthy_as_the_function(name, variant, noise):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("name", [name for name in names(without="float") if name not in FINE])
+@pytest.mark.parametrize(("name", "variant", "noise"), every_twin(SOUND, VARIANTS))
 def test_every_twin_is_as_healthy_as_its_function(name, variant, noise):
     """All of the catalogue that is small enough."""
     if (name, variant) in DROWNED:

@@ -89,6 +89,7 @@ def test_every_reader_is_here():
     assert {door.ending for door in doors("read")} == {*ENDINGS, ".onnx"}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # overflow in a proposal of floats that integers then decide
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_damaged_files(ending, tmp_path):

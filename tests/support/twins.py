@@ -14,9 +14,7 @@ What can be done to it, each apart or together:
 
 `VARIANTS` names the usual choices and `NOISES` the usual sizes, so that a test reads::
 
-    @pytest.mark.parametrize("noise", NOISES)
-    @pytest.mark.parametrize("variant", VARIANTS)
-    @pytest.mark.parametrize("name", names(without="float"))
+    @pytest.mark.parametrize(("name", "variant", "noise"), every_twin(names(without="float"), VARIANTS))
     def test_something(name, variant, noise):
         p, data = catalogue_twin(name, variant, noise)
         compile(data.function())
@@ -30,6 +28,7 @@ features: cases with slivers or nearly parallel bends of 1e-9 are other function
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -46,7 +45,7 @@ from cpwl.geometry.probe import Probe
 from support.catalogue import function
 from support.rational_pieces import PieceData, from_data, piece_data
 
-__all__ = ["NOISES", "VARIANTS", "Twin", "boxed", "catalogue_twin", "twin", "with_outputs"]
+__all__ = ["NOISES", "VARIANTS", "Twin", "boxed", "catalogue_twin", "every_twin", "twin", "with_outputs"]
 
 NOISES = (0.0, 1e-15, 1e-12, 1e-9)
 
@@ -68,6 +67,19 @@ VARIANTS: dict[str, dict[str, Any]] = {
 # Inputs of sizes 1e-12 and 1e12 side by side, or all of 1e-12: noise of the size of a row, or of 1e-16, in a zero is
 # more than the numbers that the function is made of. These twins are other functions, or none.
 DROWNED = {(name, variant) for name in ("mixed_table", "tiny_table") for variant in ("filled", "three outputs", "all")}
+
+
+def every_twin(names: Iterable[str], variants: Iterable[str]) -> list[tuple[str, str, float]]:
+    """Each function in each variant once; noises go round, so that each function and each variant meets all of them.
+
+    A covering array of strength two: of all triples it has one in four, and every pair.
+    """
+    variants = list(variants)
+    return [
+        (name, variant, NOISES[(i + j) % len(NOISES)])
+        for i, name in enumerate(names)
+        for j, variant in enumerate(variants)
+    ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

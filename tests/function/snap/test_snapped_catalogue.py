@@ -9,11 +9,12 @@ from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.flags import consistency
 from support.catalogue import function, names
 from support.rational_pieces import points_in_pieces
-from support.twins import DROWNED, NOISES, catalogue_twin
+from support.twins import DROWNED, NOISES, catalogue_twin, every_twin
 
 # Features below the noise or the tolerance, so that their twins are other functions.
 FINE = {"mixed_scales", "nearly_parallel", "nearly_parallel_cuts", "huge_table"}
 FEW = ["sum_norm", "pinwheel", "kuhn_space", "one_direction_in_space", "table_cut_up"]
+USUAL = ["plain", "boxed", "shuffled", "repeated", "far 1e6", "two outputs", "all"]
 SMALL = [
     n for n in names(without="float") if n not in FINE and 2 <= function(n).dim <= 3 and function(n).num_pieces < 60
 ]
@@ -51,9 +52,7 @@ def test_twins_of_a_few_are_snapped(name, variant, noise):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("variant", ["plain", "boxed", "shuffled", "repeated", "far 1e6", "two outputs", "all"])
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize(("name", "variant", "noise"), every_twin(SMALL, USUAL))
 def test_every_twin_is_snapped_or_refused(name, variant, noise):
     """Nothing that is offered is inconsistent, or far from the function that the twin was made of."""
     if (name, variant) in DROWNED:
