@@ -170,6 +170,12 @@ def test_a_batch_isolates_failures_and_goes_on(tmp_path: Path) -> None:
     assert again.returncode == 0, again.stderr
     assert "2 of 3 were finished by an earlier run" in again.stdout
     assert {path: path.stat().st_mtime_ns for path in out.glob("f*.onnx")} == times
+    # A proof that somebody has changed is made again.
+    proof = out / "f0.proof.json"
+    before = proof.read_bytes()
+    proof.write_bytes(before.replace(b"1", b"2"))
+    assert "2 of 3 were finished by an earlier run" in run("batch", folder, "-o", out, "--certify").stdout
+    assert proof.read_bytes() == before
 
 
 def test_a_batch_without_functions_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

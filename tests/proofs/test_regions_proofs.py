@@ -166,7 +166,7 @@ def moved(rng, place):
 
 
 def on_lists(rng, files):
-    """Changes of lists: cells dropped, doubled, swapped, united; corners dropped, added, exchanged; lists empty."""
+    """Changes of lists: cells dropped, doubled, swapped, united; corners dropped, added, swapped; lists empty."""
     proof = files[2]
     j = rng.randrange(len(proof["pieces"]))
     cells = proof["pieces"][j]
@@ -175,7 +175,14 @@ def on_lists(rng, files):
         return
     k, cell = (lambda k: (k, cells[k]))(rng.randrange(len(cells)))
     some = rng.randrange(len(proof["places"]))
-    match rng.randrange(13):
+    match rng.randrange(15):
+        case 13:
+            other = rng.choice([c for c in proof["pieces"] if c])
+            m = rng.randrange(len(other))
+            cells[k], other[m] = other[m], cells[k]
+        case 14:
+            i = rng.randrange(len(proof["places"]))
+            proof["places"][i], proof["places"][some] = proof["places"][some], proof["places"][i]
         case 0:
             del cells[k]
         case 1:
@@ -308,6 +315,44 @@ def test_two_networks_are_compared_exactly():
         with pytest.raises(Refused, match="no interior"):
             check(first, second, proof, BOX | {"b": [2, 2, -2, 1]})
     assert refused == 36
+
+
+def pairs_that_survive(seeds, tries):
+    """Mutants of proofs about two networks: lists, places, weights, and the domain that is asked about."""
+    count, accepted = 0, 0
+    for seed in seeds:
+        rng = random.Random(seed)
+        first, second = (random_network(rng, 2) for _ in range(2))
+        layers = [read_network(one, 2, 1) for one in (first, second)]
+        proof = json.loads(json.dumps(list_common_regions(*layers, 2, read_domain(BOX, 2), 10**6)[0]))
+        zero = function(2, [(BOX["A"], BOX["b"], [[0, 0]], [0])], 1)
+        for _ in range(tries):
+            files = copy.deepcopy([zero, second, proof])
+            (on_lists if rng.randrange(2) else on_numbers)(rng, files)
+            piece = files[0]["pieces"][0]
+            domain, piece["offset"] = {"A": piece["A"], "b": piece["b"]}, [0]
+            count += 1
+            try:
+                bound = check(first, files[1], files[2], domain)
+            except (Refused, Undecided):
+                continue
+            accepted += 1
+            difference = minus(first, files[1])
+            assert bound == supremum(files[0], difference), files
+            assert claim_is_true(files[0], difference, {"error_bound": str(bound)}), files
+    return count, accepted
+
+
+def test_no_wrong_proof_about_two_networks_is_accepted():
+    """What is accepted is true by two slow oracles."""
+    count, accepted = pairs_that_survive(range(4), 30)
+    assert 0 < accepted < count / 3
+
+
+@pytest.mark.slow
+def test_no_wrong_proof_about_two_networks_is_accepted_of_many():
+    count, accepted = pairs_that_survive(range(100, 160), 60)
+    assert accepted < count / 2
 
 
 # --- Networks that nothing else covers --------------------------------------------------------------------------------

@@ -46,8 +46,8 @@ def batch(
 ) -> None:
     """Compile every function in a folder. OUT/results.csv and OUT/results.jsonl have one line per function.
 
-    Each function is compiled in its own process, so that a failure affects only its own line. A run that was stopped
-    resumes: functions that are finished, with the same options and the same content, are skipped.
+    Each function is compiled in its own process, so that a failure affects only its own line. A function is skipped if
+    its file, the options, the version of cpwl and the files that an earlier run wrote for it are unchanged (SHA-256).
     """
     from cpwl.errors import InputError
     from cpwl.files import make_folder, write_text
@@ -69,7 +69,9 @@ def batch(
     todo = []
     for job in jobs:
         line = known.get(job.name)
-        if line is not None and line.get("key") == job.key(options) and _there(line, output):
+        # Failures are tried again.
+        done = line is not None and line.get("status") == "done" and job.target.is_file()
+        if line is not None and done and line.get("key") == job.key(options) and line.get("files") == job.written():
             lines[job.name] = line
         else:
             todo.append(job)
@@ -109,9 +111,15 @@ class _Job:
 
     def key(self, options: list[str]) -> str:
         """What the result depends on."""
+        from cpwl import __version__
         from cpwl.files import read_bytes
 
-        return sha256(repr(options).encode() + read_bytes(self.source)).hexdigest()
+        return sha256(repr([__version__, *options]).encode() + read_bytes(self.source)).hexdigest()
+
+    def written(self) -> dict[str, str]:
+        """The digests of the network and of its proof, as far as they are there."""
+        both = (self.target, self.target.with_suffix(".proof.json"))
+        return {path.name: sha256(path.read_bytes()).hexdigest() for path in both if path.is_file()}
 
 
 def _jobs(folder: Path, output: Path) -> Iterator[_Job]:
@@ -152,6 +160,7 @@ def _run(job: _Job, options: list[str], timeout: float | None, running: set[subp
         "status": "done",
         "code": 0,
         "output": job.target.name,
+        "files": job.written(),
         "pieces": found["pieces"],
         "neurons": found["sizes"]["neurons"],
         "depth": found["sizes"]["depth"],
@@ -172,11 +181,6 @@ def _known(path: Path) -> dict[str, dict[str, Any]]:
             except (ValueError, TypeError, KeyError):
                 continue
     return found
-
-
-def _there(line: dict[str, Any], output: Path) -> bool:
-    """Failures are tried again; a network must still be where it was written."""
-    return line.get("status") == "done" and (output / str(line.get("output"))).is_file()
 
 
 def _table(lines: list[dict[str, Any]]) -> str:
