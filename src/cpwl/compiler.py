@@ -30,14 +30,15 @@ from cpwl.executors import check_executor
 from cpwl.function import CPWL
 from cpwl.function.answers import Distance, point_text
 from cpwl.function.coarser import Proposal, gaps, tolerances
-from cpwl.function.domain import Box, box_to_clip, domain_text
+from cpwl.function.domain import Box, box_around, box_to_clip, domain_text
 from cpwl.function.examine import examine, is_rough_table
 from cpwl.function.jump import largest_jump
 from cpwl.network import Network, Sizes
 from cpwl.network.algorithms import clipped
+from cpwl.network.integer import INTEGER, IntegerNetwork, fixed_point, integer_network
 from cpwl.network.network import assemble, exact_layers, rounded
 from cpwl.progress import Shown, shows_progress
-from cpwl.proofs.certify import Certificate, certify
+from cpwl.proofs.certify import Certificate, certify, certify_integers
 from cpwl.proposals import check_torch, sources
 
 __all__ = ["CONSTRUCTIONS", "Alternative", "Compiled", "Within", "compile", "compile_levels", "held_network"]
@@ -171,6 +172,17 @@ class Compiled:
         return values
 
     @property
+    def integer(self) -> IntegerNetwork | None:
+        """The network of integers that was proved, for ``weights="int16"`` and "int8"."""
+        document = None if self.certificate is None else self.certificate.document
+        if document is None or document["kind"] != "integer":
+            return None
+        fraction = document["fraction"]
+        return integer_network(
+            self.network, f"int{document['weights']}", f"Q{document['bits'] - 1 - fraction}.{fraction}"
+        )
+
+    @property
     def unavoidable(self) -> Fraction | None:
         """Lower bound on the distance from float data to any continuous function: half the largest disagreement
         between overlapping pieces. None for exact data."""
@@ -219,6 +231,18 @@ class Compiled:
         return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{''.join(body)}</table>"
 
 
+def _formats(p: CPWL) -> tuple[str, ...]:
+    """Formats of inputs that hold the domain: those of 16 bits, then shorter ones with at least 8 behind the point."""
+    around = box_around(p)
+    if around is None:
+        return ("Q7.8",)
+    whole = max((math.ceil(max(-low, high)) for low, high in around), default=0).bit_length()
+    if whole > 31:
+        raise LimitError("the domain does not fit into a format of 32 bits; scale the inputs")
+    most = max(15 - whole, 0)
+    return tuple(f"Q{whole}.{fraction}" for fraction in range(most, min(most, 8) - 1, -1))
+
+
 def held_network(source: Network | Compiled, verb: str) -> Network:
     """The network itself, or that of a result of `compile`: writers take both."""
     if isinstance(source, Compiled):
@@ -239,6 +263,7 @@ def compile(
     check: bool = True,
     certify: bool = False,
     weights: Weights = "exact",
+    inputs: str | None = None,
     outside: Outside = "free",
     within: Any = None,
     train: bool = False,
@@ -272,7 +297,13 @@ def compile(
         Prove the result (`cpwl.certify`). "auto" tries all constructions, the smallest first, until one is proved; if
         none is, `Compiled.reason` says which were tried.
     weights
-        The weights that the proof is about: the exact ones, or those of a file, rounded to this type.
+        The weights that the proof is about: the exact ones, or those of a file, rounded to this type. "int16" and
+        "int8" ask for a network of integers (`Compiled.integer`) that is equal to the exact one for every input of a
+        fixed-point format; it is always proved, and refused if no construction has weights of that type.
+    inputs
+        For integer weights the format of the inputs, such as "Q7.8": a sign, 7 bits before the point and 8 behind.
+        Default: as many bits before the point as the domain needs (7 where it is not bounded) and the rest of 16
+        behind, or fewer, down to 8, if sums then fit into 32 bits.
     outside
         Behaviour outside a bounded domain. "free": unspecified. "clip": the value at the nearest point of the domain,
         which must be a box; this adds two neurons for each input, in two layers, and the proof covers it. "error":
@@ -328,14 +359,17 @@ def compile(
         check=check,
         certify=certify,
         weights=weights,
+        inputs=inputs,
         outside=outside,
         train=train,
         executor=executor,
         progress=progress,
     )
-    if within is None:
-        return job.compiled(p, job.prove if certify else None)
-    return next(job.levels([within]))
+    made = job.compiled(p, job.prove if job.certify else None) if within is None else next(job.levels([within]))
+    if job.weights in INTEGER and not (made.certificate is not None and made.certificate.proved):
+        why = "" if made.certificate is None else made.certificate.reason
+        raise LimitError(f"there is no proved network with weights of type {weights}: {why}")
+    return made
 
 
 @shows_progress
@@ -367,6 +401,7 @@ class _Job:
     told: bool
     certify: bool
     weights: Weights
+    inputs: tuple[str, ...]
     outside: Outside
     train: bool
 
@@ -382,6 +417,7 @@ class _Job:
         check: bool = True,
         certify: bool = False,
         weights: Weights = "exact",
+        inputs: str | None = None,
         outside: Outside = "free",
         train: bool = False,
         executor: Executor | None = None,
@@ -398,7 +434,13 @@ class _Job:
             check_torch()
         check_executor(executor)
         options = Options(minimize, precision, limit, check, executor, heard(progress))
-        return cls(p, construction, options, max_error is not None, certify, weights, outside, train)
+        if inputs is not None:
+            fixed_point(inputs)
+            if weights not in INTEGER:
+                raise InputError('`inputs` is the format of the inputs for weights="int16" or "int8"')
+        integer = weights in INTEGER
+        held = (inputs,) if inputs is not None else _formats(p) if integer else ()
+        return cls(p, construction, options, max_error is not None, certify or integer, weights, held, outside, train)
 
     def compiled(self, q: CPWL, prove: _Prove | None) -> Compiled:
         """The network of a function."""
@@ -411,6 +453,13 @@ class _Job:
 
     def prove(self, network: Network, near: CPWL | None = None, tolerance: Fraction | None = None) -> Certificate:
         """The proof of a network with its weights as they are, or as they are rounded to a type."""
+        if self.weights in INTEGER:
+            try:
+                found = [integer_network(network, self.weights, inputs) for inputs in self.inputs]
+            except LimitError as reason:
+                return Certificate(False, None, str(reason), None, None)
+            integers = next((one for one in found if one.accumulator == 32), found[0])
+            return certify_integers(self.p, network, integers, self.options.executor)
         most = None if tolerance is None else math.nextafter(float(tolerance), math.inf)
         exact, written = (None, network) if self.weights == "exact" else (network, rounded(network, self.weights))
         return certify(self.p, written, rounded_from=exact, near=near, max_error=most, executor=self.options.executor)
@@ -419,6 +468,8 @@ class _Job:
 
     def levels(self, levels: Sequence[Any]) -> Iterator[Compiled]:
         """A network for each tolerance, starting with what was found for the one before where that was smaller."""
+        if self.weights in INTEGER:
+            raise InputError(f'a stated error and weights="{self.weights}" do not go together: `p.approximate` first')
         with within_float64():
             wanted = [None if one is None else tolerances(self.p, one) for one in levels]
             found = self.equal

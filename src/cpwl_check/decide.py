@@ -21,6 +21,7 @@ from cpwl_check.clipped import clipped
 from cpwl_check.columns import columns
 from cpwl_check.cones import need_substance, region
 from cpwl_check.expression import expression
+from cpwl_check.integer import integer
 from cpwl_check.line import line
 from cpwl_check.max_min import max_min
 from cpwl_check.near import near
@@ -52,6 +53,7 @@ HOLDING: dict[str, Callable[[Law, Layers, Any, Decide], Bound]] = {
     "clipped": clipped,
     "optimal": optimal,
     "sums": sums,
+    "integer": integer,
 }
 KINDS = (*PLAIN, *HOLDING)
 

@@ -18,6 +18,7 @@ from typing import Any
 from cpwl_check.budget import STEPS, Refused, Undecided, aside, limited, need
 from cpwl_check.cones import outside, region, shape
 from cpwl_check.decide import check, is_network
+from cpwl_check.integer import exactness
 from cpwl_check.near import unavoidable
 from cpwl_check.optimal import is_definite, read_program
 from cpwl_check.pieces import Bound, Law, read_function, solved
@@ -209,6 +210,7 @@ def summary(law: Law, shapes: list[str], proof: Any, bound: Bound) -> dict[str, 
         "covers_domain": covers(law),
         "unavoidable": least and -upwards(-least),
         "optimal": optimality(proof, law.n) if kinds[0] == "optimal" else None,
+        "integer": exactness(proof) if kinds[0] == "integer" else None,
     }
 
 
@@ -239,4 +241,4 @@ def sentence(found: dict[str, Any], law: Law, bound: Bound) -> str:
     half = f"; overlapping pieces disagree: no function is within {least:.3g}" if least else ""
     more = f"{', '.join(counts)}; {domain}{box}{half}"
     said = f"{near} on every piece, in exact arithmetic (kind {found['kind']}; {more})"
-    return f"{said}; {found['optimal']}" if found["optimal"] else said
+    return "; ".join([said, *(found[word] for word in ("optimal", "integer") if found[word])])

@@ -27,6 +27,7 @@ __all__ = [
     "float_layer",
     "rounded",
     "run_in",
+    "sizes_of",
     "without_unread",
 ]
 
@@ -168,9 +169,7 @@ class Network:
     @property
     def sizes(self) -> Sizes:
         """Neurons, depth, width and nonzero weights of the network as it would be exported."""
-        hidden = [int(weight.shape[0]) for weight, _ in self.layers[:-1]]
-        nonzeros = sum(int(weight.nnz) for weight, _ in self.layers)
-        return Sizes(sum(hidden), len(self.layers), max(hidden, default=0), nonzeros)
+        return sizes_of(self.layers)
 
     def __call__(self, x: ArrayLike) -> NDArray[Any]:
         """The outputs at the points `x`: ``(N, n) -> (N, m)``, or a single point ``(n,) -> (m,)``.
@@ -257,6 +256,12 @@ class Network:
         from cpwl.network.picture import layer_bars
 
         return layer_bars(self)
+
+
+def sizes_of(layers: Sequence[tuple[Any, Any]]) -> Sizes:
+    """The sizes of a network with these layers."""
+    hidden = [int(weight.shape[0]) for weight, _ in layers[:-1]]
+    return Sizes(sum(hidden), len(layers), max(hidden, default=0), sum(int(weight.nnz) for weight, _ in layers))
 
 
 def assemble(layers: Sequence[Layer], exact: Sequence[ExactLayer] | None = None) -> Network:

@@ -30,20 +30,22 @@ from cpwl.function.sample import inner_points
 from cpwl.geometry.polyhedra import Polyhedron, as_domain
 from cpwl.geometry.probe import bounding_box
 from cpwl.network import Network
+from cpwl.network.integer import IntegerNetwork, scaled_network
 from cpwl.network.network import exact_layers, rounded
 from cpwl.progress import Progress, Shown, shows_progress
 from cpwl.proofs.entries import NoProof
 from cpwl.proofs.kinds import decide, proposals
 from cpwl.proofs.provers.regions import list_common_regions
-from cpwl.proofs.question import Proposal, Question
+from cpwl.proofs.question import Proposal, Question, proof_head
 from cpwl.proofs.refute import find_difference, points_from
 from cpwl.proofs.rounding import Bound, evaluation_bound, evaluation_caution, float_error
 from cpwl_check.budget import Refused, Undecided, limited
 from cpwl_check.decide import check
+from cpwl_check.integer import exactness
 from cpwl_check.main import covers, optimality
 from cpwl_check.pieces import read_domain, read_function, read_network
 
-__all__ = ["Certificate", "certify"]
+__all__ = ["Certificate", "certify", "certify_integers"]
 
 # What was proved about a network and a function, and how to keep it.
 
@@ -125,6 +127,8 @@ class Certificate:
             said = said.replace("on every piece", f"on every piece ({self.pieces:,} in all; {self.coverage})")
         if self.document is not None and self.document.get("kind") == "optimal":
             said = f"{said}; {optimality(self.document, self.document['inputs'])}"
+        if self.document is not None and self.document.get("kind") == "integer":
+            said = f"{said}; {exactness(self.document)}"
         return f"{said} only: {self.caution}" if self.caution else said
 
     def _on_pieces(self) -> str:
@@ -285,6 +289,21 @@ def certify(
             return certify(p, network, rounded_from=exact, max_error=max_error, executor=executor, progress=progress)
         failures = [_Rounded(str(one), one.points) for one in failures[-1:]]
     return _no_certificate(question, wanted, failures)
+
+
+def certify_integers(p: CPWL, network: Network, integers: IntegerNetwork, executor: Executor | None) -> Certificate:
+    """The proof of an exact network, and that the network of integers is equal to it and does not overflow."""
+    exact = certify(p, network, executor=executor)
+    if not exact.proved or exact.error_bound is None:
+        return exact
+    question = replace(_question(p, network, None, None), executor=executor)
+    fields = scaled_network(integers, network) | {"proof": exact.document}
+    document = proof_head("integer", p.dim, exact.error_bound) | fields
+    try:
+        decide(question, Proposal(exact.error_bound, document))
+    except NoProof as reason:
+        return replace(exact, proved=False, reason=str(reason), document=None)
+    return replace(exact, document=document)
 
 
 def _apart(question: Question, wanted: _Wanted, near: CPWL | None) -> bool:

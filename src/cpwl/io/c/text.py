@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from cpwl.errors import LimitError, counted
 from cpwl.io.c.tree import Tree
+from cpwl.network.integer import IntegerNetwork
 from cpwl.network.network import Network, rounded
 
 __all__ = [
@@ -43,7 +44,8 @@ __all__ = [
 
 _UNSIGNED = ((2**8, "uint8_t"), (2**16, "uint16_t"), (2**32, "uint32_t"))
 _SIGNED = ((2**7, "int8_t"), (2**15, "int16_t"), (2**31, "int32_t"))
-_BYTES = {"uint8_t": 1, "uint16_t": 2, "uint32_t": 4, "int8_t": 1, "int16_t": 2, "int32_t": 4, "float": 4, "double": 8}
+_BYTES = {"uint8_t": 1, "uint16_t": 2, "uint32_t": 4, "int8_t": 1, "int16_t": 2, "int32_t": 4, "int64_t": 8}
+_BYTES |= {"float": 4, "double": 8}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +115,9 @@ class LayerTables:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NetworkTables:
-    """A network in one type: its layers as arrays, and as tables."""
+    """A network in one type: its layers as arrays, and as tables. Of integers it is the type of sums."""
 
-    network: Network
+    network: Network | IntegerNetwork
     """The weights as the code has them."""
     dtype: str
     layers: tuple[LayerTables, ...]
@@ -145,7 +147,8 @@ class NetworkTables:
 
     def __str__(self) -> str:
         sizes = self.network.sizes
-        return f"A ReLU network: {counted(sizes.neurons, 'neuron')} in {counted(sizes.depth - 1, 'hidden layer')}."
+        of = " of integers" if isinstance(self.network, IntegerNetwork) else ""
+        return f"A ReLU network{of}: {counted(sizes.neurons, 'neuron')} in {counted(sizes.depth - 1, 'hidden layer')}."
 
     def code(self, words: dict[str, str]) -> tuple[list[str], list[str]]:
         """Loops over the layers."""
@@ -299,33 +302,37 @@ class Folded:
 
 def c_type(dtype: str) -> str:
     """The name of the type in C."""
-    return "float" if dtype == "float32" else "double"
+    return {"float32": "float", "float64": "double"}.get(dtype, f"{dtype}_t")
 
 
-def network_tables(network: Network, dtype: str) -> NetworkTables:
-    """The tables of a network, every weight rounded to nearest.
+def network_tables(network: Network | IntegerNetwork, dtype: str) -> NetworkTables:
+    """The tables of a network, every weight rounded to nearest; integers stay as they are.
 
     >>> tables = network_tables(Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])]), "float64")
     >>> tables.cost
     Cost(flash=44, multiply_adds=4, comparisons=2, stack=16)
     """
-    network = rounded(network, dtype)
+    held = dtype
+    if isinstance(network, IntegerNetwork):
+        held = network.weights
+    else:
+        network = rounded(network, dtype)
     layers = [(weight.copy(), bias) for weight, bias in network.layers]
-    dense = [_dense_is_smaller(weight, dtype) for weight, _ in layers]
+    dense = [_dense_is_smaller(weight, held) for weight, _ in layers]
     values = [w.toarray().ravel() if full else w.data for (w, _), full in zip(layers, dense, strict=True)]
     pool, code = np.unique(np.concatenate(values), return_inverse=True)
-    kind = c_type(dtype)
+    kind = c_type(held)
     short = _smallest(len(pool), _UNSIGNED)
     pooled = len(code) * _BYTES[short] + len(pool) * _BYTES[kind] < len(code) * _BYTES[kind]
-    tables = [Table("value", kind, pool.astype(dtype))] if pooled else []
+    tables = [Table("value", kind, pool.astype(held))] if pooled else []
     ends = np.cumsum([0] + [len(v) for v in values])
     column_kind = _smallest(max(w.shape[1] for w, _ in layers), _UNSIGNED)
     start_kind = _smallest(max(w.nnz for w, _ in layers) + 1, _UNSIGNED)
     found = []
     for i, ((weight, bias), full) in enumerate(zip(layers, dense, strict=True)):
-        numbers = code[ends[i] : ends[i + 1]] if pooled else values[i].astype(dtype)
+        numbers = code[ends[i] : ends[i + 1]] if pooled else values[i].astype(held)
         tables.append(Table(f"weight_{i + 1}", short if pooled else kind, numbers))
-        tables.append(Table(f"bias_{i + 1}", kind, bias.astype(dtype)))
+        tables.append(Table(f"bias_{i + 1}", c_type(dtype), bias.astype(dtype)))
         sparse: dict[str, str] = {}
         if not full:
             tables.append(Table(f"column_{i + 1}", column_kind, weight.indices))
@@ -513,23 +520,33 @@ def header(name: str, body: Body, guard: Guard, notes: Sequence[str]) -> str:
     real = c_type(body.dtype)
     upper = name.upper()
     words = {"name": name, "NAME": upper, "real": real}
+    integers = body.network if isinstance(body, NetworkTables) and isinstance(body.network, IntegerNetwork) else None
     tables = [*guard.tables(real), *body.tables]
     helpers, statements = body.code(words)
     if guard.outside == "error" and guard.rows is not None and _SUM not in helpers:
         helpers = [_SUM, *helpers]
     before = _before(guard, words, body.inputs)
-    signature = f"static inline int {name}(const {real} x[{upper}_INPUTS], {real} y[{upper}_OUTPUTS])"
+    given = real
+    if integers is not None:
+        given = c_type(integers.input_type)
+        before = [
+            f"{real} p[{body.inputs}];",
+            f"for (uint32_t i = 0; i < {upper}_INPUTS; ++i) {{",
+            "    p[i] = x[i];",
+            "}",
+        ]
+    signature = f"static inline int {name}(const {given} x[{upper}_INPUTS], {real} y[{upper}_OUTPUTS])"
     lines = [*before, *statements, "return 0;"]
     parts = [
         _comment(notes),
         f"#ifndef {upper}_H\n#define {upper}_H\n",
-        _CONTRACTION.format(**words),
+        _CONTRACTION.format(**words) if integers is None else f"#include <stdint.h>\n\n#define {upper}_AS_WRITTEN\n",
         f"#define {upper}_INPUTS {body.inputs}u\n#define {upper}_OUTPUTS {body.outputs}u\n",
         "\n".join(_array(name, table) for table in tables),
         *(helper.format(**words) for helper in helpers),
         signature + "\n{\n" + "\n".join(f"    {line}" for line in lines) + "\n}\n",
-        f"#if defined(__GNUC__) && !defined(__clang__)\n#pragma GCC pop_options\n#endif\n"
-        f"#undef {upper}_AS_WRITTEN\n\n#endif\n",
+        ("" if integers else "#if defined(__GNUC__) && !defined(__clang__)\n#pragma GCC pop_options\n#endif\n")
+        + f"#undef {upper}_AS_WRITTEN\n\n#endif\n",
     ]
     return "\n".join(parts)
 

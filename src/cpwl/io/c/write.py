@@ -54,6 +54,7 @@ from cpwl.io.c.text import (
 from cpwl.io.c.tree import Tree, search_tree
 from cpwl.io.weights import Dtype
 from cpwl.network.algorithms import unclipped
+from cpwl.network.integer import INTEGER, IntegerNetwork
 from cpwl.network.network import Network
 from cpwl.proofs.rounding import float_error
 from cpwl.regions.extract import extract
@@ -405,8 +406,8 @@ class CCode:
         The function: ``int name(const double x[], double y[])``.
     form : str
         How it is evaluated: "network", "tree" or "grid", or "folded tree" and so on where one half is enough.
-    dtype : {"float64", "float32"}
-        The type: double or float.
+    dtype : {"float64", "float32", "int16", "int8"}
+        The type: double or float, or that of integer weights.
     outside : {"free", "clip", "error"}
         What is done with points outside the domain.
     costs : dict
@@ -433,6 +434,8 @@ class CCode:
 
     def __call__(self, x: ArrayLike) -> NDArray[Any]:
         """What the code computes, bit for bit, ``(N, n) -> (N, m)``; NaN where it refuses a point."""
+        if isinstance(self.body, NetworkTables) and isinstance(self.body.network, IntegerNetwork):
+            return self.body.network(x)
         points, single = as_points(x, self.body.inputs)
         points, refused = inside_box(self.guard, points.astype(self.dtype))
         found = _values(self.body, points)
@@ -460,7 +463,7 @@ def to_c(
     source: CPWL | Network | Compiled,
     path: str | os.PathLike[str],
     *,
-    dtype: Dtype = "float64",
+    dtype: Dtype | Literal["int16", "int8"] | None = None,
     form: Form = "auto",
     outside: Outside | None = None,
     box: tuple[Any, Any] | None = None,
@@ -483,8 +486,9 @@ def to_c(
         What to write. A function is compiled first, for few nonzero weights.
     path : path-like
         The header; what is there is replaced when the new file is complete.
-    dtype : {"float64", "float32"}
-        double, or float.
+    dtype : {"float64", "float32", "int16", "int8"}, optional
+        double, or float; or the type of integer weights, for code without floats (``compile(p, weights="int16")``). By
+        default as it was compiled, or double.
     form : {"auto", "network", "tree", "grid"}
         "auto" takes the form with the fewest operations (multiply-adds and comparisons in the worst case) among those
         whose constants fit `max_bytes`.
@@ -529,7 +533,10 @@ def to_c(
     """
     check_argument(source, (CPWL, Network, Compiled), "to_c")
     check_path(path, "to_c")
-    check_choice(dtype, ("float32", "float64"), "dtype")
+    integers = source.integer if isinstance(source, Compiled) else None
+    if dtype is None:
+        dtype = "float64" if integers is None else cast("Any", integers.weights)
+    check_choice(dtype, ("float32", "float64", *INTEGER), "dtype")
     check_choice(form, ("auto", "network", "tree", "grid"), "form")
     if outside is None:
         outside = cast("Outside", source.outside) if isinstance(source, Compiled) else "free"
@@ -539,6 +546,11 @@ def to_c(
         check_count(max_bytes, "max_bytes")
     for value, option in ((fold, "fold"), (check, "check"), (test, "test")):
         check_switch(value, option)
+    if dtype in INTEGER:
+        if test:
+            raise InputError("a test program is for code with floats; integers are exact")
+        return _integer_code(source, path, called, str(dtype), outside, form, max_bytes)
+    assert dtype in ("float64", "float32")
     forms = _Forms(source, dtype, form, box, max_bytes, check)
     guard = guard_of(outside, forms.domain, dtype)
     found: dict[str, tuple[_Tables | Folded, _Forms]] = {form: (body, forms) for form, body in forms.found().items()}
@@ -564,6 +576,45 @@ def to_c(
         files.append((file.with_name(f"{file.stem}_test.c"), code.test(forms.points(), file.name).encode()))
     write_together(files)
     return code
+
+
+def _integer_code(
+    source: CPWL | Network | Compiled, path: Any, name: str, dtype: str, outside: str, form: str, max_bytes: int | None
+) -> CCode:
+    """The network of integers of a result of `compile`, or of a function."""
+    if isinstance(source, CPWL):
+        source = compile(source, weights=cast("Any", dtype), outside=cast("Outside", outside))
+    integers = source.integer if isinstance(source, Compiled) else None
+    if integers is None or integers.weights != dtype:
+        raise InputError(
+            f'code of type {dtype} is for the result of `compile(p, weights="{dtype}")`, or for a function'
+        )
+    assert isinstance(source, Compiled)
+    if form not in ("auto", "network") or outside == "error" or outside != source.outside:
+        raise InputError(
+            f'code of integers is a network, free outside the domain or clipped by `compile(.., outside="clip")`, not '
+            f'form="{form}" with outside="{outside}"'
+        )
+    body = network_tables(integers, integers.sum_type)
+    cost = body.cost
+    if max_bytes is not None and cost.flash > max_bytes:
+        raise LimitError(f"the network of integers has {cost.flash:,} bytes of constants, more than {max_bytes:,}")
+    assert source.certificate is not None
+    outputs = "; ".join(f"y[{k}] / ({scale})" for k, scale in enumerate(integers.scales[-1]))
+    notes = [
+        f"{name}: written by cpwl.",
+        str(body),
+        f"Cost: {cost}, {cost.comparisons} comparisons, {cost.stack} bytes of working memory.",
+        f"x: integers of {integers.bits} bits in the format {integers.format}, {2**integers.fraction} times the input. "
+        f"The outputs are {outputs}.",
+        f"Proved: {source.certificate.statement}. It returns 0.",
+        "x and y must not overlap.",
+    ]
+    guard, found = Guard("free"), source.certificate.error_bound
+    text = header(name, body, guard, notes)
+    write_together([(path, text.encode())])
+    bound = None if isinstance(found, tuple) or found is None else float(found)
+    return CCode(name, "network", dtype, outside, {"network": cost}, "integers", bound, text, body, guard)
 
 
 class _Forms:
