@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -99,7 +99,14 @@ def compile(
         bool, typer.Option("--check/--no-check", help="Check first that the data defines a continuous function.")
     ] = True,
     dtype: Annotated[
-        Dtype | None, typer.Option(help="Type of the numbers in OUT.onnx or OUT.h.  [default: float64]")
+        Literal["float64", "float32", "int16", "int8"] | None,
+        typer.Option(
+            help="Type of the numbers in OUT.onnx or OUT.h; int16 and int8: exact integer arithmetic for fixed-point "
+            "inputs.  [default: float64]"
+        ),
+    ] = None,
+    inputs: Annotated[
+        str | None, typer.Option(metavar="QM.F", help="Fixed-point format of the inputs for --dtype int16 or int8.")
     ] = None,
     c_form: CForm = "auto",
     max_bytes: MaxBytes = None,
@@ -119,9 +126,12 @@ def compile(
 ) -> None:
     """Compile a function into a ReLU network that computes it exactly, or within a stated error."""
     proof = output.with_suffix(".proof.json") if certify else None
+    integer = dtype in ("int16", "int8")
+    if inputs is not None and not integer:
+        raise typer.BadParameter("it is for --dtype int16 or int8.", param_hint="'--inputs'")
     _check_paths(source, output, proof, dtype)
     given = {"--c-form": c_form != "auto", "--max-bytes": max_bytes is not None, "--c-test": c_test}
-    _check_c(output, given, certify=certify)
+    _check_c(output, given, certify=certify and not integer)
     from cpwl.compiler import compile as compile_function
 
     written = _formula(source, formula, variables)
@@ -136,15 +146,17 @@ def compile(
             p,
             construction=cast("ConstructionName", construction),  # `_known` has looked
             minimize=minimize,
-            precision=precision or dtype or "float64",
+            precision=precision or (dtype if dtype == "float32" else "float64"),
             max_error=max_error,
             within=None if within is None else within.split(",") if "," in within else within,
             train=train,
             check=check,
             certify=certify,
             weights=weights,
+            inputs=inputs,
             executor=executor,
-            outside="free" if output.suffix.lower() == ".h" else outside,  # C code clips by itself
+            # C code with floats clips by itself.
+            outside="free" if output.suffix.lower() == ".h" and not integer else outside,
             progress=progress,
         )
     seconds = perf_counter() - began
@@ -191,7 +203,7 @@ def _formula(source: Path | None, text: str | None, variables: str | None) -> Fo
     return None
 
 
-def _check_paths(source: Path | None, output: Path, proof: Path | None, dtype: Dtype | None) -> None:
+def _check_paths(source: Path | None, output: Path, proof: Path | None, dtype: str | None) -> None:
     suffix = check_ending(output, ".onnx", ".json", ".h")
     if suffix == ".json" and dtype is not None:
         raise typer.BadParameter("a .json file is exact and has no type.", param_hint="'--dtype'")
@@ -212,8 +224,8 @@ def _check_c(output: Path, given: dict[str, bool], *, certify: bool) -> None:
         raise typer.BadParameter(message, param_hint="'--certify'")
 
 
-def _write(compiled: Compiled, output: Path, dtype: Dtype | None, options: dict[str, Any]) -> CCode | None:
-    kind: Any = dtype or "float64"
+def _write(compiled: Compiled, output: Path, dtype: str | None, options: dict[str, Any]) -> CCode | None:
+    kind: Any = None if compiled.integer is not None else dtype or "float64"
     if output.suffix.lower() == ".json":
         from cpwl.io.json import save
 
@@ -225,7 +237,7 @@ def _write(compiled: Compiled, output: Path, dtype: Dtype | None, options: dict[
     else:
         from cpwl.io.onnx.write import to_onnx
 
-        to_onnx(compiled.network, output, dtype=kind, metadata=compiled.metadata)
+        to_onnx(compiled, output, dtype=kind)
     return None
 
 
@@ -239,7 +251,7 @@ def _c_summary(code: CCode) -> dict[str, Any]:
     }
 
 
-def _check_proof(p: CPWL, compiled: Compiled, max_error: float | None, dtype: Dtype | None) -> None:
+def _check_proof(p: CPWL, compiled: Compiled, max_error: float | None, dtype: str | None) -> None:
     """Refuse to write a network without a proof, or with one of a larger error than is allowed."""
     from cpwl.errors import LimitError
     from cpwl.function.sample import sample
@@ -265,8 +277,9 @@ def _check_proof(p: CPWL, compiled: Compiled, max_error: float | None, dtype: Dt
         )
 
 
-def _write_proved(compiled: Compiled, output: Path, proof: Path, dtype: Dtype | None) -> dict[str, Any]:
+def _write_proved(compiled: Compiled, output: Path, proof: Path, dtype: str | None) -> dict[str, Any]:
     """Network and proof, together. The proof is of the network as it is in its file: the weights are read back."""
+    import json
     import tempfile
 
     from cpwl.cli.options import load_network
@@ -277,6 +290,15 @@ def _write_proved(compiled: Compiled, output: Path, proof: Path, dtype: Dtype | 
 
     certificate, meant = compiled.certificate, compiled.network
     assert certificate is not None
+    told = {"proof": str(proof), "statement": certificate.statement, "evaluation_bound": certificate.evaluation_bound}
+    if compiled.integer is not None:  # the proof is of the exact network, and of its integers
+        exact = json.dumps(network_document(meant), separators=(",", ":")) + "\n"
+        with tempfile.TemporaryDirectory() as folder:
+            draft = Path(folder, output.name)
+            _write(compiled, draft, dtype, {"outside": compiled.outside} if draft.suffix == ".h" else {})
+            texts = [(output, draft.read_bytes()), (proof, certificate.text.encode())]
+        write_together([*texts, (output.with_suffix(".network.json"), exact.encode())])
+        return told
     if output.suffix.lower() != ".json":
         meant = rounded(meant, dtype or "float64")
     with tempfile.TemporaryDirectory() as folder:
@@ -285,7 +307,7 @@ def _write_proved(compiled: Compiled, output: Path, proof: Path, dtype: Dtype | 
         if network_document(load_network(draft)) != network_document(meant):
             raise InternalError(f"{output} would not hold the network that was proved")
         write_together([(output, draft.read_bytes()), (proof, certificate.text.encode())])
-    return {"proof": str(proof), "statement": certificate.statement, "evaluation_bound": certificate.evaluation_bound}
+    return told
 
 
 def _summary(p: CPWL, compiled: Compiled, source: Path, output: Path, seconds: float) -> dict[str, Any]:

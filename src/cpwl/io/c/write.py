@@ -54,7 +54,7 @@ from cpwl.io.c.text import (
 from cpwl.io.c.tree import Tree, search_tree
 from cpwl.io.weights import Dtype
 from cpwl.network.algorithms import unclipped
-from cpwl.network.integer import INTEGER, IntegerNetwork
+from cpwl.network.integer import IntegerNetwork
 from cpwl.network.network import Network
 from cpwl.proofs.rounding import float_error
 from cpwl.regions.extract import extract
@@ -463,7 +463,7 @@ def to_c(
     source: CPWL | Network | Compiled,
     path: str | os.PathLike[str],
     *,
-    dtype: Dtype | Literal["int16", "int8"] | None = None,
+    dtype: Dtype | None = None,
     form: Form = "auto",
     outside: Outside | None = None,
     box: tuple[Any, Any] | None = None,
@@ -486,9 +486,8 @@ def to_c(
         What to write. A function is compiled first, for few nonzero weights.
     path : path-like
         The header; what is there is replaced when the new file is complete.
-    dtype : {"float64", "float32", "int16", "int8"}, optional
-        double, or float; or the type of integer weights, for code without floats (``compile(p, weights="int16")``). By
-        default as it was compiled, or double.
+    dtype : {"float64", "float32"}, optional
+        double, or float. By default double; but what was compiled with integer weights becomes code without floats.
     form : {"auto", "network", "tree", "grid"}
         "auto" takes the form with the fewest operations (multiply-adds and comparisons in the worst case) among those
         whose constants fit `max_bytes`.
@@ -534,9 +533,9 @@ def to_c(
     check_argument(source, (CPWL, Network, Compiled), "to_c")
     check_path(path, "to_c")
     integers = source.integer if isinstance(source, Compiled) else None
-    if dtype is None:
-        dtype = "float64" if integers is None else cast("Any", integers.weights)
-    check_choice(dtype, ("float32", "float64", *INTEGER), "dtype")
+    if dtype is not None or integers is None:
+        dtype = "float64" if dtype is None else dtype
+        check_choice(dtype, ("float32", "float64"), "dtype")
     check_choice(form, ("auto", "network", "tree", "grid"), "form")
     if outside is None:
         outside = cast("Outside", source.outside) if isinstance(source, Compiled) else "free"
@@ -546,11 +545,15 @@ def to_c(
         check_count(max_bytes, "max_bytes")
     for value, option in ((fold, "fold"), (check, "check"), (test, "test")):
         check_switch(value, option)
-    if dtype in INTEGER:
-        if test:
-            raise InputError("a test program is for code with floats; integers are exact")
-        return _integer_code(source, path, called, str(dtype), outside, form, max_bytes)
-    assert dtype in ("float64", "float32")
+    if dtype is None:
+        assert isinstance(source, Compiled)
+        assert integers is not None
+        if form not in ("auto", "network") or outside == "error" or outside != source.outside or test:
+            raise InputError(
+                "code of integers is a network, without a test program, and does outside the domain what it was "
+                f'compiled for ("{source.outside}")'
+            )
+        return _integer_code(source, integers, path, called, max_bytes)
     forms = _Forms(source, dtype, form, box, max_bytes, check)
     guard = guard_of(outside, forms.domain, dtype)
     found: dict[str, tuple[_Tables | Folded, _Forms]] = {form: (body, forms) for form, body in forms.found().items()}
@@ -578,23 +581,8 @@ def to_c(
     return code
 
 
-def _integer_code(
-    source: CPWL | Network | Compiled, path: Any, name: str, dtype: str, outside: str, form: str, max_bytes: int | None
-) -> CCode:
-    """The network of integers of a result of `compile`, or of a function."""
-    if isinstance(source, CPWL):
-        source = compile(source, weights=cast("Any", dtype), outside=cast("Outside", outside))
-    integers = source.integer if isinstance(source, Compiled) else None
-    if integers is None or integers.weights != dtype:
-        raise InputError(
-            f'code of type {dtype} is for the result of `compile(p, weights="{dtype}")`, or for a function'
-        )
-    assert isinstance(source, Compiled)
-    if form not in ("auto", "network") or outside == "error" or outside != source.outside:
-        raise InputError(
-            f'code of integers is a network, free outside the domain or clipped by `compile(.., outside="clip")`, not '
-            f'form="{form}" with outside="{outside}"'
-        )
+def _integer_code(source: Compiled, integers: IntegerNetwork, path: Any, name: str, max_bytes: int | None) -> CCode:
+    """The header of a network of integers."""
     body = network_tables(integers, integers.sum_type)
     cost = body.cost
     if max_bytes is not None and cost.flash > max_bytes:
@@ -614,7 +602,8 @@ def _integer_code(
     text = header(name, body, guard, notes)
     write_together([(path, text.encode())])
     bound = None if isinstance(found, tuple) or found is None else float(found)
-    return CCode(name, "network", dtype, outside, {"network": cost}, "integers", bound, text, body, guard)
+    costs = {"network": cost}
+    return CCode(name, "network", integers.weights, source.outside, costs, "integers", bound, text, body, guard)
 
 
 class _Forms:

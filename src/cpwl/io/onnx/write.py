@@ -23,6 +23,7 @@ from cpwl.doors import check_choice, check_path
 from cpwl.errors import InputError, LimitError
 from cpwl.files import write_bytes
 from cpwl.io.weights import Dtype, check_dense_size, dense_layers
+from cpwl.network.integer import IntegerNetwork
 from cpwl.network.network import Network, rounded
 
 __all__ = ["Layout", "onnx_bytes", "split_size", "to_onnx"]
@@ -100,7 +101,7 @@ def to_onnx(
     network: Network | Compiled,
     path: str | os.PathLike[str],
     *,
-    dtype: Dtype = "float64",
+    dtype: Dtype | None = None,
     batch: str | None = None,
     layout: Layout = "auto",
     metadata: Mapping[str, str] | None = None,
@@ -113,8 +114,10 @@ def to_onnx(
         The network, or the result of `compile`, whose `metadata` then goes into the file.
     path : path-like
         The file; what is there is replaced when the new file is complete.
-    dtype : {"float64", "float32"}
-        The type of the weights, `X` and `Y`: "float64", or "float32", with every weight rounded once more.
+    dtype : {"float64", "float32"}, optional
+        The type of the weights, `X` and `Y`: "float64", or "float32", with every weight rounded once more. By default
+        "float64"; but what was compiled with integer weights is written with integer operators: `X` has integers in
+        the format of the inputs, and `Y` those that are to be divided by the scales in the metadata.
     batch : str, optional
         A name such as "N" makes the first dimension of `X` and `Y` a free one of that name. The default, 1,
         is what verifiers and MILP tools expect.
@@ -139,11 +142,16 @@ def to_onnx(
     """
     if metadata is None and isinstance(network, Compiled):
         metadata = network.metadata
+    integers = network.integer if isinstance(network, Compiled) and dtype is None else None
     network = held_network(network, "to_onnx")
     check_path(path, "to_onnx")
     check_choice(layout, ("auto", "dense", "split"), "layout")
     if batch is not None and not (isinstance(batch, str) and batch):
         raise InputError(f'`batch` must be None or the name of a dimension such as "N", not {type(batch).__name__}')
+    if integers is not None:
+        write_bytes(path, _model(*_integer(integers), batch, {**_checked(metadata), **_integer_notes(integers)}))
+        return
+    dtype = "float64" if dtype is None else dtype
     write_bytes(path, onnx_bytes(network, dtype=dtype, batch=batch, layout=layout, metadata=metadata))
 
 
@@ -160,9 +168,21 @@ def onnx_bytes(
     check_choice(dtype, ("float32", "float64"), "dtype")
     kind = onnx.TensorProto.FLOAT if dtype == "float32" else onnx.TensorProto.DOUBLE
     nodes, tensors = _split(network, dtype, kind) if _is_split(network, dtype, layout) else _dense(network, dtype, kind)
+    ends = (kind, network.inputs), (kind, network.outputs)
+    return _model(nodes, tensors, *ends, batch, notes)
+
+
+def _model(
+    nodes: list[Any],
+    tensors: list[Any],
+    given: tuple[int, int],
+    found: tuple[int, int],
+    batch: str | None,
+    notes: dict[str, str],
+) -> bytes:
+    """The file of a graph whose `X` and `Y` have these types and widths."""
     rows = 1 if batch is None else batch
-    x = helper.make_tensor_value_info("X", kind, [rows, network.inputs])
-    y = helper.make_tensor_value_info("Y", kind, [rows, network.outputs])
+    x, y = (helper.make_tensor_value_info(name, k, [rows, n]) for name, (k, n) in (("X", given), ("Y", found)))
     model = helper.make_model(
         helper.make_graph(nodes, "cpwl", [x], [y], tensors),
         opset_imports=[helper.make_opsetid("", 13)],
@@ -232,6 +252,87 @@ def _split(network: Network, dtype: Dtype, kind: int) -> tuple[list[Any], list[A
             nodes.append(helper.make_node("Relu", [after], [f"A_{i}"], f"Relu_{i}"))
         before = f"A_{i}"
     return nodes, tensors
+
+
+# Networks of integers. `MatMulInteger` multiplies bytes: with weights of 8 bits the inputs of a layer, which are not
+# negative, are taken byte by byte. Each part of a sum is at most what was proved not to overflow. Elsewhere `MatMul`
+# multiplies in the type of the sums.
+
+
+def _integer(network: IntegerNetwork) -> tuple[list[Any], list[Any], tuple[int, int], tuple[int, int]]:
+    """Nodes, constants, and types and widths of `X` and `Y`."""
+    kind = getattr(onnx.TensorProto, network.sum_type.upper())
+    word = np.dtype(network.sum_type)
+    nodes: list[Any] = [helper.make_node("Cast", ["X"], ["A_0"], "Cast_X", to=kind)]
+    tensors = [_tensor("zero", np.zeros(1, dtype=word), kind)]
+    for i, (weight, bias) in enumerate(network.layers, start=1):
+        W, b, before, reach = weight.toarray(), bias, f"A_{i - 1}", network.reach[i - 1]
+        if _by_bytes(network, i, W, b):
+            if i == 1:  # inputs that are not negative
+                half = 2 ** (network.bits - 1)
+                b, before, reach = b - half * W.sum(axis=1), "A_up", 2 * half - 1
+                tensors.append(_tensor("half", np.array([half], dtype=word), kind))
+                nodes.append(helper.make_node("Add", ["A_0", "half"], ["A_up"], "Add_half"))
+            made, held = _bytes_of(i, before, W, reach, kind, word)
+        else:
+            stored = getattr(onnx.TensorProto, network.weights.upper())
+            held = [_tensor(f"V_{i}", np.ascontiguousarray(W.T.astype(network.weights)), stored)]
+            made = [
+                helper.make_node("Cast", [f"V_{i}"], [f"W_{i}"], f"Cast_{i}", to=kind),
+                helper.make_node("MatMul", [before, f"W_{i}"], [f"P_{i}"], f"MatMul_{i}"),
+            ]
+        last = i == len(network.layers)
+        tensors += [*held, _tensor(f"b_{i}", b.astype(word), kind)]
+        nodes += [*made, helper.make_node("Add", [f"P_{i}", f"b_{i}"], ["Y" if last else f"Z_{i}"], f"Add_{i}")]
+        if not last:
+            nodes.append(helper.make_node("Max", [f"Z_{i}", "zero"], [f"A_{i}"], f"Relu_{i}"))
+    given = getattr(onnx.TensorProto, network.input_type.upper())
+    return nodes, tensors, (given, network.inputs), (kind, network.outputs)
+
+
+def _by_bytes(network: IntegerNetwork, i: int, weight: NDArray[Any], bias: NDArray[Any]) -> bool:
+    """Whether weights are bytes, and the sums do not overflow, with inputs made positive, too."""
+    if network.weights != "int8" or network.accumulator != 32:
+        return False
+    half = 2 ** (network.bits - 1)
+    sums = np.abs(bias - half * weight.sum(axis=1)) + (2 * half - 1) * np.abs(weight).sum(axis=1)
+    return i > 1 or bool(sums.max() < 2**31)
+
+
+def _bytes_of(
+    i: int, before: str, weight: NDArray[Any], reach: int, kind: int, word: np.dtype[Any]
+) -> tuple[list[Any], list[Any]]:
+    """The product of a layer with inputs from 0 to `reach`, byte by byte."""
+    tensors = [_tensor(f"W_{i}", np.ascontiguousarray(weight.T.astype(np.int8)), onnx.TensorProto.INT8)]
+    nodes, parts = [], []
+    count = max(1, -(-reach.bit_length() // 8))
+    for k in range(count):
+        name, at = f"{i}_{k}", before
+        if k:
+            tensors.append(_tensor(f"down_{name}", np.array([256**k], dtype=word), kind))
+            nodes.append(helper.make_node("Div", [at, f"down_{name}"], [f"D_{name}"], f"Div_{name}"))
+            at = f"D_{name}"
+        if k < count - 1:
+            tensors.append(_tensor(f"base_{name}", np.array([256], dtype=word), kind))
+            nodes.append(helper.make_node("Mod", [at, f"base_{name}"], [f"M_{name}"], f"Mod_{name}"))
+            at = f"M_{name}"
+        nodes.append(helper.make_node("Cast", [at], [f"B_{name}"], f"Byte_{name}", to=onnx.TensorProto.UINT8))
+        product = f"Q_{name}" if k else f"P_{name}"
+        nodes.append(helper.make_node("MatMulInteger", [f"B_{name}", f"W_{i}"], [product], f"MatMul_{name}"))
+        if k:
+            nodes.append(helper.make_node("Mul", [product, f"down_{name}"], [f"P_{name}"], f"Mul_{name}"))
+        parts.append(f"P_{name}")
+    for k, part in enumerate(parts[1:], start=1):
+        nodes.append(
+            helper.make_node("Add", [parts[0] if k == 1 else f"S_{i}_{k - 1}", part], [f"S_{i}_{k}"], f"Sum_{i}_{k}")
+        )
+    nodes[-1].output[0] = f"P_{i}"
+    return nodes, tensors
+
+
+def _integer_notes(network: IntegerNetwork) -> dict[str, str]:
+    scales = ", ".join(map(str, network.scales[-1]))
+    return {"cpwl.inputs": f"{network.format}: integers of {network.bits} bits", "cpwl.outputs.divided_by": scales}
 
 
 def _gemm(name: str, inputs: list[str], after: str) -> Any:
