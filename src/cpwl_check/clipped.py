@@ -7,7 +7,7 @@ has W and b. If
 (1) neuron i of the first layer reads x_i - l_i, with weight 1, neuron i of the second reads (h_i - l_i) minus neuron i,
     h_i >= l_i, and there are no others in these layers, `clipping`
 (2) N is within E (+ b max |x_i|) of the function, by a proof of its own, `clipped`
-(3) every piece lies in the box [low, high] of the proof, `pieces.rounding`
+(3) every piece lies in the box [low, high] of the proof, `pieces.need_inside`
 (4) the stated bound is at least E (+ b max |x_i| in that box) + d L, where no end of one box is farther than d from
     that of the other and N has no slope above L (in the largest coordinate), `clipped`
 
@@ -23,7 +23,7 @@ from fractions import Fraction
 from typing import Any
 
 from cpwl_check.budget import need, spend, total
-from cpwl_check.pieces import Bound, Form, Law, Layers, rounding
+from cpwl_check.pieces import Bound, Form, Law, Layers, need_inside
 from cpwl_check.reading import Rational, read
 
 
@@ -37,11 +37,10 @@ def clipped(law: Law, layers: Layers, proof: Any, decide: Callable[[Law, Layers,
     behind = network_behind(layers, high, n)
     spend(sum(len(form) for layer in layers for form in layer), "network")
     shown = decide(law, behind, inner)
-    rounding([[{}]], box, n, law.pieces)  # every piece is in the box
-    ends = [[Fraction(x) for x in read(box[name], [Rational, n], f"box.{name}")] for name in ("low", "high")]
+    within = [*map(Fraction, sum(zip(*(need_inside(box, n, law.pieces) or []), strict=True), ()))]
     level, growth = shown if isinstance(shown, tuple) else (shown, Fraction(0))
-    reach = max(map(abs, ends[0] + ends[1]))
-    apart = max(abs(x - y) for x, y in zip(low + high, ends[0] + ends[1], strict=True))
+    reach = max(map(abs, within))
+    apart = max(abs(x - y) for x, y in zip(low + high, within, strict=True))
     least = level + growth * reach + (apart * slope(behind, n) if apart else 0)
     need(least <= stated < 10**300, "error_bound", f"it is less than {float(least):.3g}, which is shown")
     return Fraction(stated)

@@ -23,7 +23,6 @@ from cpwl_check.cones import need_substance, region
 from cpwl_check.expression import expression
 from cpwl_check.integer import integer
 from cpwl_check.line import line
-from cpwl_check.max_min import max_min
 from cpwl_check.near import near
 from cpwl_check.optimal import optimal
 from cpwl_check.pieces import Bound, Law, Layers, read_domain, read_function, read_network
@@ -36,7 +35,6 @@ from cpwl_check.windows import windows
 
 Decide = Callable[[Law, Layers, Any], Bound]
 PLAIN: dict[str, Decide] = {
-    "max-min": max_min,
     "expression": expression,
     "bends": bends,
     "line": line,
@@ -62,6 +60,8 @@ def decide(law: Law, layers: Layers, proof: Any) -> Bound:
     """The bound that a proof of any kind shows for these pieces and weights; or `Refused`, or `Undecided`."""
     need(type(proof) is dict, "proof", "this is no object")
     kind = proof.get("kind")
+    replaced = "kind max-min was replaced by kind expression: prove the network again with `cpwl certify`"
+    need(kind != "max-min", "proof.kind", replaced)
     need(kind in KINDS, "proof.kind", f"this must be one of {', '.join(KINDS)}")
     return PLAIN[kind](law, layers, proof) if kind in PLAIN else HOLDING[kind](law, layers, proof, decide)
 

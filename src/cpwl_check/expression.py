@@ -2,7 +2,7 @@
 
 **Theorem.** Let the expression of an output be made of components f_m by maxima and minima. If
 
-(1) every piece lies in the box, if there is one, `pieces.rounding`
+(1) every piece lies in the box, if there is one, `pieces.need_inside`
 (2) every output of the network has the same form in inputs and atoms (ReLUs of forms) as its expression, where the ReLU
     of a form is replaced by the form or by 0 only if that has a sign in the box, `trace`, `Circuit.relu`, `expression`
 (3) *below*: on each region of a tree the components that are named are at most the law + e, and the expression is
@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from cpwl_check.budget import long, need, spend
-from cpwl_check.pieces import Form, Law, Layers, Piece, Short, Vector, over_one, plus, rounding
+from cpwl_check.pieces import Form, Law, Layers, Piece, Short, Vector, need_inside, over_one, plus
 from cpwl_check.reading import Rational, read
 
 Interval = tuple[Rational, Rational]
@@ -96,6 +96,8 @@ class Circuit:
                 return {}
             if min(weights.values()) >= 0 or any(low >= 0 for low in self.lower_bounds(form)):
                 return form
+            if any(low >= 0 for low in self.lower_bounds(plus({}, -1, form))):
+                return {}
         atom: Form = {self.n + 1 + self.atoms.setdefault(name, len(self.atoms)): abs(lead)}
         return atom if lead > 0 else plus(form, 1, atom)  # s(-z) = s(z) - z
 
@@ -221,9 +223,7 @@ def expression(law: Law, layers: Layers, proof: Any) -> Fraction:
     body = {"components": [[Rational, n + 1]], "values": [Any], "output": [Any, outputs], "box": Any}
     trees = {"below": [[Any, len(pieces)], outputs], "reach": [[Any, len(pieces)], outputs]}
     *_, stated, components, listed, output, box, below, reach = read(proof, head | body | trees, "proof")
-    rounding([[{}]], box, n, pieces)  # every piece is in the box
-    ends = None if box is None else list(zip(*(read(box[k], [Rational, n], k) for k in ("low", "high")), strict=True))
-    circuit = Circuit(n, ends)
+    circuit = Circuit(n, need_inside(box, n, pieces))
     values = read_values(components, listed, circuit)
     meant = read(output, [range(len(values))], "output")
     for o, form in enumerate(trace(layers, circuit)):

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from operator import add, mul
+from operator import mul
 from typing import Any, NamedTuple, TypeVar
 
 from cpwl_check.budget import long, longest, need, spend, total, work
@@ -103,20 +103,16 @@ class Piece(NamedTuple):
         spend(1 + work(len(f[0]) ** 2, longest([f[0]]), longest(self.corners)), "simplices")
         return [sum(map(mul, f[0], x)) for x in self.corners], f[1] * self.scale
 
-    def shortfall(self, entry: Any, h: list[Term], where: str, members: dict[str, Vector] | None = None) -> Short:
-        """The least `e` for which the entry proves ``h >= -e`` here; a mean of the `members` is first taken off `h`."""
+    def shortfall(self, entry: Any, h: list[Term], where: str) -> Short:
+        """The least `e` for which the entry proves ``h >= -e`` here."""
         empty = type(entry) is dict and "empty" in entry
-        mean, members = members is not None and not empty, members or {}
-        more = ({} if self.corners or empty else {"t": Rational}) | ({"mu": WEIGHTS} if mean else {})
+        more = {} if self.corners or empty else {"t": Rational}
         weights, *others = read(entry, {"empty" if empty else "lambda": WEIGHTS} | more, where)
-        mu = others.pop() if mean else {}
-        need(not mean or sum(mu.values()) == 1, where, "the sum of mu is not 1")
         terms = [(0, self.laws[0])] if empty else h
-        spend(10 + (len(terms) + len(weights) + len(mu)) * len(h[0][1][0]) // 4, where)
-        for factors, vectors in ((weights, self.rows), (mu, members)):
-            need(factors.keys() <= vectors.keys(), where, "there is a multiplier for a number that has none")
-            need(min(factors.values(), default=0) >= 0, where, "there is a negative multiplier")
-            terms = terms + [(-c, vectors[name]) for name, c in factors.items()]
+        spend(10 + (len(terms) + len(weights)) * len(h[0][1][0]) // 4, where)
+        need(weights.keys() <= self.rows.keys(), where, "there is a multiplier for a number that has none")
+        need(min(weights.values(), default=0) >= 0, where, "there is a negative multiplier")
+        terms = terms + [(-c, self.rows[name]) for name, c in weights.items()]
         d = common(c.denominator * e for c, (_, e) in terms)
         scaled = [c.numerator * (d // (c.denominator * e)) for c, (_, e) in terms]
         rest = [sum(map(mul, scaled, column)) for column in zip(*(v for _, (v, _) in terms), strict=True)]
@@ -213,25 +209,19 @@ def read_network(network: Any, n: int, outputs: int) -> list[Forms]:
     return result
 
 
-def rounding(off: list[Forms], box: Any, n: int, pieces: list[Piece]) -> tuple[Rational, Rational]:
-    """`E` as a + b max |x_i|: the largest sum, over the neurons of a group, of what they are off in the box."""
-    low, high = [-1] * n, [1] * n
-    if box is not None:
-        low, high, proof = read(box, {"low": [Rational, n], "high": [Rational, n], "proof": Any}, "box")
-        if proof is None and pieces[0].corners:
-            proof = [[{"lambda": {}}] * (2 * n)] * len(pieces)  # that is, look at the corners
-        for j, entries in enumerate(read(proof, [[Any, 2 * n], len(pieces)], "box.proof")):
-            for i, entry in enumerate(entries):
-                h = over_one([(k == i - n) - (k == i) for k in range(n)] + [high[i] if i < n else -low[i - n]])
-                short, where = pieces[j].shortfall(entry, [(1, pieces[j].vector(h))], f"box, piece {j}, entry {i}")
-                need(short == 0, where, "the piece is not inside")
-    centre = [Fraction(x + y) / 2 for x, y in zip(low, high, strict=True)] + [Fraction(1)]
-    half = [abs(Fraction(y - x)) / 2 for x, y in zip(low, high, strict=True)] + [Fraction(0)]
-    where = "layer 0"
-    values = [[abs(total((x * centre[i] for i, x in d.items()), where)) for d in group] for group in off]
-    constants = [total(group, where) for group in values]
-    slopes = [total((abs(x * half[i]) for d in group for i, x in d.items()), where) for group in off]
-    return (max(constants), max(slopes)) if box is None else (max(map(add, constants, slopes)), 0)
+def need_inside(box: Any, n: int, pieces: list[Piece]) -> list[tuple[Rational, Rational]] | None:
+    """The ends of the box, after the proof that every piece lies in it; None without a box."""
+    if box is None:
+        return None
+    low, high, proof = read(box, {"low": [Rational, n], "high": [Rational, n], "proof": Any}, "box")
+    if proof is None and pieces[0].corners:
+        proof = [[{"lambda": {}}] * (2 * n)] * len(pieces)  # that is, look at the corners
+    for j, entries in enumerate(read(proof, [[Any, 2 * n], len(pieces)], "box.proof")):
+        for i, entry in enumerate(entries):
+            h = over_one([(k == i - n) - (k == i) for k in range(n)] + [high[i] if i < n else -low[i - n]])
+            short, where = pieces[j].shortfall(entry, [(1, pieces[j].vector(h))], f"box, piece {j}, entry {i}")
+            need(short == 0, where, "the piece is not inside")
+    return list(zip(low, high, strict=True))
 
 
 # --- Networks that are nearly the same --------------------------------------------------------------------------------

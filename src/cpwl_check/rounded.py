@@ -4,7 +4,7 @@
 
 (1) the exact network inside is within E of the function, by a proof of its own, `rounded`
 (2) it has as many neurons in every layer as the network, `rounded`
-(3) every piece lies in the box, if there is one, `pieces.rounding`
+(3) every piece lies in the box, if there is one, `pieces.need_inside`
 (4) the outputs of the two are apart by no more than a (+ b max |x_i| without a box): bounds on the size of exact
     activations, and on how far the others are off, go from layer to layer, `difference`; or, with a box, enclosures of
     both on every piece do, `apart`
@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 from cpwl_check.budget import Refused, need, spend
 from cpwl_check.cones import piece_cone
 from cpwl_check.pieces import FIXED as BITS
-from cpwl_check.pieces import LARGE, Bound, Law, Layers, difference, fixed, read_network, rounding, unfixed
+from cpwl_check.pieces import LARGE, Bound, Law, Layers, difference, fixed, need_inside, read_network, unfixed
 from cpwl_check.reading import Rational, read
 
 
@@ -45,20 +45,20 @@ def rounded(law: Law, layers: Layers, proof: Any, decide: Callable[[Law, Layers,
     short = decide(law, exact, inner)
     assert isinstance(short, Fraction)  # of these kinds
     need([*map(len, exact)] == [*map(len, layers)], "network", "its layers are not those of the exact one")
-    rounding([[{}]], box, n, pieces)  # every piece is in the box
+    ends = need_inside(box, n, pieces)
     bounds = read(stated if type(stated) is list else [stated, 0], [Rational, 2], "error_bound")
     need(max(bounds) < LARGE, "error_bound", "it is 10^300 or more")
     for k in (0, 1):  # sizes and differences are at most a + b max |x_i|: first all the a, then all the b
-        size = [Fraction(k)] * n if box is None else [(1 - k) * x for x in sizes(box)]
+        size = [Fraction(k)] * n if ends is None else [(1 - k) * x for x in sizes(ends)]
         off, most = difference(layers, exact, size, Fraction(1 - k)), bounds[k] - (1 - k) * short
         if off is None or off > most:
-            need(box is not None and k == 0, "network", "its weights are off by more than error_bound, or by 10^300")
-            apart(law, layers, exact, sizes(box), Fraction(most))
+            need(ends is not None and k == 0, "network", "its weights are off by more than error_bound, or by 10^300")
+            apart(law, layers, exact, sizes(ends or []), Fraction(most))
     return (Fraction(bounds[0]), Fraction(bounds[1])) if type(stated) is list else Fraction(bounds[0])
 
 
-def sizes(box: Any) -> list[Fraction]:
-    return [max(abs(Fraction(x)), abs(Fraction(y))) for x, y in zip(box["low"], box["high"], strict=True)]
+def sizes(ends: list[tuple[Rational, Rational]]) -> list[Fraction]:
+    return [max(abs(Fraction(x)), abs(Fraction(y))) for x, y in ends]
 
 
 # --- Enclosures on pieces ---------------------------------------------------------------------------------------------

@@ -24,18 +24,18 @@ from cpwl_check.pieces import is_flat
 from support.proof_examples import (
     BOUNDED,
     EXACT,
-    a_neuron_twice,
+    a_neuron_less,
+    a_value_is_carried,
     absolute_value,
+    absolute_value_on_segments,
     affine,
     cut_segment,
     documents,
     empty_piece,
     five_pieces,
+    in_a_box,
     inexact_law,
-    mean_of_members,
-    rounded,
-    rounded_in_a_box,
-    rounded_on_triangles,
+    on_triangles,
     two_outputs,
 )
 from support.proof_oracle import claim_is_true, reference
@@ -58,9 +58,8 @@ def _digits():
 def test_hand_made_proofs_are_accepted(example):
     """Each of them states what it proves, and both oracles agree."""
     p, network, proof = documents(example)
-    stated = proof["error_bound"]
     proven = check(p, network, proof)
-    assert proven == (tuple(map(Fraction, stated)) if isinstance(stated, list) else Fraction(stated))
+    assert proven == Fraction(proof["error_bound"])
     assert (proven == 0) == (example in EXACT)
     assert claim_is_true(p, network, proof)
     reference(p, network, proof)
@@ -131,8 +130,8 @@ def is_accepted(files):
     return True
 
 
-# The function of `a_neuron_twice` is that of `five_pieces`.
-CHANGED = [(e, i) for e in EXACT + BOUNDED for i in range(3) if (e, i) != (a_neuron_twice, 0)]
+# The function of `a_neuron_less` is that of `five_pieces`.
+CHANGED = [(e, i) for e in EXACT + BOUNDED for i in range(3) if (e, i) != (a_neuron_less, 0)]
 
 
 @pytest.mark.one_in(5)
@@ -146,11 +145,11 @@ def test_every_change_is_refused_or_true(example, which):
             reference(*files)
 
 
-@pytest.mark.parametrize("example", EXACT)
+@pytest.mark.parametrize("example", [absolute_value, absolute_value_on_segments, two_outputs, affine])
 def test_no_weight_may_differ_by_1e_30(example):
-    """Each weight, written or zero, and each bias of an exact network; the message names the layer."""
+    """Each weight, written or zero, and each bias of an exact network that has no idle neuron."""
     p, network, proof = documents(example)
-    for l, layer in enumerate(network["layers"]):
+    for layer in network["layers"]:
         taken = {(i, j) for i, j, _ in layer["entries"]}
         places = itertools.product(range(layer["rows"]), range(layer["columns"]))
         layer["entries"] += [[i, j, 0] for i, j in places if (i, j) not in taken]
@@ -158,26 +157,13 @@ def test_no_weight_may_differ_by_1e_30(example):
         for (container, key), change in itertools.product(numbers, (TINY, -TINY)):
             value = container[key]
             container[key] = str(Fraction(value) + change)
-            with pytest.raises(Refused, match=f"layer {l}"):
+            with pytest.raises(Refused, match="does not compute this expression"):
                 check(p, network, proof)
             container[key] = value
     check(p, network, proof)
 
 
-def test_no_float_weight_may_differ_by_one_unit_in_the_last_place():
-    """A bound for other weights is not a bound for these."""
-    p, network, proof = documents(rounded_in_a_box)
-    for entry in network["layers"][0]["entries"]:
-        value = entry[2]
-        entry[2] = math.nextafter(
-            value, math.copysign(math.inf, Fraction(value) - Fraction(value).limit_denominator(9))
-        )
-        with pytest.raises(Refused, match="layer 0"):
-            check(p, network, proof)
-        entry[2] = value
-
-
-@pytest.mark.parametrize("example", [absolute_value, two_outputs, five_pieces, affine, mean_of_members])
+@pytest.mark.parametrize("example", [absolute_value, two_outputs, five_pieces, affine, a_value_is_carried])
 def test_no_law_may_differ_by_1e_30(example):
     """Each coefficient of each law, in each direction."""
     p, network, proof = documents(example)
@@ -211,49 +197,43 @@ def put(document, path, value):
     return copy
 
 
-MAX = ("wiring", 0, 0, "max")
+FIRST = ("below", 0, 0, "members")
 ATTACKS = [
-    (absolute_value, ("outputs", 0, "rows"), [], "rows"),
-    (absolute_value, ("outputs", 0, "rows", 0), [], "rows"),
-    (absolute_value, ("outputs", 0, "rows", 0), [1], "rows"),
-    (absolute_value, ("outputs", 0, "below", 0, 0, "mu"), {}, "sum of mu"),
-    (absolute_value, ("outputs", 0, "below", 0, 0, "mu"), {"1": 1}, "output 0, row 0 below piece 0: .* multiplier"),
-    (absolute_value, ("outputs", 0, "below", 0, 0, "mu"), {"0": 2, "1": -1}, "multiplier"),
-    (absolute_value, ("outputs", 0, "below", 1, 0, "lambda"), {"0": -2}, "row 1 below piece 0: .* negative"),
-    (absolute_value, ("outputs", 0, "below", 1, 0, "lambda"), {"1": 2}, "multiplier for a number"),
-    (absolute_value, ("outputs", 0, "below", 1, 0, "lambda"), {"-1": 2}, "multiplier for a number"),
-    (absolute_value, ("outputs", 0, "below", 1, 0, "lambda"), {"00": 2}, "multiplier for a number"),
-    (absolute_value, ("outputs", 0, "below", 0, 0), {"empty": {}}, "not shown to be empty"),
-    (absolute_value, ("outputs", 0, "below", 0, 0), {"empty": {"0": 1}}, "identity"),
-    (absolute_value, ("outputs", 0, "reach", 0), {"row": 0, "members": []}, "length 1"),
-    (absolute_value, ("outputs", 0, "reach", 0, "row"), -1, "range"),
-    (absolute_value, ("outputs", 0, "reach", 0, "row"), False, "range"),
-    (absolute_value, ("outputs", 0, "reach", 0, "row"), 0.0, "range"),
-    (absolute_value, MAX, [1, 3], "layer 0, max 0: there is no such value"),
-    (absolute_value, MAX, [0, 2], "no such value"),
-    (absolute_value, MAX, [True, 2], "no such value"),
-    (absolute_value, MAX, [1, -2], "positive and a negative"),
-    (absolute_value, ("wiring", 0, 0), {"output": [1], "neurons": [0]}, "layer 0"),
-    (absolute_value, ("wiring", 0, 0, "neurons"), [0, 1, -3], "range"),
-    (absolute_value, ("output",), [-1], "layer 1, output 0"),
+    (absolute_value, ("kind",), "max-min", "max-min was replaced by kind expression: prove the network again"),
+    (absolute_value, FIRST, {}, "output 0, below, piece 0: these members do not settle"),
+    (absolute_value, FIRST, {"0": {"lambda": {}, "t": 0}}, "output 0, below, piece 0: these members do not settle"),
+    (absolute_value, FIRST, {"2": {"lambda": {}, "t": 0}}, "no such component"),
+    (absolute_value, FIRST, {"00": {"lambda": {}, "t": 0}}, "no such component"),
+    (absolute_value, (*FIRST, "1", "lambda"), {"0": -2}, "piece 0, member 1: .* negative"),
+    (absolute_value, (*FIRST, "1", "lambda"), {"1": 2}, "multiplier for a number"),
+    (absolute_value, (*FIRST, "1", "lambda"), {"-1": 2}, "multiplier for a number"),
+    (absolute_value, (*FIRST, "1", "lambda"), {"00": 2}, "multiplier for a number"),
+    (absolute_value, (*FIRST, "0"), {"empty": {}}, "not shown to be empty"),
+    (absolute_value, (*FIRST, "0"), {"empty": {"0": 1}}, "identity"),
+    (absolute_value, ("below", 0), [], "length 2"),
+    (absolute_value, ("reach", 0, 0, "members"), {"1": {"lambda": {}, "t": 0}}, "identity"),
+    (absolute_value, ("values", 0), ["sum", 0, 1], "value 0: no such operation"),
+    (absolute_value, ("values", 0), ["max", 0, 2], "value 0.*range"),
+    (absolute_value, ("values", 0), ["max", True, 1], "value 0.*range"),
+    (absolute_value, ("values", 0), ["min", 0, 1], "output 0: the network does not compute"),
+    (absolute_value, ("output",), [-1], "range"),
+    (absolute_value, ("output",), [0], "output 0: the network does not compute"),
     (absolute_value, ("inputs",), 2, "inputs"),
     (absolute_value, ("version",), True, "version"),
     (absolute_value, ("error_bound",), "-1/10", "error_bound"),
-    (empty_piece, ("outputs", 0, "below", 0, 2, "empty"), {"0": 2, "1": 1}, "identity"),
-    (empty_piece, ("outputs", 0, "below", 0, 2, "empty"), {"0": -1, "1": -1}, "negative"),
-    (cut_segment, ("outputs", 0, "below", 0, 0), {"lambda": {}, "t": 0, "mu": {"0": 1}}, "'t' is unknown"),
-    (cut_segment, ("outputs", 0, "below", 0, 0, "lambda"), {"0": 1}, "multiplier for a number"),
-    (cut_segment, ("outputs", 0, "reach", 0, "above", "cut"), [1, 0], "identity|empty"),
-    (cut_segment, ("outputs", 0, "reach", 0, "below", "row"), 0, "falls short"),
-    (inexact_law, ("error_bound",), "9999/1000000", "reach on piece 1, member 1 of row 1: .* error_bound"),
-    (rounded_in_a_box, ("box",), None, "layer 0: groups .0."),
-    (rounded_in_a_box, ("box", "proof"), None, "box"),
-    (rounded_in_a_box, ("box", "high"), ["1/2"], "box, piece 0, entry 0"),
-    (rounded_on_triangles, ("box", "high"), [1.5, "1/2"], "box, piece 0, entry 1: the piece is not inside"),
-    (rounded_on_triangles, ("box", "low"), ["1/3", 0], "box, piece 0, entry 2: the piece is not inside"),
-    (five_pieces, ("wiring", 1, 0, "max"), [-1, 2], "layer 1, max 0"),
-    (five_pieces, ("wiring", 1, 0, "max"), [-1, -3], "layer 1, max 0: there is no such value"),
-    (five_pieces, ("outputs", 0, "reach", 0, "cut"), [1, 0], "length 3"),
+    (empty_piece, ("reach", 0, 2, "members", "0", "empty"), {"0": 2, "1": 1}, "identity"),
+    (empty_piece, ("reach", 0, 2, "members", "0", "empty"), {"0": -1, "1": -1}, "negative"),
+    (cut_segment, (*FIRST, "0"), {"lambda": {}, "t": 0}, "'t' is unknown"),
+    (cut_segment, (*FIRST, "0", "lambda"), {"0": 1}, "multiplier for a number"),
+    (cut_segment, ("reach", 0, 0, "above", "cut"), [1, 0], "identity|empty"),
+    (cut_segment, ("reach", 0, 0, "below", "members"), {"0": {"lambda": {}}, "1": {"lambda": {"2": 1}}}, "falls short"),
+    (inexact_law, ("error_bound",), "9999/1000000", "reach, piece 1, member 1: .* error_bound"),
+    (in_a_box, ("box", "proof"), None, "box"),
+    (in_a_box, ("box", "high"), ["1/2"], "box, piece 0, entry 0"),
+    (on_triangles, ("box", "high"), [1.5, "1/2"], "box, piece 0, entry 1: the piece is not inside"),
+    (on_triangles, ("box", "low"), ["1/3", 0], "box, piece 0, entry 2: the piece is not inside"),
+    (five_pieces, ("values", 2), ["max", 4, 5], "does not compute"),
+    (five_pieces, ("reach", 0, 0, "cut"), [1, 0], "length 3"),
 ]
 
 
@@ -307,43 +287,33 @@ def test_more_outputs_than_the_function_has_are_refused():
 
 
 def test_the_negative_of_a_max_of_mins_is_another_function():
-    """The network gives -min(x, 1) where the function is min(x, 1), and the proof calls it by its value."""
+    """The network gives -min(x, 1) where the function is min(x, 1), and the proof says nothing of it."""
     p, network, proof = documents(two_outputs)
     for entry in network["layers"][1]["entries"][3:]:
         entry[2] = -entry[2]
-    proof["output"] = [1, 2]
     assert not claim_is_true(p, network, proof)
-    assert "output 1: the network does not compute these rows" in refusal([p, network, proof])
+    assert "output 1: the network does not compute this expression" in refusal([p, network, proof])
 
 
 def test_a_box_that_misses_a_piece_is_refused():
     """An entry with a negative t would be an error elsewhere; for the box there is none."""
-    p, network, proof = documents(rounded_in_a_box)
+    p, network, proof = documents(in_a_box)
     proof["box"]["high"] = ["5/2"]
     proof["box"]["proof"][0][0]["t"] = "5/2"
     proof["box"]["proof"][1][0]["t"] = "-1/2"
     assert "box, piece 1, entry 0: the piece is not inside" in refusal([p, network, proof])
 
 
-def test_a_bound_does_not_excuse_later_layers():
-    """Only the first affine map may be off, whatever is stated; and the last one may be if it is the first."""
-    p, network, proof = documents(rounded_in_a_box)
-    proof["error_bound"] = 1000
-    assert check(p, network, proof) == 1000
-    for path in (("layers", 1, "entries", 0, 2), ("layers", 1, "bias", 0)):
-        assert "layer 1, output 0" in refusal([p, put(network, path, "1000001/1000000"), proof])
-
-
 def test_a_stated_bound_may_be_larger_but_not_smaller():
-    """Of both parts of a + b max |x_i|, and of a number alone; it is returned as it is stated."""
-    p, network, proof = documents(rounded)
-    a, b = map(Fraction, proof["error_bound"])
-    assert check(p, network, put(proof, ("error_bound",), [str(a + TINY), str(b)])) == (a + TINY, b)
-    for wrong in ([str(a - TINY), str(b)], [str(a), str(b - TINY)], [1], [1, 1, 1], 1, [], None):
+    """It is returned as it is stated."""
+    p, network, proof = documents(inexact_law)
+    a = Fraction(proof["error_bound"])
+    assert check(p, network, put(proof, ("error_bound",), str(a + TINY))) == a + TINY
+    for wrong in (str(a - TINY), [1, 1], [1], [], None):
         assert not is_accepted([p, network, put(proof, ("error_bound",), wrong)])
 
 
-def test_a_neuron_of_no_group_may_do_anything_but_be_read():
+def test_a_neuron_that_is_not_read_may_do_anything():
     """Dead neurons do not matter; a weight of 1e-30 on one does."""
     p, network, proof = documents(five_pieces)
     layer, following = network["layers"][:2]
@@ -357,10 +327,10 @@ def test_a_neuron_of_no_group_may_do_anything_but_be_read():
     network["layers"][2]["columns"] = 4
     check(p, network, proof)
     following["entries"].append([0, 6, str(TINY)])
-    assert "layer 1, max 0" in refusal([p, network, proof])
+    assert "does not compute" in refusal([p, network, proof])
     following["entries"][-1] = [0, 6, 0]
     network["layers"][2]["entries"].append([0, 3, str(TINY)])
-    assert "layer 2, output 0" in refusal([p, network, proof])
+    assert "does not compute" in refusal([p, network, proof])
 
 
 def test_a_neuron_that_comes_twice_counts_twice():
@@ -374,10 +344,10 @@ def test_a_neuron_that_comes_twice_counts_twice():
     last = {"rows": 1, "columns": 2, "bias": [0], "entries": [[0, 0, 2], [0, 1, -1]]}
     network = {"format": "cpwl-network", "version": 1, "inputs": 1, "outputs": 1, "layers": [first, last]}
     zero, one = {"lambda": {}, "t": 0}, {"lambda": {"0": 1}, "t": 0}
-    below = [[{**zero, "mu": {"0": 1}}, {**one, "mu": {"0": 1}}], [{**one, "mu": {"1": 1}}, {**zero, "mu": {"1": 1}}]]
-    claim = {"rows": [[0], [1]], "below": below, "reach": [{"row": i, "members": [zero]} for i in (0, 1)]}
-    proof = {"format": "cpwl-proof", "version": 1, "kind": "max-min", "inputs": 1, "components": [[1, 0], [2, 0]]}
-    proof |= {"outputs": [claim], "wiring": [[{"max": [1, 2], "neurons": [0, 0, 1]}]], "output": [1]}
+    below = [{"members": {"0": zero, "1": one}}, {"members": {"0": one, "1": zero}}]
+    reach = [{"members": {"0": zero}}, {"members": {"1": zero}}]
+    proof = {"format": "cpwl-proof", "version": 1, "kind": "expression", "inputs": 1, "components": [[1, 0], [2, 0]]}
+    proof |= {"values": [["max", 0, 1]], "output": [2], "below": [below], "reach": [reach]}
     proof |= {"error_bound": 0, "box": None}
     assert check(p, network, proof) == 0
     assert claim_is_true(p, network, proof)
@@ -387,23 +357,22 @@ def test_a_neuron_that_comes_twice_counts_twice():
 
 
 @pytest.mark.parametrize("example", [absolute_value, two_outputs, five_pieces])
-def test_pieces_outputs_and_rows_must_all_be_there(example):
+def test_pieces_and_members_must_all_be_there(example):
     """A proof of another function: one with a piece more, less or elsewhere."""
     p, network, proof = documents(example)
     for pieces in (p["pieces"][1:], p["pieces"][:-1], [*p["pieces"], p["pieces"][0]], p["pieces"][::-1], []):
         assert not is_accepted([put(p, ("pieces",), pieces), network, proof])
-    for o, claim in enumerate(proof["outputs"]):
-        for i in range(len(claim["rows"])):
-            rows, below = (claim[name][:i] + claim[name][i + 1 :] for name in ("rows", "below"))
-            less = put(put(proof, ("outputs", o, "rows"), rows), ("outputs", o, "below"), below)
-            assert "output" in refusal([p, network, less])
+    for name, o, j in itertools.product(("below", "reach"), range(p["outputs"]), range(len(p["pieces"]))):
+        members = proof[name][o][j].get("members", {})
+        for m in members:
+            less = {k: entry for k, entry in members.items() if k != m}
+            assert "do not settle" in refusal([p, network, put(proof, (name, o, j, "members"), less)])
 
 
 def test_a_function_without_pieces_is_refused():
     """Of no pieces at all, or of segments without interior, everything would be true."""
     p, network, proof = documents(absolute_value)
-    claim = proof["outputs"][0]
-    claim["below"], claim["reach"] = [[], []], []
+    proof["below"] = proof["reach"] = [[]]
     assert "no piece has an interior, of 0" in refusal([put(p, ("pieces",), []), network, proof])
     flat = {
         "format": "cpwl",
@@ -451,10 +420,10 @@ def write(folder, files):
 def test_it_runs_alone(tmp_path):
     """Without site-packages, the environment or the current folder: the verdict is one line."""
     paths = write(tmp_path, documents(five_pieces))
-    counts = "in exact arithmetic (kind max-min; 5 pieces; no domain is stated)"
+    counts = "in exact arithmetic (kind expression; 5 pieces; no domain is stated)"
     assert run_alone(paths, tmp_path) == (0, f"proved: network = function on every piece, {counts}\n", "")
     paths = write(tmp_path, documents(inexact_law))
-    counts = "in exact arithmetic (kind max-min; 2 pieces; no domain is stated)"
+    counts = "in exact arithmetic (kind expression; 2 pieces; no domain is stated)"
     said = f"|network - function| <= 0.01 on every piece, {counts}"
     assert run_alone([*paths, "--max-error", "0.01"], tmp_path) == (0, f"proved: {said}\n", "")
     more = "the bound allowed is 0.0001; --max-error sets another one"
@@ -464,7 +433,7 @@ def test_it_runs_alone(tmp_path):
         write(tmp_path, [p, put(network, ("layers", 1, "bias", 0), str(TINY)), proof]), tmp_path
     )
     assert (code, errors) == (1, "")
-    assert said == "refused: layer 1, max 0: the neurons [0, 1, 2] do not read what it says\n"
+    assert said == "refused: output 0: the network does not compute this expression\n"
     code, said, errors = run_alone(paths[:2], tmp_path)
     assert (code, said) == (64, "")
     assert "usage" in errors
@@ -484,20 +453,17 @@ def test_a_printed_bound_is_rounded_up(capsys, tmp_path, example):
     files = documents(example)
     code, said = verdict(capsys, tmp_path, files)
     bound = said.removeprefix("proved: |network - function| <= ").partition(" on every piece")[0]
-    shown = [Fraction(x) for x in bound.removesuffix(" max |x_i|").split(" + ")]
-    stated = files[2]["error_bound"]
-    exact = [Fraction(x) for x in (stated if isinstance(stated, list) else [stated])]
+    y = Fraction(files[2]["error_bound"])
     assert code == 0
-    for x, y in zip(shown, exact, strict=True):
-        assert y <= x < Fraction(101, 100) * y
-        assert math.nextafter(upwards(y), 0) < y <= upwards(y)
+    assert y <= Fraction(bound) < Fraction(101, 100) * y
+    assert math.nextafter(upwards(y), 0) < y <= upwards(y)
 
 
 @pytest.mark.parametrize(
     ("change", "code", "reason"),
     [
         (('"box"', '"box": null, "box"'), 1, "refused: proof: this is no object"),
-        (('"0": 1', '"0": 1, "0": 1'), 1, "refused: output 0, row"),
+        (('"0": 2', '"0": 2, "0": 2'), 1, "refused: output 0, below"),
         (('"error_bound": 0', '"error_bound": NaN'), 1, "error_bound"),
         (('"error_bound": 0', '"error_bound": 1e400'), 1, "error_bound"),
         (('"error_bound": 0', '"error_bound": "1e999999999"'), 1, "error_bound"),
@@ -532,7 +498,7 @@ def test_numbers_of_many_thousand_digits_are_read(tmp_path):
     """Python's limit for the length of integers is no limit for proofs; inside another program it stays as it is."""
     p, network, proof = documents(absolute_value)
     one, zeros = f"1{'0' * 5000}1", "0" * 5000
-    proof["outputs"][0]["below"][0][0]["mu"] = {"0": f"{one}/{one}"}
+    proof["below"][0][0]["members"]["1"]["lambda"] = {"0": f"2{zeros}2/{one}"}
     network["layers"][0]["entries"][0][2] = f"2{zeros}2/{one}"
     assert "no number" in refusal([p, network, proof])
     law = json.dumps(p).replace('"A": [[1]]', f'"A": [[{one}]]')

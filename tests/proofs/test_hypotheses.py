@@ -23,8 +23,6 @@ from support.proof_examples import (
     absolute_value,
     documents,
     function,
-    inexact_law,
-    leaf,
     network,
     on,
 )
@@ -63,27 +61,6 @@ COMMON = {
     2: ([(1, ("inputs",), 2)], "network.inputs"),
     3: ([(0, ("pieces", 0, "b"), [0, 0]), (0, ("pieces", 0, "A"), [[1], [-1]]), (0, ("pieces", 1, "b"), [-1, 0]),
          (0, ("pieces", 1, "A"), [[-1], [1]])], "no piece has an interior"),
-}  # fmt: skip
-
-
-# --- max-min ----------------------------------------------------------------------------------------------------------
-
-
-def max_min():
-    return documents(inexact_law)
-
-
-RIGHT = (0, ("pieces", 1, "offset"))
-MAX_MIN = {
-    1: ([(1, ("layers", 1, "bias", 0), str(TINY))], "layer 1, output 0: .* do not read"),
-    2: ([(1, ("layers", 0, "bias", 1), str(TINY))], "layer 0: groups .0. are off"),
-    3: ([(*RIGHT, "-1/50"), (2, ("outputs", 0, "below"), [[on(mu=0), on({"0": 2}, "-1/50", 0)],
-         [on({"0": 2}, mu=1), on(t="-1/50", mu=1)]]), (2, ("outputs", 0, "reach", 1), leaf(1, on(t="1/50")))],
-        "row 0 below piece 1: this falls short|row 1 below piece 1: this falls short"),
-    4: ([(*RIGHT, "1/50"), (2, ("outputs", 0, "below"), [[on(mu=0), on({"0": 2}, "1/50", 0)],
-         [on({"0": 2}, mu=1), on(t="1/50", mu=1)]]), (2, ("outputs", 0, "reach", 1), leaf(1, on(t="-1/50")))],
-        "reach on piece 1.*falls short"),
-    5: ([(2, ("error_bound",), str(Fraction(1, 100) - TINY))], "falls short by more than error_bound"),
 }  # fmt: skip
 
 
@@ -477,7 +454,6 @@ KINDS = {
     "clipped": (clipped, CLIPPED),
     "sums": (sums, SUMS),
     "decide": (all_kinds, COMMON),
-    "max_min": (max_min, MAX_MIN),
     "expression": (expression, EXPRESSION),
     "bends": (bends, BENDS),
     "line": (line, LINE),

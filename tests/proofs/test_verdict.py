@@ -12,7 +12,6 @@ from cpwl.cli.check import _answer
 from cpwl_check.budget import DIGITS, MOST, RUN, STEPS, Undecided, aside, limited, spend
 from cpwl_check.decide import check, checked
 from cpwl_check.main import main
-from cpwl_check.max_min import read_layer
 from cpwl_check.reading import numbers
 from support.proof_attacks import ATTACKS, LARGER, sawtooth
 from support.proof_examples import absolute_value, documents, function, inexact_law, network, table
@@ -110,15 +109,6 @@ def test_a_question_aside_is_paid_by_the_run():
         assert run.left == 20
         assert aside(lambda: spend(30, "here"), steps=50) is None
         assert run.left == 0
-
-
-def test_a_union_costs_its_size():
-    """A minimum of maxima has all unions of their rows."""
-    rows = [frozenset(range(100 * k, 100 * k + 60)) for k in range(30)]
-    before = [(-1, frozenset(rows), {}), (-1, frozenset(rows[:20]), {})]
-    with limited(10**6) as run:
-        read_layer([{"max": [1, 2], "neurons": [0, 0, 0]}], before, [[{}], [{}]], 0)
-    assert 10**6 - run.left >= 20 * 30 * 60
 
 
 def test_running_out_is_no_refusal(capsys, tmp_path):
@@ -222,10 +212,9 @@ def test_without_a_domain_nothing_is_said_about_its_cover(capsys, tmp_path):
 def far_off():
     """Function 0, network 1,000,000, bound 1,000,000."""
     p = function(1, [([], [], [0], 0)])
-    claim = {"rows": [[0]], "below": [[{"lambda": {}, "t": -1000000, "mu": {"0": 1}}]]}
-    claim["reach"] = [{"row": 0, "members": [{"lambda": {}, "t": 1000000}]}]
-    proof = {"format": "cpwl-proof", "version": 1, "kind": "max-min", "inputs": 1, "components": [[0, 1000000]]}
-    proof |= {"outputs": [claim], "wiring": [], "output": [1], "error_bound": 1000000, "box": None}
+    proof = {"format": "cpwl-proof", "version": 1, "kind": "expression", "inputs": 1, "components": [[0, 1000000]]}
+    below, reach = ([[{"members": {"0": {"lambda": {}, "t": t}}}]] for t in (-1000000, 1000000))
+    proof |= {"values": [], "output": [0], "below": below, "reach": reach, "error_bound": 1000000, "box": None}
     return [p, network([[0, 1000000]]), proof]
 
 
@@ -247,11 +236,12 @@ def test_pieces_without_interior_do_not_raise_the_usual_error(capsys, tmp_path):
     nothing, point = ([[1], [-1]], [0, -1]), ([[1], [-1]], [0, 0])
     for A, b in (nothing, point):
         q = function(1, [([], [], [0], 0), (A, b, [0], 10**20)])
-        claim = json.loads(json.dumps(proof["outputs"][0]))
-        gone = {"empty": {"0": 1, "1": 1}} if b == nothing[1] else {"lambda": {}, "t": 10**20 - 10**6, "mu": {"0": 1}}
-        claim["below"][0].append(gone)
-        claim["reach"].append({"row": 0, "members": [gone if b == nothing[1] else {"lambda": {}, "t": 10**6 - 10**20}]})
-        files = [q, net, proof | {"outputs": [claim], "error_bound": 10**20}]
+        gone = {"empty": {"0": 1, "1": 1}}
+        trees = {}
+        for name, t in (("below", 10**20 - 10**6), ("reach", 10**6 - 10**20)):
+            entry = gone if b == nothing[1] else {"lambda": {}, "t": t}
+            trees[name] = [[*proof[name][0], {"members": {"0": entry}}]]
+        files = [q, net, proof | trees | {"error_bound": 10**20}]
         code, found = verdict(capsys, tmp_path, files)
         assert (code, found["error_bound"]) == (1, 1e20)
         assert "the bound allowed is 0.0001" in found["reason"]
@@ -261,10 +251,9 @@ def test_the_usual_error_of_a_table_is_that_of_its_laws(capsys, tmp_path):
     """Found from the values at the corners, exactly: 20 x on [0, 1/10] may be off by 0.002, and not by more."""
     p = table([[0], ["1/10"]], [[0, 1]], [0, 2])
     for off, expected in (("1/500", 0), ("2001/1000000", 1)):
-        claim = {"rows": [[0]], "below": [[{"lambda": {}, "mu": {"0": 1}}]]}
-        claim["reach"] = [{"row": 0, "members": [{"lambda": {}}]}]
-        proof = {"format": "cpwl-proof", "version": 1, "kind": "max-min", "inputs": 1, "components": [[20, 0]]}
-        proof |= {"outputs": [claim], "wiring": [], "output": [1], "error_bound": off, "box": None}
+        trees = [[{"members": {"0": {"lambda": {}}}}]]
+        proof = {"format": "cpwl-proof", "version": 1, "kind": "expression", "inputs": 1, "components": [[20, 0]]}
+        proof |= {"values": [], "output": [0], "below": trees, "reach": trees, "error_bound": off, "box": None}
         assert verdict(capsys, tmp_path, [p, network([[20, 0]]), proof])[0] == expected
 
 
@@ -280,7 +269,6 @@ def test_the_kind_is_named(capsys, tmp_path):
     from test_hypotheses import KINDS
 
     names = {
-        "max_min": "max-min",
         "expression": "expression",
         "bends": "bends",
         "line": "line",
@@ -312,7 +300,7 @@ def test_the_command_has_the_same_verdict(tmp_path):
     assert said.startswith("refused: only |network - function| <= 1e+6 on every piece")
     code, said, _ = cpwl("check", *paths, "--max-error", "1e6", "--json")
     found = json.loads(said)
-    assert (code, found["proved"], found["kind"]) == (0, True, "max-min")
+    assert (code, found["proved"], found["kind"]) == (0, True, "expression")
     assert (found["error_bound"], found["pieces"], found["empty"], found["flat"]) == (1000000.0, 1, 0, 0)
     assert cpwl("check", *paths, "--max-error", "-1")[0] == 64
 
@@ -331,10 +319,9 @@ def slabs(n, width):
     law = {"format": "cpwl", "version": 1, "dim": n, "outputs": 1, "pieces": [piece]}
     layer = {"rows": 1, "columns": n, "bias": [1], "entries": []}
     network = {"format": "cpwl-network", "version": 1, "inputs": n, "outputs": 1, "layers": [layer]}
-    proof = {"format": "cpwl-proof", "version": 1, "kind": "max-min", "inputs": n, "error_bound": 0, "box": None}
-    zero = {"lambda": {}, "t": 0}
-    claim = {"rows": [[0]], "below": [[zero | {"mu": {"0": 1}}]], "reach": [{"row": 0, "members": [zero]}]}
-    proof |= {"components": [[0] * n + [1]], "outputs": [claim], "wiring": [], "output": [1]}
+    proof = {"format": "cpwl-proof", "version": 1, "kind": "expression", "inputs": n, "error_bound": 0, "box": None}
+    trees = [[{"members": {"0": {"lambda": {}, "t": 0}}}]]
+    proof |= {"components": [[0] * n + [1]], "values": [], "output": [0], "below": trees, "reach": trees}
     return law, network, proof
 
 

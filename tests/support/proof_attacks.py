@@ -15,36 +15,17 @@ def bends(n):
     return head("bends", n) | {"planes": [], "limits": [], "roles": []}
 
 
-def repeated_groups(width=16, depth=8):
-    """Maxima and minima of all values before, in turn: rows are unions of rows, and their number is squared.
-
-    All neurons are 0, so that the wiring is right whatever it says.
-    """
-    signs = [1] + [-1] * (depth - 1)  # minus the value before: a maximum and a minimum in turn
-    wiring = [
-        [{"max": [s * (g + 1), s * ((g + 2 ** (level // 2)) % width + 1)], "neurons": [0, 1, 2]} for g in range(width)]
-        for level, s in enumerate(signs)
-    ]
-    return max_min(width, wiring)
-
-
-def max_min(width, wiring):
-    """A proof with this wiring; all neurons are 0, and read what it says."""
-    signs = [1 if groups[0]["max"][0] > 0 else -1 for groups in wiring[1:]]
-    layers = [[[0, 0]] * 3, *([[0, 0, 0, 0], [s, s, -s, 0], [-s, -s, s, 0]] for s in signs), [[1, 1, -1, 0]]]
-    proof = head("max-min", 1) | {"box": None, "components": [[0, 0]] * width}
-    proof |= {"outputs": [{"rows": [], "below": [], "reach": []}], "wiring": wiring, "output": [1]}
-    return function(1, [([], [], [0], 0)]), network(*layers), proof
-
-
-def unions_of_long_rows(width=64):
-    """Few unions, of rows with dozens of members each: what a union costs is its size."""
-    levels = [(-1, 1), *((1, 2**k) for k in (1, 2, 3)), (-1, 1), *((1, 2**k) for k in range(1, 6)), (-1, 17), (1, 31)]
-    wiring = [
-        [{"max": [s * (g + 1), s * ((g + shift) % width + 1)], "neurons": [0, 1, 2]} for g in range(width)]
-        for s, shift in levels
-    ]
-    return max_min(width, wiring)
+def forms_that_grow(width=12, depth=10):
+    """Maxima and minima of all values before, in turn, of many components: forms have more and more atoms."""
+    components = [[k, k * k] for k in range(width)]
+    values, last = [], list(range(width))
+    for level in range(depth):
+        kind, first = ("max", "min")[level % 2], width + len(values)
+        values += [[kind, last[g], last[(g + 2 ** (level // 2)) % width]] for g in range(width)]
+        last = list(range(first, first + width))
+    proof = head("expression", 1) | {"box": {"low": [0], "high": [1], "proof": None}, "components": components}
+    proof |= {"values": values * 400, "output": [0], "below": [[{"members": {}}]], "reach": [[{"members": {}}]]}
+    return table([[0], [1]], [[0, 1]], [0, 0]), network([[0, 0]]), proof
 
 
 def box_and_a_slanted_row(n=11):
@@ -71,14 +52,10 @@ def outputs_of_a_simplex(n=60, outputs=60):
     """A simplex in R^60, and a bound that is not 0: what is usual is found from the laws of all outputs."""
     points = [[0] * n] + [[int(i == j) for i in range(n)] for j in range(n)]
     p = table(points, [list(range(n + 1))], [[0] * outputs] * (n + 1)) | {"outputs": outputs}
-    proof = head("max-min", n) | {"error_bound": 1, "box": None, "components": [[0] * (n + 1)]}
-    claim = {"rows": [[0]], "below": [[{"lambda": {}, "mu": {"0": 1}}]]}
-    claim["reach"] = [{"row": 0, "members": [{"lambda": {}}]}]
-    return (
-        p,
-        network([[0] * n + [0]] * outputs),
-        proof | {"outputs": [claim] * outputs, "wiring": [], "output": [1] * outputs},
-    )
+    proof = head("expression", n) | {"error_bound": 1, "box": None, "components": [[0] * (n + 1)], "values": []}
+    trees = [[{"members": {"0": {"lambda": {}}}}]] * outputs
+    proof |= {"output": [0] * outputs, "below": trees, "reach": trees}
+    return p, network([[0] * n + [0]] * outputs), proof
 
 
 def long_numbers(n=30, digits=300):
@@ -126,9 +103,8 @@ def faces_of_a_simplex(n=25):
     return table(points, [list(range(n + 1))], [0] * (n + 1)), network([[0] * n + [0]], [[1, 0]]), proof
 
 
-ATTACKS = (repeated_groups, box_and_a_slanted_row, sawtooth, faces_of_a_simplex)
+ATTACKS = (forms_that_grow, box_and_a_slanted_row, sawtooth, faces_of_a_simplex)
 LARGER = (
-    unions_of_long_rows,
     space_without_rows,
     outputs_of_a_simplex,
     long_numbers,

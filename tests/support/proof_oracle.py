@@ -1,13 +1,12 @@
 """Two slow answers to "is this proof right?", sharing no code with the checker nor with the package.
 
 `claim_is_true` does not look at the proof: it compares network and function at all corners of all linear pieces of
-both. `reference` reads docs/proof.md a second time: identities at n + 1 points, weights on random numbers, max-min
-forms on all 0-1 inputs, rounding at the corners of the box. Both expect documents of the right shape.
+both. `reference` reads docs/proof.md a second time: identities at n + 1 points, expressions on 0-1 inputs, and network
+and expression at all corners of the linear pieces of the network. Both expect documents of the right shape.
 """
 
 import itertools
 import math
-import random
 from fractions import Fraction
 
 __all__ = ["claim_is_true", "reference"]
@@ -95,10 +94,7 @@ def claim_is_true(p, network, proof):
     a, b = stated_bound(proof)
     n = p["dim"]
     for rows, corners, laws in pieces_of(p):
-        polygon = corners or [list(x) for x in ([(-FAR,), (FAR,)], square())[n - 1]]
-        for row in rows:
-            polygon = clip(polygon, row)
-        for cell, forms in linear_cells(network, polygon, n):
+        for cell, forms in linear_cells(network, Region(n, rows, corners, laws).polygon(), n):
             for x, (form, law) in itertools.product(cell, zip(forms, laws, strict=True)):
                 if abs(dot(form, x) - dot(law, x)) > a + b * max(map(abs, x)):
                     return False
@@ -163,24 +159,31 @@ def reference(p, network, proof):
     n, components = p["dim"], [rationals(f) for f in proof["components"]]
     pieces = [Region(n, rows, corners, laws) for rows, corners, laws in pieces_of(p)]
     assert n == network["inputs"] == proof["inputs"]
-    assert p["outputs"] == network["outputs"] == len(proof["outputs"]) == len(proof["output"])
+    assert p["outputs"] == network["outputs"] == len(proof["output"])
     gaps = [Fraction(0)]
-    for o, claim in enumerate(proof["outputs"]):
-        assert claim["rows"]
-        for row, entries in zip(claim["rows"], claim["below"], strict=True):
-            gaps += [piece.below(o, row, entry, components) for piece, entry in zip(pieces, entries, strict=True)]
-        for piece, tree in zip(pieces, claim["reach"], strict=True):
-            gaps += piece.reach(o, claim["rows"], tree, components)
-    for bits in itertools.product((0, 1), repeat=len(components)):
-        for value, claim in zip(wired_values(proof, bits), proof["outputs"], strict=True):
-            assert value == max(min(bits[m] for m in row) for row in claim["rows"])
+    for side, name in ((-1, "below"), (1, "reach")):
+        for o, trees in enumerate(proof[name]):
+            for piece, tree in zip(pieces, trees, strict=True):
+                for leaf, more in piece.leaves(tree, o, side, components):
+                    gaps += more
+                    bits = [(m in leaf) == (side > 0) for m in range(len(components))]
+                    assert values_of(proof, bits)[o] == (side > 0)
+    for piece in pieces:
+        for cell, forms in linear_cells(network, piece.polygon(), n):
+            for x in cell:
+                assert values_of(proof, [dot(f, x) for f in components]) == [dot(form, x) for form in forms]
     if proof["box"] is not None:
         for j, piece in enumerate(pieces):
             piece.check_inside(proof["box"], j)
-    a, b = stated_bound(proof)
-    off_constant, off_slope = rounding(network, proof, components, n)
-    assert max(gaps) + off_constant <= a
-    assert off_slope <= b
+    assert max(gaps) <= stated_bound(proof)[0]
+
+
+def values_of(proof, values):
+    """The outputs for these values of the components."""
+    values = list(values)
+    for kind, u, v in proof["values"]:
+        values.append({"max": max, "min": min}[kind](values[u], values[v]))
+    return [values[k] for k in proof["output"]]
 
 
 class Region:
@@ -204,19 +207,26 @@ class Region:
         assert self.corners or set(rest) == {Fraction(entry["t"])}
         return max(-min(rest), Fraction(0))
 
-    def below(self, o, row, entry, components):
-        mu = {int(m): Fraction(v) for m, v in entry.get("mu", {}).items()}
-        assert "empty" in entry or (sum(mu.values()) == 1 and min(mu.values()) >= 0 and set(mu) <= set(row))
-        return self.gap(entry, lambda x: dot(self.laws[o], x) - sum(v * dot(components[m], x) for m, v in mu.items()))
+    def polygon(self):
+        polygon = self.corners or [list(x) for x in ([(-FAR,), (FAR,)], square())[self.n - 1]]
+        for row in self.rows:
+            polygon = clip(polygon, row)
+        return polygon
 
-    def reach(self, o, rows, tree, components):
+    def leaves(self, tree, o, side, components):
+        """For each leaf its members, and how far their entries let them be on the wrong side of the law."""
         if "cut" not in tree:
-            pairs = zip(rows[tree["row"]], tree["members"], strict=True)
-            return [self.gap(e, lambda x, m=m: dot(components[m], x) - dot(self.laws[o], x)) for m, e in pairs]
+            members = {int(m): entry for m, entry in tree["members"].items()}
+            law = self.laws[o]
+            gaps = [
+                self.gap(entry, lambda x, m=m: side * (dot(components[m], x) - dot(law, x)))
+                for m, entry in members.items()
+            ]
+            return [(set(members), gaps)]
         cut = rationals(tree["cut"])
         sides = [(tree["below"], cut), (tree["above"], [-v for v in cut])]
-        cuts = [(side, Region(self.n, [*self.rows, primitive(row)], self.corners, self.laws)) for side, row in sides]
-        return [gap for side, region in cuts for gap in region.reach(o, rows, side, components)]
+        cuts = [(part, Region(self.n, [*self.rows, primitive(row)], self.corners, self.laws)) for part, row in sides]
+        return [leaf for part, region in cuts for leaf in region.leaves(part, o, side, components)]
 
     def check_inside(self, box, j):
         low, high = rationals(box["low"]), rationals(box["high"])
@@ -224,57 +234,3 @@ class Region:
         for k in range(self.n):
             assert self.gap(entries[k], lambda x, k=k: high[k] - x[k]) == 0
             assert self.gap(entries[self.n + k], lambda x, k=k: x[k] - low[k]) == 0
-
-
-def refer(values, reference):
-    return values[abs(reference) - 1] * (1 if reference > 0 else -1)
-
-
-def operands(group, values):
-    return [refer(values, r) for r in group.get("max", group.get("carry"))]
-
-
-def wired_values(proof, values):
-    """The outputs for these values of the components, by the maxima that the wiring names."""
-    for groups in proof["wiring"]:
-        values = [max(operands(group, values)) for group in groups]
-    return [refer(values, r) for r in proof["output"]]
-
-
-def rounding(network, proof, components, n):
-    """What the first affine map is off, as (a, b); the others must fit on random numbers."""
-    outputs = [{"carry": [r], "neurons": [o]} for o, r in enumerate(proof["output"])]
-    levels = [*proof["wiring"], outputs]
-    matrices = [weights(layer) for layer in network["layers"]]
-    rng = random.Random(0)
-    for depth, (matrix, groups) in enumerate(zip(matrices[1:], levels[1:], strict=True)):
-        for _ in range(2):
-            s = [rng.randrange(10**6) for _ in matrices[depth]]
-            values = [
-                sum(x * s[i] for x, i in zip((-1, 1, 1), g["neurons"][::-1], strict=False)) for g in levels[depth]
-            ]
-            assert not any(d for group in groups for d in differences(group, values, matrix, s))
-
-    def off(x):
-        return [differences(group, [dot(f, x) for f in components], matrices[0], x) for group in levels[0]]
-
-    if proof["box"] is not None:
-        ends = zip(rationals(proof["box"]["low"]), rationals(proof["box"]["high"]), strict=True)
-        corners = [off(x) for x in itertools.product(*ends)]
-        return max(sum(max(map(abs, d)) for d in zip(*group, strict=True)) for group in zip(*corners, strict=True)), 0
-    at_0, along = off([0] * n), [off([int(i == k) for i in range(n)]) for k in range(n)]
-    slopes = [
-        sum(abs(v - w) for axis in along for v, w in zip(axis[g], at_0[g], strict=True)) for g in range(len(at_0))
-    ]
-    return max(sum(map(abs, group)) for group in at_0), max(slopes)
-
-
-def read_off(group, s):
-    """The value of a group from the ReLU outputs of its layer: s_i + s_j - s_k, or s_j - s_k."""
-    return sum(s[i] for i in group["neurons"][:-1]) - s[group["neurons"][-1]]
-
-
-def differences(group, values, matrix, x):
-    """For each neuron of the group what it reads less what the group says."""
-    u, *v = operands(group, values)
-    return [dot(matrix[i], x) - s for i, s in zip(group["neurons"], [*(w - u for w in v), u, -u], strict=False)]

@@ -36,9 +36,9 @@ from cpwl.progress import Progress, Shown, shows_progress
 from cpwl.proofs.entries import NoProof
 from cpwl.proofs.kinds import decide, proposals
 from cpwl.proofs.provers.regions import list_common_regions
-from cpwl.proofs.question import Proposal, Question, proof_head
+from cpwl.proofs.question import Question, proof_head
 from cpwl.proofs.refute import find_difference, points_from
-from cpwl.proofs.rounding import Bound, evaluation_bound, evaluation_caution, float_error
+from cpwl.proofs.rounding import Bound, evaluation_caution, float_error
 from cpwl_check.budget import Refused, Undecided, limited
 from cpwl_check.decide import check
 from cpwl_check.integer import exactness
@@ -277,7 +277,7 @@ def certify(
                 break
             continue
         if wanted.allows(bound) and not (wanted.evened and proposal.points):
-            evaluation = _evaluation(question, proposal)
+            evaluation = _evaluation(question)
             caution = evaluation_caution(network, evaluation, max(wanted.error, _SPOILT * _size(question)))
             about = (p.num_pieces, _coverage(question))
             return Certificate(True, bound, "", evaluation, proposal.document, _unavoidable(p), caution, *about)
@@ -464,13 +464,11 @@ def _size(question: Question) -> float:
     return float(max(np.abs(table.astype(np.float64)).max() for table in question.tables)) or 1.0
 
 
-def _evaluation(question: Question, proposal: Proposal) -> dict[str, float] | None:
+def _evaluation(question: Question) -> dict[str, float] | None:
     """What rounding adds on the box, in each format."""
     network, box = question.network, question.box
     if box is None:
         return None
-    if proposal.wiring is not None:
-        return evaluation_bound(network, proposal.wiring, box)
     low, high = doubles_around(box.low, box.high)
     return {dtype: float_error(network, low, high, dtype) for dtype in network.evaluated_in} or None
 

@@ -27,7 +27,6 @@ from cpwl.proofs.entries import NoProof, NotRecognised
 from cpwl.proofs.provers.bends import propose_bends
 from cpwl.proofs.provers.expression import propose_expression, restored
 from cpwl.proofs.provers.hints import bend_direction, propose_clamped, propose_columns, propose_line, propose_strips
-from cpwl.proofs.provers.maxmin import propose_max_min
 from cpwl.proofs.provers.near import propose_near
 from cpwl.proofs.provers.regions import propose_regions
 from cpwl.proofs.provers.sums import propose_sums
@@ -190,7 +189,7 @@ def _sums(question: Question) -> Iterator[Proposal]:
 
 def _accepted(question: Question) -> Proposal:
     failures: list[NoProof] = []
-    for proposal in proposals(question, failures, ("max-min", "expression", *_PARTS)):
+    for proposal in proposals(question, failures, ("expression", *_PARTS)):
         try:
             decide(question, proposal)
         except NoProof as reason:
@@ -221,7 +220,6 @@ KINDS = (
     Kind("regions", _floats, partial(propose_regions, most=_FEW)),
     Kind("columns", _table, propose_columns),
     Kind("windows", _all_as_meant, propose_windows),
-    Kind("max-min", lambda _: True, propose_max_min),
     Kind("expression", _weights_as_meant, propose_expression),
     Kind("rounded", _rounded_weights, _rounded),
     Kind("line", _bends_in_one_direction, propose_line),
@@ -389,5 +387,4 @@ def propose_optimal(question: Question, propose: Callable[[Question], Iterator[P
             proof.bound,
             proof_head("optimal", p.dim, proof.bound) | document | {"proof": proof.document},
             proof.settles,
-            proof.wiring,
         )

@@ -20,7 +20,6 @@ from cpwl.function.snap.snap import meant_components, undone
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 from cpwl.progress import Progress
-from cpwl.proofs.entries import Wiring
 from cpwl.proofs.rounding import Bound, Box, box_of
 
 __all__ = ["Proposal", "Question", "proof_head"]
@@ -133,14 +132,12 @@ def _points(p: CPWL) -> NDArray[np.float64]:
 class Proposal:
     """A proof as a prover proposes it; the stand-alone checker decides.
 
-    If a refusal `settles` the question, no other kind will do. `wiring` is that of a max of mins. At `points` the
-    difference is largest, if that is known.
+    If a refusal `settles` the question, no other kind will do. At `points` the difference is largest, if known.
     """
 
     bound: Bound
     document: dict[str, Any]
     settles: bool = False
-    wiring: Wiring | None = None
     points: Sequence[Any] = ()
 
 

@@ -16,12 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.exact.integers import integer_rows, primitive
 from cpwl.exact.rational import text
 from cpwl.exact.sparse import RationalMatrix, Span
+from cpwl.function import CPWL
+from cpwl.function.lineality import divided
+from cpwl.function.order import order_components, value_tolerance
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
-from cpwl.proofs.entries import NotRecognised
-from cpwl.proofs.provers.maxmin import MaxMinProof, OutputProof, Shortfall
+from cpwl.progress import Progress
+from cpwl.proofs.entries import Entry, NoProof, NotRecognised, Prover, counted_rows
 from cpwl.proofs.question import Proposal, Question, proof_head
 from cpwl_check.expression import Circuit, read_values, total
 from cpwl_check.pieces import plus
@@ -50,7 +54,7 @@ def propose_expression(question: Question) -> Iterator[Proposal]:
             raise
         tables = question.tables
         number, reader, outputs = _recognised(question, tables)
-    whole = MaxMinProof(p, tables, None, question.progress)
+    whole = _Whole(p, question.progress)
     claims = [_Claim(whole, o, tables[o], number, reader.values, outputs[o]) for o in range(p.outputs)]
     below, reach = ([claim.trees(side) for claim in claims] for side in (1, -1))
     document = {
@@ -71,7 +75,10 @@ def _recognised(question: Question, tables: list[Table]) -> tuple[dict[tuple[Any
     number = _numbers(tables)
     ends = None if box is None else list(zip(box.low, box.high, strict=True))
     layers = [_rows(layer) for layer in exact_layers(network)]
-    reader, outputs = _read(layers, number, ends, question.always_on, p.dim)
+    try:
+        reader, outputs = _read(layers, number, ends, question.always_on, p.dim)
+    except NotRecognised:  # values that are carried by two neurons of opposite signs need not be on anywhere
+        reader, outputs = _read(layers, number, ends, [np.zeros_like(on) for on in question.always_on], p.dim)
     return number, reader, outputs
 
 
@@ -213,20 +220,50 @@ def _trace(
     return reads, steps
 
 
-class _Claim(OutputProof):
+class Shortfall(NoProof):
+    """The expression is not the function: no proof of another kind will do."""
+
+    def __init__(self, message: str, points: list[Any]) -> None:
+        super().__init__(message, points, settles=True)
+
+
+class _Whole:
+    """What the claims of all outputs share; the error `shortfall` that they need."""
+
+    def __init__(self, p: CPWL, progress: Progress | None) -> None:
+        self.full, self.progress = p, progress
+        self.small = divided(p)
+        self.p = self.small.function
+        self.shortfall = Fraction(0)
+        self.prover = Prover()
+        # Rows keep the scale that they have on all coordinates, which is that of the checker.
+        self.columns = np.append(self.small.coordinates, p.dim)
+        self.rows = [rows[:, self.columns] for rows in counted_rows(p)]
+        self.own_rows = None if self.p.mesh is None else p.dim + 1
+
+
+class _Claim:
     """The trees that prove the expression of one output to be at most, or at least, the function."""
 
     def __init__(
         self,
-        whole: MaxMinProof,
+        whole: _Whole,
         o: int,
         table: Table,
         number: dict[tuple[Any, ...], int],
         values: list[tuple[str, int, int]],
         output: int,
     ) -> None:
-        super().__init__(whole, o, [])
-        self.o, self.values, self.output, self.count = o, values, output, len(number)
+        self.whole, self.p = whole, whole.p
+        self.order = order_components(self.p, o)
+        # What is exact needs no float view.
+        full = integer_rows(np.zeros(0), np.column_stack([table, np.ones(len(table), dtype=object)]))
+        self.components = full[:, np.append(whole.columns, whole.full.dim + 1)]
+        self.own = self.p.laws.integer()[:, o]
+        self.full = full, whole.full.laws.integer()[:, o]
+        self.slack = value_tolerance(self.p)
+        self._kept: dict[tuple[int, int, int], Entry] = {}
+        self.values, self.output, self.count = values, output, len(number)
         self.own_number = {m: number[tuple(row)] for m, row in enumerate(table)}
         self.own_rows = np.array(list(self.own_number.values()), dtype=np.int64)
 
@@ -284,6 +321,57 @@ class _Claim(OutputProof):
             seen.update(both)
         return [m for m, number in self.own_number.items() if number in seen]
 
+    def _difference(self, j: int, m: int, side: int) -> Table:
+        """``side (p_j - f_m)`` as integers ``(g, o, d)``."""
+        return _less(self.own[j], self.components[m], side)
+
+    def _cut(self, j: int, m: int) -> Table:
+        """``p_j <= f_m`` as a row on all coordinates, without a common divisor, as the checker scales it."""
+        components, own = self.full
+        law = _less(own[j], components[m], -1)
+        return np.asarray(primitive(np.append(-law[:-2], law[-2])[None])[0])
+
+    def _sides(self, rows: Table, cut: Table) -> list[Table]:
+        """A region with the cut, and with its opposite."""
+        return [np.concatenate([rows, c[None, self.whole.columns]]) for c in (cut, -cut)]
+
+    def _entry(self, j: int, m: int, side: int) -> Entry:
+        """``side (p_j - f_m)`` from below on the whole piece `j`."""
+        key = (j, m, side)
+        if key not in self._kept:
+            if self.p.mesh is not None:  # decided at the corners, exactly, by the order of components
+                known = self.order.below[j, m] if side > 0 else self.order.above[j, m]
+                self._kept[key] = Entry({}, Fraction(0) if known else None)
+            else:
+                self.whole.prover.load(self.whole.rows[j])
+                self._kept[key] = self.whole.prover.least(self._difference(j, m, side))
+        return self._kept[key]
+
+    def _accept(self, entry: Entry, message: str) -> Entry:
+        """An entry whose shortfall is within the tolerance of the data; exact data has none."""
+        if entry.empty:
+            return entry
+        if entry.t is None or -entry.t > 100 * self.slack:
+            raise Shortfall(message, self._witnesses(entry))
+        self.whole.shortfall = max(self.whole.shortfall, -entry.t)
+        return entry
+
+    def _witnesses(self, entry: Entry) -> list[Any]:
+        if entry.point is None:
+            return []
+        x = np.array(entry.point, dtype=object)
+        points = [x] if entry.ray is None else [x + k * np.array(entry.ray, dtype=object) for k in (0, 1, 1000)]
+        return [self.whole.small.lift(point) for point in points]
+
+    def _inner_point(self, rows: Table) -> Table | None:
+        """A point of the region, inside it if it has an interior; None if it is empty."""
+        wide = np.column_stack([rows[:, :-1], np.abs(rows[:, :-1]).sum(axis=1), rows[:, -1]])
+        cap = np.array([[0] * self.p.dim + [1, 1]], dtype=object)
+        self.whole.prover.load(np.concatenate([wide, cap]))
+        goal = np.array([0] * self.p.dim + [-1, 0, 1], dtype=object)
+        found = self.whole.prover.least(goal)
+        return None if found.empty or found.point is None else np.array(found.point[:-1], dtype=object)
+
     def _region(self, j: int, side: int, rows: Table, depth: int, known: NDArray[np.bool_]) -> dict[str, Any]:
         """A leaf if members that settle it at a point do so on the whole region; else a cut along one that does not."""
         if depth > _DEEPEST:
@@ -295,7 +383,7 @@ class _Claim(OutputProof):
             price[:, 0] = np.where(right, np.where(known, 1.0, 1001.0), np.inf)
         (members,) = self._settling(side, price)
         if members is None:
-            points = [] if inner is None else [self._lift(inner)]
+            points = [] if inner is None else [self.whole.small.lift(inner)]
             raise Shortfall(f"the expression is not {_word(side)} the function on piece {j}", points)
         entries = {}
         for m in members:
@@ -317,6 +405,12 @@ class _Claim(OutputProof):
         values = self.components[:, :-1].dot(at) * own[-1] - own[:-1].dot(at) * self.components[:, -1]
         least = Fraction(-100 * self.slack) * w * int(own[-1])  # in units of 1 / (w d e)
         return np.asarray(-side * values * least.denominator >= least.numerator * self.components[:, -1], dtype=bool)
+
+
+def _less(f: Table, g: Table, side: int) -> Table:
+    """``side (f - g)`` for laws as integers ``(gradient, offset, denominator)``."""
+    top = side * (f[:-1] * g[-1] - g[:-1] * f[-1])
+    return np.append(top, f[-1] * g[-1])
 
 
 def _word(side: int) -> str:

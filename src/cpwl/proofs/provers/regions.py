@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from cpwl.progress import Progress
-from cpwl.proofs.entries import NoProof, NotRecognised, recover
+from cpwl.proofs.entries import NoProof, NotRecognised
 from cpwl.proofs.question import Proposal, Question, proof_head
 from cpwl.proofs.refute import points_at
 from cpwl_check.budget import Refused, limited
@@ -37,13 +37,7 @@ def propose_regions(question: Question, most: int) -> Iterator[Proposal]:
             document, worst = list_regions(law, layers, most, question.progress)
     except Refused as reason:
         raise NoProof(str(reason), points_at(question.p, reason.places)) from None
-    try:
-        wiring = recover(
-            question.network, question.tables
-        )  # bounds the rounding of evaluation better, where it applies
-    except NotRecognised:
-        wiring = None
-    yield Proposal(Fraction(document["error_bound"]), document, wiring=wiring, points=points_at(question.p, worst))
+    yield Proposal(Fraction(document["error_bound"]), document, points=points_at(question.p, worst))
 
 
 def list_regions(
