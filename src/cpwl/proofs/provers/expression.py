@@ -489,7 +489,7 @@ class _Meanings:
         large = [key for key, value in affine.items() if key < self.dim and abs(float(value)) > _NEAR]
         constant = affine.get(self.dim, 0)
         is_unit = len(large) == 1 and abs(abs(float(affine[large[0]])) - 1) <= _NEAR
-        if is_unit and (carries or abs(float(constant)) <= _NEAR):
+        if is_unit and (carries or abs(float(constant)) <= _NEAR * min(1.0, self.size[-1])):
             sign = 1 if affine[large[0]] > 0 else -1
             yield {large[0]: sign, **({self.dim: constant} if carries and constant else {})}
 
@@ -502,7 +502,9 @@ class _Meanings:
         if carries:
             # Any constant may have been added; that only atoms are carried is the last guess.
             apart[:, -1] = ~table.any(axis=1) * 1e-12
-        order = np.argsort(apart.max(axis=1) + 1e-6 * apart.sum(axis=1), kind="stable")[:_GUESSES]
+        far = apart.max(axis=1) + 1e-6 * apart.sum(axis=1)
+        far[len(self.table) :] += 1e-6  # a constant that is left out is the later guess
+        order = np.argsort(far, kind="stable")[:_GUESSES]
         for best in order[apart[order].max(axis=1) <= _NEAR].tolist():
             law = self._law(best % len(self.table))
             if carries or best >= len(self.table):
