@@ -36,7 +36,7 @@ from cpwl.progress import Progress, Shown, shows_progress
 from cpwl.proofs.entries import NoProof
 from cpwl.proofs.kinds import decide, proposals
 from cpwl.proofs.provers.regions import list_common_regions
-from cpwl.proofs.question import Question, proof_head
+from cpwl.proofs.question import Proposal, Question, proof_head
 from cpwl.proofs.refute import find_difference, points_from
 from cpwl.proofs.rounding import Bound, evaluation_caution, float_error
 from cpwl_check.budget import Refused, Undecided, limited
