@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.common import max_of_mins, outputs_together
-from cpwl.construct.lattice.separate import Affine, Extremum, Formula, Value, arrange, contenders
+from cpwl.construct.lattice.separate import Affine, Extremum, Formula, Kind, Value, arrange, contenders
 from cpwl.construct.lattice.sides import Region, find_sides, repair
 from cpwl.construct.plan import Least, Plan
 from cpwl.construct.select import Candidate, measured_error, select
@@ -47,14 +47,16 @@ __all__ = ["AtomTable", "PlainLattice", "least", "lower_values", "plain_lattice"
 
 Form = dict[int, Fraction]  # keys: inputs 0 .. n - 1, the constant n, then atoms n + 1 + a; no zeros
 Interval = tuple[Fraction, Fraction]
+ZERO, ONE = Fraction(0), Fraction(1)
 
 
-@dataclass(frozen=True, slots=True)
-class Bounded:
-    """A value's form, and bounds of it on the box if there is one."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Made:
+    """A value's form, and what it is the maximum or minimum of; nothing where it is affine or a sum."""
 
     form: Form
-    bounds: Interval | None
+    kind: Kind | None = None
+    parts: tuple[Made, ...] = ()
 
 
 def combine(one: Form, factor: Fraction | int, two: Form) -> Form:
@@ -88,39 +90,34 @@ class AtomTable:
     def __init__(self, inputs: int, box: Sequence[Interval] | None) -> None:
         self.inputs, self.box = inputs, box
         self.atoms: list[Form] = []
-        self.values: list[Bounded] = []
-        self._named: dict[frozenset[tuple[int, Fraction]], list[Bounded]] = {}  # values by the atoms of their forms
-        self._top: list[Fraction] = []  # bounds of the atoms on the box
+        self.values: list[Made] = []
+        self._named: dict[frozenset[tuple[int, Fraction]], list[Made]] = {}  # values by the atoms of their forms
+        self._top: dict[int, Fraction] = {}  # bounds of atoms on the box
+        self._bounds: dict[Made, Interval] = {}
         self._number: dict[tuple[tuple[int, Fraction], ...], tuple[int, Fraction]] = {}
-        self._known: dict[int, tuple[Value, Bounded]] = {}  # by identity, which the value here preserves
+        self._known: dict[int, tuple[Value, Made]] = {}  # by identity, which the value here preserves
 
-    def value(self, value: Value) -> Bounded:
+    def value(self, value: Value) -> Made:
         """The form of a value."""
         if id(value) not in self._known:
             self._known[id(value)] = (value, self._make(value))
         return self._known[id(value)][1]
 
-    def _make(self, value: Value) -> Bounded:
+    def _make(self, value: Value) -> Made:
         if isinstance(value, Affine):
-            form = {key: Fraction(v) for key, v in enumerate(value.law) if v}
-            return Bounded(form, self.range(form))
+            return Made({key: Fraction(v) for key, v in enumerate(value.law) if v})
         if isinstance(value, Extremum):
             return self._extremum(value)
         total: Form = {}
         for factor, term in value.terms:
             total = combine(total, factor, self.value(term).form)
-        return Bounded(total, self.range(total))
+        return Made(total)
 
-    def _extremum(self, value: Extremum) -> Bounded:
+    def _extremum(self, value: Extremum) -> Made:
         parts = sorted((self.value(value.one), self.value(value.two)), key=lambda part: self._burden(part.form))
         (u, v), sign = (part.form for part in parts), 1 if value.kind == "max" else -1
         step = self.relu(combine(combine({}, sign, v), -sign, u))
-        bounds = None
-        if self.box is not None:
-            pick = max if sign > 0 else min
-            (a, b), (c, d) = (part.bounds or (Fraction(0), Fraction(0)) for part in parts)
-            bounds = (pick(a, c), pick(b, d))
-        made = Bounded(combine(u, sign, step), bounds)
+        made = Made(combine(u, sign, step), value.kind, tuple(parts))
         self.values.append(made)
         self._named.setdefault(self._name(made.form), []).append(made)
         return made
@@ -143,8 +140,6 @@ class AtomTable:
         if name not in self._number:
             self._number[name] = (len(self.atoms), lead)
             self.atoms.append(form)
-            bounds = self.range(form)
-            self._top.append(Fraction(0) if bounds is None else max(bounds[1], Fraction(0)))
         atom, meant = self._number[name]
         step = {self.inputs + 1 + atom: abs(lead / meant)}
         return step if (lead > 0) == (meant > 0) else combine(form, 1, step)
@@ -156,7 +151,7 @@ class AtomTable:
         """
         if self.box is None:
             return None
-        nothing = Bounded({}, (Fraction(0), Fraction(0)))
+        nothing = Made({})
         for one in (nothing, *self.values):
             name = self._name(combine(one.form, -1, form))
             found = [self._difference(form, one, two) for two in self._named.get(name, [] if name else [nothing])]
@@ -165,12 +160,38 @@ class AtomTable:
         bounds = self.range(form)
         return None if bounds is None else bounds[0]
 
-    def _difference(self, form: Form, one: Bounded, two: Bounded) -> Fraction:
-        rest = self.range(combine(combine(form, -1, one.form), 1, two.form))
+    def _difference(self, form: Form, one: Made, two: Made) -> Fraction:
+        rest, above, below = (
+            self.range(combine(combine(form, -1, one.form), 1, two.form)),
+            self.bounds(one),
+            self.bounds(two),
+        )
         assert rest is not None
-        assert one.bounds is not None
-        assert two.bounds is not None
-        return rest[0] + one.bounds[0] - two.bounds[1]
+        assert above is not None
+        assert below is not None
+        return rest[0] + above[0] - below[1]
+
+    def bounds(self, value: Made) -> Interval | None:
+        """Bounds of a value on the box, those of a maximum or minimum from the bounds of its parts."""
+        if self.box is None:
+            return None
+        if value not in self._bounds:
+            if value.kind is None:
+                found = self.range(value.form)
+            else:
+                pick = max if value.kind == "max" else min
+                ends = [self.bounds(part) or (ZERO, ZERO) for part in value.parts]
+                found = (pick(low for low, _ in ends), pick(high for _, high in ends))
+            assert found is not None
+            self._bounds[value] = found
+        return self._bounds[value]
+
+    def _most(self, atom: int) -> Fraction:
+        """An upper bound of an atom on the box."""
+        if atom not in self._top:
+            found = self.range(self.atoms[atom])
+            self._top[atom] = ZERO if found is None else max(found[1], ZERO)
+        return self._top[atom]
 
     def range(self, form: Form) -> Interval | None:
         """Bounds of a form on the box."""
@@ -179,12 +200,9 @@ class AtomTable:
         low = high = form.get(self.inputs, Fraction(0))
         for key, value in form.items():
             if key != self.inputs:
-                a, b = self.box[key] if key < self.inputs else (Fraction(0), self._top[key - self.inputs - 1])
+                a, b = self.box[key] if key < self.inputs else (ZERO, self._most(key - self.inputs - 1))
                 low, high = low + min(value * a, value * b), high + max(value * a, value * b)
         return low, high
-
-
-ZERO, ONE = Fraction(0), Fraction(1)
 
 
 def lower_values(values: Sequence[Value], inputs: int, box: Sequence[Interval] | None) -> Network:
@@ -197,17 +215,48 @@ def lower_values(values: Sequence[Value], inputs: int, box: Sequence[Interval] |
     >>> lower_values([Extremum("max", x, y), Extremum("min", x, y)], 2, [(ZERO, ONE)] * 2)
     Network(2 -> 3 -> 2)
     """
+    lowering = _lower(values, inputs, box)
+    assert lowering is not None
+    return lowering.network()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lowering:
+    """The layers of values before their weights are made: what each neuron reads, and what each output is."""
+
+    levels: list[_Level]
+    outputs: list[Form]
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Neurons and hidden layers."""
+        return sum(len(level.reads) for level in self.levels[1:]), len(self.levels) - 1
+
+    def network(self) -> Network:
+        """All weights."""
+        reads = [*(level.reads for level in self.levels[1:]), self.outputs]
+        return Network(
+            [
+                _layer([level.row(form) for form in forms], len(level.reads))
+                for level, forms in zip(self.levels, reads, strict=True)
+            ]
+        )
+
+
+def _lower(
+    values: Sequence[Value], inputs: int, box: Sequence[Interval] | None, best: tuple[int, int] | None = None
+) -> Lowering | None:
+    """The layers of the values; None as soon as their size cannot be below `best`."""
     table = AtomTable(inputs, box)
     outputs = [table.value(value).form for value in values]
     work = _Schedule(table, outputs)
-    level = _Level.of_inputs(inputs)
-    layers = []
+    levels = [_Level.of_inputs(inputs)]
     for number in range(1, work.layers + 1):
-        above = work.layer(number)
-        layers.append(_layer([level.row(form) for form in above.reads], len(level.reads)))
-        level = above
-    layers.append(_layer([level.row(form) for form in outputs], len(level.reads)))
-    return Network(layers)
+        done = sum(len(level.reads) for level in levels[1:])
+        if best is not None and (done + sum(layer >= number for layer in work.late.values()), work.layers) >= best:
+            return None
+        levels.append(work.layer(number))
+    return Lowering(levels, outputs)
 
 
 @dataclass(slots=True)
@@ -314,7 +363,7 @@ class _Schedule:
             if key < self.inputs or (key > self.inputs and self.late[key] < number)
         }
 
-    def _values(self, number: int) -> list[Bounded]:
+    def _values(self, number: int) -> list[Made]:
         """Values that are done before the layer."""
         return [
             value
@@ -326,7 +375,7 @@ class _Schedule:
 class _Carriers:
     """Chooses what one layer carries, and adds the neurons for it."""
 
-    def __init__(self, table: AtomTable, level: _Level, needed: list[Form], values: list[Bounded]) -> None:
+    def __init__(self, table: AtomTable, level: _Level, needed: list[Form], values: list[Made]) -> None:
         self.table, self.level, self.needed, self.inputs = table, level, needed, table.inputs
         atoms, space = Span(), Span()
         for form in needed:
@@ -353,7 +402,8 @@ class _Carriers:
             if self.apart and self._has_sign(rest := residual(value.form, self.inputs)):
                 self._carry(rest, None)
             else:
-                self._carry(value.form, self._lower(value.form, value.bounds and value.bounds[0]))
+                bounds = self.table.bounds(value)
+                self._carry(value.form, self._lower(value.form, bounds and bounds[0]))
         for form in self.needed:
             if self.level.span.express(form) is None:  # otherwise it is known already
                 self._carry(form, self._lower(form, self.table.least(form)))
@@ -472,24 +522,17 @@ def shared_lattice(analysis: Analysis, orders: Sequence[Order] | None = None) ->
     leaves = sum(formulas[0].leaves for formulas in found)
     # Of float data the proof reads the first formula best.
     count = 1 if p.tol else max(1, min(_FORMULAS, _LARGE // leaves, *map(len, found)))
-    tried = [
-        (network, formulas)
-        for formulas in itertools.islice(zip(*found, strict=False), count)
-        for network in _lowered(formulas, laws, analysis)
-    ]
-    network, formulas = min(tried, key=lambda pair: (pair[0].sizes.neurons, pair[0].sizes.depth))
-    return SharedLattice(network, formulas, splits, solves)
-
-
-def _lowered(formulas: tuple[Formula, ...], laws: list[list[Affine]], analysis: Analysis) -> list[Network]:
-    """Networks of these formulas, each with another number of layers."""
-    fewest = max(formula.depth for formula in formulas)
-    most = max(formula.leaves - 1 for formula in formulas)
-    dim = analysis.function.dim
-    return [
-        lower_values([arrange(f, law, t) for f, law in zip(formulas, laws, strict=True)], dim, analysis.box)
-        for t in sorted({min(fewest + more, most) for more in (_MORE if most < _LARGE else (0,))})
-    ]
+    best: tuple[Lowering, tuple[Formula, ...]] | None = None
+    for formulas in itertools.islice(zip(*found, strict=False), count):
+        fewest = max(formula.depth for formula in formulas)
+        most = max(formula.leaves - 1 for formula in formulas)
+        for t in sorted({min(fewest + more, most) for more in (_MORE if most < _LARGE else (0,))}):
+            values = [arrange(f, law, t) for f, law in zip(formulas, laws, strict=True)]
+            lowering = _lower(values, p.dim, analysis.box, best and best[0].size)
+            if lowering is not None and (best is None or lowering.size < best[0].size):
+                best = lowering, formulas
+    assert best is not None
+    return SharedLattice(best[0].network(), best[1], splits, solves)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
