@@ -128,3 +128,32 @@ def test_messages_name_options_as_they_are_typed(files, capsys):
     said = capsys.readouterr().out
     assert "--max-regions" in said
     assert "max_regions" not in said
+
+
+@pytest.mark.parametrize("ending", ["json", "onnx"])
+def test_robustness_of_a_class(files, capsys, ending):
+    """Outputs x and 1 - x/2: the class changes at x = 2/3, for function and network alike."""
+    p = CPWL.from_grid([[0, 1, 2]], [[0, 1], [1, "1/2"], [2, 0]])
+    path = files / f"two.{ending}"
+    save(p, path) if ending == "json" else to_onnx(compile(p).network, path, dtype="float64")
+    found = answers(capsys, ["ask", path, "--robust", "1", "--radius", "1/4", "--box", 0, 2], 0)
+    assert found["robust 1"]["holds"] is True
+    found = answers(capsys, ["ask", path, "--robust", "1", "--radius", "0.34", "--box", 0, 2], 1)
+    point, values = ([Fraction(v) for v in found["robust 1"][k][0]] for k in ("points", "values"))
+    assert abs(point[0] - 1) <= Fraction(34, 100)
+    assert values[1] > values[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--robust", "1"], "go together"),
+        (["--robust", "1,1", "--radius", "0"], "larger than 0"),
+        (["--robust", "1", "--radius", "1"], "coordinates"),
+        (["--robust", "1,1", "--radius", "x"], "x"),
+    ],
+)
+def test_robustness_asked_wrongly(files, capsys, words, said):
+    """One sentence each."""
+    assert main(["ask", str(files / "same.json"), *words]) in (64, 65)
+    assert said in " ".join(capsys.readouterr().err.split())

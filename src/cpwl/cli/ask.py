@@ -62,6 +62,13 @@ def ask(
     inside: Annotated[
         tuple[str, str] | None, typer.Option(metavar="LO HI", help="Decide whether all values are in [LO, HI].")
     ] = None,
+    robust: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X", help="Decide whether the largest output at X (as 0.1,0.2) stays the largest within --radius."
+        ),
+    ] = None,
+    radius: Annotated[str | None, typer.Option(metavar="R", help="Radius for --robust, in the maximum norm.")] = None,
     invariant: Annotated[
         bool, typer.Option("--invariant", help="Decide whether the map leaves the domain invariant.")
     ] = False,
@@ -122,6 +129,11 @@ def ask(
             questions.append(("distance", lambda: _distance(_between(f, other, domain))))
         if inside is not None:
             questions.append((f"inside {inside[0]} {inside[1]}", lambda: _answer(desk.inside(box=inside))))
+        if (robust is None) != (radius is None):
+            raise typer.BadParameter("--robust and --radius go together.", param_hint="'--robust'")
+        if robust is not None:
+            at = [v for v in robust.replace(",", " ").split() if v]
+            questions.append((f"robust {robust}", lambda: _answer(desk.is_robust(at, radius))))
         if not questions:
             raise typer.BadParameter("give a question, such as --max or --convex.")
         replies = _all_asked(questions)

@@ -21,9 +21,10 @@ import numpy as np
 
 from cpwl.doors import check_argument, check_call, check_count, check_limit, check_path, formerly, within_float64
 from cpwl.errors import InputError, LimitError
+from cpwl.exact.rational import fraction, fraction_array
 from cpwl.executors import check_executor
 from cpwl.function import CPWL
-from cpwl.function.answers import Answer, Extremum, Face, Lipschitz, Range, Solutions
+from cpwl.function.answers import Answer, Extremum, Face, Lipschitz, Range, Solutions, point_text
 from cpwl.function.questions.extent import Asked, asked, extreme
 from cpwl.function.questions.sets import image_of, solutions
 from cpwl.function.questions.slopes import bends, dependence, monotone, steepest
@@ -193,6 +194,48 @@ class Inquiry:
         """Whether all values lie in ``A y <= b``, or in a box: no comes with a point that is mapped outside."""
         target = as_domain(domain, self.subject.outputs, box=box)
         return self._all(Question(_inside, (target,)))
+
+    @within_float64()
+    def is_robust(self, x: Any, radius: Any) -> Answer:
+        """Whether no output exceeds the one that is the largest at `x`, in the whole box ``|x' - x|_inf <= radius``.
+
+        A classifier that takes the largest of its outputs has one class there. A no comes with a point of the box
+        where another output is larger. Inputs outside the domain of the question do not count.
+
+        >>> network = Network([([[1, 0], [0, 1]], [0, 0]), ([[1, 0], [0, 1]], [0, 0])])
+        >>> print(ask(network).is_robust([2, 0], "1/2"))
+        yes: output 0 is the largest at every point
+        >>> print(ask(network).is_robust([2, 0], 3).holds)
+        False
+        """
+        centre, reach = fraction_array(x).reshape(-1), fraction(radius)
+        if len(centre) != self.subject.inputs:
+            raise InputError(f"`x` has {len(centre)} coordinates, but there are {self.subject.inputs} inputs")
+        if self.subject.outputs < 2:
+            raise InputError("a class is the largest of several outputs, but there is one output")
+        if reach <= 0:
+            raise InputError(f"`radius` is {radius}: give a number larger than 0")
+        values = self.subject(centre[None])[0]
+        if values[0] is None:
+            raise InputError("the function is not defined at `x`")
+        best = int(np.argmax(values))
+        others = [j for j in range(self.subject.outputs) if j != best]
+        rows = np.zeros((len(others), self.subject.outputs), dtype=object)
+        rows[np.arange(len(others)), others] = 1
+        rows[:, best] = -1
+        around = as_domain(None, self.subject.inputs, box=(centre - reach, centre + reach))
+        assert around is not None
+        if self.domain is not None:
+            both = np.concatenate([around.integer(), self.domain.integer()])
+            around = as_domain((both[:, :-1], both[:, -1]), self.subject.inputs)
+        answer = replace(self, domain=around).inside(domain=(rows, [0] * len(others)))
+        if answer.holds is None:
+            return answer
+        if answer.holds:
+            return replace(answer, reason=f"output {best} is the largest at every point")
+        rival = int(np.argmax(answer.values[0]))
+        where = point_text(answer.points[0])
+        return replace(answer, reason=f"output {best} is the largest at `x`, but output {rival} at {where}")
 
     def _output(self, output: int | None) -> int:
         if output is None and self.subject.outputs > 1:
