@@ -8,7 +8,7 @@ import pytest
 
 from cpwl import CPWL, ConstructionError, Network, ProofError, certify, compile
 from cpwl.exact.rational import fraction_array
-from cpwl.function.sums import come_apart
+from cpwl.function.sums import _constant, come_apart, graph_of
 from support.rational_pieces import piece_data, points_in_pieces
 
 
@@ -151,3 +151,39 @@ def test_a_product_is_no_sum():
     corners = fraction_array(list(itertools.product(range(10), repeat=2)))
     total = sum(part.function(corners @ part.rows.T) for part in parts)
     assert (total[:, 0] == corners[:, 0] * corners[:, 1]).all()
+
+
+def _cycles_of(graph):
+    """For each hyperplane whether its jumps add up to 0 around every cycle: potentials in rationals, plane by plane."""
+    free = []
+    for h in range(len(graph.planes)):
+        step = {}
+        for e, (i, j) in enumerate(zip(graph.one.tolist(), graph.two.tolist(), strict=True)):
+            change = graph.sense[e] * graph.jump[e, 0] if graph.plane[e] == h else 0
+            step.setdefault(i, []).append((j, change))
+            step.setdefault(j, []).append((i, -change))
+        at, todo = {0: Fraction(0)}, [0]
+        while todo:
+            i = todo.pop()
+            for j, change in step[i]:
+                if j not in at:
+                    at[j] = at[i] + change
+                    todo.append(j)
+        free.append(all(at[j] == at[i] + change for i in step for j, change in step[i]))
+    return np.array(free)
+
+
+@pytest.mark.parametrize("name", ["plane", "space", "everything"])
+def test_hyperplanes_in_no_condition(name):
+    """Random sums of cycles find the hyperplanes whose jumps add up to 0 around every cycle, and no others."""
+    graph = graph_of(CASES[name]())
+    value, _ = _constant(graph)
+    bent = np.isin(np.arange(len(graph.planes)), graph.plane[(graph.jump != 0).any(axis=1)])
+    np.testing.assert_array_equal((value != 0).any(axis=1), _cycles_of(graph) & bent)
+
+
+def test_in_the_plane_nothing_is_eliminated(monkeypatch):
+    """Whether a table in the plane comes apart is seen without a matrix of all hyperplanes, which are its edges."""
+    monkeypatch.setattr("cpwl.function.sums.nmod_mat", None)
+    test_parts_add_up("plane")
+    test_parts_add_up("bumps")

@@ -58,8 +58,8 @@ __all__ = [
 ]
 
 _PRIME = 1_048_573  # sums of products stay exact in float64
-_TERMS = 8_192  # products that are added up in one go
-_WORK = 30_000_000  # pieces times hyperplanes
+_CYCLES = 3  # sums of cycles that must all be 0 across a hyperplane in no condition
+_WORK = 30_000_000  # pieces times hyperplanes, of which sets are looked for
 _PLANES = 1_000  # hyperplanes of which all sets are looked for
 _NOT = "this function was not found to come apart into functions of fewer inputs that are smaller apart"
 _MANY = 7  # breakpoints up to which one hidden layer is the smallest
@@ -158,13 +158,14 @@ def _check_hope(p: CPWL, graph: Graph) -> None:
     parallel = max(Counter(_primitive(row) for row in bent[:, :-1]).values(), default=0)
     if parallel <= _MANY and (p.dim <= 2 or len(bent) > _PLANES):
         raise ConstructionError(_NOT)
-    if p.num_pieces * len(bent) > _WORK:
+    if p.dim > 2 and p.num_pieces * len(bent) > _WORK:
         raise LimitError(f"whether {p.num_pieces:,} pieces with {len(bent):,} hyperplanes come apart takes too long")
 
 
 def _constant(graph: Graph) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
     """The jumps of hyperplanes that are in no condition; and the jumps across pairs on all others."""
-    free = ~np.isin(np.arange(len(graph.planes)), np.unique(np.concatenate([[-1], *_components(graph, graph.jump)])))
+    around, _ = _around(graph, graph.jump, _CYCLES)
+    free = ~around.any(axis=1)
     value = np.zeros((len(graph.planes), graph.jump.shape[1]), dtype=object)
     value[graph.plane] = graph.jump
     value[~free] = 0
@@ -205,36 +206,42 @@ def _cuts(p: CPWL, planes: NDArray[np.object_]) -> list[bool]:
     return found
 
 
+def _around(graph: Graph, jump: NDArray[np.object_], count: int) -> tuple[NDArray[np.int64], np.random.Generator]:
+    """How much jumps across each hyperplane add up to around random sums of cycles, ``(planes, count)`` residues.
+
+    A sum of cycles is a flow without sources: any numbers on pairs that are not in a tree, and on a pair of the tree
+    what the flow brings to all pieces behind it. A hyperplane is in no condition iff all its numbers are 0.
+    """
+    rng = np.random.default_rng(0)
+    mixed = _residues(jump).dot(rng.integers(1, _PRIME, jump.shape[1]).astype(object)) % _PRIME
+    order, before, edge = _tree(graph)
+    flow = rng.integers(0, _PRIME, (len(graph.one), count))
+    flow[edge[order[1:]]] = 0
+    every = np.arange(len(graph.one))
+    ends = csr_array((np.ones(len(every), dtype=np.int64), (graph.two, every)), shape=(graph.pieces, len(every)))
+    starts = csr_array((np.ones(len(every), dtype=np.int64), (graph.one, every)), shape=ends.shape)
+    brought = (ends - starts) @ flow
+    for i in order[:0:-1].tolist():  # from the leaves of the tree to its root: each adds to the one before
+        brought[before[i]] += brought[i]
+    last = order[1:]
+    flow[edge[last]] = np.where(graph.two[edge[last]] == last, -1, 1)[:, None] * brought[last]
+    steps = flow % _PRIME * (graph.sense * mixed.astype(np.int64))[:, None] % _PRIME
+    on = csr_array((np.ones(len(every), dtype=np.int64), (graph.plane, every)), shape=(len(graph.planes), len(every)))
+    return on @ steps % _PRIME, rng
+
+
 def _components(graph: Graph, jump: NDArray[np.object_]) -> list[NDArray[np.int64]]:
     """The sets of hyperplanes whose jumps come apart, but for those that are in no condition."""
     bent = np.unique(graph.plane[(jump != 0).any(axis=1)])
     if not len(bent):
         return []
-    rng = np.random.default_rng(0)
-    column = np.full(len(graph.planes), -1, dtype=np.int64)
-    column[bent] = np.arange(len(bent))
-    mixed = _residues(jump).dot(rng.integers(1, _PRIME, jump.shape[1]).astype(object)) % _PRIME
-    step = graph.sense * mixed.astype(np.int64)
-    order, before, edge = _tree(graph)
-    total = np.zeros((graph.pieces, len(bent)), dtype=np.int32)
-    for i in order[1:].tolist():  # from piece to piece along a tree: each needs the one before
-        e = int(edge[i])
-        total[i] = total[before[i]]
-        if column[graph.plane[e]] >= 0:
-            k = column[graph.plane[e]]
-            total[i, k] = (total[i, k] + (step[e] if graph.two[e] == i else -step[e])) % _PRIME
-    others = np.setdiff1d(np.arange(len(graph.one)), edge)
+    around, rng = _around(graph, jump, len(bent) + 8)
     forms = (graph.planes[bent] % _PRIME).astype(np.int64)
-    conditions = np.zeros((len(bent) + 8, len(bent)), dtype=np.int64)
-    for first in range(0, len(others), _TERMS):
-        some = others[first : first + _TERMS]
-        around = total[graph.one[some]].astype(np.int64) - total[graph.two[some]]
-        inside = np.flatnonzero(column[graph.plane[some]] >= 0)
-        around[inside, column[graph.plane[some[inside]]]] += step[some[inside]]
-        around %= _PRIME
-        for c in range(forms.shape[1]):
-            weights = rng.integers(0, _PRIME, (len(conditions), len(some))).astype(np.float64)
-            conditions = (conditions + (weights @ (around * forms[:, c] % _PRIME)) % _PRIME).astype(np.int64) % _PRIME
+    weights = rng.integers(0, _PRIME, (forms.shape[1], around.shape[1]))
+    mixed = np.zeros((len(bent), around.shape[1]), dtype=np.int64)
+    for form, weight in zip(forms.T, weights, strict=True):
+        mixed += form[:, None] * weight % _PRIME
+    conditions = (around[bent] * (mixed % _PRIME) % _PRIME).T
     reduced, rank = nmod_mat(*conditions.shape, conditions.ravel().tolist(), _PRIME).rref()
     table = np.array(reduced.entries()).astype(np.int64).reshape(conditions.shape)[:rank]
     links = csr_array(table.T != 0) @ csr_array(table != 0)
@@ -264,7 +271,13 @@ def _residues(values: NDArray[np.object_]) -> NDArray[np.object_]:
 
 
 def _spans(graph: Graph, rest: NDArray[np.object_]) -> list[NDArray[np.object_]]:
-    """The spaces that the normals of components span, each once; one in another is taken with it."""
+    """The spaces that the normals of components span, each once; one in another is taken with it.
+
+    A hyperplane in a condition is in one with others that meet it where its jump changes: in the plane that is all.
+    """
+    n = graph.planes.shape[1] - 1
+    if n == 2:
+        return [span_of(np.eye(2, dtype=np.int64).astype(object))[0]] if rest.any() else []
     found = [span_of(graph.planes[own, :-1])[0] for own in _components(graph, rest)]
     distinct = list({tuple(map(tuple, rows)): rows for rows in found}.values())
     return [rows for rows in distinct if not any(len(rows) < len(o) and _holds(o, rows) for o in distinct)]
