@@ -38,9 +38,10 @@ constant of A less the other m_j: an interval, which `interval` finds between ne
 
 from bisect import bisect_left, bisect_right
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, NamedTuple
 
-from cpwl_check.budget import each, need, spend, total
+from cpwl_check.budget import each, long, need, spend, total
 from cpwl_check.cones import dot, minus, mix, piece_cone, show
 from cpwl_check.pieces import Form, Forms, Law, Layers, half_space, over_one, solved
 from cpwl_check.reading import Rational, read
@@ -258,31 +259,48 @@ def pairs(forms: list[dict[int, int]], wanted: list[dict[int, int]]) -> list[dic
 
 
 class Ground(NamedTuple):
-    """The box of the function, and the common R: its places on each axis, and its values there."""
+    """The box of the function, and the common R: its places on each axis and its values there, all times a unit. R
+    is convex: slopes from one place to the next grow."""
 
-    low: list[Fraction]
-    high: list[Fraction]
-    places: list[list[Fraction]]
-    values: list[list[Fraction]]
-    bends: Bends
+    low: list[int]
+    high: list[int]
+    unit: int
+    places: list[list[int]]
+    values: list[list[int]]
+    cost: int  # of a look at one place
 
     def at(self, x: Row) -> Fraction:
-        spend(2 * len(self.bends), "places")
-        return total((-c * max(ZERO, Fraction(x[i], x[-1]) - place) for (i, place), c in self.bends.items()), "places")
+        """R at a place."""
+        spend(len(self.low) * self.cost, "places")
+        found = ZERO
+        for c, places, values in zip(x, self.places, self.values, strict=False):
+            k = max(0, bisect_right(places, c * self.unit // x[-1]) - 1)
+            found += Fraction(values[k], self.unit)
+            if rest := c * self.unit - places[k] * x[-1]:
+                step = (values[k + 1] - values[k]) * rest
+                found += Fraction(step, (places[k + 1] - places[k]) * self.unit * x[-1])
+        return found
 
-    def cell(self, i: int, value: Fraction) -> int:
-        """The number of a place of axis i among FINE parts of the box, rounded down."""
-        return int((value - self.low[i]) * FINE // (self.high[i] - self.low[i]))
+    def cell(self, i: int, above: int, below: int = 1) -> int:
+        """The number of a place of axis i, `above / below` units, among FINE parts of the box, rounded down."""
+        return (above - self.low[i] * below) * FINE // ((self.high[i] - self.low[i]) * below)
 
 
 def make_ground(low: list[Fraction], high: list[Fraction], bends: Bends) -> Ground:
     places = [sorted({low[i], high[i], *(x for j, x in bends if j == i)}) for i in range(len(low))]
-    spend(sum(map(len, places)) * (1 + len(bends) // 8), "knots")
-    values = [
-        [total((-c * max(ZERO, x - place) for (j, place), c in bends.items() if j == i), "knots") for x in places[i]]
-        for i in range(len(low))
-    ]
-    return Ground(low, high, places, values, bends)
+    values = []
+    for i, own in enumerate(places):
+        slope, value = ZERO, [ZERO]
+        for x, after in pairwise(own):
+            slope -= bends.get((i, x), 0)
+            value.append(value[-1] + slope * (after - x))
+            spend(8 + 4 * (long(slope) + long(value[-1])), "knots")
+        values.append(value)
+    numbers, unit = over_one([v for rows in (places, values) for own in rows for v in own])
+    left = iter(numbers)
+    whole = [[[next(left) for _ in own] for own in rows] for rows in (places, values)]
+    cost = 4 + max(map(long, numbers)) + max(map(len, places)).bit_length()
+    return Ground([int(v * unit) for v in low], [int(v * unit) for v in high], unit, *whole, cost)
 
 
 def need_apart(clamps: list[Clamp], sides: Any, ground: Ground) -> list[list[tuple[int, int]] | None]:
@@ -304,35 +322,52 @@ def box_of(clamp: Clamp, ground: Ground) -> list[tuple[int, int]] | None:
     """A box around where a clamp may be positive: over the affine functions whose maximum F is."""
     parts = [clamp.affine]
     for hinge in clamp.hinges:
-        spend(4 * len(parts) * len(hinge) * len(ground.places[0]), "boxes")
+        spend(4 * len(parts) * len(hinge), "boxes")
         parts += [[a + b for a, b in zip(part, hinge, strict=True)] for part in parts]
     found: list[tuple[int, int]] | None = None
-    spend(2 * len(parts) * sum(map(len, ground.places)), "boxes")
     for part in parts:
-        phi = [
-            [value - Fraction(c * x.numerator, clamp.scale * x.denominator) for x, value in zip(xs, own, strict=True)]
-            for c, xs, own in zip(part, ground.places, ground.values, strict=False)
-        ]
-        least = [min(own) for own in phi]
-        room = Fraction(part[-1], clamp.scale) - sum(least)
+        spend(ground.cost * sum(4 + long(c) + long(clamp.scale) for c in part), "boxes")
+        axes = [Axis(ground, i, clamp.scale, c) for i, c in enumerate(part[:-1])]
+        low = [axis.least() for axis in axes]
+        least = [axis.phi(k) for axis, k in zip(axes, low, strict=True)]
+        room = part[-1] * ground.unit - sum(least)
         if room > 0:
-            ends = [interval(ground, i, own, room + least[i]) for i, own in enumerate(phi)]
+            ends = [axis.interval(k, room + v) for axis, k, v in zip(axes, low, least, strict=True)]
             before = found or ends
             found = [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(before, ends, strict=True)]
     return found
 
 
-def interval(ground: Ground, i: int, phi: list[Fraction], limit: Fraction) -> tuple[int, int]:
-    """Around the places of axis i where a convex function, linear between its places, is less than a limit."""
-    x = ground.places[i]
-    inside = [k for k, v in enumerate(phi) if v < limit]
-    a, b = inside[0], inside[-1]
-    low, high = x[a], x[b]
-    if a > 0:
-        low -= (x[a] - x[a - 1]) * (limit - phi[a]) / (phi[a - 1] - phi[a])
-    if b < len(x) - 1:
-        high += (x[b + 1] - x[b]) * (limit - phi[b]) / (phi[b + 1] - phi[b])
-    return ground.cell(i, low), ground.cell(i, high) + 1
+class Axis(NamedTuple):
+    """phi_i times a scale and the unit of the ground, for an affine function with this slope over the scale: convex."""
+
+    ground: Ground
+    i: int
+    scale: int
+    slope: int
+
+    def phi(self, k: int) -> int:
+        """At place k."""
+        return self.ground.values[self.i][k] * self.scale - self.slope * self.ground.places[self.i][k]
+
+    def least(self) -> int:
+        """The place where it is least: the first after which it does not fall."""
+        last = len(self.ground.places[self.i]) - 1
+        return bisect_left(range(last), True, key=lambda k: self.phi(k + 1) >= self.phi(k))
+
+    def interval(self, low: int, limit: int) -> tuple[int, int]:
+        """Around where it is less than a limit, if it is so at place `low`, where it is least."""
+        x, phi = self.ground.places[self.i], self.phi
+        a = bisect_left(range(low), True, key=lambda k: phi(k) < limit)
+        b = low + bisect_left(range(low + 1, len(x)), True, key=lambda k: phi(k) >= limit)
+        begin, end = (x[a], 1), (x[b], 1)
+        if a > 0:
+            falls = phi(a - 1) - phi(a)
+            begin = x[a] * falls - (x[a] - x[a - 1]) * (limit - phi(a)), falls
+        if b < len(x) - 1:
+            grows = phi(b + 1) - phi(b)
+            end = x[b] * grows + (x[b + 1] - x[b]) * (limit - phi(b)), grows
+        return self.ground.cell(self.i, *begin), self.ground.cell(self.i, *end) + 1
 
 
 # --- Values -----------------------------------------------------------------------------------------------------------
@@ -375,7 +410,7 @@ def need_largest(
     ground: Ground,
 ) -> None:
     """(6): at the corners in the box of each clamp; outside it reads at most 0."""
-    cells = [[ground.cell(i, Fraction(c, x[-1])) for i, c in enumerate(x[:-1])] for x in places]
+    cells = [[ground.cell(i, c * ground.unit, x[-1]) for i, c in enumerate(x[:-1])] for x in places]
     order = sorted(range(len(places)), key=lambda v: cells[v][0])
     first = [cells[v][0] for v in order]
     for k in sorted(own):

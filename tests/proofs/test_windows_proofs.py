@@ -1,6 +1,8 @@
 """Proofs of kind "windows": accepted by the stand-alone checker, and refused when anything in them is wrong."""
 
 import copy
+import itertools
+import math
 from fractions import Fraction
 from functools import cache
 
@@ -11,7 +13,8 @@ from construct.test_windows import CORNERS, PINWHEEL, network_on_a_box, table
 from cpwl import CPWL, Network, certify, compile
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
-from cpwl_check.budget import Refused
+from cpwl_check import windows as windows_check
+from cpwl_check.budget import STEPS, Refused, limited
 from cpwl_check.decide import check
 from support.proofs import rounded, without_regions
 
@@ -365,3 +368,74 @@ def test_noisy_half_spaces_are_compiled_and_proved(noise):
     proof = certify(p, compile(p, construction="windows", max_error=1e-6).network)
     assert proof.proved, proof.reason
     assert proof.document["kind"] == "near"
+
+
+ENDS = [Fraction(-3), Fraction(-1, 2)], [Fraction(4), Fraction(5, 3)]  # of a box
+
+
+def _ground(rng, knots):
+    """The bends of a convex R on a box in the plane, at rational places, and what the checker makes of them."""
+    bends = {
+        (i, ENDS[0][i] + (ENDS[1][i] - ENDS[0][i]) * Fraction(k, 7 * knots)): -Fraction(int(rng.integers(1, 9)), 4)
+        for i in range(2)
+        for k in rng.choice(np.arange(1, 7 * knots), knots, replace=False).tolist()
+    }
+    return bends, windows_check.make_ground(*ENDS, bends)
+
+
+def _clamp(seed):
+    rows = np.random.default_rng(seed).integers(-6, 7, (3, 3)).tolist()
+    return windows_check.Clamp(rows[0], rows[1:], 4)
+
+
+def _slow_box(part, bends):
+    """Where an affine function over 4 may be more than R, axis by axis, from all places and values; None if nowhere."""
+    places = [sorted({ENDS[0][i], ENDS[1][i], *(x for j, x in bends if j == i)}) for i in range(2)]
+    phi = [
+        [sum(-c * max(0, x - at) for (j, at), c in bends.items() if j == i) - Fraction(part[i], 4) * x for x in own]
+        for i, own in enumerate(places)
+    ]
+    room = Fraction(part[-1], 4) - sum(map(min, phi))
+    if room <= 0:
+        return None
+    box = []
+    for i, (x, own) in enumerate(zip(places, phi, strict=True)):
+        limit = room + min(own)
+        inside = [place for place, v in zip(x, own, strict=True) if v < limit]
+        for (a, u), (b, v) in itertools.pairwise(zip(x, own, strict=True)):
+            inside += [a + (b - a) * (limit - u) / (v - u)] if (u < limit) != (v < limit) else []
+        parts = [
+            (end - ENDS[0][i]) * windows_check.FINE / (ENDS[1][i] - ENDS[0][i]) for end in (min(inside), max(inside))
+        ]
+        box.append((math.floor(parts[0]), math.floor(parts[1]) + 1))
+    return box
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_boxes_of_clamps_by_all_places(seed):
+    """Bisection in integers finds the box, and the value of R, that all places of an axis give in rationals."""
+    rng = np.random.default_rng(seed)
+    (bends, ground), clamp = _ground(rng, 6), _clamp(seed)
+    parts = [clamp.affine]
+    for hinge in clamp.hinges:
+        parts += [[a + b for a, b in zip(part, hinge, strict=True)] for part in parts]
+    boxes = [box for part in parts if (box := _slow_box(part, bends)) is not None]
+    expected = [(min(a for a, _ in ends), max(b for _, b in ends)) for ends in zip(*boxes, strict=True)]
+    assert windows_check.box_of(clamp, ground) == (expected or None)
+    for t in range(5):
+        x = [low + (high - low) * Fraction(t, 4) for low, high in zip(*ENDS, strict=True)]
+        value = sum(-c * max(0, x[i] - at) for (i, at), c in bends.items())
+        scale = math.lcm(*(v.denominator for v in x))
+        assert ground.at([*(int(scale * v) for v in x), scale]) == value
+
+
+def test_a_box_takes_steps_as_the_logarithm_of_the_knots():
+    """A hundred times as many knots: not three times as many steps."""
+    taken = []
+    for knots in (20, 2000):
+        _, ground = _ground(np.random.default_rng(0), knots)
+        with limited() as run:
+            for seed in range(20):
+                windows_check.box_of(_clamp(seed), ground)
+        taken.append(STEPS - run.left)
+    assert taken[1] < 3 * taken[0]

@@ -22,6 +22,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -183,25 +184,22 @@ def _cuts(bodies: Bodies, planes: NDArray[np.object_]) -> NDArray[np.bool_]:
 
 def _check_some(graph: Graph, planes: NDArray[np.object_], piece: NDArray[np.int64], bodies: Bodies) -> None:
     """A few bends beside those of the first layer do not end inside a region, as far as uncut pieces show it."""
-    at = np.full(graph.pieces, -1, dtype=np.int64)
-    at[piece[bodies.known]] = np.flatnonzero(bodies.known)
-    first = set(map(tuple, planes.tolist()))
-    bent = np.flatnonzero((graph.jump != 0).any(axis=1) & (at[graph.one] >= 0))
-    some = [e for e in bent.tolist() if tuple(graph.planes[graph.plane[e]]) not in first][:_SOME]
-    if not some:
-        return
     known, member = np.flatnonzero(bodies.known), bodies.spans.member
-    forms = np.column_stack([planes[:, :-1], -planes[:, -1:]])
-    sign = signs_at(forms, bodies.places)[:, member]
+    if not len(known):
+        return
+    sign = signs_at(np.column_stack([planes[:, :-1], -planes[:, -1:]]), bodies.places)[:, member]
     begin = bodies.spans.start[known]
     low, high = np.minimum.reduceat(sign, begin, axis=1), np.maximum.reduceat(sign, begin, axis=1)
     whole = np.asarray(~((low < 0) & (high > 0)).any(axis=0))
-    number = np.full(len(bodies), -1, dtype=np.int64)
-    number[known] = np.arange(len(known))
+    number = np.full(graph.pieces, -1, dtype=np.int64)
+    number[piece[known[whole]]] = np.flatnonzero(whole)
+    first = set(map(tuple, planes.tolist()))
+    bent = np.flatnonzero((graph.jump != 0).any(axis=1) & (number[graph.one] >= 0)).tolist()
+    some = list(islice((e for e in bent if tuple(graph.planes[graph.plane[e]]) not in first), _SOME))
     cut = _cuts(bodies, graph.planes[graph.plane[some]])[:, known]
     for e, own in zip(some, cut, strict=True):
-        k = number[at[graph.one[e]]]
-        if whole[k] and (own & whole & ((high > 0) == (high[:, k] > 0)[:, None]).all(axis=0)).any():
+        k = number[graph.one[e]]
+        if (own & whole & ((high > 0) == (high[:, k] > 0)[:, None]).all(axis=0)).any():
             raise ConstructionError(f"{_NOT}: {_ENDS}")
 
 

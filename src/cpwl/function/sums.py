@@ -94,7 +94,7 @@ def come_apart(p: CPWL, *, peel: bool) -> list[Part]:
         raise ConstructionError(_NOT)
     graph = graph_of(p)
     _check_hope(p, graph)
-    value, rest = _peeled(p, graph) if peel else _constant(graph)
+    value, rest = _peeled(graph) if peel else _constant(graph)
     directions: dict[tuple[int, ...], list[int]] = defaultdict(list)
     for h in np.flatnonzero((value != 0).any(axis=1)).tolist():
         directions[_primitive(graph.planes[h, :-1])].append(h)
@@ -172,7 +172,7 @@ def _constant(graph: Graph) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
     return value, np.where(free[graph.plane][:, None], 0, graph.jump)
 
 
-def _peeled(p: CPWL, graph: Graph) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+def _peeled(graph: Graph) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
     """The commonest jump of each hyperplane that has one on most of its facets; and what is left across pairs."""
     value, _ = _constant(graph)
     seen: dict[int, Counter[tuple[Any, ...]]] = defaultdict(Counter)
@@ -185,25 +185,14 @@ def _peeled(p: CPWL, graph: Graph) -> tuple[NDArray[np.object_], NDArray[np.obje
             wanted.append((h, jump))
     many = Counter(_primitive(graph.planes[h, :-1]) for h, _ in wanted)
     free = Counter(_primitive(graph.planes[h, :-1]) for h in np.flatnonzero((value != 0).any(axis=1)))
-    rows = [(h, jump) for h, jump in wanted if (many + free)[_primitive(graph.planes[h, :-1])] > _MANY]
-    cut = _cuts(p, graph.planes[[h for h, _ in rows]])
-    for (h, jump), is_cut in zip(rows, cut, strict=True):
-        if not is_cut:
+    parallel = many + free
+    rows = [(h, jump) for h, jump in wanted if parallel[_primitive(graph.planes[h, :-1])] > _MANY]
+    # A hyperplane cuts no piece iff its two sides are known on all pieces: then it is in no condition with the jump 1.
+    cuts = _around(graph, np.ones((len(graph.one), 1), dtype=object), _CYCLES)[0].any(axis=1)
+    for h, jump in rows:
+        if not cuts[h]:
             value[h] = jump
     return value, graph.jump - value[graph.plane]
-
-
-def _cuts(p: CPWL, planes: NDArray[np.object_]) -> list[bool]:
-    """Whether each hyperplane cuts a piece; one that is not seen not to counts as cutting."""
-    spanned = generators_of(p)
-    if not spanned.known.all():
-        return [True] * len(planes)
-    places, member, start = spanned.places, spanned.member, spanned.start[:-1]
-    found = []
-    for row in planes:
-        at = np.sign(places[:, :-1].dot(row[:-1]) - places[:, -1] * row[-1]).astype(np.int64)[member]
-        found.append(bool((np.minimum.reduceat(at, start) * np.maximum.reduceat(at, start) < 0).any()))
-    return found
 
 
 def _around(graph: Graph, jump: NDArray[np.object_], count: int) -> tuple[NDArray[np.int64], np.random.Generator]:

@@ -275,7 +275,7 @@ def box_pairs(
     array([[0, 0],
            [1, 0]])
     """
-    found = [np.zeros((0, 2), dtype=np.int64)]
+    found, count = [np.zeros(0, dtype=np.int64)], max(1, len(others[0]))  # pair (i, j) is i count + j
     waiting = [(np.arange(len(low)), np.arange(len(others[0])), 0, 0)]
     while waiting:
         one, two, axis, idle = waiting.pop()
@@ -284,7 +284,7 @@ def box_pairs(
                 axis=2
             )
             i, j = np.nonzero(meet)
-            found.append(np.stack([one[i], two[j]], axis=1))
+            found.append(one[i] * count + two[j])
             continue
         middle = np.clip(np.concatenate([low[one, axis], others[0][two, axis]]), -1e300, 1e300)
         at = float(np.median(middle))
@@ -298,7 +298,7 @@ def box_pairs(
             waiting.append((one, two, turn, idle + 1))
         else:
             waiting += [(a, b, turn, 0) for a, b in parts]
-    return np.unique(np.concatenate(found), axis=0)
+    return np.stack(np.divmod(np.unique(np.concatenate(found)), count), axis=1)
 
 
 def boxes_around(spans: Spans, count: int, dim: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
