@@ -298,9 +298,9 @@ def make_ground(low: list[Fraction], high: list[Fraction], bends: Bends) -> Grou
         values.append(value)
     numbers, unit = over_one([v for rows in (places, values) for own in rows for v in own])
     left = iter(numbers)
-    whole = [[[next(left) for _ in own] for own in rows] for rows in (places, values)]
+    at, heights = ([[next(left) for _ in own] for own in rows] for rows in (places, values))
     cost = 4 + max(map(long, numbers)) + max(map(len, places)).bit_length()
-    return Ground([int(v * unit) for v in low], [int(v * unit) for v in high], unit, *whole, cost)
+    return Ground([int(v * unit) for v in low], [int(v * unit) for v in high], unit, at, heights, cost)
 
 
 def need_apart(clamps: list[Clamp], sides: Any, ground: Ground) -> list[list[tuple[int, int]] | None]:

@@ -165,7 +165,7 @@ def _check_hope(p: CPWL, graph: Graph) -> None:
 def _constant(graph: Graph) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
     """The jumps of hyperplanes that are in no condition; and the jumps across pairs on all others."""
     around, _ = _around(graph, graph.jump, _CYCLES)
-    free = ~around.any(axis=1)
+    free = np.asarray(~around.any(axis=1))
     value = np.zeros((len(graph.planes), graph.jump.shape[1]), dtype=object)
     value[graph.plane] = graph.jump
     value[~free] = 0
@@ -188,7 +188,7 @@ def _peeled(graph: Graph) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
     parallel = many + free
     rows = [(h, jump) for h, jump in wanted if parallel[_primitive(graph.planes[h, :-1])] > _MANY]
     # A hyperplane cuts no piece iff its two sides are known on all pieces: then it is in no condition with the jump 1.
-    cuts = _around(graph, np.ones((len(graph.one), 1), dtype=object), _CYCLES)[0].any(axis=1)
+    cuts = np.asarray(_around(graph, np.ones((len(graph.one), 1), dtype=object), _CYCLES)[0].any(axis=1))
     for h, jump in rows:
         if not cuts[h]:
             value[h] = jump
@@ -209,14 +209,14 @@ def _around(graph: Graph, jump: NDArray[np.object_], count: int) -> tuple[NDArra
     every = np.arange(len(graph.one))
     ends = csr_array((np.ones(len(every), dtype=np.int64), (graph.two, every)), shape=(graph.pieces, len(every)))
     starts = csr_array((np.ones(len(every), dtype=np.int64), (graph.one, every)), shape=ends.shape)
-    brought = (ends - starts) @ flow
+    brought = np.asarray((ends - starts) @ flow)
     for i in order[:0:-1].tolist():  # from the leaves of the tree to its root: each adds to the one before
         brought[before[i]] += brought[i]
     last = order[1:]
     flow[edge[last]] = np.where(graph.two[edge[last]] == last, -1, 1)[:, None] * brought[last]
     steps = flow % _PRIME * (graph.sense * mixed.astype(np.int64))[:, None] % _PRIME
     on = csr_array((np.ones(len(every), dtype=np.int64), (graph.plane, every)), shape=(len(graph.planes), len(every)))
-    return on @ steps % _PRIME, rng
+    return np.asarray(on @ steps) % _PRIME, rng
 
 
 def _components(graph: Graph, jump: NDArray[np.object_]) -> list[NDArray[np.int64]]:
