@@ -39,7 +39,8 @@ from cpwl.network.integer import INTEGER, IntegerNetwork, fixed_point, integer_n
 from cpwl.network.network import assemble, exact_layers, rounded
 from cpwl.progress import Shown, shows_progress
 from cpwl.proofs.certify import Certificate, certify, certify_integers
-from cpwl.proposals import check_torch, sources
+from cpwl.proposals import Task, sources
+from cpwl.training import check_torch
 
 __all__ = ["CONSTRUCTIONS", "Alternative", "Compiled", "Within", "compile", "compile_levels", "held_network"]
 
@@ -442,9 +443,9 @@ class _Job:
         held = (inputs,) if inputs is not None else _formats(p) if integer else ()
         return cls(p, construction, options, max_error is not None, certify or integer, weights, held, outside, train)
 
-    def compiled(self, q: CPWL, prove: _Prove | None) -> Compiled:
-        """The network of a function."""
-        return _compiled(q, self.construction, self.options, prove, self.outside, told=self.told)
+    def compiled(self, q: CPWL, prove: _Prove | None, among: tuple[str, ...] = ()) -> Compiled:
+        """The network of a function; "auto" may be bound to some constructions."""
+        return _compiled(q, self.construction, self.options, prove, self.outside, told=self.told, among=among)
 
     @cached_property
     def equal(self) -> Compiled:
@@ -482,19 +483,20 @@ class _Job:
     def within(self, tolerance: list[Fraction], start: Compiled) -> Compiled:
         """The smallest network found that is within the tolerance, has a proof if one is wanted, and is smaller than
         the one to start with."""
-        most, tried = start.sizes.neurons, list[tuple[str, int, float]]()
+        task, tried = Task(start.network, [], self.train), list[tuple[str, int, float]]()
         good: list[tuple[Compiled, _Proposal]] = []
         for source in sources(train=self.train) if max(tolerance) else ():
-            for proposal in source(self.p, tolerance, most):
+            for proposal in source(self.p, tolerance, task):
                 made = self._made(proposal)
-                if made is None or made.sizes.neurons >= most:
+                if made is None or made.sizes.neurons >= task.most:
                     continue
-                share = self._share(made, proposal, tolerance)
+                share, point = self._share(made, proposal, tolerance)
                 tried.append((proposal.name, made.sizes.neurons, float(share)))
                 if share <= 1:
-                    most = made.sizes.neurons
+                    task.best = made.network
                     good.append((made, proposal))
                     break
+                task.missed.append(point)
         for made, proposal in reversed(good):
             proved = self._proved(made, proposal, tolerance) if self.certify else made
             if proved is not None:
@@ -509,7 +511,8 @@ class _Job:
     def _made(self, proposal: _Proposal) -> Compiled | None:
         """The network of a proposal, without a proof; None if rounding would spoil it."""
         if isinstance(proposal.made, CPWL):
-            return self.compiled(proposal.made, None)
+            many = self.construction == "auto" and proposal.made.num_pieces > _FEW and self.p.dim > 1
+            return self.compiled(proposal.made, None, _FOR_GRIDS if many else ())
         equal, network = self.equal, proposal.made
         if self.outside == "clip" and (box := box_to_clip(self.p)) is not None:
             network = clipped(network, *box)
@@ -535,7 +538,7 @@ class _Job:
             if not proof.proved and isinstance(q, CPWL):
                 made = self.compiled(q, prove)
                 proof = made.certificate or proof
-                if proposal is not None and self._share(made, proposal, tolerance) > 1:
+                if proposal is not None and self._share(made, proposal, tolerance)[0] > 1:
                     return None  # another construction, whose weights are rounded otherwise
         except (ProofError, LimitError):
             if proposal is None:
@@ -564,9 +567,10 @@ class _Job:
             return [distance(p, network)] * p.outputs
         return [distance(p[j], network[j]) for j in range(p.outputs)]
 
-    def _share(self, made: Compiled, proposal: _Proposal, tolerance: list[Fraction]) -> Fraction | float:
-        """The largest gap, as a share of the tolerance of its output."""
-        return max(gap.largest / e for gap, e in zip(self._gaps(made, proposal), tolerance, strict=True))
+    def _share(self, made: Compiled, proposal: _Proposal, tolerance: list[Fraction]) -> tuple[Fraction | float, Any]:
+        """The largest gap, as a share of the tolerance of its output, and a point where it is."""
+        found = zip(self._gaps(made, proposal), tolerance, strict=True)
+        return max(((gap.largest / e, gap.point) for gap, e in found), key=lambda pair: pair[0])
 
     def _told(
         self,
@@ -582,7 +586,14 @@ class _Job:
 
 
 def _compiled(
-    p: CPWL, construction: ConstructionName, options: Options, prove: _Prove | None, outside: Outside, *, told: bool
+    p: CPWL,
+    construction: ConstructionName,
+    options: Options,
+    prove: _Prove | None,
+    outside: Outside,
+    *,
+    told: bool,
+    among: tuple[str, ...],
 ) -> Compiled:
     """The network of a function; `told` is whether the largest error was."""
     limit, check = options.max_error, options.check
@@ -601,7 +612,7 @@ def _compiled(
                 'no error is allowed by precision="exact", but this table is a function only with the rounding of its '
                 "points undone (see `p.doctor()`): give exact points, or `p.snap(even=True).function`"
             )
-        plain = _Compilation(analysis, construction, told=told, box=box)
+        plain = _Compilation(analysis, construction, told=told, box=box, among=among)
         if even is not None and limit and (rough or construction == "auto"):
             moved = _Compilation(even, construction, told=told, data=analysis, box=box)
             if rough or _pays(moved, plain):
@@ -660,11 +671,12 @@ class _Compilation:
         told: bool,
         data: Analysis | None = None,
         box: Box | None = None,
+        among: tuple[str, ...] = (),
     ) -> None:
         self.analysis, self.options, self.told = analysis, analysis.options, told
         self.data = analysis if data is None else data
         self.auto, self.box = construction == "auto", box
-        self.names = in_order(analysis) if self.auto else (construction,)
+        self.names = among or in_order(analysis) if self.auto else (construction,)
         self.planned: dict[str, Candidate] = {}
         self.others: dict[str, Alternative] = {}
         self.skipped: list[str] = []
@@ -841,6 +853,8 @@ def _upwards(error: float) -> str:
     return text if float(text) >= error else f"{float(text) + digit:.2g}"
 
 
+_FEW = 40  # pieces of a coarser function: beyond, only what suits tables is planned
+_FOR_GRIDS = ("gates", "columns")
 _NEAR = 10.0  # times what is unavoidable: of that order, and the data does not say more
 _UNTRIED = Alternative(None, None, None)
 _FORMULA = "formula"

@@ -1,7 +1,8 @@
 """Proposals for `compile(within=...)`: smaller functions and networks that floats see within a tolerance.
 
-Every source is a function ``(p, tolerance, most) -> Iterator[Proposal]``. It proposes functions or networks of fewer
-than `most` neurons, the smallest first. A proposal proves nothing: it counts once its distance is computed exactly.
+Every source is a function ``(p, tolerance, task) -> Iterator[Proposal]``. It proposes functions or networks with fewer
+neurons than the best one so far, the smallest first. A proposal proves nothing: it counts once its distance is computed
+exactly. A source that is asked for another one finds in ``task.missed`` where the last one was too far off.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,27 +20,41 @@ from numpy.typing import NDArray
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.lattice.plan import shared_lattice
 from cpwl.construct.lattice.sides import relaxed
-from cpwl.errors import ConstructionError, InputError, LimitError
+from cpwl.errors import ConstructionError, InputError, LimitError, SolverError
 from cpwl.function import CPWL, coarser
 from cpwl.function.algebra.arithmetic import exactly
-from cpwl.function.coarser import Proposal, chebyshev
-from cpwl.function.domain import box_around
+from cpwl.function.coarser import Proposal
+from cpwl.geometry.linear_program import LinearProgram
 from cpwl.network import Network
-from cpwl.network.network import assemble, exact_layers
-from cpwl.training import train
+from cpwl.training import SAFE, Layers, Sample, Work, balanced, errors, fewer, polish, train
 
-__all__ = ["Sample", "Source", "best_trained", "check_torch", "coarse", "formulas", "sources", "trained"]
+__all__ = ["Source", "Task", "coarse", "formulas", "hinges", "shrunk", "sources", "trained"]
 
-Source = Callable[[CPWL, Sequence[Fraction], int], Iterator[Proposal[CPWL] | Proposal[Network]]]
+
+@dataclass(slots=True, eq=False)
+class Task:
+    """The best network so far, where the last proposal was too far off, and whether time does not matter."""
+
+    best: Network
+    missed: list[Sequence[Fraction | float]]
+    patient: bool
+
+    @property
+    def most(self) -> int:
+        """The neurons that are to be undercut."""
+        return self.best.sizes.neurons
+
+
+Source = Callable[[CPWL, Sequence[Fraction], Task], Iterator[Proposal[CPWL] | Proposal[Network]]]
 
 _FACTORS = (3, 2, Fraction(3, 2), Fraction(5, 4), 1)
 """Times the tolerance, for tables of components: a formula stays nearer than they promise, often by half."""
 _COMPARISONS = 2_000_000  # pieces times components: beyond, a formula takes minutes to find
 
 
-def coarse(p: CPWL, tolerance: Sequence[Fraction], most: int) -> Iterator[Proposal[CPWL]]:
+def coarse(p: CPWL, tolerance: Sequence[Fraction], task: Task) -> Iterator[Proposal[CPWL]]:
     """Functions with fewer pieces (`cpwl.function.coarser`): the tunnel, or even grids in order of their networks."""
-    yield from coarser.propose(p, tolerance, _grid_neurons, most)
+    yield from coarser.propose(p, tolerance, _grid_neurons, task.most)
 
 
 def _grid_neurons(shape: tuple[int, ...]) -> float:
@@ -51,7 +67,7 @@ def _grid_neurons(shape: tuple[int, ...]) -> float:
     return planes + (min(shape) + 2 - 2 * (min(shape) == 1) if n == 2 else 2 * columns / 3)
 
 
-def formulas(p: CPWL, tolerance: Sequence[Fraction], most: int) -> Iterator[Proposal[Network]]:
+def formulas(p: CPWL, tolerance: Sequence[Fraction], task: Task) -> Iterator[Proposal[Network]]:
     """Maxima and minima of some of the components, found with a tolerance (`relaxed`)."""
     whole = exactly(p)
     if whole.num_pieces * whole.num_components > _COMPARISONS:
@@ -69,12 +85,12 @@ def formulas(p: CPWL, tolerance: Sequence[Fraction], most: int) -> Iterator[Prop
             known[key] = shared_lattice(analysis, orders).network
         except (ConstructionError, InputError, LimitError):
             continue
-        if known[key].sizes.neurons >= most:  # a smaller tolerance makes a larger network
+        if known[key].sizes.neurons >= task.most:  # a smaller tolerance makes a larger network
             break
     corners = coarser.corners_of(whole)
     limit = np.array([float(e) for e in tolerance])
     for network in sorted(known.values(), key=lambda network: network.sizes.neurons):
-        if network.sizes.neurons < most and _seen_within(network, corners, limit):
+        if network.sizes.neurons < task.most and _seen_within(network, corners, limit):
             yield Proposal("formula", network)
 
 
@@ -86,137 +102,156 @@ def _seen_within(
     return bool((off <= limit * (1 + 1e-6)).all())
 
 
-# Trained networks, where torch is installed: below some 60 neurons in the plane they are smaller than grids.
+# Fitted networks: at first hinges, or what torch has trained; then neurons are taken out one after the other.
 
-_SHARES = (Fraction(3, 4), Fraction(1, 2), Fraction(3, 8), Fraction(1, 4), Fraction(3, 16))
-"""Of the neurons that are to be undercut: the sizes that are trained, until one is not near enough."""
-_SEEDS, _STEPS = 8, 2000
-_POINTS, _SEEN = 1024, 20_000  # to train with, and to look at
-_ROUNDS = 20  # of adding points that a program has not seen
-_SAFE = 0.97  # of the tolerance at points: between them the error is larger
+_POINTS = 20_000
+_WORK = 250.0  # see `Work`: some seconds
+_PATIENT = 8.0  # times that
+_ASKED = 5  # networks of one start: each is nearer where the one before was too far off
+_WEIGHTS = 600  # networks with more take minutes
 
 
-def trained(p: CPWL, tolerance: Sequence[Fraction], most: int) -> Iterator[Proposal[Network]]:
-    """Networks with two hidden layers that were trained, the output layer fitted once more by a linear program."""
-    sample = Sample.of(p, _SEEN)
+def shrunk(p: CPWL, tolerance: Sequence[Fraction], task: Task) -> Iterator[Proposal[Network]]:
+    """The best network so far with neurons taken out (`fewer`)."""
+    sample = _sample(p, tolerance)
+    if sample is not None:
+        yield from _without_some(p, sample, sample.layers(task.best), "shrunk", task)
+
+
+def _sample(p: CPWL, tolerance: Sequence[Fraction]) -> Sample | None:
+    return None if p.dim == 1 else Sample.of(p, _POINTS, np.array([float(e) for e in tolerance]))
+
+
+def _without_some(p: CPWL, sample: Sample, layers: Layers, name: str, task: Task) -> Iterator[Proposal[Network]]:
+    """A network without some of its neurons; then again with what was missed."""
+    work = Work(_WORK * (_PATIENT if task.patient else 1))
+    if sum(np.count_nonzero(weight) for weight, _ in layers) > _WEIGHTS * (2 if task.patient else 1):
+        return
+    stages, start = fewer(layers, sample, work), len(task.missed)
+    for _ in range(_ASKED):
+        while stages and (error := errors(stages[-1], sample.place, sample.goal)).max() > SAFE:
+            used = np.union1d(np.argsort(-error)[:1000], np.arange(0, len(error), len(error) // 2000 + 1))
+            again, far = polish(stages[-1], sample.place[used], sample.goal[used], Work(_WORK / 8))
+            stages[-1:] = [again] if far <= SAFE else []
+        if not stages or sum(len(bias) for _, bias in stages[-1][:-1]) >= task.most:
+            return
+        yield Proposal(name, sample.network(stages[-1]))
+        if len(task.missed) == start:
+            return
+        points = np.array([[float(v) for v in x] for x in task.missed[start:]])
+        start, chance = len(task.missed), np.random.default_rng(start)
+        near = points + 0.02 * (sample.high - sample.low) * chance.normal(size=(20, 1, p.dim))
+        sample = sample.plus(p, np.clip(np.concatenate([points, near.reshape(-1, p.dim)]), sample.low, sample.high))
+
+
+def hinges(p: CPWL, tolerance: Sequence[Fraction], task: Task) -> Iterator[Proposal[Network]]:
+    """Networks with one hidden layer: few of many hinges, by linear programs that make a weighted sum of their weights
+    small (reweighted l1), then with fewer neurons (`fewer`)."""
+    sample = _sample(p, tolerance)
     if sample is None:
         return
-    scale = np.array([float(e) for e in tolerance])
-    found: list[Network] = []
-    for neurons in sorted({math.floor(most * share) for share in _SHARES}, reverse=True):
-        if neurons < 2:
-            break
-        network = best_trained(sample, (neurons - neurons // 2, neurons // 2), scale, _SEEDS, _STEPS, _POINTS)
-        if (np.abs(network(sample.points) - sample.values) / scale).max() > _SAFE:
-            break
-        found.append(network)
-    yield from (Proposal("trained", network) for network in reversed(found))
+    for room in _ROOMS:
+        layers = _sparse(sample, task.most, room)
+        if layers is not None:
+            yield from _without_some(p, sample, layers, "hinges", task)
 
 
-def check_torch() -> None:
-    """Refuse to train where torch is not installed."""
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        raise LimitError("torch is not installed, so that no network can be trained; run `pip install torch`") from None
+_ROOMS = (0.95, 0.75)  # of the tolerance, for programs that see few points
+_ROUNDS = 3  # of weighing
+_SEEN = 300  # points of a program at first
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sample:
-    """Points of a bounded function, corners among them, its values there, and the box around it."""
-
-    points: NDArray[np.float64]
-    values: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, p: CPWL, count: int) -> Sample | None:
-        """About that number of points; None if the domain is not bounded."""
-        ends = box_around(exactly(p))
-        if ends is None:
+def _sparse(sample: Sample, most: int, room: float) -> Layers | None:
+    """Few hinges and an affine function within the tolerance at the sample; None if there are too many."""
+    x, goal = sample.place, sample.goal
+    normals, offsets = _dictionary(x.shape[1])
+    rows = np.column_stack([np.maximum(x @ normals.T - offsets, 0), x, np.ones(len(x))])
+    seen = np.random.default_rng(3).permutation(len(x))[:_SEEN]
+    fit = np.linalg.lstsq(rows[seen], goal[seen], rcond=None)[0]
+    if np.abs(rows[seen] @ fit - goal[seen]).max() > 3:
+        return None
+    count, weigh, found = len(offsets), np.ones(len(offsets)), np.zeros((rows.shape[1], goal.shape[1]))
+    for turn in range(_ROUNDS):
+        for _ in range(3):
+            for j in range(goal.shape[1]):
+                one = _lightest(rows[seen], goal[seen, j], weigh, room)
+                if one is None:
+                    return None
+                found[:, j] = one
+            off = np.abs(rows @ found - goal).max(axis=1)
+            if turn or off.max() <= 1:
+                break
+            seen = np.union1d(seen, np.argsort(-off)[:100])
+        seen = np.union1d(seen, np.argsort(-off)[:50])
+        size = np.abs(found[:count]).max(axis=1)
+        weigh = 1 / (size + 1e-3 * size.max())
+        if np.count_nonzero(size > 1e-7) > 3 * most:
             return None
-        low, high = np.asarray(ends, dtype=np.float64).T
-        chance = np.random.default_rng(0)
-        points, values = coarser.corners_of(exactly(p))
-        if len(points) > count:
-            points, values = (v[chance.permutation(len(v))[:count]] for v in (points, values))
-        more = low + (high - low) * chance.random((count, p.dim))
-        heights = np.asarray(p(more), dtype=np.float64).reshape(count, -1)
-        inside = np.isfinite(heights).all(axis=1)
-        every = np.concatenate([points, more[inside]]), np.concatenate([values, heights[inside]])
-        return cls(*every, low, high)
+    kept = np.flatnonzero(size > 1e-7)
+    # The affine part is that of neurons that are always on: one for each output, or one for each input.
+    lift, back = found[count:-1].T, np.eye(goal.shape[1])
+    if len(lift) > x.shape[1]:
+        lift, back = np.eye(x.shape[1]), lift
+    size = np.abs(lift).sum(axis=1) + 1e-9
+    lift, back = lift / size[:, None], back * size
+    first = np.concatenate([normals[kept], lift]), np.concatenate([-offsets[kept], np.ones(len(lift))])
+    return balanced([first, (np.hstack([found[kept].T, back]), found[-1] - back.sum(axis=1))], x)
 
 
-def best_trained(
-    sample: Sample, widths: tuple[int, ...], scale: NDArray[np.float64], seeds: int, steps: int, count: int
-) -> Network:
-    """The best of some trained networks; errors are weighed by `scale`, and weights are rounded to short numbers."""
-    chance = np.random.default_rng(1)
-    few = np.sort(chance.permutation(len(sample.points))[:count])
-    middle = (sample.values.max(axis=0) + sample.values.min(axis=0)) / 2
-    height = (sample.values.max(axis=0) - sample.values.min(axis=0)).max() / 2 or 1.0
-    width = np.where(sample.high > sample.low, sample.high - sample.low, 1.0)
-    place = 2 * (sample.points - sample.low) / width - 1
-    made = train(place[few], (sample.values[few] - middle) / height, widths, seeds=seeds, steps=steps)
-    best, error = None, math.inf
-    for layers in made[:4]:
-        layers = [(_short(w), _short(b)) for w, b in layers]
-        first, shift = layers[0]
-        layers[0] = _short(2 * first / width), _short(shift - first @ (2 * sample.low / width + 1))
-        last = _polished(layers[:-1], sample, scale, layers[-1], middle, height)
-        network = Network([*layers[:-1], last])
-        exact = assemble(network.layers, exact_layers(network))  # these numbers are meant
-        seen = float((np.abs(exact(sample.points) - sample.values) / scale).max())
-        if seen < error:
-            best, error = exact, seen
-    assert best is not None
-    return best
+def _dictionary(n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Normals in many directions, and for each some offsets between the ends of the cube."""
+    if n == 2:
+        turn = np.pi * np.arange(10) / 10
+        normals = np.column_stack([np.cos(turn), np.sin(turn)])
+    else:
+        every = np.array([d for d in itertools.product((-1, 0, 1), repeat=n) if d > (0,) * n][:60], dtype=np.float64)
+        normals = every / np.linalg.norm(every, axis=1, keepdims=True)
+    steps = np.linspace(-1, 1, {2: 14, 3: 10}.get(n, 6))[1:-1]
+    return np.repeat(normals, len(steps), axis=0), np.outer(np.abs(normals).sum(axis=1), steps).ravel()
 
 
-def _short(x: NDArray[np.float64], bits: int = 16) -> NDArray[np.float64]:
-    """Rounded to a few bits each: short numbers make exact distances cheap."""
-    fraction, exponent = np.frexp(x)
-    return np.asarray(np.ldexp(np.round(fraction * 2**bits), exponent - bits))
+def _lightest(rows: NDArray[np.float64], goal: NDArray[np.float64], weigh: NDArray[np.float64], room: float) -> Any:
+    """The numbers that keep to the goal up to `room` with the smallest weighted sum of sizes; the last are free."""
+    count, free = len(weigh), rows.shape[1] - len(weigh)
+    both = np.hstack([rows[:, :count], -rows[:, :count], rows[:, count:]])
+    signs = np.eye(2 * count, 2 * count + free)
+    ends = np.concatenate([goal + room, room - goal, np.zeros(2 * count)])
+    objective = np.concatenate([-weigh, -weigh, np.zeros(free)])
+    try:
+        found = LinearProgram(np.concatenate([both, -both, -signs]), ends, 1.0).propose(objective)
+    except SolverError:
+        return None
+    if found.status != "optimal":
+        return None
+    return np.append(found.point[:count] - found.point[count : 2 * count], found.point[2 * count :])
 
 
-def _polished(
-    hidden: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
-    sample: Sample,
-    scale: NDArray[np.float64],
-    last: tuple[NDArray[np.float64], NDArray[np.float64]],
-    middle: NDArray[np.float64],
-    height: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The weights of the output layer that make the largest error at the sample small: one linear program an output.
+_SHARES = (Fraction(3, 4), Fraction(1, 2), Fraction(1, 4))
+"""Of the neurons that are to be undercut: the sizes that are trained, until one is not near enough."""
+_SEEDS, _STEPS, _TRAINED = 8, 2000, 1024  # and points to train with
 
-    A program of few points first; points that its solution misses are added.
-    """
-    held = sample.points
-    for weight, bias in hidden:
-        held = np.maximum(held @ weight.T + bias, 0)
-    size = np.maximum(np.abs(held).max(axis=0), 1e-9)
-    rows = np.column_stack([held / size, np.ones(len(held))])
-    found_weight, found_bias = height * last[0], height * last[1] + middle
-    for j in range(sample.values.shape[1]):
-        goal = (sample.values[:, j] - middle[j]) / scale[j]
-        start = np.append(found_weight[j] * size, found_bias[j] - middle[j]) / scale[j]
-        best, error = start, np.abs(rows @ start - goal).max()
-        used = np.argsort(-np.abs(rows @ start - goal))[: 8 * rows.shape[1]]
-        for _ in range(_ROUNDS):
-            found = chebyshev(rows[used], goal[used])
-            if found is None:
-                break
-            off = np.abs(rows @ found[0] - goal)
-            if off.max() < error:
-                best, error = found[0], off.max()
-            if off.max() <= found[1] * 1.01:
-                break
-            used = np.union1d(used, np.argsort(-off)[: 2 * rows.shape[1]])
-        found_weight[j], found_bias[j] = best[:-1] / size * scale[j], best[-1] * scale[j] + middle[j]
-    return _short(found_weight, 24), _short(found_bias, 24)
+
+def trained(p: CPWL, tolerance: Sequence[Fraction], task: Task) -> Iterator[Proposal[Network]]:
+    """Networks with two hidden layers that torch has trained, then with fewer neurons."""
+    sample, best = _sample(p, tolerance), None
+    if sample is None:
+        return
+    few = np.sort(np.random.default_rng(1).permutation(len(sample.place))[:_TRAINED])
+    place, goal = sample.place, sample.goal
+    height = np.abs(goal).max() or 1.0
+    for neurons in sorted({math.floor(task.most * share) for share in _SHARES} - {0, 1}, reverse=True):
+        widths = neurons - neurons // 2, neurons // 2
+        made = train(place[few], goal[few] / height, widths, seeds=_SEEDS, steps=_STEPS)
+        every = [balanced([*one[:-1], (one[-1][0] * height, one[-1][1] * height)], place) for one in made[:3]]
+        fits = [polish(one, place[few], goal[few], Work(_WORK)) for one in every]
+        layers, error = min(fits, key=lambda pair: pair[1])
+        if error > 1:
+            break
+        best = layers
+    if best is not None:
+        yield from _without_some(p, sample, best, "trained", task)
 
 
 def sources(*, train: bool) -> tuple[Source, ...]:
     """What is tried, in this order."""
-    return (coarse, formulas, trained) if train else (coarse, formulas)
+    return (coarse, formulas, hinges, trained, shrunk) if train else (coarse, formulas, hinges, shrunk)

@@ -45,6 +45,7 @@ _ROOM = 1e-6  # of the tolerance, for rounding
 _SHORT = 2**10  # steps of a value in the tolerance
 _INPUTS = 4  # even grids of more inputs have too many simplices
 _MOST = 20_000  # simplices of a grid
+_FEW = 150  # corners that rule out most grids
 _ROUNDS = 40  # of adding corners that a program has not seen
 
 
@@ -276,14 +277,41 @@ def _grids(
         if math.prod(shape) * math.factorial(p.dim) <= _MOST and cost(shape) < most
     ]
     place = (corners - np.asarray(low, dtype=np.float64)) / np.asarray(np.array(high) - np.array(low), dtype=np.float64)
+    if whole:
+        enough = _along_edges(p, np.array(low, dtype=float), np.array(high, dtype=float), scale, longest)
+        shapes = [(c, shape) for c, shape in shapes if all(ok[k] for ok, k in zip(enough, shape, strict=True))]
+    few = np.linspace(0, len(place) - 1, min(len(place), _FEW)).astype(np.int64)
     for _, shape in sorted(shapes):
         for flips in itertools.product((False, True), repeat=p.dim - 1):
             grid = _Grid(low, high, shape, (*flips, False))
-            if whole and not grid.may_do(p, place, values, scale):
+            if whole and not all(grid.may_do(p, place[s], values[s], scale) for s in (few, slice(None))):
                 continue
             found = grid.fitted(p, bodies, place, values, tolerance)
             if found is not None:
                 yield Proposal(f"grid {' x '.join(map(str, shape))}", found)
+
+
+def _along_edges(p: CPWL, low: Floats, high: Floats, scale: Floats, longest: int) -> list[NDArray[np.bool_]]:
+    """For each axis which numbers of even intervals may do on the edges of the box, where a grid is a path: the
+    interpolant is within twice the tolerance there."""
+    share, found = np.linspace(0, 1, 1025), []
+    for axis in range(p.dim):
+        ok = np.ones(longest + 1, dtype=bool)
+        for corner in itertools.product((0.0, 1.0), repeat=p.dim - 1):
+            at = np.column_stack([share if i == axis else np.full(len(share), v) for i, v in _around(axis, corner)])
+            heights = np.asarray(p(low + (high - low) * at), dtype=np.float64).reshape(len(share), -1)
+            for j, e in enumerate(scale.tolist() if np.isfinite(heights).all() else ()):
+                for k in np.flatnonzero(ok[1:]) + 1:
+                    nodes = np.linspace(0, 1, k + 1)
+                    off = np.interp(share, nodes, np.interp(nodes, share, heights[:, j])) - heights[:, j]
+                    ok[k] = np.abs(off).max() <= 2 * e * (1 + 1e-6)
+        found.append(ok)
+    return found
+
+
+def _around(axis: int, corner: tuple[float, ...]) -> list[tuple[int, float]]:
+    """The coordinates of a corner, with a place for one more."""
+    return list(enumerate([*corner[:axis], 0.0, *corner[axis:]]))
 
 
 def corners_of(p: CPWL, bodies: Bodies | None = None, laws: NDArray[np.object_] | None = None) -> tuple[Floats, Floats]:
@@ -346,13 +374,15 @@ class _Grid:
 
     def may_do(self, p: CPWL, place: Floats, values: Floats, scale: Floats) -> bool:
         """Whether the interpolant is within twice the tolerance at some points: if not, no values are within it."""
-        axes = [np.asarray(axis, dtype=np.float64) for axis in self.points()]
-        nodes = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, p.dim)
-        heights = np.asarray(p(nodes), dtype=np.float64)
+        number, share = self.weights(place)
+        used, entry = np.unique(number, return_inverse=True)
+        steps = np.stack(np.unravel_index(used, [k + 1 for k in self.shape]), axis=-1) / np.array(self.shape)
+        low, high = (np.asarray(end, dtype=np.float64) for end in (self.low, self.high))
+        nodes = low + (high - low) * np.where(self.flips, 1 - steps, steps)
+        heights = np.asarray(p(nodes), dtype=np.float64).reshape(len(nodes), -1)
         if not np.isfinite(heights).all():
             return True
-        number, share = self.weights(place)
-        off = np.abs(np.einsum("qk,qkj->qj", share, heights[number]) - values)
+        off = np.abs(np.einsum("qk,qkj->qj", share, heights[entry.reshape(number.shape)]) - values)
         return bool((off.max(axis=0) <= 2 * scale * (1 + 1e-9)).all())
 
     def fitted(
