@@ -62,7 +62,7 @@ def test_identity_layers_multiply_exactly():
     [
         (SimpleNamespace(), "is not a fitted MLPRegressor"),
         (fitted((2, 2, 1), activation="tanh"), 'the activation of this SimpleNamespace is "tanh"'),
-        (fitted((2, 2, 1), out_activation_="softmax"), 'ends with "softmax"'),
+        (fitted((2, 2, 1), out_activation_="tanh"), 'ends with "tanh"'),
         (SimpleNamespace(coefs_=[], intercepts_=[]), "0 matrices and 0 offsets"),
         (SimpleNamespace(coefs_=[[1.0]], intercepts_=[[0.0]]), "must hold matrices"),
         (
@@ -85,3 +85,17 @@ def test_the_real_thing():
         hidden_layer_sizes=(5, 4), max_iter=500, tol=1e-2, random_state=0, early_stopping=True
     ).fit(x, x[:, 0] * x[:, 1])
     np.testing.assert_allclose(from_sklearn(model)(x)[:, 0], model.predict(x), atol=1e-9)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_logits_of_a_classifier(classes):
+    """The largest logit is the class that scikit-learn predicts; with two classes its sign is."""
+    neural_network = pytest.importorskip("sklearn.neural_network")
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    labels = (x[:, 0] > 0).astype(int) + (classes == 3) * (x[:, 1] > 1)
+    model = neural_network.MLPClassifier(
+        hidden_layer_sizes=(5, 4), max_iter=500, tol=1e-2, random_state=0, early_stopping=True
+    ).fit(x, labels)
+    logits = from_sklearn(model)(x)
+    found = logits.argmax(axis=1) if classes == 3 else (logits[:, 0] > 0).astype(int)
+    assert (model.classes_[found] == model.predict(x)).all()

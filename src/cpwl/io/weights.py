@@ -344,18 +344,19 @@ def to_jax(network: Network | Compiled, *, dtype: Dtype = "float32") -> Callable
     return evaluate
 
 
-# scikit-learn's `MLPRegressor`, by its weights; scikit-learn itself is not needed.
+# scikit-learn's `MLPRegressor` and `MLPClassifier`, by their weights; scikit-learn itself is not needed.
 
 
 def from_sklearn(model: Any) -> Network:
-    """The network of a fitted `MLPRegressor` with activation "relu" or "identity".
+    """The network of a fitted `MLPRegressor`, or the logits of an `MLPClassifier`, with activation "relu" or "identity".
 
-    Only the attributes `coefs_`, `intercepts_`, `activation` and `out_activation_` are looked at. Weights are
+    Logits are what the last layer computes before "softmax" or "logistic": the largest one is the predicted class; a
+    classifier of two classes has one, which is positive for the second class. Only the attributes `coefs_`, `intercepts_`, `activation` and `out_activation_` are looked at. Weights are
     taken at their exact value; layers without an activation between them become one, in rationals.
 
     Parameters
     ----------
-    model : MLPRegressor
+    model : MLPRegressor or MLPClassifier
         The fitted model.
 
     Returns
@@ -374,14 +375,16 @@ def from_sklearn(model: Any) -> Network:
     """
     kind = type(model).__name__
     if not hasattr(model, "coefs_") or not hasattr(model, "intercepts_"):
-        raise InputError(f"a {kind} without `coefs_` and `intercepts_` is not a fitted MLPRegressor; call `.fit` first")
+        raise InputError(
+            f"a {kind} without `coefs_` and `intercepts_` is not a fitted MLPRegressor or MLPClassifier; call `.fit` first"
+        )
     activation, last = getattr(model, "activation", "relu"), getattr(model, "out_activation_", "identity")
     if activation not in ("relu", "identity"):
         raise InputError(f'the activation of this {kind} is "{activation}"; only "relu" and "identity" are read')
+    if last in ("softmax", "logistic"):
+        last = "identity"
     if last not in ("relu", "identity"):
-        raise InputError(
-            f'this {kind} ends with "{last}", which is not piecewise linear; a regressor ends with "identity"'
-        )
+        raise InputError(f'this {kind} ends with "{last}", which is not piecewise linear and has no logits')
     pairs = list(zip(model.coefs_, model.intercepts_, strict=False))
     if not pairs or len(model.coefs_) != len(model.intercepts_):
         counts = f"{len(model.coefs_)} matrices and {len(model.intercepts_)} offsets"
