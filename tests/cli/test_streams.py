@@ -50,3 +50,13 @@ def test_messages_are_short_and_printable(tmp_path, capsys):
     assert len(said) < 3000
     assert "\x1b" not in said
     assert "\\x1b[31maaa" in said
+
+
+def test_shells_complete_commands_and_options(monkeypatch, capfd):
+    """As the script does that `cpwl --show-completion` prints; a completed line is no closed pipe."""
+    monkeypatch.setenv("_CPWL_COMPLETE", "complete_bash")
+    for words, found in (("cpwl comp", {"compile", "compress"}), ("cpwl ask --conv", {"--convex"})):
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+        assert main([]) == 0
+        assert set(capfd.readouterr().out.split()) == found

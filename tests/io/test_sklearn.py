@@ -60,7 +60,7 @@ def test_identity_layers_multiply_exactly():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (SimpleNamespace(), "is not a fitted MLPRegressor"),
+        (SimpleNamespace(), "is not a fitted MLP"),
         (fitted((2, 2, 1), activation="tanh"), 'the activation of this SimpleNamespace is "tanh"'),
         (fitted((2, 2, 1), out_activation_="tanh"), 'ends with "tanh"'),
         (SimpleNamespace(coefs_=[], intercepts_=[]), "0 matrices and 0 offsets"),

@@ -28,7 +28,7 @@ _EPILOG = (
     "130 interrupted; 141 output pipe closed; 143 terminated. Set CPWL_DEBUG=1 to see the traceback of an error."
 )
 
-_app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+_app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
 _app.command()(limited(compile))
 _app.command()(limited(tradeoff))
 _app.command()(limited(convert))

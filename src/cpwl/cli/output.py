@@ -136,8 +136,8 @@ def run(app: typer.Typer, argv: Sequence[str]) -> int:
             if os.environ.get("CPWL_DEBUG") and not isinstance(error, _UsageError):
                 raise
             return _flushed(_report(error, heard, options))
-        except SystemExit:  # typer and rich end like this when nobody reads stdout any more
-            return int(_report(BrokenPipeError(), heard, options))
+        except SystemExit as end:  # typer and rich end with 1 when nobody reads stdout any more, completion with 0
+            return int(_report(BrokenPipeError(), heard, options)) if end.code else _flushed(Code.DONE)
         if code == Code.INTERRUPTED:  # some versions of typer turn Ctrl-C into this
             return _flushed(say(heard.message, Code(heard.code)))
     return code if isinstance(code, int) else int(Code.DONE)

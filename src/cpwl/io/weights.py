@@ -348,11 +348,12 @@ def to_jax(network: Network | Compiled, *, dtype: Dtype = "float32") -> Callable
 
 
 def from_sklearn(model: Any) -> Network:
-    """The network of a fitted `MLPRegressor`, or the logits of an `MLPClassifier`, with activation "relu" or "identity".
+    """The network of a fitted `MLPRegressor`, or the logits of an `MLPClassifier`; activation "relu" or "identity".
 
     Logits are what the last layer computes before "softmax" or "logistic": the largest one is the predicted class; a
-    classifier of two classes has one, which is positive for the second class. Only the attributes `coefs_`, `intercepts_`, `activation` and `out_activation_` are looked at. Weights are
-    taken at their exact value; layers without an activation between them become one, in rationals.
+    classifier of two classes has one, which is positive for the second class. Only the attributes `coefs_`,
+    `intercepts_`, `activation` and `out_activation_` are looked at. Weights are taken at their exact value; layers
+    without an activation between them become one, in rationals.
 
     Parameters
     ----------
@@ -375,9 +376,7 @@ def from_sklearn(model: Any) -> Network:
     """
     kind = type(model).__name__
     if not hasattr(model, "coefs_") or not hasattr(model, "intercepts_"):
-        raise InputError(
-            f"a {kind} without `coefs_` and `intercepts_` is not a fitted MLPRegressor or MLPClassifier; call `.fit` first"
-        )
+        raise InputError(f"a {kind} without `coefs_` and `intercepts_` is not a fitted MLP; call `.fit` first")
     activation, last = getattr(model, "activation", "relu"), getattr(model, "out_activation_", "identity")
     if activation not in ("relu", "identity"):
         raise InputError(f'the activation of this {kind} is "{activation}"; only "relu" and "identity" are read')
