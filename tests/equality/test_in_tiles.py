@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import random
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from cpwl import Network, equal
-from cpwl.equality.regions import compare_on_regions
+from cpwl.equality.regions import compare_on_regions, on_tile
 from cpwl.exact.rational import fraction_array
-from cpwl.geometry.polyhedra import box_polyhedron
+from cpwl.geometry.polyhedra import Polyhedron, box_polyhedron
 from cpwl.regions.subdivide import subdivide as whole
 
 
@@ -58,3 +62,31 @@ def test_how_many_cells_are_held_does_not_matter(monkeypatch: pytest.MonkeyPatch
     assert in_tiles[0].apart is not None
     assert (in_tiles[0].apart.size, in_tiles[0].regions) == (at_once[0].apart.size, at_once[0].regions)
     assert at_once[1].equal is in_tiles[1].equal is True
+
+
+@pytest.mark.parametrize("sizes", [[1, 5, 4, 1], [2, 9, 5, 2], [3, 11, 2, 1]])
+def test_a_network_on_a_tile_is_the_same_function_with_the_same_cells(sizes: list[int]) -> None:
+    """Neurons that keep their sign there are folded: equal values, in rationals, and as many cells."""
+    rng = random.Random(sizes[0])
+    smaller = 0
+    for _ in range(8):
+        layers = [
+            (
+                [[Fraction(rng.randint(-4, 4), rng.choice([1, 1, 3])) for _ in range(a)] for _ in range(b)],
+                [Fraction(rng.randint(-9, 9), 4) for _ in range(b)],
+            )
+            for a, b in itertools.pairwise(sizes)
+        ]
+        network, n = Network(layers), sizes[0]
+        unit = np.eye(n, dtype=int).tolist()
+        low, width = [rng.randint(-3, 1) for _ in range(n)], rng.choice([1, 2, 4])
+        rows = [*unit, *(-np.eye(n, dtype=int)).tolist(), [1] * n]
+        body = Polyhedron.from_rows(rows, [*(v + width for v in low), *(-v for v in low), sum(low) + width])
+        own = on_tile(network, body)
+        x = np.array([[v + Fraction(rng.randint(0, width * 7), 7 * n) for v in low] for _ in range(12)], dtype=object)
+        assert (np.asarray(own(x)) == np.asarray(network(x))).all()
+        counts = [len(whole.subdivide(each, body).signs) for each in (network, own)]
+        assert counts[0] == counts[1]
+        smaller += own is not network
+    assert smaller
+    assert on_tile(network, None) is network

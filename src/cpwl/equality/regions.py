@@ -15,16 +15,17 @@ from numpy.typing import NDArray
 
 from cpwl.equality.verdict import Apart, farther
 from cpwl.errors import InputError, check_memory
-from cpwl.exact.integers import integer_rows, primitive
+from cpwl.exact.integers import integer_rows, primitive, signs_at
 from cpwl.exact.rational import fraction_array, to_float
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.function import CPWL
 from cpwl.function.sample import inner_points
+from cpwl.geometry.generators import corners_of
 from cpwl.geometry.polyhedra import Polyhedron, ranges
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 from cpwl.network.algorithms import side_by_side
-from cpwl.network.network import assemble, exact_layers, float_layer
+from cpwl.network.network import ExactLayer, assemble, exact_layers, float_layer
 from cpwl.passes.simplify import drop_unused, merge_proportional, rebuilt
 from cpwl.progress import Progress
 from cpwl.regions.cells import Cells, cells_of
@@ -44,6 +45,7 @@ __all__ = [
     "find_difference",
     "largest_on",
     "law_of_pattern",
+    "on_tile",
     "values_at",
 ]
 
@@ -284,7 +286,81 @@ def _compare_in_tiles(
 
 
 def _compare_tile(network: Network, body: Polyhedron | None, size: int, *, target: NDArray[np.object_]) -> Compared:
-    return _compare_cells(network, body, subdivide(network, body, most=size, strict=True), target)
+    own = on_tile(network, body)
+    most = max(size, cells_at_once(own))
+    return _compare_cells(own, body, subdivide(own, body, most=most, strict=True), target)
+
+
+def on_tile(network: Network, body: Polyhedron | None) -> Network:
+    """The same function on a bounded polyhedron, by the neurons that may change their sign there.
+
+    A neuron that reads no such neuron is affine on the polyhedron: its signs at the corners say whether it is always
+    off or always on. Neurons that read others are bounded by intervals. In each layer `n` neurons ``x_i - low_i``,
+    which are at least 1, pass the inputs on; what is always on is read from them. No cell is cut in another way. If
+    that is not fewer neurons, the network itself is returned.
+
+    >>> strip = Polyhedron.from_rows([[1], [-1]], [1, 0])
+    >>> on_tile(Network([([[1], [1], [-2]], [1, -2, 1]), ([[1, 1, 1]], [0])]), strip)
+    Network(1 -> 2 -> 1)
+    """
+    corners = np.zeros((0, 0), dtype=object) if body is None else corners_of(body.integer())
+    if not len(corners) or (corners[:, -1] == 0).any():
+        return network
+    n, scale = network.inputs, 1
+    low = (fraction_array(corners[:, :-1]) / corners[:, -1:]).min(axis=0) - 1
+    affine, live, top = np.eye(n, n + 1, dtype=np.int64).astype(object), np.zeros(n, dtype=bool), low[:0]
+    layers: list[ExactLayer] = []
+    for l, (weight, bias) in enumerate(exact_layers(network)):
+        # What each neuron reads, times `scale`: `plain` of the inputs, and `data` of neurons that are kept.
+        factor = math.lcm(*(v.denominator for v in weight.data), *(v.denominator for v in bias))
+        whole = np.array([v.numerator * (factor // v.denominator) for v in weight.data], dtype=object)
+        matrix = RationalMatrix(weight.shape, weight.indptr, weight.indices, whole)
+        plain = matrix @ (affine * (~live)[:, None].astype(np.int64))
+        plain[:, -1] += np.array([v.numerator * (factor // v.denominator) for v in bias], dtype=object) * scale
+        scale *= factor
+        entry = np.flatnonzero(live[weight.indices])
+        row, column, data = weight.rows[entry], (np.cumsum(live) - 1)[weight.indices[entry]], weight.data[entry]
+        kept, most = _kept(plain, corners, scale, (row, data, top[column]), l + 1 == len(network.layers))
+        own, width = np.flatnonzero(kept), int(live.sum()) if l else 0
+        slopes, offset = fraction_array(plain[own, :n]) / scale, fraction_array(plain[own, -1]) / scale
+        used, passed = np.flatnonzero(kept[row]), np.arange(n if l + 1 < len(network.layers) else 0)
+        i, j = np.nonzero(slopes != 0)
+        triples = (
+            np.concatenate([(np.cumsum(kept) - 1)[row[used]], i, len(own) + passed]),
+            np.concatenate([column[used], width + j, width + passed]),
+            np.concatenate([data[used], slopes[i, j], np.full(len(passed), Fraction(1), dtype=object)]),
+        )
+        shift = [offset + slopes.dot(low), low[passed] * 0] if l else [offset, -low[passed]]
+        layers.append(
+            (RationalMatrix.from_triples(*triples, (len(own) + len(passed), width + n)), np.concatenate(shift))
+        )
+        always = ~kept & (signs_at(plain, corners) >= 0).all(axis=1)
+        affine, live, top = plain * always[:, None].astype(np.int64), kept, most
+    if sum(len(bias) for _, bias in layers) >= sum(weight.shape[0] for weight, _ in network.layers):
+        return network
+    return assemble([float_layer(layer) for layer in layers], layers)
+
+
+def _kept(
+    plain: NDArray[np.object_],
+    corners: NDArray[np.object_],
+    scale: int,
+    terms: tuple[NDArray[np.int64], NDArray[np.object_], NDArray[np.object_]],
+    last: bool,
+) -> tuple[NDArray[np.bool_], NDArray[np.object_]]:
+    """Which neurons may be positive and are not affine, or may change their sign, and a bound on each of them."""
+    row, data, top = terms
+    side = signs_at(plain, corners)
+    mixed = np.bincount(row, minlength=len(plain)) > 0
+    kept = mixed | ((side > 0).any(axis=1) & (side < 0).any(axis=1)) if not last else np.ones(len(plain), dtype=bool)
+    some = np.flatnonzero(kept)
+    most = (fraction_array(plain[some].dot(corners.T)) / (corners[:, -1] * scale)).max(axis=1, initial=Fraction(-1))
+    if last:
+        return kept, most
+    up = np.flatnonzero((data > 0) & kept[row])
+    np.add.at(most, np.searchsorted(some, row[up]), data[up] * top[up])
+    kept[some[most <= 0]] = False
+    return kept, most[most > 0]
 
 
 def _noted(_: Tile, found: Compared) -> dict[str, Any]:
