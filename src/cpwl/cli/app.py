@@ -20,8 +20,6 @@ from cpwl.cli.options import whole_boxes
 from cpwl.cli.output import run
 from cpwl.cli.pictures import demo, plot, report, tradeoff
 
-__all__ = ["run_command"]
-
 _EPILOG = (
     "Exit status: 0 done or proved; 1 refuted; 2 undecided, or a limit was reached; 3 (check) proved in exact "
     "arithmetic, but not for evaluation in floats; 64 usage error; 65 invalid input; 70 internal error; "

@@ -22,16 +22,14 @@ from cpwl.cli.options import (
     file_argument,
     load_any,
     path_option,
-    progress_bar,
 )
 from cpwl.cli.output import Code, print_json, spelled
 from cpwl.errors import InputError, LimitError
+from cpwl.progress import progress_bar
 
 if TYPE_CHECKING:
     from cpwl.function import CPWL
     from cpwl.network import Network
-
-__all__ = ["ask"]
 
 
 def ask(

@@ -19,8 +19,6 @@ import typer
 from cpwl.cli.options import Dtype, Minimize, Precision, file_argument, output_option
 from cpwl.cli.output import Code
 
-__all__ = ["batch"]
-
 _COLUMNS = ("input", "status", "code", "output", "pieces", "neurons", "depth", "construction", "statement", "seconds")
 _GRACE = 10.0  # seconds beyond --timeout after which a process is killed
 

@@ -18,8 +18,6 @@ from cpwl.cli.output import Code, print_json
 if TYPE_CHECKING:
     from cpwl.network import Network
 
-__all__ = ["check"]
-
 
 def check(
     function: Annotated[Path, file_argument("LAW", "File with the function, or with another network.")],

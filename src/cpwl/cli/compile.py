@@ -29,7 +29,6 @@ from cpwl.cli.options import (
     file_argument,
     load_function,
     output_option,
-    progress_bar,
 )
 from cpwl.cli.output import (
     check_ending,
@@ -41,6 +40,7 @@ from cpwl.cli.output import (
     table_text,
 )
 from cpwl.errors import counted
+from cpwl.progress import progress_bar
 
 if TYPE_CHECKING:
     from cpwl.compiler import Alternative, Compiled, Within
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from cpwl.function import CPWL
     from cpwl.io.c.write import CCode
     from cpwl.io.formula import Formula
-
-__all__ = ["compile", "mpc"]
 
 
 def _known(construction: str) -> str:

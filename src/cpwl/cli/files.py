@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from cpwl.network import Network
     from cpwl.show.ways import Way
 
-__all__ = ["bench_run", "bounds", "convert", "doctor", "info"]
-
 # ``cpwl info``: what a file holds; without a file, the kinds of files there are.
 
 

@@ -26,8 +26,6 @@ from cpwl.cli.output import Code, say
 from cpwl.errors import LimitError
 from cpwl.files import written
 
-__all__ = ["BeyondLimit", "limited", "memory_in_use", "own_process", "parse_memory", "supervise"]
-
 # A command with a limit runs in a process of its own, so that it ends in time wherever it is.
 #
 # Python hears a signal between two of its own steps; a step may be minutes inside a library. The process that was

@@ -30,11 +30,11 @@ from cpwl.cli.options import (
     load_network,
     output_option,
     path_option,
-    progress_bar,
     within_neurons,
 )
 from cpwl.cli.output import Code, check_ending, check_output, print_json, spelled
 from cpwl.errors import counted
+from cpwl.progress import progress_bar
 
 if TYPE_CHECKING:
     from cpwl.compressor import Compressed
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from cpwl.function import CPWL
     from cpwl.network import Network, Sizes
     from cpwl.proofs.certify import Certificate
-
-__all__ = ["compress", "count_regions", "equal", "extract", "milp", "vnnlib"]
 
 # ``cpwl equal``: are two networks or functions equal? A proof, or a point where they differ.
 

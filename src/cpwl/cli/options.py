@@ -12,45 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from cpwl.errors import InputError, LimitError, counted
-from cpwl.progress import progress_bar
 
 if TYPE_CHECKING:
     from cpwl.compiler import Compiled
     from cpwl.function import CPWL
     from cpwl.geometry.polyhedra import Polyhedron
     from cpwl.network import Network
-
-__all__ = [
-    "AsJson",
-    "BoxBounds",
-    "CForm",
-    "CTest",
-    "Certify",
-    "Dask",
-    "Dtype",
-    "Layout",
-    "MaxBytes",
-    "MaxNeurons",
-    "Minimize",
-    "Outside",
-    "PictureKind",
-    "Precision",
-    "Train",
-    "Workers",
-    "box_domain",
-    "box_of",
-    "check_neurons",
-    "executor_of",
-    "file_argument",
-    "load_any",
-    "load_function",
-    "load_network",
-    "output_option",
-    "path_option",
-    "progress_bar",
-    "whole_boxes",
-    "within_neurons",
-]
 
 # The words that options take; those of `cpwl.construct.plan`, which would load NumPy before --help is printed.
 Dtype: TypeAlias = Literal["float64", "float32"]

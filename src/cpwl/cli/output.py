@@ -27,21 +27,6 @@ from cpwl.errors import CpwlWarning, InputError, InternalError, LimitError, Proo
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = [
-    "Code",
-    "check_ending",
-    "check_output",
-    "listening",
-    "plain_integer",
-    "print_json",
-    "readable_integer",
-    "run",
-    "say",
-    "spelled",
-    "table_of",
-    "table_text",
-]
-
 # Asked to end: SIGTERM and SIGHUP are heard as Ctrl-C is, so that nothing is left half done.
 #
 # Some libraries turn the exception that a signal raises inside them into one of their own: what was heard is noted.

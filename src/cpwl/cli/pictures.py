@@ -22,12 +22,10 @@ from cpwl.cli.options import (
     file_argument,
     load_function,
     output_option,
-    progress_bar,
 )
 from cpwl.cli.output import Code, check_ending, check_output, print_json, table_text
 from cpwl.errors import counted
-
-__all__ = ["demo", "plot", "report", "tradeoff"]
+from cpwl.progress import progress_bar
 
 # ``cpwl demo``: the bundled examples compiled and proved before your eyes.
 

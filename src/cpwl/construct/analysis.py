@@ -27,8 +27,6 @@ from cpwl.function.order import Order, order_components
 from cpwl.function.sample import Sample, sample
 from cpwl.function.snap.snap import undone
 
-__all__ = ["Analysis"]
-
 
 @dataclass(frozen=True, eq=False)  # without slots: `cached_property` keeps its values in the instance's dictionary
 class Analysis:

@@ -23,8 +23,6 @@ from cpwl.function import CPWL
 from cpwl.function.bends.table import Neighbours
 from cpwl.function.domain import is_everything
 
-__all__ = ["LowerBound", "for_any_network", "lower_bounds", "upper_bounds"]
-
 _POINTS = 1500  # vertices up to which lines through them are counted
 _PIECES = 20_000  # pieces up to which bends are looked for
 

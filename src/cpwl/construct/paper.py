@@ -20,8 +20,6 @@ from cpwl.function.answers import point_text
 from cpwl.function.order import Excess, find_excess
 from cpwl.network import Network
 
-__all__ = ["least", "plan"]
-
 
 def plan(analysis: Analysis) -> Plan:
     """The plan of Algorithm 1's network; the rows of all outputs are tested if the options ask for it.

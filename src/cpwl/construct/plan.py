@@ -16,21 +16,6 @@ from cpwl.network import Network, Sizes
 from cpwl.network.network import Layer
 from cpwl.progress import Progress
 
-__all__ = [
-    "DEFAULT",
-    "PRECISIONS",
-    "ConstructionName",
-    "Least",
-    "Minimize",
-    "Options",
-    "Outside",
-    "Plan",
-    "Precision",
-    "Weights",
-    "default_error",
-    "noise",
-]
-
 ConstructionName = Literal[
     "auto",
     "hinge",

@@ -17,8 +17,6 @@ from cpwl.function import CPWL
 from cpwl.function.sample import corners
 from cpwl.network import Network, Sizes
 
-__all__ = ["SAFETY", "Candidate", "Choice", "measured_error", "predicted_error", "select"]
-
 SAFETY = 2.0  # deviations: no error of a network was seen to be more (docs/theory/float_quality.md)
 
 

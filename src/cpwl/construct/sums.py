@@ -26,8 +26,6 @@ from cpwl.geometry.generators import generators
 from cpwl.network import Network
 from cpwl.network.algorithms import identity
 
-__all__ = ["Candidates", "plan"]
-
 Candidates = Callable[[CPWL, Analysis], Sequence[Candidate]]
 """The networks that there are for a part, planned with the options of the whole."""
 

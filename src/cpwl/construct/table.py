@@ -33,8 +33,6 @@ from cpwl.errors import ConstructionError, InputError, LimitError, rare_collecti
 from cpwl.executors import spread
 from cpwl.function import CPWL
 
-__all__ = ["TABLE", "Ahead", "Construction", "Planned", "in_order", "in_range", "ruled_out"]
-
 Planned = Mapping[str, Candidate]
 """What has been planned so far, by name."""
 # Budgets of "auto", once it has a network that is accurate enough: about half a minute on one core, for clamped gates,

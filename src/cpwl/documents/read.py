@@ -23,15 +23,6 @@ from cpwl.function.cpwl import CPWL
 from cpwl.function.make import parts_of_pieces, parts_of_simplices
 from cpwl.network.network import Network
 
-__all__ = [
-    "function_from_pieces",
-    "function_from_table",
-    "network_from_layers",
-    "read_document",
-    "read_json",
-    "unique_names",
-]
-
 
 def function_from_pieces(data: dict[str, Any]) -> CPWL:
     """The function of a document with pieces; "tol", where given, is what is said there.

@@ -20,8 +20,6 @@ from cpwl.function.parts import Laws, Mesh
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.network import Network
 
-__all__ = ["document_text", "function_document", "network_document"]
-
 # Rows are known up to a factor; integers whose squares overflow float64 are divided by the largest slope.
 _LARGEST = 2**511
 _LISTED = ("pieces", "points", "simplices", "values")  # fields with one member a line

@@ -14,22 +14,6 @@ from numpy.typing import NDArray
 
 from cpwl.errors import LimitError
 
-__all__ = [
-    "adjugate",
-    "common_denominator",
-    "determinant",
-    "integer_rows",
-    "number_rows",
-    "primitive",
-    "quotient",
-    "ratio_view",
-    "rounding",
-    "sides",
-    "sign",
-    "signs_at",
-    "unit_view",
-]
-
 _numerator = np.frompyfunc(lambda x: x.numerator, 1, 1)
 _denominator = np.frompyfunc(lambda x: x.denominator, 1, 1)
 _gcd = np.frompyfunc(math.gcd, 2, 1)

@@ -19,25 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from cpwl.errors import InputError, LimitError
 
-__all__ = [
-    "as_reals",
-    "doubles_around",
-    "fraction",
-    "fraction_array",
-    "fractions_for",
-    "from_flint",
-    "from_flint_array",
-    "has_floats",
-    "is_exact_float",
-    "is_number",
-    "outwards",
-    "text",
-    "to_flint",
-    "to_float",
-    "unmasked",
-    "upwards",
-]
-
 _DIGITS = 4300  # what Python itself reads in one integer
 # `Fraction` also reads "1_0" and the digits of every script; a file with those in it is damaged or a trap.
 _WRITTEN = re.compile(r"\s*[-+]?(?:[0-9]+/[0-9]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)\s*")

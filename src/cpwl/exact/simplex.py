@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from cpwl.exact.rational import from_flint, to_flint
 
-__all__ = ["Optimum", "maximize"]
-
 Status = Literal["optimal", "unbounded", "infeasible"]
 
 

@@ -15,8 +15,6 @@ from scipy.sparse import csr_array
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import fraction_array, from_flint, to_flint, to_float
 
-__all__ = ["RationalMatrix", "Span", "block_diagonal", "stack_rows"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RationalMatrix:

@@ -25,8 +25,6 @@ from cpwl.io.text import lines_of, number, reading
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Layout", "from_csv", "from_pieces_csv", "to_csv", "to_dataframe"]
-
 Layout: TypeAlias = Literal["auto", "points", "matrix"]
 _Lines: TypeAlias = Iterator[tuple[int, list[str]]]
 

@@ -22,8 +22,6 @@ from cpwl.errors import InputError
 from cpwl.function.cpwl import CPWL
 from cpwl.network.network import Network
 
-__all__ = ["Door", "doors", "ending_of_content", "read", "reader_of", "recognized", "write", "writer_of"]
-
 Kind: TypeAlias = Literal["function", "network"]
 Verb: TypeAlias = Literal["read", "written"]
 _FUNCTION: tuple[Kind, ...] = ("function",)

@@ -19,8 +19,6 @@ from typing import TypeAlias
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import fraction
 
-__all__ = ["Affine", "Expression", "Max", "Sum", "add", "maximum", "minimum", "natural_key", "read_formula", "scaled"]
-
 
 @dataclass(frozen=True, slots=True)
 class Affine:

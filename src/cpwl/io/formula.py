@@ -27,8 +27,6 @@ from cpwl.network.network import Network
 from cpwl.network.program import Tape, Tensor, network_of
 from cpwl.passes.simplify import simplify
 
-__all__ = ["Formula", "function_of", "parse", "read_formula_file"]
-
 # The pieces of expressions, from the inside out, by calculating with functions.
 
 

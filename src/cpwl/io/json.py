@@ -19,8 +19,6 @@ from cpwl.function.cpwl import CPWL
 from cpwl.io.mpqp import read_mpqp, read_plant
 from cpwl.network.network import Network
 
-__all__ = ["load", "read_json_file", "save"]
-
 _READERS: dict[str, Callable[[dict[str, Any]], CPWL | Network]] = {
     "pieces": function_from_pieces,
     "table": function_from_table,

@@ -20,8 +20,6 @@ from cpwl.exact.rational import unmasked
 from cpwl.files import read_bytes, write_bytes
 from cpwl.function.cpwl import CPWL
 
-__all__ = ["LAYOUTS", "from_mat", "from_regions", "to_mat"]
-
 # Pieces from anybody's objects: half-spaces and laws under whatever names they have there.
 
 

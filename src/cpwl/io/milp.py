@@ -38,19 +38,6 @@ from cpwl.passes.simplify import ranges
 from cpwl.regions.extract import extract
 from cpwl.search import highs_takes, highs_with
 
-__all__ = [
-    "Extreme",
-    "Milp",
-    "NeuronBounds",
-    "double_bound",
-    "extremes",
-    "network_and_domain",
-    "neuron_bounds",
-    "tighten_omlt",
-    "to_milp",
-    "to_omlt",
-]
-
 # The least and the largest value that each neuron reads on a bounded domain, exactly, and where.
 #
 # Every neuron is affine on each linear region of the network, and the regions are bounded: its extreme values are

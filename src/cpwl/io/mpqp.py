@@ -31,8 +31,6 @@ from cpwl.mpqp.plan import Plan, mpc
 from cpwl.mpqp.program import Program, half_spaces, indefinite_direction
 from cpwl.mpqp.solve import check_program, chosen_outputs, law_of, optimum_at
 
-__all__ = ["distinct_regions", "from_active_sets", "from_ppopt", "law_of_regions", "read_mpqp", "read_plant"]
-
 # The optimal value of a linear program as a function of its parameters.
 #
 # If only the right-hand sides depend on the parameters, the value is convex: by duality each law ``-m'(b + F x)`` with

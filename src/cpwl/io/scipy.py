@@ -15,8 +15,6 @@ from cpwl.errors import CpwlWarning, InputError
 from cpwl.exact.rational import unmasked
 from cpwl.function.cpwl import CPWL
 
-__all__ = ["deviation", "from_interp", "from_scipy"]
-
 # How far a multilinear table is from the piecewise-linear one on the Kuhn triangulation of the same grid.
 #
 # In a cell, with coordinates `s` in the unit cube, a multilinear function is ``sum over S of c_S prod_S s_i``; its

@@ -21,8 +21,6 @@ from cpwl.io.expression import Affine, maximum, minimum
 from cpwl.io.formula import function_of
 from cpwl.network.network import Network
 
-__all__ = ["from_nnet", "from_pwl", "lines_of", "number", "reading"]
-
 _MOST = 2**28  # bytes of a text file
 _NOTHING = ("", "nan", "-nan", "na", "n/a", "#n/a", "null", "none", "-")  # how programs write that there is no number
 

@@ -20,8 +20,6 @@ from cpwl.network.program import Tape, Tensor, network_of
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["from_torch", "to_torch"]
-
 # The PyTorch layers that keep a tensor piecewise linear.
 
 

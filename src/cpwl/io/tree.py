@@ -16,8 +16,6 @@ from cpwl.doors import within_float64
 from cpwl.errors import InputError
 from cpwl.function.cpwl import CPWL
 
-__all__ = ["from_tree"]
-
 _ROUNDING = 1e-9  # models that agree up to this, relative, are meant to agree
 _BLOCK = 1 << 22  # numbers in one temporary array
 

@@ -33,8 +33,6 @@ from cpwl.io.weights import Dtype
 from cpwl.network.algorithms import end_to_end, side_by_side
 from cpwl.network.network import Network, rounded
 
-__all__ = ["Benchmark", "decimal", "to_vnnlib"]
-
 # Queries about the outputs of a network on a box, with their answers.
 #
 # A VNN-LIB file describes counterexamples: inputs in the box whose outputs satisfy the assertion. It is *sat* if there

@@ -29,20 +29,6 @@ from cpwl.io.text import reading
 from cpwl.network.network import Network
 from cpwl.network.program import Tape, network_of
 
-__all__ = [
-    "Dtype",
-    "check_dense_size",
-    "dense_layers",
-    "from_named_weights",
-    "from_npz",
-    "from_safetensors",
-    "from_sklearn",
-    "from_weights",
-    "to_jax",
-    "to_npz",
-    "to_safetensors",
-]
-
 # Dense layers on the way out: consumers want full matrices, so their size is checked first.
 
 

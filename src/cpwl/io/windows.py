@@ -15,8 +15,6 @@ from scipy.sparse import csr_array, eye_array, kron
 from cpwl.errors import LimitError
 from cpwl.exact.sparse import RationalMatrix
 
-__all__ = ["Windows", "average", "convolution"]
-
 _LIMIT = 50_000_000  # entries of a matrix that we write down
 
 

@@ -17,18 +17,6 @@ from cpwl.network.algorithms import end_to_end, extrema, side_by_side
 if TYPE_CHECKING:
     from cpwl.network.network import Network
 
-__all__ = [
-    "add",
-    "compose",
-    "extremum_of",
-    "linear_image",
-    "negative",
-    "output",
-    "subtract",
-    "subtracted_from",
-    "times",
-]
-
 
 def add(network: Network, other: Any) -> Network:
     """The sum of two networks, side by side, or of a network and a constant; in rationals.

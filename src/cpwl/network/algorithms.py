@@ -21,21 +21,6 @@ from cpwl.exact.rational import fraction_array
 from cpwl.exact.sparse import RationalMatrix, block_diagonal, stack_rows
 from cpwl.network.network import ExactLayer, Layer, Network, assemble, exact_layers, float_layer
 
-__all__ = [
-    "Clipped",
-    "Differences",
-    "clipped",
-    "end_to_end",
-    "extrema",
-    "extremum",
-    "identity",
-    "maxmin",
-    "share_first_layer",
-    "side_by_side",
-    "signed",
-    "unclipped",
-]
-
 # Inputs moved to the nearest point of a box, by two layers in front of a network.
 #
 # ``a = relu(x - low)`` and ``k = relu((high - low) - a)``: then ``high - k`` is `x` moved into the box, coordinate by

@@ -24,8 +24,6 @@ from scipy.sparse import csr_array
 from cpwl.errors import InputError, LimitError
 from cpwl.network.network import Network, Sizes, exact_layers, sizes_of
 
-__all__ = ["INTEGER", "IntegerNetwork", "fixed_point", "integer_network", "scaled_network"]
-
 INTEGER = {"int8": 8, "int16": 16}
 """Types of weights, and their bits."""
 _Row: TypeAlias = tuple[dict[int, int], int]

@@ -14,23 +14,6 @@ from cpwl.errors import InputError, LimitError, counted
 from cpwl.exact.rational import as_reals, fraction_array, to_float, unmasked
 from cpwl.exact.sparse import RationalMatrix
 
-__all__ = [
-    "ExactLayer",
-    "Layer",
-    "Network",
-    "Sizes",
-    "assemble",
-    "evaluate",
-    "evaluate_exact",
-    "exact_layer",
-    "exact_layers",
-    "float_layer",
-    "rounded",
-    "run_in",
-    "sizes_of",
-    "without_unread",
-]
-
 # The values of a network at many points, in float64 or in rationals, within bounded memory.
 
 

@@ -11,8 +11,6 @@ from cpwl.errors import LimitError, counted
 if TYPE_CHECKING:
     from cpwl.network.network import Network
 
-__all__ = ["layer_bars", "plot_network"]
-
 # The layers of a network as SVG text.
 
 

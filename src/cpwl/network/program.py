@@ -24,8 +24,6 @@ from cpwl.exact.rational import fraction_array, is_exact_float, to_float
 from cpwl.exact.sparse import RationalMatrix, stack_rows
 from cpwl.network.network import Network
 
-__all__ = ["Forms", "Tape", "Tensor", "network_of"]
-
 # Affine forms over the inputs and neurons of a network in the making, exactly.
 
 

@@ -22,19 +22,6 @@ from cpwl.geometry.probe import Probe, Range, bounding_box, is_box
 from cpwl.network import Network
 from cpwl.network.network import ExactLayer, assemble, exact_layers, float_layer
 
-__all__ = [
-    "drop_unused",
-    "fold_linear",
-    "fold_stable",
-    "merge_proportional",
-    "proportional",
-    "ranges",
-    "rebuilt",
-    "remove_dependent",
-    "rewrite",
-    "simplify",
-]
-
 # What neurons can read on a domain: exact bounds, by intervals and, where that is affordable, by linear programs.
 #
 # The first layer is affine in x: the bounds are its least and largest values on the domain. Above it, a neuron with

@@ -45,8 +45,6 @@ from cpwl_check.integer import exactness
 from cpwl_check.main import covers, optimality
 from cpwl_check.pieces import read_domain, read_function, read_network
 
-__all__ = ["Certificate", "certify", "certify_integers"]
-
 # What was proved about a network and a function, and how to keep it.
 
 

@@ -17,8 +17,6 @@ from cpwl.exact.simplex import Optimum
 from cpwl.function import CPWL
 from cpwl.geometry.linear_program import LinearProgram
 
-__all__ = ["Entry", "NoProof", "NotRecognised", "Prover", "counted_rows"]
-
 # How a prover says that it has no proof.
 
 

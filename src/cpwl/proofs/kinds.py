@@ -40,8 +40,6 @@ from cpwl_check.decide import check, checked
 from cpwl_check.pieces import difference, read_function, read_network
 from cpwl_check.rounded import apart
 
-__all__ = ["KINDS", "Kind", "decide", "proposals", "propose_optimal", "prove", "settle", "verdict"]
-
 _SHARED = ("bends", "clamped")  # whose checkers go through `share`
 _SMALL = 32  # pieces that are not worth sending
 _Documents: TypeAlias = tuple[Any, Any, Any]

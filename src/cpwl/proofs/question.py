@@ -22,8 +22,6 @@ from cpwl.network import Network
 from cpwl.progress import Progress
 from cpwl.proofs.rounding import Bound, Box, box_of
 
-__all__ = ["Proposal", "Question", "proof_head"]
-
 _SAMPLES = 20_000  # points, about, at which signs are looked at
 _BLOCK = 512  # points at once: all neurons at all of them would take gigabytes
 

@@ -15,8 +15,6 @@ from cpwl.function.sample import inner_points
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 
-__all__ = ["find_difference", "points_at", "points_from"]
-
 _PIECES = 400  # how many pieces to look at, at most: a search, not a proof
 _TRIES = 24  # points in each of them
 _WORK = 10**6  # products of rationals that an exact search may cost

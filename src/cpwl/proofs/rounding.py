@@ -16,16 +16,6 @@ from cpwl.network import Network
 from cpwl.network.network import exact_layers
 from cpwl.proofs.entries import Entry, Prover, counted_rows
 
-__all__ = [
-    "Bound",
-    "Box",
-    "added",
-    "box_of",
-    "evaluation_caution",
-    "float_error",
-    "float_growth",
-]
-
 Bound = Fraction | tuple[Fraction, Fraction]  # a number, or (a, b) for a + b max |x_i|
 
 Floats = NDArray[np.float64]

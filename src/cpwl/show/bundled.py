@@ -38,24 +38,6 @@ from cpwl.show.explorer.facts import Examined, Item
 from cpwl.show.explorer.page import Page, page_of
 from cpwl_check.archive import NAME, archive
 
-__all__ = [
-    "INDEX",
-    "NOTES",
-    "Example",
-    "Row",
-    "Verdict",
-    "bundled_examples",
-    "check_proof",
-    "compile_example",
-    "demo_table",
-    "explore",
-    "failures",
-    "five_pieces",
-    "index_of",
-    "power_of_ten",
-    "run_demo",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Example:

@@ -30,8 +30,6 @@ from cpwl.function.sample import sample
 from cpwl.io.c.write import CCode, Form, to_c
 from cpwl.network.network import Network
 
-__all__ = ["Way", "measure_ways", "taken"]
-
 _Array = NDArray[np.float64]
 _Call = Callable[[_Array], Any]
 

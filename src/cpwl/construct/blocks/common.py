@@ -22,18 +22,6 @@ from cpwl.geometry.generators import box_pairs
 from cpwl.network import Network
 from cpwl.network.algorithms import end_to_end, extrema, extremum, identity, maxmin, share_first_layer, side_by_side
 
-__all__ = [
-    "Rational",
-    "colours",
-    "crossings",
-    "lifted",
-    "max_of_mins",
-    "outputs_together",
-    "rounded_up",
-    "rows_of",
-    "shared_columns",
-]
-
 # The type of rational numbers in sums that are built up term by term: `flint`'s, which has no usable type hints.
 
 

@@ -34,8 +34,6 @@ from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 from cpwl.network.network import ExactLayer, assemble
 
-__all__ = ["Hinges", "find_hinges", "flips_of", "hinge_network", "one_layer", "plan", "sides"]
-
 # One hidden layer on a line: `m` breakpoints, and `m` or `m + 1` neurons.
 #
 # ``g(t) = g_0(t) + sum_i w_i relu(t - t_i)``, and ``relu(t - t_i) = (t - t_i) + relu(t_i - t)``: flipping the hinges in

@@ -27,8 +27,6 @@ from cpwl.exact.integers import sign
 from cpwl.exact.rational import from_flint
 from cpwl.function.bends.table import Table
 
-__all__ = ["Bump", "Cluster", "Half", "Ray", "Stars", "Sum", "exact_bump", "propose"]
-
 Floats = NDArray[np.float64]
 _CLOSE = 1e-9  # floats nearer to 0 than this are looked at exactly, or count as 0 for the proposal
 _BLOCK = 2**22  # numbers in one temporary array

@@ -35,8 +35,6 @@ from cpwl.function.bends.table import Table
 from cpwl.network import Network
 from cpwl.search import exact_cover
 
-__all__ = ["Clamped", "base_value", "clamped", "hinges", "least", "lower", "orient", "plan"]
-
 # From bumps to a plain network: tiles, hinges, halves, and few neurons that take the larger half of many bumps.
 #
 # With tiles there are four hidden layers, without three: clipped coordinates ``relu(x - X_i)`` and windows ``relu(X_i

@@ -30,8 +30,6 @@ from cpwl.exact.sparse import RationalMatrix
 from cpwl.function.mesh import KuhnGrid, is_even, kuhn_grid
 from cpwl.network.network import Network
 
-__all__ = ["best_axis", "column_layers", "contenders", "hinge_list", "lower", "plan"]
-
 # The neurons of one column: ``s(min A - max B)``, where the A and the B come in the same order, whatever it is.
 #
 # ``A_c = S(x_n + 1 - t_c)`` and ``B_c = S(x_n - t_c)`` for one increasing `S`: the least A and the largest B belong to

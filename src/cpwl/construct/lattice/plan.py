@@ -22,8 +22,6 @@ from cpwl.function.order import Order, PieceOrder, RowTest, value_tolerance
 from cpwl.function.snap.snap import meant_components
 from cpwl.network import Network
 
-__all__ = ["AtomTable", "PlainLattice", "least", "lower_values", "plain_lattice", "plan", "shared_lattice"]
-
 # From values to a plain network: which atom in which layer, and what has to be carried past it.
 #
 # Every atom goes into the last layer that its readers leave it. What later layers need of atoms made before a layer,

@@ -26,8 +26,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Affine", "Extremum", "Formula", "Kind", "Sum", "Value", "arrange", "contenders", "depth", "separate"]
-
 Kind = Literal["max", "min"]
 _WORK = 4_000  # looks at components that all tries together may take, for each component
 _STARTS = 30  # formulas made from the top

@@ -32,8 +32,6 @@ from cpwl.geometry.polyhedra import Polyhedron, ranges
 from cpwl.geometry.probe import Probe
 from cpwl.progress import Progress
 
-__all__ = ["Held", "Region", "Sides", "find_sides", "parts_of", "relaxed", "repair"]
-
 # Repair of the paper's rows: a piece whose row exceeds the function elsewhere is split until none does.
 #
 # If row `A_i` exceeds `p` at `y`, then for every `x` in piece `i` some component has ``f_m(x) >= p(x)`` and

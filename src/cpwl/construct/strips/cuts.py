@@ -19,8 +19,6 @@ from cpwl.errors import ConstructionError
 from cpwl.exact.integers import ratio_view, sign
 from cpwl.function.bends.planar import PlanarBends
 
-__all__ = ["Cuts", "Frame", "Sweep", "Tally", "choose_cuts", "find_bars", "frames", "sweep", "tally"]
-
 # A function of two inputs as seen by a vertical line that sweeps across its domain, in a direction that can be chosen.
 #
 # In the frame ``xi = t.x``, ``eta = u.x`` every bend line is ``A xi + B eta + C = 0``, ``B > 0``. Along it the jump is

@@ -30,8 +30,6 @@ from cpwl.exact.sparse import RationalMatrix
 from cpwl.function.bends.planar import PlanarBends
 from cpwl.network import Network, Sizes
 
-__all__ = ["Dense", "Layout", "dense_layers", "lay_strips", "plan", "to_floats", "to_network"]
-
 # From slots and slabs to the layers of a plain network, all numbers exact.
 #
 # Per output, with `h` the hinges, `r` the affine part of a system, ``g_1 = r_1 + h_1 + gates`` and ``g_2 = r_2 +

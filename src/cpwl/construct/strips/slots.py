@@ -30,20 +30,6 @@ from cpwl.errors import ConstructionError, LimitError
 from cpwl.function import CPWL
 from cpwl.function.evaluate import find_pieces
 
-__all__ = [
-    "FIRST",
-    "SECOND",
-    "Base",
-    "Geometry",
-    "OutputSlots",
-    "Slab",
-    "fill_slots",
-    "find_bases",
-    "place_slabs",
-    "section",
-    "short",
-]
-
 Affine = tuple[Rational, Rational, Rational]
 ZERO: Affine = (fmpq(0), fmpq(0), fmpq(0))
 

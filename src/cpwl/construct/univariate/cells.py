@@ -25,26 +25,6 @@ from numpy.typing import NDArray
 
 from cpwl.function.bends.profile import Profile
 
-__all__ = [
-    "Bent",
-    "Cells",
-    "Classes",
-    "Objects",
-    "Slots",
-    "Switching",
-    "best_cells",
-    "best_switching",
-    "cells_for",
-    "deal",
-    "knots_of",
-    "rational",
-    "residuals",
-    "slots_of",
-    "start_signs",
-    "switching_for",
-    "values_at_knots",
-]
-
 _PAIRS = 10_000  # combinations of slots that are all tried; beyond, a local search
 
 

@@ -44,21 +44,6 @@ from cpwl.function.bends.profile import Profile
 from cpwl.network import Network
 from cpwl.network.network import ExactLayer, Layer, assemble, float_layer
 
-__all__ = [
-    "bent_weights",
-    "carried",
-    "carries",
-    "first_layer",
-    "moves",
-    "plan",
-    "second_layer",
-    "slot_weights",
-    "three_layers",
-    "two_layers",
-    "two_layers_plan",
-    "univariate",
-]
-
 # Weights of functions that bend at knots, on a first layer of ``relu(t - x_j)`` and one ``relu(x_1 - t)``.
 #
 # The weight of a knot is by how much the slope changes there, of the first knot the slope to its right, of the last

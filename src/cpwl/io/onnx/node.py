@@ -15,19 +15,6 @@ from onnx.reference import ReferenceEvaluator
 
 from cpwl.network.program import Tape, Tensor
 
-__all__ = [
-    "FLOATS",
-    "Node",
-    "NodeError",
-    "Value",
-    "array_of",
-    "check_node",
-    "check_opset",
-    "reals",
-    "reference",
-    "type_name",
-]
-
 # The floating types of ONNX: which numbers each holds, and which of them holds another.
 
 

@@ -20,8 +20,6 @@ from cpwl.io.onnx.node import FLOATS, Node, NodeError, Value, reals, reference
 from cpwl.io.windows import Windows, average, convolution
 from cpwl.network.program import Tensor
 
-__all__ = ["HANDLERS", "Handler"]
-
 # The ONNX operators on images and channels: convolution, pooling, normalization.
 
 

@@ -23,8 +23,6 @@ from cpwl.io.onnx.operators import HANDLERS
 from cpwl.network.network import Network, run_in
 from cpwl.network.program import Tape, Tensor, network_of
 
-__all__ = ["from_onnx"]
-
 # Reading an ONNX graph: constants are computed, everything else becomes neurons and forms in them.
 
 

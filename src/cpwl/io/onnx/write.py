@@ -26,8 +26,6 @@ from cpwl.io.weights import Dtype, check_dense_size, dense_layers
 from cpwl.network.integer import IntegerNetwork
 from cpwl.network.network import Network, rounded
 
-__all__ = ["Layout", "onnx_bytes", "split_size", "to_onnx"]
-
 # Layers that would be too large as dense matrices: split by rows, each part reading only the columns that it needs.
 #
 # A part is `Gather` (the columns that its rows read), then a small `Gemm`; `Concat` puts the parts together. Rows that

@@ -33,8 +33,6 @@ from cpwl_check.budget import Undecided
 from cpwl_check.cones import minus, region
 from cpwl_check.pieces import read_network
 
-__all__ = ["points_in", "propose_bends"]
-
 Integers = NDArray[np.object_]
 
 

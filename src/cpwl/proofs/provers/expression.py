@@ -30,8 +30,6 @@ from cpwl.proofs.question import Proposal, Question, proof_head
 from cpwl_check.expression import Circuit, read_values, total
 from cpwl_check.pieces import plus
 
-__all__ = ["propose_expression", "restored"]
-
 Form = dict[int, Fraction | int]
 Table = NDArray[np.object_]
 _TRIES = 20_000  # atoms to try as the last one, over all forms

@@ -31,8 +31,6 @@ from cpwl.proofs.question import Proposal, Question, proof_head
 from cpwl_check.clamped import Halves, whole
 from cpwl_check.pieces import read_network
 
-__all__ = ["bend_direction", "propose_clamped", "propose_columns", "propose_line", "propose_strips"]
-
 
 def propose_columns(question: Question) -> Iterator[Proposal]:
     """One proposal for each axis whose hinges would be as many as the network has.

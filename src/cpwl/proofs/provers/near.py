@@ -32,8 +32,6 @@ from cpwl_check.cones import dot, minus, piece_cone, region
 from cpwl_check.near import Leaves, Span, by_coefficients, farthest, gaps, gradient, partners, spanned
 from cpwl_check.pieces import half_space, read_function, read_network
 
-__all__ = ["NotNear", "propose_near"]
-
 
 def propose_near(question: Question, propose: Callable[[Question], Iterator[Proposal]]) -> Iterator[Proposal]:
     """Proofs that `propose` has for the function near the data, with what the distance of the two costs."""

@@ -20,8 +20,6 @@ from cpwl_check.cones import Cone, minus, mix, region, simplex_cone
 from cpwl_check.pieces import Law, Layers, read_function, read_network
 from cpwl_check.regions import Body, Formula, Net, Place, rows_and_laws
 
-__all__ = ["list_common_regions", "list_regions", "propose_regions"]
-
 _STEPS = 2 * 10**6  # of the checker's budget; a region takes about a thousand
 Part = tuple[Cone, list[list[int]]]  # a part of a piece, and what the neurons of a layer give there, then a constant
 

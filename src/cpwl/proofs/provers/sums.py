@@ -31,8 +31,6 @@ from cpwl.proofs.rounding import Bound
 from cpwl_check.line import Walk
 from cpwl_check.pieces import read_network
 
-__all__ = ["propose_sums"]
-
 _Neurons = list[NDArray[np.int64]]
 """The neurons of a part, layer by layer."""
 

@@ -25,8 +25,6 @@ from cpwl_check.cones import piece_cone
 from cpwl_check.pieces import half_space, read_function, read_network
 from cpwl_check.windows import read_clamps, read_knots, read_second
 
-__all__ = ["propose_windows"]
-
 _CLOSE = 1e-9  # of the size of the terms: what is nearer to the largest is looked at exactly
 _PARTS = 30  # cuts one inside the other
 _BLOCK = 2**22  # activations held at once

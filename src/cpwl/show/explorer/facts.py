@@ -23,19 +23,6 @@ from cpwl.progress import Progress
 from cpwl.proofs.certify import Certificate, certify
 from cpwl.regions.extract import extract
 
-__all__ = [
-    "REGIONS",
-    "Examined",
-    "Item",
-    "chips",
-    "costs",
-    "examine",
-    "facts",
-    "findings",
-    "lower",
-    "proofs",
-]
-
 # What a page says about a function, a network, or two of them: found out once, before anything is drawn.
 
 

@@ -26,8 +26,6 @@ from cpwl.network import Network
 from cpwl.progress import Progress
 from cpwl.show.explorer.facts import Examined, Item, chips, costs, examine, facts, findings, lower, proofs
 
-__all__ = ["PIECES", "WEIGHTS", "Page", "pack_pieces", "page_of", "report", "window_of"]
-
 _FAR = 10  # windows away from the middle: witnesses up to there are worth a wider window
 _SCRIPTS = (
     "data.js",
