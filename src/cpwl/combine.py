@@ -15,8 +15,6 @@ from cpwl.network import Network
 from cpwl.network.algebra import extremum_of
 from cpwl.network.algorithms import side_by_side as networks_side_by_side
 
-__all__ = ["maximum", "minimum", "stack"]
-
 
 @overload
 def maximum(first: CPWL, *others: Any) -> CPWL: ...

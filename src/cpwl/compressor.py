@@ -30,9 +30,6 @@ from cpwl.proofs.certify import certify as prove
 from cpwl.regions.cells import find_pieces
 from cpwl.regions.extract import as_function
 
-__all__ = ["Compressed", "compress"]
-
-
 _REGIONS = 10_000  # regions up to which a network is taken apart and built anew: seconds
 _PROGRAMS = 200  # neurons up to which linear programs on the domain are affordable
 _PIECES = 4  # pieces a neuron, in the plane, and one beyond: networks for more of them are hardly ever smaller

@@ -18,24 +18,6 @@ from typing import Any, Literal, ParamSpec, TypeVar
 
 from cpwl.errors import InputError, LimitError
 
-__all__ = [
-    "check_argument",
-    "check_call",
-    "check_choice",
-    "check_count",
-    "check_limit",
-    "check_list",
-    "check_number",
-    "check_outside",
-    "check_path",
-    "check_switch",
-    "chosen_numbers",
-    "formerly",
-    "heard",
-    "within_float64",
-]
-
-
 _LARGEST = sys.float_info.max
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

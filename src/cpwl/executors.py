@@ -33,21 +33,6 @@ from typing import Any, TypeVar
 
 from cpwl.errors import CpwlWarning, InputError
 
-__all__ = [
-    "More",
-    "NotHere",
-    "Parcel",
-    "Placed",
-    "check_executor",
-    "opened",
-    "placed",
-    "posted",
-    "prepared",
-    "spread",
-    "unfold",
-    "workers_of",
-]
-
 # What all tasks of a run need, brought to each worker once: posted in memory, fetched by name, kept there by content.
 #
 # On Linux a parcel lies in memory that has no name in any folder, so nothing is left behind however a process ends.

@@ -13,8 +13,6 @@ from typing import BinaryIO
 
 from cpwl.errors import InputError, LimitError
 
-__all__ = ["make_folder", "read_bytes", "write_bytes", "write_text", "write_together", "written"]
-
 _LARGEST = 2**31  # bytes of a file that we read; a protobuf message ends there
 _ENDLESS = 2**28  # bytes from a pipe or a device, which does not say how many there are
 _CHUNK = 2**20

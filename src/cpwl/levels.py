@@ -21,8 +21,6 @@ from cpwl.function.coarser import tolerances
 from cpwl.io.c.text import network_tables
 from cpwl.progress import Shown
 
-__all__ = ["LEVELS", "Level", "Tradeoff", "tradeoff"]
-
 LEVELS: tuple[str, ...] = ("10%", "3%", "1%", "0.3%", "0.1%", "0.01%")
 """The tolerances of `tradeoff`, as percentages of the range of an output."""
 _EXACT = "exact"

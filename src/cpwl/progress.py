@@ -10,8 +10,6 @@ from threading import Timer
 from time import monotonic
 from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar
 
-__all__ = ["Progress", "Shown", "progress_bar", "shows_progress"]
-
 Progress: TypeAlias = Callable[[int, int, str], None]
 """Called as ``progress(done, total, step)``; what it returns is not looked at."""
 

@@ -15,8 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, vstack
 
-__all__ = ["cover", "exact_cover", "family_cover", "highs_takes", "highs_with"]
-
 # Every program that HiGHS solves is made here.
 
 _Ends = tuple[NDArray[np.float64], NDArray[np.float64]]

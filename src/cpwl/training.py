@@ -24,8 +24,6 @@ from cpwl.function.domain import box_around
 from cpwl.network import Network
 from cpwl.network.network import assemble, exact_layers
 
-__all__ = ["Layers", "Sample", "Work", "check_torch", "errors", "fewer", "polish", "train"]
-
 Floats = NDArray[np.float64]
 Layers = list[tuple[Floats, Floats]]
 

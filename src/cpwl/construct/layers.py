@@ -36,8 +36,6 @@ from cpwl.geometry.bodies import stacked
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 
-__all__ = ["plan"]
-
 _BITS = 14  # free signs of which all choices are tried
 _TURNS = 24  # choices of turned neurons of the second layer that are carried through
 _TRIES = 6  # choices of signs that are carried through

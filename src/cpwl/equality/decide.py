@@ -55,8 +55,6 @@ from cpwl.proofs.certify import certify
 from cpwl.regions.cells import Cells
 from cpwl.regions.tiles.stream import Journal
 
-__all__ = ["distance", "equal", "overlay"]
-
 # The cells of a network laid over the pieces of a function: which cell is inside which piece.
 #
 # A cell is inside a piece iff its corners and rays are. A piece that has all of a cell's neighbours across facets that

@@ -26,19 +26,6 @@ from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
 from cpwl.geometry.probe import Probe
 from cpwl.progress import Progress
 
-__all__ = [
-    "Told",
-    "border",
-    "by_form",
-    "compare_pieces",
-    "farthest_on_pairs",
-    "hole",
-    "is_whole",
-    "joined",
-    "outside",
-    "value_of",
-]
-
 _PAIRS = 1 << 16  # at a time
 
 # Is a function defined on all of a polyhedron? A point where it is not, or None.

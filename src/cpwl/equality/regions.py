@@ -34,21 +34,6 @@ from cpwl.regions.subdivide.subdivide import Subdivision, TooMany, essential_dim
 from cpwl.regions.tiles.stream import Errand, Journal, Tile, stream
 from cpwl.regions.walk.walk import walk
 
-__all__ = [
-    "Compared",
-    "at_generators",
-    "cells_at_once",
-    "cells_on",
-    "compare_on_regions",
-    "difference",
-    "farthest_on_cells",
-    "find_difference",
-    "largest_on",
-    "law_of_pattern",
-    "on_tile",
-    "values_at",
-]
-
 # The difference of two networks as one network, exactly, with what they have in common shared.
 
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from cpwl.function.answers import facts_html, point_text
 
-__all__ = ["Apart", "Verdict", "farther"]
-
 Point = NDArray[np.object_]
 
 

@@ -17,25 +17,6 @@ from cpwl.errors import InputError, LimitError
 from cpwl.geometry.bodies import Bodies, is_bounded, volume_of
 from cpwl.geometry.polyhedra import Polyhedra
 
-__all__ = [
-    "Answer",
-    "Distance",
-    "Extremum",
-    "Face",
-    "Finding",
-    "Jump",
-    "Kind",
-    "LevelSet",
-    "Lipschitz",
-    "Range",
-    "Report",
-    "Solutions",
-    "bound_text",
-    "facts_html",
-    "number_text",
-    "point_text",
-]
-
 Point = NDArray[np.object_]
 Kind = Literal[
     "jump",

@@ -36,8 +36,6 @@ from cpwl.geometry.linear_program import LinearProgram
 from cpwl.geometry.overlay import overlay
 from cpwl.geometry.polyhedra import ranges
 
-__all__ = ["Proposal", "approximate", "chebyshev", "corners_of", "gaps", "propose", "tolerances"]
-
 Shape = tuple[int, ...]
 Floats = NDArray[np.float64]
 

@@ -11,8 +11,6 @@ from cpwl.function.parts import Laws
 from cpwl.function.scale import Scale, scale_of
 from cpwl.geometry.polyhedra import Polyhedra
 
-__all__ = ["label_components", "label_maps"]
-
 
 def label_components(laws: Laws, polyhedra: Polyhedra, tol: float) -> NDArray[np.int64]:
     """For each piece and output the number of its component, counted in order of first appearance.

@@ -20,8 +20,6 @@ from cpwl.geometry.generators import plane_rows
 from cpwl.geometry.polyhedra import fact
 from cpwl.geometry.probe import Probe, bounding_box
 
-__all__ = ["Box", "box_around", "box_to_clip", "domain_box", "domain_rows", "domain_text", "is_everything"]
-
 # The smallest box around all pieces of a function, exactly.
 
 

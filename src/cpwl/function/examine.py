@@ -34,8 +34,6 @@ from cpwl.function.jump import largest_jump
 from cpwl.function.lineality import divided
 from cpwl.function.snap.snap import snap, stretched, uneven
 
-__all__ = ["doctor", "examine", "is_rough_table"]
-
 _MANY = 201  # float pieces from which on nothing but corners is asked for an exact function near them
 _INPUTS = 5  # and up to how many inputs
 _FAR = 1e3  # tolerances apart: not even all of them together make up for that

@@ -32,19 +32,6 @@ from cpwl.geometry.facets import Hyperplanes, hyperplanes
 from cpwl.geometry.generators import Generators, generators
 from cpwl.geometry.polyhedra import Polyhedra, fact
 
-__all__ = [
-    "Consistency",
-    "Seams",
-    "consistency",
-    "corners_of_pieces",
-    "fingerprint",
-    "hashed",
-    "is_same",
-    "is_sound_by_flags",
-    "seams",
-    "spanned",
-]
-
 _FEW = 12  # pieces that are looked at first
 _DIMENSIONS = 5  # a simplex has (n + 1)! flags
 _FLAGS = {4: 5_000_000, 5: 200_000}  # of all types of pieces, about, 20 microseconds each; beyond, linear programs

@@ -33,20 +33,6 @@ from cpwl.geometry.facets import Hyperplanes, hyperplanes
 from cpwl.geometry.generators import MOST, Generators, corners_of, generators, plane_rows
 from cpwl.geometry.polyhedra import Polyhedra, ranges
 
-__all__ = [
-    "Chains",
-    "Hulls",
-    "Undecided",
-    "chains",
-    "exact_rank",
-    "facets",
-    "hulls",
-    "middles",
-    "together",
-    "totals",
-    "unique_rows",
-]
-
 # Polyhedra as hulls of corners, rays and lines, in homogeneous coordinates; those without interior are left out.
 
 

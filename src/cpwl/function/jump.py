@@ -18,8 +18,6 @@ from cpwl.function.cpwl import CPWL
 from cpwl.geometry.generators import box_pairs, corners_of
 from cpwl.geometry.polyhedra import fact, ranges
 
-__all__ = ["largest_jump"]
-
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 _NEAR = 10.0  # times `tol`, of the coordinates: a corner this near to another piece is where the two may overlap

@@ -38,8 +38,6 @@ from cpwl.geometry.generators import Spans
 from cpwl.geometry.overlay import split
 from cpwl.search import cover
 
-__all__ = ["Layered", "Neuron", "find_layers"]
-
 _PRIME = 2**61 - 1
 _PIECES = 10_000  # pieces beyond which nothing is looked for
 _CELLS = 4  # cells a piece, and 200 more, into which the first layer may cut the pieces

@@ -17,8 +17,6 @@ from cpwl.function.cpwl import CPWL
 from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact
 
-__all__ = ["Divided", "divided", "essential_coordinates", "on_coordinates"]
-
 _LOW = 4  # below this dimension there is nothing to gain
 
 

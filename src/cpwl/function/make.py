@@ -21,18 +21,6 @@ from cpwl.geometry.bodies import irredundant, stacked
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, as_domain
 from cpwl.geometry.probe import Probe
 
-__all__ = [
-    "kuhn_simplices",
-    "parts_of_breakpoints",
-    "parts_of_grid",
-    "parts_of_maxmin",
-    "parts_of_oracle",
-    "parts_of_pieces",
-    "parts_of_simplices",
-    "polyhedra_from_integers",
-    "segments",
-]
-
 _TOL = 1e-9  # of floats, relative
 
 

@@ -25,8 +25,6 @@ from cpwl.geometry.generators import Spans, generators
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
 from cpwl.geometry.probe import Probe
 
-__all__ = ["Contacts", "Key", "merge", "merge_with_groups", "plan_merge", "whole_unions"]
-
 # Which pieces of one law touch across a facet, and do they cover it?
 
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from cpwl.errors import ConstructionError
 from cpwl.function.parts import Mesh
 
-__all__ = ["KuhnGrid", "SharedFacets", "is_even", "kuhn_grid", "shared_facets"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedFacets:

@@ -24,18 +24,6 @@ from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
 from cpwl.geometry.probe import Probe
 from cpwl.progress import Progress
 
-__all__ = [
-    "Excess",
-    "Order",
-    "PieceOrder",
-    "RowTest",
-    "find_excess",
-    "order_at_generators",
-    "order_components",
-    "order_on_cones",
-    "value_tolerance",
-]
-
 _BLOCK = 1 << 23  # numbers in one temporary array: 64 MB of doubles
 
 # The order of components at corners and along rays: one matrix product for some components at a time.

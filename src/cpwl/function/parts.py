@@ -14,8 +14,6 @@ from cpwl.exact.integers import integer_rows, ratio_view
 from cpwl.exact.rational import as_reals, fraction_array
 from cpwl.geometry.polyhedra import Facts, Polyhedra, Polyhedron, fact
 
-__all__ = ["Known", "Laws", "Mesh", "Parts"]
-
 # What the maker of a function knows about its pieces: whoever asks later need not find it out again.
 
 

@@ -16,22 +16,6 @@ from cpwl.function.answers import Report
 from cpwl.function.cpwl import CPWL
 from cpwl.geometry.polyhedra import box_polyhedron
 
-__all__ = [
-    "COLOURS",
-    "Polygon",
-    "axes_for",
-    "box_rows",
-    "clip",
-    "colour",
-    "curve",
-    "map_of_pieces",
-    "picture",
-    "plot",
-    "plot_findings",
-    "polygons",
-    "window_of",
-]
-
 # The box in which a function is drawn: all of a bounded domain, otherwise where it bends and some room around.
 
 

@@ -13,8 +13,6 @@ from cpwl.function.cpwl import CPWL
 from cpwl.geometry.polyhedra import fact, intervals
 from cpwl.geometry.probe import Probe
 
-__all__ = ["Sample", "corners", "inner_points", "sample"]
-
 _PIECES = 300  # pieces to look into
 _INTERVALS = 4000  # of those on a line, where sums are as long as there are breakpoints
 _MEANS = 4  # points in each of them

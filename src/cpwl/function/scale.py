@@ -16,8 +16,6 @@ from cpwl.function.parts import Laws
 from cpwl.geometry.extent import Extents
 from cpwl.geometry.polyhedra import Polyhedra
 
-__all__ = ["Scale", "scale_of"]
-
 _ROUNDING = 2.0**-44  # what rounding leaves of terms that cancel, with room
 _LAST = 2.0**-48  # sixteen units in the last place: a sum of as many terms of that size
 _MOST = float(np.finfo(np.float64).max) / 4  # stands for values beyond the range of floats

@@ -44,19 +44,6 @@ from cpwl.geometry.bodies import stacked
 from cpwl.geometry.polyhedra import Polyhedra, fact, ranges
 from cpwl.geometry.probe import Probe
 
-__all__ = [
-    "Graph",
-    "Part",
-    "come_apart",
-    "contained",
-    "graph_of",
-    "reduced_rows",
-    "rest_of",
-    "slice_of",
-    "span_of",
-    "with_laws",
-]
-
 _PRIME = 1_048_573  # sums of products stay exact in float64
 _CYCLES = 3  # sums of cycles that must all be 0 across a hyperplane in no condition
 _WORK = 30_000_000  # pieces times hyperplanes, of which sets are looked for

@@ -26,19 +26,6 @@ from cpwl.geometry.generators import MOST, Spans, generators
 from cpwl.geometry.polyhedra import Polyhedra, fact, ranges
 from cpwl.geometry.probe import Probe
 
-__all__ = [
-    "Bodies",
-    "integral_of",
-    "irredundant",
-    "is_bounded",
-    "joined_bodies",
-    "pulled_face",
-    "solid",
-    "solid_among",
-    "stacked",
-    "volume_of",
-]
-
 _LONGEST = 62  # generators that a mask of 64 bits tells apart
 _BLOCK = 20_000  # polyhedra at a time
 

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-__all__ = ["Cell", "cell_of", "cone_of", "cut"]
-
 _Place: TypeAlias = tuple[int, ...]
 
 

@@ -24,8 +24,6 @@ from cpwl.exact.integers import primitive, signs_at
 from cpwl.geometry.cells import Cell, cell_of, cut
 from cpwl.geometry.polyhedra import Polyhedra
 
-__all__ = ["Complex", "Faces", "Flat", "complex_of", "from_cells", "from_simplices"]
-
 Flat = tuple[tuple[int, int], ...]
 """The affine hull of a face, as the entries ``p/q`` of a reduced echelon matrix."""
 

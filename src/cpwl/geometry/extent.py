@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from cpwl.errors import SolverError
 from cpwl.geometry.linear_program import LinearProgram
 
-__all__ = ["Extents", "extents"]
-
 Floats = NDArray[np.float64]
 _MOST = 3000  # subsets of rows to try for one polyhedron
 _BLOCK = 1 << 18  # subsets at a time

@@ -15,8 +15,6 @@ from cpwl.exact.integers import number_rows, primitive, sign
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact
 from cpwl.geometry.probe import Probe
 
-__all__ = ["Facet", "FacetCover", "Hyperplanes", "facets_of", "hyperplanes", "redundant_rows", "rows_of", "trim"]
-
 
 @dataclass(frozen=True, slots=True)
 class Facet:

@@ -19,8 +19,6 @@ from cpwl.exact.integers import primitive, ratio_view, rounding, sign, unit_view
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra, fact
 
-__all__ = ["MOST", "Generators", "Spans", "box_pairs", "boxes_around", "corners_of", "generators", "plane_rows"]
-
 MOST = 6000  # sets of planes to try for one polyhedron: a few milliseconds; beyond, linear programs
 _SMALL = 5  # dimensions in which floats say beforehand which planes meet outside
 _BLOCK = 1 << 20  # signs in one temporary array

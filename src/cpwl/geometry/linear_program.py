@@ -20,8 +20,6 @@ from cpwl.exact.integers import integer_rows
 from cpwl.exact.simplex import Optimum, Status, maximize
 from cpwl.search import highs_takes, highs_with
 
-__all__ = ["FloatOptimum", "LinearProgram"]
-
 _STATUS: dict[Any, Status] = {
     highspy.HighsModelStatus.kOptimal: "optimal",
     highspy.HighsModelStatus.kUnbounded: "unbounded",

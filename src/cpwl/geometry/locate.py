@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from cpwl.geometry.extent import extents
 from cpwl.geometry.polyhedra import Polyhedra, fact, intervals, ranges
 
-__all__ = ["locate", "locate_one"]
-
 _BLOCK = 10_000_000  # numbers in one temporary array
 _POINTS = 1 << 17  # points that wait at the same time
 _UNSURE = 1 << 13  # of which these are compared with all that is near

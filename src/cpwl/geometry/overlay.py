@@ -18,8 +18,6 @@ from cpwl.geometry.bodies import Bodies, joined_bodies, solid_among, stacked
 from cpwl.geometry.generators import box_pairs, boxes_around
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
 
-__all__ = ["Overlay", "Sided", "cut_by", "cut_pairs", "overlay", "repeated", "split"]
-
 _BLOCK = 1 << 17  # pairs at a time
 
 

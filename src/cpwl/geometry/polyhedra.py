@@ -16,8 +16,6 @@ from cpwl.exact.integers import integer_rows
 from cpwl.exact.rational import as_reals, fraction, fraction_array
 from cpwl.geometry.extent import Extents, extents
 
-__all__ = ["Domain", "Facts", "Polyhedra", "Polyhedron", "as_domain", "box_polyhedron", "fact", "intervals", "ranges"]
-
 Facts: TypeAlias = dict[Any, Any]
 """What was computed about a value so far, by what computed it. A copy, and a worker's, begins with none."""
 

@@ -14,8 +14,6 @@ from cpwl.exact.integers import integer_rows
 from cpwl.geometry.linear_program import FloatOptimum, LinearProgram
 from cpwl.geometry.polyhedra import Polyhedron
 
-__all__ = ["Probe", "Range", "bounding_box", "is_box"]
-
 
 class Probe:
     """Asks polyhedra for interior points, facets and largest values.

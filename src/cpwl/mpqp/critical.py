@@ -28,8 +28,6 @@ from cpwl.geometry.linear_program import LinearProgram
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.mpqp.program import Program, beside, half_spaces, independent, take
 
-__all__ = ["CriticalRegion", "allowed", "conic_basis", "critical_region", "integer_law", "solve_kkt"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CriticalRegion:

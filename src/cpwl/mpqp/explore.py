@@ -48,8 +48,6 @@ from cpwl.mpqp.critical import CriticalRegion, critical_region, integer_law, sol
 from cpwl.mpqp.program import Program, beside, indefinite_direction, independent, take
 from cpwl.progress import Progress
 
-__all__ = ["Edge", "Region", "corners", "explore"]
-
 _CHUNK = 8  # regions that are opened at a time
 _DIGITS = (16, 40)  # binary digits of inner points that are tried before exact ones, which are long
 

@@ -25,8 +25,6 @@ from cpwl.mpqp.explore import Edge, Region, corners, explore
 from cpwl.mpqp.program import Program, beside, exact_matrix, fractions_of, half_spaces
 from cpwl.progress import Shown, shows_progress
 
-__all__ = ["Optimality", "chosen_outputs", "law_of", "solve_mpqp"]
-
 
 @shows_progress
 @within_float64()

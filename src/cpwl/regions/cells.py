@@ -21,8 +21,6 @@ from cpwl.regions.pieces import Pieces, pieces_of_subdivision, pieces_of_walk
 from cpwl.regions.subdivide.subdivide import Subdivision, TooMany, essential_dimension, subdivide
 from cpwl.regions.walk.walk import walk
 
-__all__ = ["Cells", "cells", "find_pieces", "has_few_faces", "is_short"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:

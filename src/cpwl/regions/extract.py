@@ -45,8 +45,6 @@ from cpwl.regions.subdivide.subdivide import TooMany, subdivide
 from cpwl.regions.tiles.stream import SIZE, Errand, Journal, Tile, stream
 from cpwl.regions.walk.walk import walk
 
-__all__ = ["COUNT", "Regions", "as_function", "connected_pieces", "count_regions", "extract", "extract_parts"]
-
 _TOL = 1e-9
 
 

@@ -21,8 +21,6 @@ from cpwl.exact.sparse import RationalMatrix
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.network.network import ExactLayer, Network, assemble, exact_layer, exact_layers, float_layer
 
-__all__ = ["EPS", "Forms", "Level", "balanced"]
-
 # Neurons of size 1: the same cells and the same laws, without numbers that overflow when they are multiplied.
 
 

@@ -35,8 +35,6 @@ from cpwl.progress import Progress
 from cpwl.regions.portions import Limits, Notes, Portions, Question, Whole
 from cpwl.regions.tiles.stream import Journal
 
-__all__ = ["Inquiry", "ask"]
-
 _T = TypeVar("_T")
 
 

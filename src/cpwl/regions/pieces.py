@@ -23,8 +23,6 @@ from cpwl.regions.subdivide.subdivide import Subdivision
 from cpwl.regions.walk.chamber import forms_on
 from cpwl.regions.walk.walk import Walk
 
-__all__ = ["Pieces", "find_thin", "label_laws", "pieces_of_subdivision", "pieces_of_walk", "points_inside"]
-
 # Which laws are equal, as rationals: floats with error bounds find the candidates, integers decide.
 
 

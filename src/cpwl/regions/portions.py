@@ -29,8 +29,6 @@ from cpwl.regions.pieces import Pieces, pieces_of_subdivision
 from cpwl.regions.subdivide.subdivide import TooMany, subdivide
 from cpwl.regions.tiles.stream import Journal
 
-__all__ = ["Limits", "Notes", "Portions", "Question", "Whole"]
-
 _DEEPEST = 200  # halvings of one part
 _T = TypeVar("_T")
 

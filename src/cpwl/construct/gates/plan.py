@@ -16,8 +16,6 @@ from cpwl.construct.gates.space.space_gates import space_gates
 from cpwl.construct.plan import Least, Plan
 from cpwl.network import Network
 
-__all__ = ["least", "plan"]
-
 
 def plan(analysis: Analysis) -> Plan:
     """The plan of a network whose size is linear in the pieces and their faces.

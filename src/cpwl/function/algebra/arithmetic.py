@@ -23,24 +23,6 @@ from cpwl.geometry.generators import Spans
 from cpwl.geometry.overlay import overlay
 from cpwl.geometry.polyhedra import Polyhedron, fact
 
-__all__ = [
-    "add",
-    "check_shapes",
-    "common_domain",
-    "exactly",
-    "function_of",
-    "linear_image",
-    "negative",
-    "on_common_pieces",
-    "output",
-    "pieces_of",
-    "plus_affine",
-    "side_by_side",
-    "subtract",
-    "subtracted_from",
-    "times",
-]
-
 # A function as bodies with laws, all in integers, and back.
 
 

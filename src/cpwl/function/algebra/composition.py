@@ -29,8 +29,6 @@ from cpwl.geometry.overlay import cut_by
 from cpwl.geometry.polyhedra import Polyhedron, ranges
 from cpwl.geometry.probe import Probe
 
-__all__ = ["after", "compose", "inner_point"]
-
 Integers = NDArray[np.object_]
 
 

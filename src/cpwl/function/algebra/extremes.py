@@ -22,8 +22,6 @@ from cpwl.geometry.overlay import cut_by, overlay, repeated, split
 from cpwl.geometry.polyhedra import Polyhedron, as_domain, ranges
 from cpwl.geometry.probe import Probe
 
-__all__ = ["absolute", "border_rows", "clip", "extend", "greatest", "least", "need_convex", "positive_part", "restrict"]
-
 # The rows that bound the domain of a function, read off its pieces.
 #
 # A hyperplane with facets inside a convex domain has pieces on both sides; one that bounds it has them on one side.

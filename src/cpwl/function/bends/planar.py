@@ -24,17 +24,6 @@ from cpwl.geometry.bodies import solid
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.polyhedra import fact
 
-__all__ = [
-    "PlanarBends",
-    "away_from",
-    "cross",
-    "find_bends",
-    "orientations",
-    "power_of_two",
-    "signed",
-    "with_edges_only",
-]
-
 # The edges of the pieces of a function of two inputs, on their lines, exactly.
 #
 # Points are integer rows ``(X, Y, W)``, ``W > 0``, for ``(X/W, Y/W)``. A line is a primitive integer row ``(a, b, c)``

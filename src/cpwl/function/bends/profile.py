@@ -20,8 +20,6 @@ from cpwl.function.doctor.first_error import in_order
 from cpwl.geometry.polyhedra import fact
 from cpwl.geometry.probe import Probe
 
-__all__ = ["Profile", "profile_of"]
-
 Integers = NDArray[np.object_]
 
 

@@ -29,8 +29,6 @@ from cpwl.geometry.facets import Hyperplanes, facets_of, hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra, fact
 from cpwl.geometry.probe import Probe
 
-__all__ = ["Neighbours", "Table", "bend_planes", "neighbours", "table_of"]
-
 # Where a function bends: pairs of neighbouring pieces with the hyperplane between them.
 
 

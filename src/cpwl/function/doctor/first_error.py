@@ -27,18 +27,6 @@ from cpwl.geometry.facets import Hyperplanes, hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra, fact, intervals
 from cpwl.geometry.probe import Probe
 
-__all__ = [
-    "Line",
-    "examine_mesh",
-    "first_error",
-    "in_order",
-    "is_sound",
-    "is_sound_by_twins",
-    "lifted",
-    "moved_to",
-    "row_twins",
-]
-
 # Pieces cut by whole hyperplanes: all about them can be read off their rows, without a linear program.
 #
 # Two pieces are *twins* across a hyperplane if their rows are the same but for the sense of that one. Then they have

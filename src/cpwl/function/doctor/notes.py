@@ -17,18 +17,6 @@ from cpwl.function.merge import merge_with_groups
 from cpwl.geometry.facets import Facet, redundant_rows
 from cpwl.geometry.polyhedra import intervals
 
-__all__ = [
-    "mesh_notes",
-    "note",
-    "note_on_half_line",
-    "note_on_laws",
-    "note_on_planes",
-    "note_on_slivers",
-    "notes_on_scale",
-    "piece_notes",
-    "some",
-]
-
 _NEAR = 1e-6  # hyperplanes closer than this, relative, but not equal, are worth a look
 _THIN = 1e-6  # pieces this many times longer than wide, too
 _HUGE = 1e300

@@ -32,8 +32,6 @@ from cpwl.geometry.generators import Spans, box_pairs, boxes_around, plane_rows
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
 
-__all__ = ["Outer", "PieceDoctor"]
-
 # Do two pieces agree where they meet? Differences of laws, exactly or within the tolerance of float data.
 
 

@@ -28,8 +28,6 @@ from cpwl.geometry.overlay import cut_by, repeated
 from cpwl.geometry.polyhedra import as_domain, ranges
 from cpwl.geometry.probe import Probe
 
-__all__ = ["Asked", "argmax", "argmin", "asked", "distance", "extreme", "integral", "mean", "one_output", "value_range"]
-
 # What a question is about: exact pieces on a domain, with laws and their numbers in the function.
 
 

@@ -22,8 +22,6 @@ from cpwl.geometry.bodies import is_bounded
 from cpwl.geometry.overlay import split
 from cpwl.geometry.polyhedra import as_domain, ranges
 
-__all__ = ["Image", "image", "image_of", "level_set", "solutions", "solve"]
-
 # Which of a few places span the others, exactly.
 
 

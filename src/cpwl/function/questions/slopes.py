@@ -27,19 +27,6 @@ from cpwl.geometry.generators import box_pairs, boxes_around
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 
-__all__ = [
-    "bends",
-    "dependence",
-    "depends_on",
-    "is_concave",
-    "is_convex",
-    "is_monotone",
-    "lipschitz",
-    "monotone",
-    "steepest",
-    "step_inside",
-]
-
 Floats = NDArray[np.float64]
 _ROUNDING = 1e-12
 

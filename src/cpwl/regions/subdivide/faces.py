@@ -22,8 +22,6 @@ from cpwl.exact.integers import adjugate, primitive, sign
 from cpwl.geometry.polyhedra import ranges
 from cpwl.regions.forms import EPS, Forms
 
-__all__ = ["Cut", "Lattice", "Vertices", "orthants"]
-
 _POSITIVE, _NEGATIVE, _BOTH = 1, 2, 3
 
 

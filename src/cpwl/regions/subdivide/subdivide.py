@@ -17,8 +17,6 @@ from cpwl.progress import Progress
 from cpwl.regions.forms import Forms
 from cpwl.regions.subdivide.faces import Lattice, Vertices, orthants
 
-__all__ = ["Subdivision", "TooMany", "essential_dimension", "first_rows", "subdivide"]
-
 _MOST_DIRECTIONS = 10  # at the start there are 2 * 3^r faces
 _MOST_BOUNDS = 50_000_000  # pairs of a face and what bounds it: about 2 GB
 

@@ -27,8 +27,6 @@ from cpwl.regions.cells import find_pieces
 from cpwl.regions.pieces import Pieces
 from cpwl.regions.subdivide.subdivide import TooMany, essential_dimension
 
-__all__ = ["SIZE", "Errand", "Journal", "Tile", "first_neurons", "split", "stream"]
-
 # What was found so far, in a folder: a line for each tile, so that a search which was killed goes on where it was.
 
 

@@ -22,8 +22,6 @@ from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 from cpwl.regions.forms import EPS, Forms
 
-__all__ = ["Chambers", "Found", "Proofs", "Seeds", "explore"]
-
 # Why rows of cells are redundant, remembered from cell to cell.
 
 

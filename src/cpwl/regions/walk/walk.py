@@ -21,8 +21,6 @@ from cpwl.regions.forms import Forms
 from cpwl.regions.subdivide.subdivide import first_rows
 from cpwl.regions.walk.chamber import Found, Proofs, Seeds, explore
 
-__all__ = ["Walk", "signs_at", "walk"]
-
 _BATCH = 128  # cells explored together; fixed, so that floats come out the same however many workers there are
 
 

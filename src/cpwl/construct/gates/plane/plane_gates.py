@@ -38,19 +38,6 @@ from cpwl.network import Network
 from cpwl.network.network import without_unread
 from cpwl.search import cover
 
-__all__ = [
-    "GateLines",
-    "PlaneGates",
-    "Stars",
-    "choose_gate_lines",
-    "common_integers",
-    "find_stars",
-    "keeps_sign",
-    "plane_gates",
-    "sharp_range",
-    "with_more_lines",
-]
-
 # Which lines become gates? Fewest neurons first, then small multipliers.
 #
 # A gate line costs a neuron of layer 2, and one of layer 1 unless `p` bends on it. It costs nothing at all if it makes

@@ -17,8 +17,6 @@ from cpwl.construct.gates.space.gate_sum import GateSum
 from cpwl.construct.gates.space.terms import ZERO, Gate, Plane, Terms
 from cpwl.exact.rational import outwards
 
-__all__ = ["Domain", "Row", "Slopes", "bounded_first_layer", "multiplier", "unbounded_first_layer"]
-
 # How steep and how large formal functions can be: multipliers of gates, offsets of carried sums.
 #
 # Bounds may be wider than needed but never narrower: floats are used with a margin that exceeds their rounding, and

@@ -20,8 +20,6 @@ from cpwl.errors import ConstructionError, InternalError
 from cpwl.geometry.complex import Complex, Flat
 from cpwl.search import family_cover
 
-__all__ = ["GateSum", "LocalFunctions", "reference_point", "settle", "share_gates", "share_jointly"]
-
 # What a function looks like near each face of its complex: laws, jumps across facets, and where it needs a gate.
 
 

@@ -28,8 +28,6 @@ from cpwl.exact.rational import from_flint, outwards
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network import Network, Sizes
 
-__all__ = ["Chain", "float_layers", "lower", "network_of", "reduce_rank", "scaled", "sizes_of"]
-
 # Fewer gates on one plane: no more than the rank of what is read from them.
 #
 # Gates of one plane are linear in their contents: if all that consumers read from `r` gates are combinations of fewer

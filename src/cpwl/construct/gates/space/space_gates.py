@@ -42,8 +42,6 @@ from cpwl.geometry.polyhedra import Polyhedra
 from cpwl.network import Network, Sizes
 from cpwl.network.network import Layer
 
-__all__ = ["SpaceGates", "peel", "space_gates"]
-
 # A function as laws on a face-to-face complex, with its common lineality space divided out.
 
 

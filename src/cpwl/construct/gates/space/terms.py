@@ -14,8 +14,6 @@ from flint import fmpq
 
 from cpwl.construct.blocks.common import Rational
 
-__all__ = ["ZERO", "Gate", "Plane", "Planes", "Terms", "dot"]
-
 ZERO = fmpq(0)
 Plane = tuple[int, ...]
 """The affine function ``a.x + b`` as integers ``(a, b)`` without a common divisor."""
