@@ -36,6 +36,7 @@ from cpwl.function.jump import largest_jump
 from cpwl.network import Network, Sizes
 from cpwl.network.algorithms import clipped
 from cpwl.network.integer import INTEGER, IntegerNetwork, fixed_point, integer_network
+from cpwl.network.jit import jit
 from cpwl.network.network import assemble, exact_layers, rounded
 from cpwl.progress import Shown, shows_progress
 from cpwl.proofs.certify import Certificate, certify, certify_integers
@@ -171,6 +172,10 @@ class Compiled:
                 where = point_text(np.atleast_2d(np.asarray(x))[out[0]])
                 raise InputError(f"point {out[0]} is outside the domain: x = {where}", point=out[0])
         return values
+
+    def jit(self, *, precision: Precision = "float64", backend: str = "auto") -> Callable[[Any], Any]:
+        """The network as a compiled function, by numba or JAX, whichever is installed; see `cpwl.network.jit`."""
+        return jit(self.network, precision, backend)
 
     @property
     def integer(self) -> IntegerNetwork | None:

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+import cpwl
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import to_float
 from cpwl.io.torch import from_torch, to_torch
 from cpwl.network import Network
 from cpwl.network.algorithms import extremum, identity
+from support.functions import delaunay
 from support.strategies import networks, points
 
 torch = pytest.importorskip("torch")
@@ -232,3 +234,27 @@ def test_without_torch(monkeypatch, call):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(LimitError, match="run `pip install torch`"):
         call()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", ["even", "uneven and down", "scattered", "half-spaces"])
+def test_a_function_by_lookup_is_what_the_c_code_computes(tmp_path, name, dtype):
+    """Grids and buckets in torch operations, within the proved bound of the same tables; outside, too."""
+    rng = np.random.default_rng(0)
+    p = {
+        "even": lambda: cpwl.CPWL.from_grid([range(4), range(5)], rng.integers(-9, 9, (4, 5, 2))),
+        "uneven and down": lambda: cpwl.CPWL.from_simplices(
+            [[0, 0], [-1, 0], [-5, 0], [0, 1], [-1, 1], [-5, 1], [0, 7], [-1, 7], [-5, 7]],
+            [[0, 1, 4], [0, 3, 4], [1, 2, 5], [1, 4, 5], [3, 4, 7], [3, 6, 7], [4, 5, 8], [4, 7, 8]],
+            rng.integers(-9, 9, 9),
+        ),
+        "scattered": lambda: delaunay(2, 14, 0),
+        "half-spaces": lambda: cpwl.CPWL.from_breakpoints([0, 1, 3], [0, 2, 1], left_slope=0, right_slope=1),
+    }[name]()
+    module = cpwl.io.to_torch(p, dtype=dtype)
+    code = cpwl.io.to_c(p, tmp_path / "law.h", form="grid", dtype=dtype)
+    x = rng.uniform(-6, 8, (500, p.dim)).astype(dtype)
+    found = module(torch.from_numpy(x)).numpy()
+    assert found.dtype == np.dtype(dtype)
+    size = np.abs(code(x)).max()
+    assert np.abs(found - code(x)).max() <= 16 * np.finfo(dtype).eps * size * (1 + np.abs(x).max())

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from scipy.sparse import coo_array, csr_array, random_array
 
-import cpwl.network
+import cpwl
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import fraction_array, to_float
 from cpwl.exact.sparse import RationalMatrix
@@ -261,3 +261,35 @@ def test_public_names_are_sorted():
     """`__all__` is sorted and true."""
     assert cpwl.network.__all__ == sorted(cpwl.network.__all__)
     assert all(hasattr(cpwl.network, name) for name in cpwl.network.__all__)
+
+
+def test_float32_is_asked_for_and_one_point_is_a_batch_of_one():
+    """Sparse and dense layers, few points and many: the same values up to rounding, in the type that was asked for."""
+    rng = np.random.default_rng(0)
+    sparse = rng.standard_normal((200, 150)) * (rng.random((200, 150)) < 0.02)
+    layers = [(rng.standard_normal((150, 3)), np.ones(150)), (sparse, np.ones(200)), (rng.random((2, 200)), [0, 1])]
+    network = Network(layers)
+    x = rng.standard_normal((40, 3))
+    exact = to_float(network(fraction_array(x)))
+    for precision in ("float64", "float32"):
+        eps = np.finfo(precision).eps
+        for found in (network(x, precision=precision), np.array([network(v, precision=precision) for v in x])):
+            assert found.dtype == np.dtype(precision)
+            assert np.abs(found - exact).max() <= 1e4 * eps * np.abs(exact).max()
+    again = pickle.loads(pickle.dumps(network))
+    assert (again(x) == network(x)).all()
+    with pytest.raises(InputError, match="precision"):
+        network(x, precision="float16")
+
+
+@pytest.mark.parametrize("backend", ["numba", "jax"])
+def test_compiled_functions_compute_the_network(backend):
+    """numba and JAX, one point and many, in float32; what is not known is refused."""
+    pytest.importorskip(backend)
+    compiled = cpwl.compile(cpwl.CPWL.from_grid([range(3), range(4)], np.arange(12).reshape(3, 4) % 5))
+    run = compiled.jit(precision="float32", backend=backend)
+    x = np.random.default_rng(0).uniform(0, 2, (50, 2))
+    assert np.abs(np.asarray(run(x)) - compiled(x)).max() < 1e-4
+    assert np.abs(np.asarray(run(x[0])) - compiled(x[0])).max() < 1e-4
+    with pytest.raises(InputError, match="backend"):
+        compiled.jit(backend="torch")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,12 +23,14 @@ def evaluate(p: CPWL, x: ArrayLike) -> NDArray[Any]:
     piece = -1 if one is None else locate_one(p.polyhedra, one, p.tol)
     if one is not None and piece >= 0:
         value: NDArray[Any] = p.laws.gradient[piece] @ one + p.laws.offset[piece]
-        return value
+        return value[None] if type(x) is np.ndarray and x.ndim == 2 else value
     return _evaluate(p, x)
 
 
 def _one_point(p: CPWL, x: ArrayLike) -> NDArray[np.float64] | None:
-    """A single point of floats as an array; None for anything else."""
+    """A single point of floats as an array ``(n,)``, also of a batch of one; None for anything else."""
+    if type(x) is np.ndarray and x.dtype == np.float64 and x.shape == (1, p.dim):
+        return cast("NDArray[np.float64]", x[0])
     if type(x) is float and p.dim == 1:
         return np.array([x])
     if isinstance(x, (list, tuple)) and all(type(v) is float for v in x):

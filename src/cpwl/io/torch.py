@@ -1,4 +1,4 @@
-"""PyTorch modules: networks out as `nn.Sequential`, and in again."""
+"""PyTorch modules: networks out as `nn.Sequential`, and in again; functions out by lookup."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from cpwl.compiler import Compiled, held_network
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import fraction_array
+from cpwl.function.cpwl import CPWL
+from cpwl.io.c.grid import GridTables
+from cpwl.io.c.write import lookup_tables
 from cpwl.io.weights import Dtype, check_dense_size, dense_layers
 from cpwl.io.windows import Windows, average, convolution
 from cpwl.network.network import Network
@@ -158,25 +161,32 @@ def _array(parameter: Any) -> NDArray[np.float64]:
 _LIMIT = 4 * 2**30
 
 
-def to_torch(network: Network | Compiled, *, dtype: Dtype = "float64") -> torch.nn.Sequential:
-    """The network as ``Linear, ReLU, Linear, ...`` in evaluation mode, on the CPU.
+def to_torch(network: Network | Compiled | CPWL, *, dtype: Dtype = "float64") -> torch.nn.Module:
+    """The network as ``Linear, ReLU, Linear, ...``, or a function by lookup; in evaluation mode, on the CPU.
+
+    A function (`CPWL`) becomes a `cpwl.io.lookup.Lookup`: its pieces are looked up, without a network, by the tables of
+    ``to_c(p, form="grid")``. That is faster for large batches, and has gradients almost everywhere.
 
     On a GPU keep TF32 off (``torch.backends.cuda.matmul.allow_tf32 = False``, the default), which rounds
     factors to 10 bits.
 
     Parameters
     ----------
-    network : Network
-        The network.
+    network : Network, Compiled or CPWL
+        The network, or a function.
     dtype : {"float64", "float32"}
         The type of the weights, each rounded to nearest.
 
     Returns
     -------
-    torch.nn.Sequential
-        The module.
+    torch.nn.Module
+        The module; of a network a `torch.nn.Sequential`.
     """
     torch = _torch()
+    if isinstance(network, CPWL):
+        from cpwl.io.lookup import Lookup
+
+        return Lookup(lookup_arrays(network, dtype)).eval()
     network = held_network(network, "to_torch")
     check_dense_size(network, dtype, _LIMIT, "that we build")
     modules: list[Any] = []
@@ -190,6 +200,30 @@ def to_torch(network: Network | Compiled, *, dtype: Dtype = "float64") -> torch.
             linear.bias.copy_(torch.tensor(bias))
         modules += [linear, torch.nn.ReLU()]
     return torch.nn.Sequential(*modules[:-1]).eval()
+
+
+def lookup_arrays(p: CPWL, dtype: Dtype) -> dict[str, NDArray[Any]]:
+    """What `Lookup` needs: the tables of C code of form "grid"."""
+    body = lookup_tables(p, dtype)
+    if isinstance(body, GridTables):
+        found: dict[str, NDArray[Any]] = {"values": body.values}
+        found["steps"] = np.array([axis.steps for axis in body.axes], dtype=np.int64)
+        for i, axis in enumerate(body.axes):
+            found |= {f"points_{i}": axis.points, f"scale_{i}": axis.scale}
+            found |= {} if axis.even else {f"down_{i}": np.array(axis.down)}
+        return found
+    tree = body.tree
+    assert tree.buckets is not None
+    rows = body.planes[tree.plane] if len(tree.plane) else np.zeros((1, p.dim + 1), dtype=dtype)
+    return {
+        "lines": body.lines,
+        "counts": np.array(tree.buckets.counts, dtype=np.int64),
+        "roots": tree.roots,
+        "planes": rows,
+        "children": tree.children if len(tree.plane) else np.zeros((1, 2), dtype=np.int64),
+        "laws": body.laws,
+        "depth": np.array(tree.depth),
+    }
 
 
 def from_torch(module: torch.nn.Module, *, shape: Sequence[int] | None = None) -> Network:

@@ -13,6 +13,7 @@ import struct
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -26,6 +27,7 @@ from cpwl.exact.rational import unmasked
 from cpwl.files import read_bytes, write_bytes
 from cpwl.io.expression import natural_key
 from cpwl.io.text import reading
+from cpwl.network.jit import jax_function
 from cpwl.network.network import Network
 from cpwl.network.program import Tape, network_of
 
@@ -308,26 +310,11 @@ def to_jax(network: Network | Compiled, *, dtype: Dtype = "float32") -> Callable
     callable
         A function of one array.
     """
-    try:
-        import jax
-        import jax.numpy as jnp
-    except ImportError:
-        raise LimitError("`to_jax` needs JAX: pip install jax") from None
+    if find_spec("jax") is None:
+        raise LimitError("`to_jax` needs JAX: pip install jax")
     network = held_network(network, "to_jax")
     check_dense_size(network, dtype, _JAX_LIMIT, "that we build")
-    if dtype == "float64" and not jax.config.jax_enable_x64:
-        raise InputError('JAX is set to 32 bits: `jax.config.update("jax_enable_x64", True)` first, or dtype="float32"')
-    layers = [(jnp.asarray(weight.T), jnp.asarray(bias)) for weight, bias in dense_layers(network, dtype)]
-
-    def evaluate(x: Any) -> Any:
-        h = jnp.asarray(x, dtype=dtype)
-        for i, (weight, bias) in enumerate(layers):
-            if i:
-                h = jax.nn.relu(h)
-            h = jnp.matmul(h, weight, precision=jax.lax.Precision.HIGHEST) + bias
-        return h
-
-    return evaluate
+    return jax_function(list(dense_layers(network, dtype)), dtype)
 
 
 # scikit-learn's `MLPRegressor` and `MLPClassifier`, by their weights; scikit-learn itself is not needed.

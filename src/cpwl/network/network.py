@@ -22,26 +22,33 @@ from cpwl.exact.sparse import RationalMatrix
 _BLOCK = 2**17
 _FEWEST = 16
 _EXACT_BLOCK = 2**18
-# Dense products run about 16 times as many multiplications a second as sparse ones do, once enough points
-# share the cost of writing the dense matrix.
+# Dense products run about 16 times as many multiplications a second as sparse ones do; a sparse product of few points
+# takes as long to call as a dense one of _CALL entries takes to run.
 _DENSITY = 16
-_DENSE_POINTS = 16
+_CALL = 2**14
 _DENSE_ENTRIES = 2**24
+_HELD = 2**20  # numbers that a network keeps from one call to the next
 
 
-def evaluate(layers: Sequence[tuple[Any, Any]], x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The outputs ``(N, m)`` at the points `x` ``(N, n)``, in float64."""
-    weights = [_operator(weight, len(x)) for weight, _ in layers]
-    widest = max(max(weight.shape) for weight, _ in layers)
-    result = np.empty((len(x), layers[-1][0].shape[0]))
+def evaluate(network: Network, x: NDArray[Any]) -> NDArray[Any]:
+    """The outputs ``(N, m)`` at the points `x` ``(N, n)``, in the type of the points, float64 or float32."""
+    layers = _operators(network, str(x.dtype), len(x) < _FEWEST)
+    if len(x) == 1:
+        h: NDArray[Any] = x[0]
+        for i, (weight, bias, _) in enumerate(layers):
+            h = weight @ (np.maximum(h, 0.0) if i else h)
+            h += bias
+        return h[None]
+    widest = max(max(weight.shape) for weight, _, _ in layers)
+    result = np.empty((len(x), network.outputs), dtype=x.dtype)
     for block in _blocks(len(x), max(_FEWEST, _BLOCK // widest)):
         # One column a point: a sparse matrix times a dense one runs along the rows of both.
         h = np.ascontiguousarray(x[block].T)
-        for i, (weight, (_, bias)) in enumerate(zip(weights, layers, strict=True)):
+        for i, (weight, _, bias) in enumerate(layers):
             if i:
                 np.maximum(h, 0.0, out=h)
             h = weight @ h
-            h += bias[:, None]
+            h += bias
         result[block] = h.T
     return result
 
@@ -65,11 +72,24 @@ def _blocks(points: int, size: int) -> Iterator[slice]:
     return (slice(start, start + size) for start in range(0, points, size))
 
 
-def _operator(weight: Any, points: int) -> Any:
-    rows, columns = weight.shape
-    entries = rows * columns
-    dense = entries <= _DENSE_ENTRIES and weight.nnz * _DENSITY >= entries and points >= _DENSE_POINTS
-    return weight.toarray() if dense else weight
+def _operators(network: Network, dtype: str, few: bool) -> list[tuple[Any, NDArray[Any], NDArray[Any]]]:
+    """Weights, dense where that is faster for few or for many points, and biases as rows and as columns."""
+    key = f"{dtype}, {'few' if few else 'many'}"
+    found: list[tuple[Any, NDArray[Any], NDArray[Any]]] = network.held.get(key, [])
+    if found:
+        return found
+    if dtype == "float32":
+        rounded(network, dtype)  # `LimitError` for a weight beyond the type
+    size = 0
+    for weight, bias in network.layers:
+        entries = weight.shape[0] * weight.shape[1]
+        dense = entries <= (_CALL if few else _DENSE_ENTRIES) and (few or weight.nnz * _DENSITY >= entries)
+        used = weight.toarray() if dense else weight
+        size += entries if dense else weight.nnz
+        found.append((used.astype(dtype, copy=False), bias.astype(dtype, copy=False), bias[:, None].astype(dtype)))
+    if size <= _HELD:
+        network.held[key] = found
+    return found
 
 
 Layer: TypeAlias = "tuple[csr_array[Any, tuple[int, int]], NDArray[np.float64]]"
@@ -122,6 +142,8 @@ class Network:
     evaluated_in: tuple[str, ...]
     """The types in which it is run layer by layer: a bound on that rounding is one for whoever runs it. What was read
     from a file that goes another way to the same function has none."""
+    held: dict[str, Any]
+    """Layers as products use them, by type: made when they are first used."""
 
     def __init__(self, layers: Iterable[tuple[Any, Any]]) -> None:
         if isinstance(layers, (str, bytes)) or not isinstance(layers, Iterable):
@@ -134,6 +156,7 @@ class Network:
         exact = tuple(exact or _exact_layer(view) for view, exact in pairs) if rational else None
         object.__setattr__(self, "exact", exact)
         object.__setattr__(self, "evaluated_in", _TYPES)
+        object.__setattr__(self, "held", {})
 
     def __repr__(self) -> str:
         widths = [self.inputs, *(weight.shape[0] for weight, _ in self.layers)]
@@ -154,12 +177,17 @@ class Network:
         """Neurons, depth, width and nonzero weights of the network as it would be exported."""
         return sizes_of(self.layers)
 
-    def __call__(self, x: ArrayLike) -> NDArray[Any]:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self.layers, self.exact, self.evaluated_in)
+
+    def __call__(self, x: ArrayLike, *, precision: str = "float64") -> NDArray[Any]:
         """The outputs at the points `x`: ``(N, n) -> (N, m)``, or a single point ``(n,) -> (m,)``.
 
-        Numbers are taken and returned as float64. Rationals (object arrays, "p/q" strings) are evaluated
-        exactly and returned as an object array of `Fraction`.
+        Numbers are taken and returned as float64, or as float32 with ``precision="float32"``, weights rounded.
+        Rationals (object arrays, "p/q" strings) are evaluated exactly and returned as an object array of `Fraction`.
         """
+        if precision not in _TYPES:
+            raise InputError(f'`precision` must be "float64" or "float32", not {str(precision)[:40]!r}')
         points, exact = _convert_points(x)
         if points.ndim not in (1, 2) or points.shape[-1] != self.inputs:
             raise InputError(
@@ -168,7 +196,9 @@ class Network:
                 shape=points.shape,
             )
         rows = points.reshape(-1, self.inputs)
-        values = evaluate_exact(exact_layers(self), rows) if exact else evaluate(self.layers, rows)
+        values = (
+            evaluate_exact(exact_layers(self), rows) if exact else evaluate(self, rows.astype(precision, copy=False))
+        )
         return values[0] if points.ndim == 1 else values
 
     # Calculating, exactly; `cpwl.network.algebra` needs this class, so it is imported where it is used. NumPy leaves
@@ -262,7 +292,13 @@ def assemble(layers: Sequence[Layer], exact: Sequence[ExactLayer] | None = None)
     object.__setattr__(network, "layers", tuple(_freeze(layer) for layer in layers))
     object.__setattr__(network, "exact", None if exact is None else tuple(exact))
     object.__setattr__(network, "evaluated_in", _TYPES)
+    object.__setattr__(network, "held", {})
     return network
+
+
+def _again(layers: Any, exact: Any, types: tuple[str, ...]) -> Network:
+    """A network from its pickle."""
+    return run_in(assemble(layers, exact), types)
 
 
 def rounded(network: Network, dtype: str) -> Network:

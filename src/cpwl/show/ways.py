@@ -12,8 +12,9 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from time import process_time
 from typing import Any, Literal, cast
@@ -22,12 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.compiler import compile
-from cpwl.errors import CpwlError, InputError
+from cpwl.errors import CpwlError, InputError, LimitError
 from cpwl.function.cpwl import CPWL
 from cpwl.function.domain import box_around
 from cpwl.function.mesh import kuhn_grid
 from cpwl.function.sample import sample
 from cpwl.io.c.write import CCode, Form, to_c
+from cpwl.network.jit import jit
 from cpwl.network.network import Network
 
 _Array = NDArray[np.float64]
@@ -50,6 +52,7 @@ class Way:
     multiply_adds: int | None = None
     difference: float | None = None
     note: str = ""
+    neurons: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The row for a JSON file."""
@@ -70,14 +73,28 @@ def measure_ways(source: CPWL | Network, *, points: int = 10_000, seed: int = 0)
     biases = sum(len(bias) for _, bias in network.layers)
     nonzeros = network.sizes.nonzeros
     way = Way("NumPy network", "Python", bytes=8 * (nonzeros + biases), multiply_adds=nonzeros)
+    way = replace(way, neurons=network.sizes.neurons)
     found.append(_timed(way, network, x, reference))
-    for name, make in (("onnxruntime", _onnxruntime), ("torch", _torch)):
+    dense = sum(weight.shape[0] * weight.shape[1] for weight, _ in network.layers)
+    runners: list[tuple[str, Callable[[Any], AbstractContextManager[tuple[_Call, int]]], Any, int | None]] = [
+        ("onnxruntime", _onnxruntime, network, dense),
+        ("torch network", _torch, network, dense),
+        ("torch lookup", _torch, law, None),
+        ("numba network", _numba, network, nonzeros),
+        ("HiGHS, network as MILP", _solver, source, None),
+    ]
+    for name, make, what, adds in runners:
+        if what is None:
+            continue
         try:
-            with make(network) as (call, size):
-                dense = sum(weight.shape[0] * weight.shape[1] for weight, _ in network.layers)
-                found.append(_timed(Way(name, "Python", bytes=size, multiply_adds=dense), call, x, reference))
+            with make(what) as (call, size):
+                few = x[:_SOLVED] if make is _solver else x
+                way = Way(name, "Python", bytes=size, multiply_adds=adds)
+                found.append(_timed(way, call, few, reference[: len(few)]))
         except ImportError:
             found.append(Way(name, "Python", note="not installed"))
+        except CpwlError as error:
+            found.append(Way(name, "Python", note=str(error).splitlines()[0]))
     found += _interpolators(law, x, reference)
     for form in ("network", "tree", "grid"):
         found.append(_in_c(network if law is None or form == "network" else law, form, x, reference))
@@ -127,7 +144,7 @@ def _timed(way: Way, call: _Call, x: _Array, reference: _Array) -> Way:
 def _with(way: Way, values: _Array, reference: _Array, single: float, batch: float) -> Way:
     scale = max(float(np.abs(reference).max()), np.finfo(np.float64).tiny)
     off = float(np.abs(values - reference).max()) / scale
-    return Way(way.name, way.language, single, batch, way.bytes, way.multiply_adds, off, way.note)
+    return replace(way, single=single, batch=batch, difference=off)
 
 
 _LONG = 0.02  # seconds of a round
@@ -163,7 +180,7 @@ def _onnxruntime(network: Network) -> Iterator[tuple[_Call, int]]:
 
 
 @contextmanager
-def _torch(network: Network) -> Iterator[tuple[_Call, int]]:
+def _torch(network: Network | CPWL) -> Iterator[tuple[_Call, int]]:
     import torch
 
     from cpwl.io.torch import to_torch
@@ -173,10 +190,48 @@ def _torch(network: Network) -> Iterator[tuple[_Call, int]]:
     torch.set_num_threads(1)
     try:
         with torch.inference_mode():
-            size = sum(value.numel() * value.element_size() for value in module.parameters())
+            size = sum(value.numel() * value.element_size() for value in module.state_dict().values())
             yield lambda x: module(torch.from_numpy(x)).numpy(), size
     finally:
         torch.set_num_threads(threads)
+
+
+@contextmanager
+def _numba(network: Network) -> Iterator[tuple[_Call, int]]:
+    size = 8 * (network.sizes.nonzeros + sum(len(bias) for _, bias in network.layers))
+    if find_spec("numba") is None:
+        raise ImportError
+    yield jit(network, backend="numba"), size
+
+
+_SOLVED = 20  # points at which a solver computes the value
+_BINARY = 100  # neurons beyond which it would take long
+
+
+@contextmanager
+def _solver(source: CPWL | Network) -> Iterator[tuple[_Call, int]]:
+    """The mixed-integer program of the network with the inputs fixed: how a solver sees a value."""
+    from cpwl.io.milp import to_milp
+
+    box = (-1, 1) if isinstance(source, Network) else None
+    network = source if isinstance(source, Network) else compile(source).network
+    if network.sizes.neurons > _BINARY:
+        raise LimitError(f"not tried for more than {_BINARY} neurons")
+    milp = to_milp(source, box=box)
+    highs = milp.highs
+    highs.setOptionValue("output_flag", False)
+
+    def values(x: _Array) -> _Array:
+        found = []
+        for point in x:
+            for i, v in enumerate(point.tolist()):
+                highs.changeColBounds(milp.columns[f"x{i}"], v, v)
+            highs.run()
+            solution = highs.getSolution().col_value
+            found.append([solution[milp.columns[f"y{k}"]] for k in range(milp.outputs)])
+        return np.array(found)
+
+    yield values, 8 * (network.sizes.nonzeros + sum(len(bias) for _, bias in network.layers))
 
 
 def _interpolators(law: CPWL | None, x: _Array, reference: _Array) -> Iterator[Way]:

@@ -63,6 +63,7 @@ __all__ = [
     "CCode",
     "Form",
     "box_ends",
+    "lookup_tables",
     "network_values",
     "rounded_box",
     "row_sums",
@@ -604,6 +605,11 @@ def _integer_code(source: Compiled, integers: IntegerNetwork, path: Any, name: s
     bound = None if isinstance(found, tuple) or found is None else float(found)
     costs = {"network": cost}
     return CCode(name, "network", integers.weights, source.outside, costs, "integers", bound, text, body, guard)
+
+
+def lookup_tables(p: CPWL, dtype: Dtype) -> GridTables | TreeTables:
+    """The tables of the form "grid" of a function."""
+    return _Forms(p, dtype, "grid", None, None, check=True)._grid()
 
 
 class _Forms:
