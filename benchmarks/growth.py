@@ -3,10 +3,11 @@
 ``python benchmarks/growth.py`` prints one table for each family of functions: what it takes to make a function, to
 compile it, to certify the network (the check included) and to check the proof alone, with the exponent between
 neighbouring sizes, ``log(t2 / t1) / log(q2 / q1)``. Sizes double or triple up to those that the project wants to be
-usable: the whole run takes hours. ``--small`` takes the first three sizes of each family; ``--family NAME`` one family.
-Each size runs in a process of its own, which has a peak of memory of its own; beyond 60 s or 4 GB it is ended, marked,
-and no larger size of that family is tried. ``--src FOLDER`` measures the package of another checkout, such as that of
-the commit before.
+usable. ``--small`` takes the first three sizes of each family; ``--family NAME`` one family. Each size runs in a
+process of its own, which has a peak of memory of its own; beyond 4 GB or ``--limit`` seconds of CPU it is ended and
+marked, and no larger size of that family is tried. Neither is one that will take longer by the exponents so far. Lines
+are printed as they are measured; ``--out FILE`` writes the tables as Markdown, too. ``--src FOLDER`` measures the
+package of another checkout, such as that of the commit before.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FAMILIES", "exponents", "main", "measure", "table"]
+__all__ = ["FAMILIES", "expected", "exponents", "main", "measure", "table"]
 
 SECONDS, BYTES = 60, 4 << 30  # beyond these a size is marked, and larger ones are not tried
 STEPS = ("make", "compile", "certify", "check")
@@ -138,10 +139,10 @@ FAMILIES: dict[str, tuple[Callable[[int], Maker], tuple[int, ...]]] = {
 # One size in a process of its own.
 
 
-def measure(family: str, size: int) -> None:
+def measure(family: str, size: int, limit: int) -> None:
     """Print one line of JSON after each step: its CPU seconds, and the peak of memory so far."""
     resource.setrlimit(resource.RLIMIT_AS, (2 * BYTES, 2 * BYTES))  # what is reserved is more than what is used
-    resource.setrlimit(resource.RLIMIT_CPU, (len(STEPS) * SECONDS, len(STEPS) * SECONDS + 5))
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
     from cpwl import certify, compile
     from cpwl.proofs.kinds import settle
 
@@ -168,11 +169,11 @@ def measure(family: str, size: int) -> None:
         timed("check", lambda: settle(*files, None))
 
 
-def _apart(family: str, size: int, src: str | None) -> dict[str, Any]:
+def _apart(family: str, size: int, src: str | None, limit: int) -> dict[str, Any]:
     """What one size took, step by step, and where it was ended."""
     folder = os.path.dirname(os.path.abspath(__file__))
     path = os.pathsep.join(filter(None, [src, folder, os.environ.get("PYTHONPATH")]))
-    command = [sys.executable, os.path.abspath(__file__), "--one", family, str(size)]
+    command = [sys.executable, os.path.abspath(__file__), "--one", family, str(size), str(limit)]
     environment = os.environ | {"PYTHONPATH": path}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
@@ -180,8 +181,7 @@ def _apart(family: str, size: int, src: str | None) -> dict[str, Any]:
     for line in lines:
         result |= {key: value for key, value in line.items() if key not in ("step", "seconds", "peak")}
         result[line["step"]], result["peak"] = line["seconds"], line["peak"]
-    over = [step for step in STEPS if result.get(step, 0) > SECONDS]
-    result["beyond"] = bool(over) or result["ended"] or result.get("peak", 0) > BYTES
+    result["beyond"] = result["ended"] or result.get("peak", 0) > BYTES
     if done.returncode:
         result["why"] = (done.stderr.strip().splitlines() or [f"ended by signal {-done.returncode}"])[-1][:100]
     return result
@@ -203,6 +203,20 @@ def exponents(sizes: list[float], seconds: list[float | None]) -> list[float | N
     return found
 
 
+def expected(rows: list[dict[str, Any]], size: int) -> float:
+    """The seconds that a size will take if all steps grow as between the last two; 0 if fewer are known.
+
+    >>> expected([{"size": 10, "make": 1.0}, {"size": 20, "make": 4.0}], 40)
+    16.0
+    """
+    if len(rows) < 2:
+        return 0.0
+    before, last = rows[-2:]
+    one, two = (sum(row.get(step, 0.0) for step in STEPS) for row in (before, last))
+    power = math.log(two / one) / math.log(last["size"] / before["size"]) if one > 0 and two > 0 else 0.0
+    return float(two * (size / last["size"]) ** power)
+
+
 def table(rows: list[dict[str, Any]]) -> str:
     """The rows of one family as text: seconds with exponents, and a mark where a limit was reached."""
     sizes = [float(row.get("pieces", row["size"])) for row in rows]
@@ -215,7 +229,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         for step in STEPS:
             seconds, power = row.get(step), grown[step][k]
             cells.append(("-" if seconds is None else f"{seconds:.2f} s") + (f" ({power:.1f})" if power else ""))
-        mark = f"  BEYOND 60 s or 4 GB {row.get('why', '')}" if row["beyond"] else ""
+        mark = f"  BEYOND {row.get('limit', SECONDS)} s or 4 GB {row.get('why', '')}" if row["beyond"] else ""
         peak = f"{row.get('peak', 0) / 2**30:.2f}"
         head = (
             f"{row.get('pieces', row['size']):>9,} {row.get('neurons', '-')!s:>9} {row.get('construction', '-'):>13} "
@@ -231,19 +245,30 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--family", choices=sorted(FAMILIES), action="append", help="only this family; may be repeated")
     parser.add_argument("--sizes", type=int, nargs="+", help="these sizes instead")
     parser.add_argument("--src", help="the folder with the package to be measured, such as another checkout's src")
-    parser.add_argument("--one", nargs=2, metavar=("FAMILY", "SIZE"), help=argparse.SUPPRESS)
+    parser.add_argument("--limit", type=int, default=SECONDS, help="seconds of CPU for one size (%(default)s)")
+    parser.add_argument("--out", help="also write the tables into this Markdown file")
+    parser.add_argument("--one", nargs=3, metavar=("FAMILY", "SIZE", "LIMIT"), help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     if given.one:
-        measure(given.one[0], int(given.one[1]))
+        measure(given.one[0], int(given.one[1]), int(given.one[2]))
         return
+    written = []
     for name in given.family or FAMILIES:
-        sizes = given.sizes or FAMILIES[name][1][: 3 if given.small else None]
-        rows = []
-        for size in sizes:
-            rows.append(_apart(name, size, given.src))
+        rows: list[dict[str, Any]] = []
+        print(f"\n{name}", flush=True)
+        for size in given.sizes or FAMILIES[name][1][: 3 if given.small else None]:
+            if (seconds := expected(rows, size)) > given.limit:
+                print(f"{'':9} size {size:,} was not run: it will take about {seconds:.0f} s", flush=True)
+                break
+            rows.append({"limit": given.limit} | _apart(name, size, given.src, given.limit))
+            lines = table(rows).split("\n")
+            print("\n".join(lines if len(rows) == 1 else lines[-1:]), flush=True)
             if rows[-1]["beyond"]:
                 break
-        print(f"\n{name}\n{table(rows)}", flush=True)
+        written.append(f"## {name}\n```\n{table(rows)}\n```\n")
+    if given.out:
+        with open(given.out, "w", encoding="utf-8") as file:
+            file.write("\n".join(written))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,20 @@ def test_exponents_are_those_of_powers():
     assert growth.exponents(sizes, [1.0, None, 2.0, 2.0]) == [None, None, None, 0.0]
 
 
+def test_no_size_is_begun_that_will_take_too_long(monkeypatch, capsys):
+    """From two sizes the third is foreseen: of times that grow with the square, 4 is run and 40 is not."""
+    begun = []
+
+    def one(_family, size, _src, _limit):
+        begun.append(size)
+        return {"size": size, "pieces": size, "make": 0.1 * size**2, "beyond": False}
+
+    monkeypatch.setattr(growth, "_apart", one)
+    growth.main(["--family", "breakpoints", "--limit", "10", "--sizes", "1", "2", "4", "40", "400"])
+    assert begun == [1, 2, 4]
+    assert "size 40 was not run: it will take about 160 s" in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_what_is_beyond_is_marked(capsys):
     """A tiny function is measured step by step; a size that was ended is marked, and says why."""
