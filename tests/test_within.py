@@ -13,7 +13,9 @@ from cpwl import CPWL, InputError, certify, compile, distance
 from cpwl.cli.app import run_command
 from cpwl.documents.write import function_document, network_document
 from cpwl.function.coarser import tolerances
+from cpwl.io.c.text import network_tables
 from cpwl.io.onnx.read import from_onnx
+from cpwl.network.network import weight_bytes
 from cpwl_check.budget import Refused
 from cpwl_check.decide import check
 from support.rational_pieces import with_noise
@@ -170,3 +172,22 @@ def test_the_command_writes_and_tells(tmp_path, capsys):
     assert distance(p, from_onnx(out)).largest == Fraction(told["within"]["distance"]) <= Fraction(16, 20)
     assert told["sizes"]["neurons"] < told["within"]["neurons_equal"]
     assert told["statement"].startswith("|network - function| <= 0.8 on every piece")
+
+
+@pytest.mark.parametrize(("make", "within"), [(lambda: curve(60), "5%"), (lambda: table((5, 4)), "10%")])
+def test_few_bytes(make, within):
+    """Part of the tolerance goes into shorter weights: fewer bytes, the same numbers in C, and proved as they are."""
+    p = make()
+    few, short = (compile(p, within=within, minimize=what, certify=True) for what in ("neurons", "bytes"))
+    assert short.within.proposal.endswith("weights")
+    assert weight_bytes(short.network) < weight_bytes(few.network)
+    held = [network_tables(made.network, "float32") for made in (short, few)]
+    assert held[0].cost.flash < held[1].cost.flash
+    assert distance(p, short.network).largest == short.within.distance.largest <= max(short.within.tolerance)
+    bound = check(function_document(p), network_document(short.network), short.certificate.document)
+    assert short.within.distance.largest <= bound <= max(short.within.tolerance)
+    if held[0].unit:
+        kinds = {t.name: t for t in held[0].tables}
+        weights = [kinds[layer.weight].values * held[0].unit for layer in held[0].layers]
+        for (weight, _), numbers in zip(short.network.layers, weights, strict=True):
+            assert set(numbers.tolist()) - {0.0} == set(weight.data.tolist())

@@ -37,10 +37,10 @@ from cpwl.network import Network, Sizes
 from cpwl.network.algorithms import clipped
 from cpwl.network.integer import INTEGER, IntegerNetwork, fixed_point, integer_network
 from cpwl.network.jit import jit
-from cpwl.network.network import assemble, exact_layers, rounded
+from cpwl.network.network import assemble, exact_layers, rounded, weight_bytes
 from cpwl.progress import Shown, shows_progress
 from cpwl.proofs.certify import Certificate, certify, certify_integers
-from cpwl.proposals import Task, sources
+from cpwl.proposals import Task, shorter, sources
 from cpwl.training import check_torch
 
 __all__ = ["CONSTRUCTIONS", "Alternative", "Compiled", "Within", "compile", "compile_levels", "held_network"]
@@ -287,7 +287,9 @@ def compile(
     construction
         The construction; "auto" plans all that apply and builds the best.
     minimize
-        The size that "auto" minimizes among the constructions that are accurate enough.
+        The size that "auto" minimizes among the constructions that are accurate enough. "bytes", with `within`, also
+        spends the tolerance on shorter weights: int8 or int16 times a power of two, or float32. Those numbers are
+        meant, so that distance and proof are about them, and `to_c` holds them as short integers.
     precision
         The arithmetic in which the network will be evaluated.
     max_error
@@ -490,10 +492,13 @@ class _Job:
         the one to start with."""
         task, tried = Task(start.network, [], self.train), list[tuple[str, int, float]]()
         good: list[tuple[Compiled, _Proposal]] = []
-        for source in sources(train=self.train) if max(tolerance) else ():
-            for proposal in source(self.p, tolerance, task):
+        short = self.options.minimize == "bytes"
+        aim = [e * (_FOR_WEIGHTS if short else 1) for e in tolerance]
+        for source in sources(train=self.train, short=short) if max(tolerance) else ():
+            for proposal in source(self.p, aim, task):
                 made = self._made(proposal)
-                if made is None or made.sizes.neurons >= task.most:
+                size = weight_bytes if source is shorter else _neurons
+                if made is None or size(made.network) >= size(task.best):
                     continue
                 share, point = self._share(made, proposal, tolerance)
                 tried.append((proposal.name, made.sizes.neurons, float(share)))
@@ -502,6 +507,8 @@ class _Job:
                     good.append((made, proposal))
                     break
                 task.missed.append(point)
+        if short:
+            good = [one for one in good if weight_bytes(one[0].network) < weight_bytes(start.network)]
         for made, proposal in reversed(good):
             proved = self._proved(made, proposal, tolerance) if self.certify else made
             if proved is not None:
@@ -588,6 +595,10 @@ class _Job:
         """The result, with how near it is."""
         told = Within(tuple(tolerance), far, name, self.equal.sizes.neurons, tuple(tried))
         return replace(made, within=told)
+
+
+def _neurons(network: Network) -> int:
+    return network.sizes.neurons
 
 
 def _compiled(
@@ -858,6 +869,7 @@ def _upwards(error: float) -> str:
     return text if float(text) >= error else f"{float(text) + digit:.2g}"
 
 
+_FOR_WEIGHTS = Fraction(7, 8)  # of the tolerance; the rest is for shorter weights
 _FEW = 40  # pieces of a coarser function: beyond, only what suits tables is planned
 _FOR_GRIDS = ("gates", "columns")
 _NEAR = 10.0  # times what is unavoidable: of that order, and the data does not say more

@@ -26,9 +26,10 @@ from cpwl.function.algebra.arithmetic import exactly
 from cpwl.function.coarser import Proposal
 from cpwl.geometry.linear_program import LinearProgram
 from cpwl.network import Network
+from cpwl.network.network import assemble, exact_layers
 from cpwl.training import SAFE, Layers, Sample, Work, balanced, errors, fewer, polish, train
 
-__all__ = ["Source", "Task", "coarse", "formulas", "hinges", "shrunk", "sources", "trained"]
+__all__ = ["Source", "Task", "coarse", "formulas", "hinges", "shorter", "shrunk", "sources", "trained"]
 
 
 @dataclass(slots=True, eq=False)
@@ -252,6 +253,33 @@ def trained(p: CPWL, tolerance: Sequence[Fraction], task: Task) -> Iterator[Prop
         yield from _without_some(p, sample, best, "trained", task)
 
 
-def sources(*, train: bool) -> tuple[Source, ...]:
-    """What is tried, in this order."""
-    return (coarse, formulas, hinges, trained, shrunk) if train else (coarse, formulas, hinges, shrunk)
+# Shorter numbers.
+
+
+def shorter(_p: CPWL, _tolerance: Sequence[Fraction], task: Task) -> Iterator[Proposal[Network]]:
+    """The best network so far with weights that are short integers times a power of two, or as float32 has them.
+
+    A positive factor goes through a ReLU: first each neuron is scaled so that the largest weights before and after it
+    are alike, which leaves most digits to all of them."""
+    layers = [(weight.toarray(), bias.copy()) for weight, bias in task.best.layers]
+    for _ in range(8):
+        for k in range(len(layers) - 1):
+            (weight, bias), (after, shift) = layers[k : k + 2]
+            ends = np.abs(weight).max(axis=1), np.abs(after).max(axis=0)
+            factor = np.where((ends[0] > 0) & (ends[1] > 0), np.sqrt(ends[1] / np.maximum(ends[0], 1e-300)), 1.0)
+            layers[k : k + 2] = [(weight * factor[:, None], bias * factor), (after / factor, shift)]
+    largest = max(np.abs(weight).max() for weight, _ in layers)
+    for name, most in (("int8", 2**7 - 1), ("int16", 2**15 - 1), ("float32", 0)):
+        unit = 2.0 ** math.ceil(math.log2(largest / most)) if most else 0.0
+        held = [
+            (np.round(weight / unit) * unit if unit else weight.astype(np.float32), bias.astype(np.float32))
+            for weight, bias in layers
+        ]
+        network = Network([(weight.astype(np.float64), bias.astype(np.float64)) for weight, bias in held])
+        yield Proposal(f"{name} weights", assemble(network.layers, exact_layers(network)))
+
+
+def sources(*, train: bool, short: bool) -> tuple[Source, ...]:
+    """What is tried, in this order; `short` for few bytes."""
+    last: tuple[Source, ...] = (shorter,) if short else ()
+    return (coarse, formulas, hinges, *((trained,) if train else ()), shrunk, *last)

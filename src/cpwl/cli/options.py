@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # The words that options take; those of `cpwl.construct.plan`, which would load NumPy before --help is printed.
 Dtype: TypeAlias = Literal["float64", "float32"]
 Precision: TypeAlias = Literal["float64", "float32", "exact"]
-Minimize: TypeAlias = Literal["neurons", "depth", "width", "nonzeros"]
+Minimize: TypeAlias = Literal["neurons", "depth", "width", "nonzeros", "bytes"]
 Outside: TypeAlias = Literal["free", "clip", "error"]
 PictureKind: TypeAlias = Literal["auto", "map", "surface"]
 

@@ -31,7 +31,7 @@ ConstructionName = Literal[
     "paper",
 ]
 """How to build a network (`cpwl.construct.table`)."""
-Minimize = Literal["neurons", "depth", "width", "nonzeros"]
+Minimize = Literal["neurons", "depth", "width", "nonzeros", "bytes"]
 """What "auto" makes small."""
 Precision = Literal["float64", "float32", "exact"]
 """The arithmetic in which the network will be evaluated."""
@@ -141,7 +141,8 @@ class Least:
         >>> Least(7, "seven bends", 3).of("nonzeros"), Least(7, "seven bends", 3).of("width")
         (7, 0)
         """
-        return {"neurons": self.neurons, "depth": self.depth, "nonzeros": self.neurons, "width": 0}[minimize]
+        few = self.neurons
+        return {"neurons": few, "depth": self.depth, "nonzeros": few, "width": 0, "bytes": 16 * few}[minimize]
 
 
 def _itself(network: Network) -> Network:

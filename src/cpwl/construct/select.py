@@ -85,6 +85,7 @@ def select(candidates: Iterable[Candidate], minimize: Minimize, max_error: float
         "depth": "fewest layers",
         "width": "smallest width",
         "nonzeros": "fewest weights",
+        "bytes": "fewest bytes",
     }
     if not good:
         return Choice(order, f"none is predicted to be within {max_error:.3g}; this is the most accurate", False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
@@ -108,6 +109,11 @@ class Sizes:
     depth: int
     width: int
     nonzeros: int
+
+    @property
+    def bytes(self) -> int:
+        """Weights, and biases of hidden neurons, as doubles; `weight_bytes` counts shorter types."""
+        return 8 * (self.nonzeros + self.neurons)
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -315,6 +321,38 @@ def rounded(network: Network, dtype: str) -> Network:
             raise LimitError(f"layer {number} has a number beyond {dtype}", layer=number)
         layers.append((csr_array((data, weight.indices.copy(), weight.indptr.copy()), shape=weight.shape), shift))
     return run_in(assemble(layers), (dtype,))
+
+
+def integer_multiples(values: NDArray[np.float64]) -> tuple[str, NDArray[np.int64], float] | None:
+    """The shortest of "int8" and "int16" that holds numbers as multiples of a power of two, the multiples, and that
+    power; None if they are no such numbers.
+
+    >>> integer_multiples(np.array([0.5, -3.0, 0.0]))
+    ('int8', array([ 1, -6,  0]), 0.5)
+    >>> integer_multiples(np.array([0.1]))
+    """
+    fraction, exponent = np.frexp(values[values != 0])
+    if not len(fraction):
+        return None
+    whole = np.ldexp(fraction, 53).astype(np.int64)
+    lowest = (exponent - 53 + np.frexp((whole & -whole).astype(np.float64))[1] - 1).min()
+    if exponent.max() - lowest > 16 or not -1000 < lowest < 1000:
+        return None
+    unit = math.ldexp(1.0, int(lowest))
+    multiples = (values / unit).astype(np.int64)
+    most = np.abs(multiples).max()
+    return None if most > 2**15 - 1 else ("int8" if most <= 2**7 - 1 else "int16", multiples, unit)
+
+
+def weight_bytes(network: Network) -> int:
+    """Bytes of all weights and biases, each kind in the shortest type that holds it: integers times a power of two,
+    float32 or float64."""
+    weights = np.concatenate([weight.data for weight, _ in network.layers])
+    biases = np.concatenate([bias for _, bias in network.layers])
+    short = integer_multiples(weights)
+    with np.errstate(over="ignore"):
+        real, size = (8 - 4 * bool((v.astype(np.float32) == v).all()) for v in (biases, weights))
+    return (size if short is None else np.dtype(short[0]).itemsize) * len(weights) + real * len(biases)
 
 
 def without_unread(network: Network) -> Network:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cpwl.errors import LimitError, counted
 from cpwl.io.c.tree import Tree
 from cpwl.network.integer import IntegerNetwork
-from cpwl.network.network import Network, rounded
+from cpwl.network.network import Network, integer_multiples, rounded
 
 __all__ = [
     "Body",
@@ -124,6 +124,8 @@ class NetworkTables:
     tables: tuple[Table, ...]
     pool: bool
     """Whether weights are held by their number in a pool."""
+    unit: float = 0.0
+    """Where weights are held as short integers: the power of two that these are multiplied by."""
 
     @property
     def cost(self) -> Cost:
@@ -157,6 +159,8 @@ class NetworkTables:
         words["column"] = next((kinds[layer.column] for layer in self.layers if layer.column in kinds), "uint8_t")
         words["start"] = next((kinds[layer.start] for layer in self.layers if layer.start in kinds), "uint8_t")
         words["value"] = f"{words['name']}_value[weight[k]]" if self.pool else "weight[k]"
+        if self.unit:  # the product is exact
+            words["value"] = f"(weight[k] * ({words['real']}){self.unit!r})"
         helpers = [_DENSE] if any(not layer.column for layer in self.layers) else []
         helpers += [_SPARSE] if any(layer.column for layer in self.layers) else []
         name, real = words["name"], words["real"]
@@ -310,7 +314,7 @@ def network_tables(network: Network | IntegerNetwork, dtype: str) -> NetworkTabl
 
     >>> tables = network_tables(Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])]), "float64")
     >>> tables.cost
-    Cost(flash=44, multiply_adds=4, comparisons=2, stack=16)
+    Cost(flash=28, multiply_adds=4, comparisons=2, stack=16)
     """
     held = dtype
     if isinstance(network, IntegerNetwork):
@@ -324,6 +328,11 @@ def network_tables(network: Network | IntegerNetwork, dtype: str) -> NetworkTabl
     kind = c_type(held)
     short = _smallest(len(pool), _UNSIGNED)
     pooled = len(code) * _BYTES[short] + len(pool) * _BYTES[kind] < len(code) * _BYTES[kind]
+    unit, most = 0.0, min(len(code) * _BYTES[short] + len(pool) * _BYTES[kind], len(code) * _BYTES[kind])
+    multiples = None if isinstance(network, IntegerNetwork) else integer_multiples(pool[code])
+    if multiples is not None and len(code) * _BYTES[c_type(multiples[0])] < most:
+        pooled, held, kind, unit = False, multiples[0], c_type(multiples[0]), multiples[2]
+        values = np.split(multiples[1], np.cumsum([len(v) for v in values])[:-1])
     tables = [Table("value", kind, pool.astype(held))] if pooled else []
     ends = np.cumsum([0] + [len(v) for v in values])
     column_kind = _smallest(max(w.shape[1] for w, _ in layers), _UNSIGNED)
@@ -341,7 +350,7 @@ def network_tables(network: Network | IntegerNetwork, dtype: str) -> NetworkTabl
         rows, columns = weight.shape
         found.append(LayerTables(rows, columns, len(numbers), f"weight_{i + 1}", f"bias_{i + 1}", **sparse))
     tables = [table for table in tables if table.values.size]
-    return NetworkTables(network, dtype, tuple(found), tuple(tables), pooled)
+    return NetworkTables(network, dtype, tuple(found), tuple(tables), pooled, unit)
 
 
 def _dense_is_smaller(weight: Any, dtype: str) -> bool:
