@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import LimitError, counted
-from cpwl.io.c.tree import Tree
+from cpwl.io.c.tree import Tree, law_row, tree_box, tree_error
 from cpwl.network.integer import IntegerNetwork
 from cpwl.network.network import Network, integer_multiples, rounded
 
@@ -28,7 +28,10 @@ __all__ = [
     "growth",
     "header",
     "network_tables",
+    "scaled_plane",
+    "sum_error",
     "test_program",
+    "tree_errors",
     "tree_tables",
     "typed",
 ]
@@ -382,17 +385,6 @@ def tree_tables(tree: Tree, dtype: str) -> TreeTables:
     return TreeTables(tree, dtype, planes, laws, lines, tuple(tables))
 
 
-def scaled_plane(row: NDArray[np.object_]) -> list[Fraction]:
-    """``(-b, a)`` of the row ``(a, -b)``, divided by a power of two so that the largest slope is about 1."""
-    shift = max(abs(int(v)) for v in row[:-1]).bit_length() - 1
-    return [Fraction(int(v), 1 << shift) for v in (row[-1], *row[:-1])]
-
-
-def law_row(law: NDArray[np.object_]) -> list[Fraction]:
-    """``(offset, gradient)`` of the integer row ``(gradient, offset, 1) * denominator``."""
-    return [Fraction(int(v), int(law[-1])) for v in (law[-2], *law[:-2])]
-
-
 def typed(numbers: Any, dtype: str) -> NDArray[Any]:
     """Rationals, nested in any way, rounded to the type."""
     try:
@@ -409,6 +401,47 @@ def growth(k: int, dtype: str) -> Fraction:
     """What `k` roundings to nearest change at most, relative to the sizes of what is added."""
     unit = Fraction(float(np.finfo(dtype).eps)) / 2
     return k * unit / (1 - k * unit)
+
+
+def sum_error(exact: Sequence[Fraction], used: Sequence[float], box: Sequence[Fraction], dtype: str) -> Fraction:
+    """How far the computed sum of a row is from the exact one, on the box ``|x_i| <= box[i]``."""
+    tiny = Fraction(float(np.finfo(dtype).tiny))
+    k = len(exact)  # roundings on the way of each term: a product and the sums
+    reach = [Fraction(1), *box]
+    moved = sum((abs(Fraction(float(u)) - e) * r for u, e, r in zip(used, exact, reach, strict=True)), Fraction(0))
+    size = sum((abs(Fraction(float(u))) * r for u, r in zip(used, reach, strict=True)), Fraction(0))
+    return moved + growth(k, dtype) * size + k * tiny
+
+
+def tree_errors(tables: TreeTables) -> float | None:
+    """The largest difference from the function for points of the domain of that type; None if it is not bounded."""
+    tree, dtype = tables.tree, tables.dtype
+    box = tree_box(tree)
+    if box is None:
+        return None
+    slack = []
+    for row, used in zip(tree.planes, tables.planes, strict=True):
+        exact = scaled_plane(row)
+        most = max(range(len(row) - 1), key=lambda i: abs(row[i]))
+        slack.append(sum_error(exact, used, box, dtype) * abs(row[most] / exact[most + 1]))
+    own = [
+        max(sum_error(law_row(law), used, box, dtype) for law, used in zip(laws, typed, strict=True))
+        for laws, typed in zip(tree.laws, tables.laws, strict=True)
+    ]
+    off, tiny = [], Fraction(float(np.finfo(dtype).tiny))
+    for i, reach in enumerate(box if tree.buckets is not None else ()):
+        assert tree.buckets is not None
+        start, scale = tree.buckets.start[i], tree.buckets.scale[i]
+        off.append(growth(2, dtype) * (reach + abs(start)) * scale + tiny * (1 + scale))
+        if off[-1] > 1:
+            raise LimitError(f"x[{i}] in {dtype} does not tell buckets apart; take a tree, or another type")
+    return tree_error(tree, slack, own, off)
+
+
+def scaled_plane(row: NDArray[np.object_]) -> list[Fraction]:
+    """``(-b, a)`` of the row ``(a, -b)``, divided by a power of two so that the largest slope is about 1."""
+    shift = max(abs(int(v)) for v in row[:-1]).bit_length() - 1
+    return [Fraction(int(v), 1 << shift) for v in (row[-1], *row[:-1])]
 
 
 def _smallest(count: int, kinds: Sequence[tuple[int, str]]) -> str:

@@ -11,14 +11,15 @@ by the planes between buckets. The buckets at the rim have no outer planes, so t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
+import scipy
 from flint import fmpz_mat
 from numpy.typing import NDArray
 
@@ -29,7 +30,7 @@ from cpwl.geometry.cells import Cell, cell_of, cut
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.generators import plane_rows
 
-__all__ = ["Buckets", "Leaf", "Tree", "search_tree"]
+__all__ = ["Buckets", "Leaf", "Tree", "law_row", "search_tree", "tree_box", "tree_error"]
 
 _SIGNS = 3 * 10**7  # pieces times planes
 _NODES = 40  # nodes for each piece
@@ -300,3 +301,86 @@ def _is_solid(cell: Cell, dim: int) -> bool:
         return False
     places = cell.places
     return int(fmpz_mat(len(places), dim + 1, [v for x in places for v in x]).rank()) == dim + 1
+
+
+def law_row(law: NDArray[np.object_]) -> list[Fraction]:
+    """``(offset, gradient)`` of the integer row ``(gradient, offset, 1) * denominator``."""
+    return [Fraction(int(v), int(law[-1])) for v in (law[-2], *law[:-2])]
+
+
+# How far the value that a search tree computes is from the function, on a bounded domain, whatever the rounding.
+#
+# The sum of a plane is computed within ``d``, so the leaf that is reached may be a neighbour of the right one: the
+# point satisfies row `r` of the path to that leaf (planes of nodes and of buckets) only up to ``d_r``. Let `R` be the
+# region of the leaf within the convex domain, and `c` the mean of its corners, ``e_r`` deep in row `r`. If `x` violates
+# each row by at most ``d_r``, then ``y = c + t (x - c)`` is in `R` for ``t = min e_r / (e_r + d_r)``; so `x` is in the
+# ``1/t``-fold of `R` around `c`, and ``|x - y| <= max(d_r / e_r) max |z - c|`` over the corners `z` of `R`. The
+# function is the law at `y`; so law and function differ at `x` by at most ``|x - y| (|grad law|_1 + L)``, `L` the
+# largest slope of the function between `x` and `y`, that is in the bucket of the leaf and those around it. Rounding of
+# the law itself is added. ``e_r`` is the mean of the depths of the corners: exact integers, so that their sum in floats
+# is off by no more than ``_ABOVE`` makes up for.
+
+
+_ABOVE = 1 + 1e-9
+
+
+def tree_box(tree: Tree) -> list[Fraction] | None:
+    """How large each coordinate is at most, and a little more; None if the domain is not bounded."""
+    if any(place[-1] == 0 for leaf in tree.leaves for place in leaf.places):
+        return None
+    reach = np.abs([[v / x[-1] for v in x[:-1]] for leaf in tree.leaves for x in leaf.places]).max(axis=0)
+    return [Fraction(v * _ABOVE) for v in reach.tolist()]
+
+
+def tree_error(tree: Tree, slack: Sequence[Fraction], own: Sequence[Fraction], off: Sequence[Fraction]) -> float:
+    """The largest difference from the function, if each plane (an integer row) is computed within its `slack`.
+
+    The laws are computed within `own`, and places in units of buckets within `off` along each axis.
+    """
+    laws = [[law_row(law) for law in laws] for laws in tree.laws]
+    slopes = np.array([float(max(sum(map(abs, row[1:]), Fraction(0)) for row in rows)) for rows in laws])
+    around, sides = _slopes_around(tree, slopes), _sides(tree, off)
+    worst, slacks, owns = 0.0, [float(v) for v in slack], [float(v) for v in own]
+    for leaf in tree.leaves:
+        rows: list[_Side] = [([-side * v for v in tree.planes[k]], slacks[k]) for k, side in leaf.path]
+        rows += [row for i, k in enumerate(leaf.bucket) for row in sides[i][k]]
+        steep = slopes[leaf.law] + around[leaf.bucket]
+        worst = max(worst, owns[leaf.law] + _farthest(rows, leaf.places) * float(steep))
+    return float(worst * _ABOVE)
+
+
+def _slopes_around(tree: Tree, slopes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The largest slope in each bucket and those around it."""
+    grid = tree.buckets
+    found = np.zeros(() if grid is None else grid.counts)
+    for leaf in tree.leaves:
+        found[leaf.bucket] = max(found[leaf.bucket], slopes[leaf.law])
+    return found if grid is None else cast("NDArray[np.float64]", scipy.ndimage.maximum_filter(found, size=3))
+
+
+_Side: TypeAlias = tuple[Sequence[int], float]
+
+
+def _sides(tree: Tree, off: Sequence[Fraction]) -> list[list[list[_Side]]]:
+    """The planes of each bucket along each axis, at most 0 inside, and how far off the place of a point can be."""
+    grid = tree.buckets
+    found: list[list[list[_Side]]] = []
+    for i, count in enumerate(() if grid is None else grid.counts):
+        assert grid is not None
+        rows = [grid.plane(i, k) for k in range(count + 1)]
+        offs = [float(off[i] / grid.scale[i] * row[i]) for row in rows]
+        below = [[([-v for v in rows[k]], offs[k])] if k else [] for k in range(count)]
+        above = [[(rows[k + 1], offs[k + 1])] if k + 1 < count else [] for k in range(count)]
+        found.append([[*low, *high] for low, high in zip(below, above, strict=True)])
+    return found
+
+
+def _farthest(rows: Sequence[_Side], corners: Sequence[Sequence[int]]) -> float:
+    """How far a point that reaches a leaf can be from its region, in the largest coordinate."""
+    share = 0.0
+    for row, off in rows:
+        depths = [-sum(a * v for a, v in zip(row, z, strict=True)) / z[-1] for z in corners]
+        share = max(share, off * len(depths) / sum(depths))
+    at = np.array([[v / z[-1] for v in z[:-1]] for z in corners])
+    far = np.abs(at - at.mean(axis=0)).max() + 1e-14 * np.abs(at).max()
+    return float(share * far) * _ABOVE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from cpwl.compiler import Compiled, compile
@@ -43,15 +42,15 @@ from cpwl.io.c.text import (
     NetworkTables,
     TreeTables,
     c_type,
-    growth,
     header,
-    law_row,
     network_tables,
     scaled_plane,
+    sum_error,
     test_program,
+    tree_errors,
     tree_tables,
 )
-from cpwl.io.c.tree import Tree, search_tree
+from cpwl.io.c.tree import search_tree
 from cpwl.io.weights import Dtype
 from cpwl.network.algorithms import unclipped
 from cpwl.network.integer import IntegerNetwork
@@ -67,109 +66,9 @@ __all__ = [
     "network_values",
     "rounded_box",
     "row_sums",
-    "sum_error",
     "to_c",
-    "tree_error",
     "tree_values",
 ]
-
-# How far the value that a search tree computes is from the function, on a bounded domain, whatever the rounding.
-#
-# The sum of a plane is computed within ``d``, so the leaf that is reached may be a neighbour of the right one: the
-# point satisfies row `r` of the path to that leaf (planes of nodes and of buckets) only up to ``d_r``. Let `R` be the
-# region of the leaf within the convex domain, and `c` the mean of its corners, ``e_r`` deep in row `r`. If `x` violates
-# each row by at most ``d_r``, then ``y = c + t (x - c)`` is in `R` for ``t = min e_r / (e_r + d_r)``; so `x` is in the
-# ``1/t``-fold of `R` around `c`, and ``|x - y| <= max(d_r / e_r) max |z - c|`` over the corners `z` of `R`. The
-# function is the law at `y`; so law and function differ at `x` by at most ``|x - y| (|grad law|_1 + L)``, `L` the
-# largest slope of the function between `x` and `y`, that is in the bucket of the leaf and those around it. Rounding of
-# the law itself is added. ``e_r`` is the mean of the depths of the corners: exact integers, so that their sum in floats
-# is off by no more than ``_ABOVE`` makes up for.
-
-
-_ABOVE = 1 + 1e-9
-
-
-def tree_error(tables: TreeTables) -> float | None:
-    """The largest difference from the function for points of the domain of that type.
-
-    None where the domain is not bounded.
-    """
-    tree, dtype = tables.tree, tables.dtype
-    if any(place[-1] == 0 for leaf in tree.leaves for place in leaf.places):
-        return None
-    reach = np.abs([[v / x[-1] for v in x[:-1]] for leaf in tree.leaves for x in leaf.places]).max(axis=0)
-    box = [Fraction(v * _ABOVE) for v in reach.tolist()]
-    slack = []
-    for row, used in zip(tree.planes, tables.planes, strict=True):
-        scaled = scaled_plane(row)
-        most = max(range(len(row) - 1), key=lambda i: abs(row[i]))
-        slack.append(float(sum_error(scaled, used, box, dtype) * row[most] / scaled[most + 1]))
-    laws = [[law_row(law) for law in laws] for laws in tree.laws]
-    own = [
-        float(max(sum_error(row, used, box, dtype) for row, used in zip(rows, typed, strict=True)))
-        for rows, typed in zip(laws, tables.laws, strict=True)
-    ]
-    slopes = np.array([float(max(sum(map(abs, row[1:]), Fraction(0)) for row in rows)) for rows in laws])
-    around, sides = _slopes_around(tree, slopes), _sides(tree, box, dtype)
-    worst = 0.0
-    for leaf in tree.leaves:
-        rows: list[_Side] = [([-side * v for v in tree.planes[k]], slack[k]) for k, side in leaf.path]
-        rows += [row for i, k in enumerate(leaf.bucket) for row in sides[i][k]]
-        steep = slopes[leaf.law] + around[leaf.bucket]
-        worst = max(worst, own[leaf.law] + _farthest(rows, leaf.places) * float(steep))
-    return float(worst * _ABOVE)
-
-
-def _slopes_around(tree: Tree, slopes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The largest slope in each bucket and those around it."""
-    grid = tree.buckets
-    found = np.zeros(() if grid is None else grid.counts)
-    for leaf in tree.leaves:
-        found[leaf.bucket] = max(found[leaf.bucket], slopes[leaf.law])
-    return found if grid is None else cast("NDArray[np.float64]", scipy.ndimage.maximum_filter(found, size=3))
-
-
-_Side: TypeAlias = tuple[Sequence[int], float]
-
-
-def _sides(tree: Tree, box: Sequence[Fraction], dtype: str) -> list[list[list[_Side]]]:
-    """The planes of each bucket along each axis, at most 0 inside, and how far off the place of a point can be."""
-    grid, tiny = tree.buckets, Fraction(float(np.finfo(dtype).tiny))
-    found: list[list[list[_Side]]] = []
-    for i, count in enumerate(() if grid is None else grid.counts):
-        assert grid is not None
-        start, scale = grid.start[i], grid.scale[i]
-        off = growth(2, dtype) * (box[i] + abs(start)) * scale + tiny * (1 + scale)
-        if off > 1:
-            raise LimitError(f"x[{i}] in {dtype} does not tell buckets apart; take a tree, or another type")
-        rows = [grid.plane(i, k) for k in range(count + 1)]
-        offs = [float(off / scale * row[i]) for row in rows]
-        below = [[([-v for v in rows[k]], offs[k])] if k else [] for k in range(count)]
-        above = [[(rows[k + 1], offs[k + 1])] if k + 1 < count else [] for k in range(count)]
-        found.append([[*low, *high] for low, high in zip(below, above, strict=True)])
-    return found
-
-
-def _farthest(rows: Sequence[_Side], corners: Sequence[Sequence[int]]) -> float:
-    """How far a point that reaches a leaf can be from its region, in the largest coordinate."""
-    share = 0.0
-    for row, off in rows:
-        depths = [-sum(a * v for a, v in zip(row, z, strict=True)) / z[-1] for z in corners]
-        share = max(share, off * len(depths) / sum(depths))
-    at = np.array([[v / z[-1] for v in z[:-1]] for z in corners])
-    far = np.abs(at - at.mean(axis=0)).max() + 1e-14 * np.abs(at).max()
-    return float(share * far) * _ABOVE
-
-
-def sum_error(exact: Sequence[Fraction], used: Sequence[float], box: Sequence[Fraction], dtype: str) -> Fraction:
-    """How far the computed sum of a row is from the exact one, on the box ``|x_i| <= box[i]``."""
-    tiny = Fraction(float(np.finfo(dtype).tiny))
-    k = len(exact)  # roundings on the way of each term: a product and the sums
-    reach = [Fraction(1), *box]
-    moved = sum((abs(Fraction(float(u)) - e) * r for u, e, r in zip(used, exact, reach, strict=True)), Fraction(0))
-    size = sum((abs(Fraction(float(u))) * r for u, r in zip(used, reach, strict=True)), Fraction(0))
-    return moved + growth(k, dtype) * size + k * tiny
-
 
 # What the C code computes, bit for bit, in NumPy: the stated order of summation is this one.
 #
@@ -748,7 +647,7 @@ class _Forms:
         if isinstance(body, GridTables):
             return grid_error(body)
         if isinstance(body, TreeTables):
-            return tree_error(body)
+            return tree_errors(body)
         certificate = None if self.compiled is None else self.compiled.certificate
         if certificate is not None and certificate.evaluation_bound is not None:
             return certificate.evaluation_bound.get(self.dtype)
