@@ -18,6 +18,7 @@ from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import fraction_array
 from cpwl.function.sample import sample
 from cpwl.geometry.cells import cell_of, cut
+from cpwl.io.c.text import c_type
 from cpwl.io.c.tree import search_tree
 from support.catalogue import function, names
 from support.functions import delaunay
@@ -32,7 +33,7 @@ needs_gcc = pytest.mark.skipif(GCC is None, reason="there is no gcc here to comp
 
 def run(code: cpwl.io.CCode, folder: Path, x: np.ndarray, flags: list[str]) -> tuple[np.ndarray, np.ndarray]:
     """What the compiled header computes, and what it returns."""
-    real = "float" if code.dtype == "float32" else "double"
+    real = c_type(code.dtype)
     upper = code.name.upper()
     (folder / "run.c").write_text(
         f'#include "{code.name}.h"\n#include "{code.name}.h"\n'
@@ -545,3 +546,51 @@ def test_the_stack_is_what_the_comment_says(tmp_path, odd_law, form):
     subprocess.run([GCC, "-std=c99", "-O2", "-fstack-usage", "-c", "call.c"], cwd=tmp_path, check=True)
     used = sum(int(line.split("\t")[1]) for line in (tmp_path / "call.su").read_text().splitlines())
     assert used <= arrays + 128
+
+
+# Fixed point.
+
+
+@needs_gcc
+@pytest.mark.parametrize("fixed", ["Q3.4", "Q7.8:Q1.14", "Q15.16"])
+def test_fixed_point_has_no_undefined_arithmetic(tmp_path, odd_law, fixed):
+    """The test program passes, and at the ends of the type nothing overflows: gcc would stop it."""
+    code = cpwl.io.to_c(odd_law, tmp_path / "law.h", fixed=fixed, test=True)
+    assert "double" not in code.text
+    ends = "const {0} x[2] = {{({0})(i % 2 ? INT{1}_MAX : INT{1}_MIN), ({0})(i / 2 ? INT{1}_MAX : INT{1}_MIN)}}"
+    bits = {"Q3.4": 8, "Q15.16": 32}.get(fixed, 16)
+    check = f"for (int i = 0; i < 4; ++i) {{ {ends.format(f'int{bits}_t', bits)}; int{bits}_t y[1]; law(x, y); }}"
+    program = (tmp_path / "law_test.c").read_text().replace("int main(void)\n{", "int main(void)\n{\n    " + check)
+    (tmp_path / "law_test.c").write_text(program)
+    undefined = ["-fsanitize=undefined", "-fno-sanitize-recover=all"]
+    subprocess.run([GCC, *STRICT, *undefined, "law_test.c", "-o", "run"], cwd=tmp_path, check=True)
+    assert subprocess.run([tmp_path / "run"], capture_output=True, text=True).stdout == "PASS: 100 vectors\n"
+
+
+@pytest.mark.parametrize("fixed", ["Q3.4", "Q3.4:Q1.6"])
+def test_every_input_of_a_short_format_is_within_the_bound(tmp_path, odd_law, fixed):
+    """All 25,921 inputs of the box: those of the domain are within the bound, which is not far above the worst."""
+    code = cpwl.io.to_c(odd_law, tmp_path / "law.h", fixed=fixed, outside="error")
+    whole = np.arange(-80, 81) / 16
+    x = np.stack(np.meshgrid(whole, whole), axis=-1).reshape(-1, 2)
+    exact, found = odd_law(x), code(x)
+    inside = ~np.isnan(exact[:, 0])
+    worst = np.abs(exact - found)[inside].max()
+    assert 0 < worst <= code.error_bound < 3 * worst
+    assert np.isnan(found[~inside]).mean() > 0.99
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"fixed": "Q2.13"}, "the domain reaches 5"),
+        ({"fixed": "Q7.8:Q0.15"}, "the values reach 1, and outputs"),
+        ({"fixed": "Q7.7"}, "must be a format such as"),
+        ({"fixed": "Q7.8:Q1.30"}, "must be a format such as"),
+        ({"fixed": "Q7.8", "form": "network"}, 'for the form "tree"'),
+    ],
+)
+def test_formats_that_do_not_fit_are_refused(tmp_path, odd_law, options, said):
+    """The domain or a value beyond the format, words that are none, other forms."""
+    with pytest.raises((InputError, LimitError), match=said):
+        cpwl.io.to_c(odd_law, tmp_path / "law.h", **options)

@@ -16,6 +16,7 @@ from cpwl.cli.options import (
     CTest,
     Dask,
     Dtype,
+    Fixed,
     Layout,
     MaxBytes,
     MaxNeurons,
@@ -109,6 +110,7 @@ def compile(
     c_form: CForm = "auto",
     max_bytes: MaxBytes = None,
     c_test: CTest = False,
+    fixed: Fixed = None,
     outside: Annotated[
         Outside,
         typer.Option(help="Points outside a bounded domain: free (no guarantee), clip to the box, or error (OUT.h)."),
@@ -128,7 +130,12 @@ def compile(
     if inputs is not None and not integer:
         raise typer.BadParameter("it is for --dtype int16 or int8.", param_hint="'--inputs'")
     _check_paths(source, output, proof, dtype)
-    given = {"--c-form": c_form != "auto", "--max-bytes": max_bytes is not None, "--c-test": c_test}
+    given = {
+        "--c-form": c_form != "auto",
+        "--max-bytes": max_bytes is not None,
+        "--c-test": c_test,
+        "--fixed": fixed is not None,
+    }
     _check_c(output, given, certify=certify and not integer)
     from cpwl.compiler import compile as compile_function
 
@@ -171,7 +178,7 @@ def compile(
         _check_proof(p, compiled, max_error, dtype)
         code, statement = None, _write_proved(compiled, output, proof, dtype)
     else:
-        options = {"form": c_form, "outside": outside, "max_bytes": max_bytes, "test": c_test}
+        options = {"form": c_form, "outside": outside, "max_bytes": max_bytes, "test": c_test, "fixed": fixed}
         code = _write(compiled, output, dtype, options)
         statement = None
     if as_json:
@@ -455,6 +462,7 @@ def mpc(
     c_form: CForm = "auto",
     max_bytes: MaxBytes = None,
     c_test: CTest = False,
+    fixed: Fixed = None,
     outside: Annotated[
         Outside, typer.Option(help="Points outside the feasible states: free, clip (to their box), or error.")
     ] = "free",
@@ -489,7 +497,14 @@ def mpc(
     certificate = made.certificate
     if certificate is not None and not certificate.proved:
         raise LimitError(f"nothing was written, because no proof was found: {certificate.reason}")
-    options = {"dtype": dtype, "form": c_form, "outside": outside, "max_bytes": max_bytes, "test": c_test}
+    options = {
+        "dtype": dtype,
+        "form": c_form,
+        "outside": outside,
+        "max_bytes": max_bytes,
+        "test": c_test,
+        "fixed": fixed,
+    }
     code = _write_all(law, made, output, beside, options)
     statement = None if certificate is None else certificate.statement
     found = {

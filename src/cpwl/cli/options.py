@@ -59,6 +59,10 @@ CForm = Annotated[
 CTest = Annotated[
     bool, typer.Option("--c-test", help="Also write OUT_test.c, a program that tests OUT.h: PASS or FAIL.")
 ]
+Fixed = Annotated[
+    str | None,
+    typer.Option(metavar="FORMAT", help="Integers only in OUT.h: Q7.8, or Q7.8:Q1.14 for inputs and outputs."),
+]
 MaxBytes = Annotated[int | None, typer.Option(min=1, metavar="BYTES", help="Most bytes of constants in OUT.h.")]
 
 # ``--workers`` and ``--dask``: who does the work.

@@ -30,8 +30,10 @@ __all__ = [
     "network_tables",
     "scaled_plane",
     "sum_error",
+    "sum_type",
     "test_program",
     "tree_errors",
+    "tree_layout",
     "tree_tables",
     "typed",
 ]
@@ -47,8 +49,7 @@ __all__ = [
 
 _UNSIGNED = ((2**8, "uint8_t"), (2**16, "uint16_t"), (2**32, "uint32_t"))
 _SIGNED = ((2**7, "int8_t"), (2**15, "int16_t"), (2**31, "int32_t"))
-_BYTES = {"uint8_t": 1, "uint16_t": 2, "uint32_t": 4, "int8_t": 1, "int16_t": 2, "int32_t": 4, "int64_t": 8}
-_BYTES |= {"float": 4, "double": 8}
+_BYTES = {f"{sign}int{8 * size}_t": size for sign in ("", "u") for size in (1, 2, 4, 8)} | {"float": 4, "double": 8}
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +203,8 @@ class TreeTables:
     lines: NDArray[Any]
     """Start and scale of the buckets along each axis."""
     tables: tuple[Table, ...]
+    shift: int | None = None
+    """In fixed point, what the sum of a law is divided by, as a power of two."""
 
     @property
     def cost(self) -> Cost:
@@ -241,12 +244,13 @@ class TreeTables:
             numbered = any(table.name == "plane_of" for table in self.tables)
             row = f"{name}_plane[{name}_plane_of[node]]" if numbered else f"{name}_plane[node]"
             lines += ["while (node >= 0) {", f"    node = {name}_child[node][{name}_sum({row}, p) > 0];", "}"]
-        law = f"{name}_law[-1 - node]"
-        lines += [
-            f"for (uint32_t i = 0; i < {upper}_OUTPUTS; ++i) {{",
-            f"    y[i] = {name}_sum({law} + i * ({upper}_INPUTS + 1u), p);",
-            "}",
-        ]
+        value = f"{name}_sum({name}_law[-1 - node] + i * ({upper}_INPUTS + 1u), p)"
+        if self.shift is not None:
+            words["shift"], words["half"] = str(self.shift), str((1 << self.shift) >> 1)
+            words["most"] = str(2 ** (8 * _BYTES[words["real"]] - 1) - 1)
+            helpers.append(_ROUNDED)
+            value = f"{name}_rounded({value})"
+        lines += [f"for (uint32_t i = 0; i < {upper}_OUTPUTS; ++i) {{", f"    y[i] = {value};", "}"]
         return helpers, lines
 
 
@@ -277,7 +281,7 @@ class Folded:
     @property
     def cost(self) -> Cost:
         own = self.body.cost
-        memory = self.inputs * np.dtype(self.dtype).itemsize
+        memory = self.inputs * _BYTES[c_type(self.dtype)]
         return Cost(own.flash, own.multiply_adds, own.comparisons + 1, own.stack + memory)
 
     def __str__(self) -> str:
@@ -287,29 +291,39 @@ class Folded:
     def code(self, words: dict[str, str]) -> tuple[list[str], list[str]]:
         """One comparison, the half, and the sign."""
         helpers, inner = self.body.code(words)
-        name, real, upper = words["name"], words["real"], words["NAME"]
+        name, real, upper, wide = words["name"], words["real"], words["NAME"], words["sum"]
+        turn = "turned ? -p[i] : p[i]" if wide == real else f"({real})(turned ? -({wide})p[i] : p[i])"
+        back = "turned ? -y[i] : y[i]" if wide == real else f"({real})(turned ? -y[i] : y[i])"
         inside = "\n".join(f"    {line}" for line in inner).replace("{", "{{").replace("}", "}}")
         half = f"static inline void {name}_half(const {real} *p, {real} *y)\n{{{{\n{inside}\n}}}}\n"
         lines = [
             f"const int turned = p[{self.axis}] < 0;",
             f"{real} q[{self.inputs}];",
             f"for (uint32_t i = 0; i < {upper}_INPUTS; ++i) {{",
-            "    q[i] = turned ? -p[i] : p[i];",
+            f"    q[i] = {turn};",
             "}",
             f"{name}_half(q, y);",
         ]
         if self.odd:
             lines += [
                 f"for (uint32_t i = 0; i < {upper}_OUTPUTS; ++i) {{",
-                "    y[i] = turned ? -y[i] : y[i];",
+                f"    y[i] = {back};",
                 "}",
             ]
         return [*helpers, half], lines
 
 
 def c_type(dtype: str) -> str:
-    """The name of the type in C."""
+    """The name of the type in C: of "float32", "float64", "int16", .., or of a fixed-point format, "Q7.8"."""
+    if dtype.startswith("Q"):
+        return f"int{1 + sum(map(int, dtype[1:].split(':')[0].split('.')))}_t"
     return {"float32": "float", "float64": "double"}.get(dtype, f"{dtype}_t")
+
+
+def sum_type(dtype: str) -> str:
+    """The type of a sum in C: in fixed point twice as many bits, at least 32."""
+    kind = c_type(dtype)
+    return f"int{max(32, 16 * _BYTES[kind])}_t" if dtype.startswith("Q") else kind
 
 
 def network_tables(network: Network | IntegerNetwork, dtype: str) -> NetworkTables:
@@ -368,21 +382,26 @@ def _dense_is_smaller(weight: Any, dtype: str) -> bool:
 
 def tree_tables(tree: Tree, dtype: str) -> TreeTables:
     """The tables of search trees, every number rounded to nearest; planes are scaled by powers of two first."""
-    kind, buckets = c_type(dtype), tree.buckets
     planes = typed([scaled_plane(row) for row in tree.planes], dtype).reshape(-1, tree.planes.shape[1])
     laws = typed([[law_row(law) for law in laws] for laws in tree.laws], dtype)
-    most = max(len(tree.plane), len(tree.laws)) + 1
+    pairs = [] if tree.buckets is None else list(zip(tree.buckets.start, tree.buckets.scale, strict=True))
+    return tree_layout(tree, dtype, planes, laws, typed(pairs, dtype).reshape(-1, 2))
+
+
+def tree_layout(
+    tree: Tree, dtype: str, planes: NDArray[Any], laws: NDArray[Any], lines: NDArray[Any], shift: int | None = None
+) -> TreeTables:
+    """The tables of search trees with these numbers."""
+    kind, most = sum_type(dtype), max(len(tree.plane), len(tree.laws)) + 1
     tables = [Table("law", kind, laws.reshape(len(laws), -1))]
     if len(tree.plane):
         tables.append(Table("plane", kind, planes))
         tables.append(Table("child", _smallest(most, _SIGNED), tree.children))
     if len(tree.plane) > len(tree.planes):
         tables.append(Table("plane_of", _smallest(len(tree.planes), _UNSIGNED), tree.plane))
-    pairs = [] if buckets is None else list(zip(buckets.start, buckets.scale, strict=True))
-    lines = typed(pairs, dtype).reshape(-1, 2)
-    if buckets is not None:
+    if tree.buckets is not None:
         tables += [Table("line", kind, lines), Table("root", _smallest(most, _SIGNED), tree.roots)]
-    return TreeTables(tree, dtype, planes, laws, lines, tuple(tables))
+    return TreeTables(tree, dtype, planes, laws, lines, tuple(tables), shift)
 
 
 def typed(numbers: Any, dtype: str) -> NDArray[Any]:
@@ -471,6 +490,12 @@ _CONTRACTION = """\
 #endif
 """
 
+_INTEGERS = """\
+#include <stdint.h>
+
+#define {NAME}_AS_WRITTEN
+"""
+
 _SPARSE = """\
 static inline void {name}_sparse(const {weight} *weight, const {column} *column, const {start} *start,
                                  const {real} *bias, uint32_t rows, const {real} *x, {real} *z)
@@ -516,14 +541,24 @@ static inline uint32_t {name}_bucket({real} x, const {real} *line, uint32_t coun
 }}
 """
 _SUM = """\
-static inline {real} {name}_sum(const {real} *row, const {real} *x)
+static inline {sum} {name}_sum(const {sum} *row, const {real} *x)
 {{
     {NAME}_AS_WRITTEN
-    {real} sum = row[0];
+    {sum} sum = row[0];
     for (uint32_t i = 0; i < {NAME}_INPUTS; ++i) {{
         sum += row[i + 1] * x[i];
     }}
     return sum;
+}}
+"""
+
+
+_ROUNDED = """\
+static inline {real} {name}_rounded({sum} sum)
+{{
+    const {sum} size = ((sum < 0 ? -sum : sum) + {half}) >> {shift};
+    const {sum} held = size > {most} ? {most} : size;
+    return ({real})(sum < 0 ? -held : held);
 }}
 """
 
@@ -537,33 +572,34 @@ class Guard:
     high: NDArray[Any] | None = None
     rows: NDArray[Any] | None = None
 
-    def tables(self, real: str) -> list[Table]:
+    def tables(self, dtype: str) -> list[Table]:
         """The constants of the domain."""
         if self.outside == "free":
             return []
         if self.rows is not None:
-            return [Table("domain", real, self.rows)]
+            return [Table("domain", sum_type(dtype), self.rows)]
+        real = c_type(dtype)
         assert self.low is not None
         assert self.high is not None
         return [Table("low", real, self.low), Table("high", real, self.high)]
 
-    def cost(self, inputs: int, real: str) -> Cost:
+    def cost(self, inputs: int, dtype: str) -> Cost:
         """What comes before the evaluation."""
-        flash = sum(table.bytes for table in self.tables(real))
+        flash = sum(table.bytes for table in self.tables(dtype))
         if self.rows is not None:
             return Cost(flash, len(self.rows) * inputs, len(self.rows), 0)
         if self.outside == "free":
             return Cost(0, 0, 0, 0)
-        return Cost(flash, 0, 2 * inputs, inputs * _BYTES[real] if self.outside == "clip" else 0)
+        return Cost(flash, 0, 2 * inputs, inputs * _BYTES[c_type(dtype)] if self.outside == "clip" else 0)
 
 
 def header(name: str, body: Body, guard: Guard, notes: Sequence[str]) -> str:
     """The text of the header, with `notes` at its top."""
     real = c_type(body.dtype)
     upper = name.upper()
-    words = {"name": name, "NAME": upper, "real": real}
+    words = {"name": name, "NAME": upper, "real": real, "sum": sum_type(body.dtype)}
     integers = body.network if isinstance(body, NetworkTables) and isinstance(body.network, IntegerNetwork) else None
-    tables = [*guard.tables(real), *body.tables]
+    tables = [*guard.tables(body.dtype), *body.tables]
     helpers, statements = body.code(words)
     if guard.outside == "error" and guard.rows is not None and _SUM not in helpers:
         helpers = [_SUM, *helpers]
@@ -582,13 +618,15 @@ def header(name: str, body: Body, guard: Guard, notes: Sequence[str]) -> str:
     parts = [
         _comment(notes),
         f"#ifndef {upper}_H\n#define {upper}_H\n",
-        _CONTRACTION.format(**words) if integers is None else f"#include <stdint.h>\n\n#define {upper}_AS_WRITTEN\n",
+        (_INTEGERS if real.startswith("int") else _CONTRACTION).format(**words),
         f"#define {upper}_INPUTS {body.inputs}u\n#define {upper}_OUTPUTS {body.outputs}u\n",
         "\n".join(_array(name, table) for table in tables),
         *(helper.format(**words) for helper in helpers),
         signature + "\n{\n" + "\n".join(f"    {line}" for line in lines) + "\n}\n",
-        ("" if integers else "#if defined(__GNUC__) && !defined(__clang__)\n#pragma GCC pop_options\n#endif\n")
-        + f"#undef {upper}_AS_WRITTEN\n\n#endif\n",
+        ""
+        if real.startswith("int")
+        else "#if defined(__GNUC__) && !defined(__clang__)\n#pragma GCC pop_options\n#endif",
+        f"#undef {upper}_AS_WRITTEN\n\n#endif\n",
     ]
     return "\n".join(parts)
 

@@ -33,6 +33,7 @@ from cpwl.function.sample import sample
 from cpwl.function.snap.snap import undone
 from cpwl.geometry.polyhedra import box_polyhedron
 from cpwl.geometry.probe import bounding_box
+from cpwl.io.c.fixed import Fixed, box_inside, fixed_error, fixed_tables, row_outside
 from cpwl.io.c.grid import GridTables, grid_error, grid_tables, grid_values
 from cpwl.io.c.text import (
     Body,
@@ -117,7 +118,8 @@ def tree_values(tables: TreeTables, x: Array) -> Array:
         side = row_sums(tables.planes[tree.plane[at]], x[inner]) > 0
         node[inner] = tree.children[at, side.astype(np.int64)]
     laws = tables.laws[-1 - node]
-    return np.stack([row_sums(laws[:, j], x) for j in range(laws.shape[1])], axis=1)
+    found = np.stack([row_sums(laws[:, j], x) for j in range(laws.shape[1])], axis=1)
+    return found if tables.shift is None else Fixed.from_text(tables.dtype).rounded(found, tables.shift)
 
 
 def _values(body: _Tables | Folded, x: Array) -> Array:
@@ -161,6 +163,9 @@ def guard_of(outside: Outside, domain: CPWL | Box | None, dtype: str) -> Guard:
     if around is None:
         raise InputError('`outside="error"` needs a bounded domain, and the domain of this function is not bounded')
     reach = [max(abs(low), abs(high)) for low, high in around]
+    if dtype.startswith("Q"):
+        fixed = Fixed.from_text(dtype)
+        return Guard(outside, rows=np.array([row_outside(row, reach, fixed) for row in domain_rows(domain)]))
     return Guard(outside, rows=np.array([_row(row, reach, dtype) for row in domain_rows(domain)], dtype=dtype))
 
 
@@ -177,8 +182,11 @@ def rounded_box(ends: Box, dtype: str) -> tuple[NDArray[Any], NDArray[Any]]:
     >>> low[0] >= Fraction(1, 3), high[0] <= Fraction(2, 3)
     (True, True)
     """
-    low = np.array([_towards(v, dtype, 1) for v in ends[0]], dtype=dtype)
-    high = np.array([_towards(v, dtype, -1) for v in ends[1]], dtype=dtype)
+    if dtype.startswith("Q"):
+        low, high = box_inside(ends, Fixed.from_text(dtype))
+    else:
+        low = np.array([_towards(v, dtype, 1) for v in ends[0]], dtype=dtype)
+        high = np.array([_towards(v, dtype, -1) for v in ends[1]], dtype=dtype)
     if not (low <= high).all():
         raise InputError(f"the domain has no number of type {dtype} in it")
     return low, high
@@ -306,8 +314,9 @@ class CCode:
         The function: ``int name(const double x[], double y[])``.
     form : str
         How it is evaluated: "network", "tree" or "grid", or "folded tree" and so on where one half is enough.
-    dtype : {"float64", "float32", "int16", "int8"}
-        The type: double or float, or that of integer weights.
+    dtype : str
+        The type: "float64" is double, "float32" is float; that of integer weights, "int16" or "int8"; or a fixed-point
+        format.
     outside : {"free", "clip", "error"}
         What is done with points outside the domain.
     costs : dict
@@ -337,21 +346,30 @@ class CCode:
         if isinstance(self.body, NetworkTables) and isinstance(self.body.network, IntegerNetwork):
             return self.body.network(x)
         points, single = as_points(x, self.body.inputs)
-        points, refused = inside_box(self.guard, points.astype(self.dtype))
-        found = _values(self.body, points)
+        found, refused = self._raw(self._typed(points))
+        if self.dtype.startswith("Q"):
+            found = found / 2.0 ** Fixed.from_text(self.dtype).outputs
         found[refused] = np.nan
         return found[0] if single else found
+
+    def _typed(self, points: NDArray[Any]) -> NDArray[Any]:
+        """Points as the code takes them."""
+        return Fixed.from_text(self.dtype).quantized(points) if self.dtype[0] == "Q" else points.astype(self.dtype)
+
+    def _raw(self, points: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """What the code writes, and which points it refuses."""
+        points, refused = inside_box(self.guard, points)
+        return _values(self.body, points), refused
 
     def test(self, points: ArrayLike, file: str | None = None) -> str:
         """A C program that compares the header with the values at these points, and prints PASS or FAIL.
 
         `file` is the header as the program includes it; by default that of the name.
         """
-        x = as_points(points, self.body.inputs)[0].astype(self.dtype)
-        y = self(x)
-        refused = np.isnan(y).any(axis=1)
-        real = c_type(self.dtype)
-        return test_program(file or f"{self.name}.h", self.name, real, x, np.where(np.isnan(y), 0, y), refused)
+        x = self._typed(as_points(points, self.body.inputs)[0])
+        y, refused = self._raw(x)
+        y[refused] = 0
+        return test_program(file or f"{self.name}.h", self.name, c_type(self.dtype), x, y, refused)
 
     def __str__(self) -> str:
         lines = [f"{form}: {cost}" for form, cost in self.costs.items()]
@@ -369,6 +387,7 @@ def to_c(
     box: tuple[Any, Any] | None = None,
     name: str | None = None,
     max_bytes: int | None = None,
+    fixed: str | None = None,
     fold: bool = True,
     check: bool = True,
     test: bool = False,
@@ -400,6 +419,10 @@ def to_c(
         The name of the function in C; by default that of the file.
     max_bytes : int, optional
         The most bytes of constants.
+    fixed : str, optional
+        Integers only: the format of inputs and outputs, "Q7.8" (a sign, 7 bits before the point, 8 behind), or one for
+        each, "Q7.8:Q1.14", of 8, 16 or 32 bits. The code is a tree, no sum overflows for any input, and `error_bound`
+        is about inputs of the format.
     fold : bool
         Look whether the function is odd or even, and if so compare each form with that of one half of it.
     check : bool
@@ -454,8 +477,14 @@ def to_c(
                 f'compiled for ("{source.outside}")'
             )
         return _integer_code(source, integers, path, called, max_bytes)
-    forms = _Forms(source, dtype, form, box, max_bytes, check)
-    guard = guard_of(outside, forms.domain, dtype)
+    kind: str = dtype
+    if fixed is not None:
+        kind = str(Fixed.from_text(fixed))
+        if form not in ("auto", "tree") or dtype != "float64":
+            raise InputError('fixed point is for the form "tree", and has no other type: leave `form` and `dtype` out')
+        form = "tree"
+    forms = _Forms(source, kind, form, box, max_bytes, check)
+    guard = guard_of(outside, forms.domain, kind)
     found: dict[str, tuple[_Tables | Folded, _Forms]] = {form: (body, forms) for form, body in forms.found().items()}
     if fold and (half := forms.half()) is not None:
         found |= {f"folded {form}": (Folded(body, *half.fold), half) for form, body in half.found().items()}
@@ -472,7 +501,7 @@ def to_c(
     bound = made.bound(cast("_Tables", body.body) if isinstance(body, Folded) else body)
     notes = _notes(called, taken, body, guard, outside, costs, bound)
     text = header(called, body, guard, notes)
-    code = CCode(called, taken, dtype, outside, costs, reason, bound, text, body, guard)
+    code = CCode(called, taken, kind, outside, costs, reason, bound, text, body, guard)
     files = [(path, text.encode())]
     if test:
         file = Path(os.fsdecode(path))
@@ -515,7 +544,7 @@ class _Forms:
     """The function and the network of what was given, made when they are needed."""
 
     def __init__(
-        self, source: CPWL | Network | Compiled, dtype: Dtype, form: Form, box: Any, max_bytes: int | None, check: bool
+        self, source: CPWL | Network | Compiled, dtype: str, form: Form, box: Any, max_bytes: int | None, check: bool
     ) -> None:
         self.check, self.compiles, self.fold = check, isinstance(source, CPWL), (0, False)
         self.dtype, self.form, self.box, self.max_bytes, self.reason = dtype, form, box, max_bytes, "asked for"
@@ -610,12 +639,16 @@ class _Forms:
     def _network(self) -> NetworkTables:
         if self.given is None:
             assert self.function is not None
-            self.compiled = compile(self.function, precision=self.dtype, minimize="nonzeros", check=self.check)
+            self.compiled = compile(
+                self.function, precision=cast("Dtype", self.dtype), minimize="nonzeros", check=self.check
+            )
             self.given = self.compiled.network
         return network_tables(self.given, self.dtype)
 
     def _tree(self) -> TreeTables:
-        return tree_tables(search_tree(self._exact_function), self.dtype)
+        tree = search_tree(self._exact_function)
+        fixed = self.dtype.startswith("Q")
+        return fixed_tables(tree, Fixed.from_text(self.dtype)) if fixed else tree_tables(tree, self.dtype)
 
     @cached_property
     def _exact_function(self) -> CPWL:
@@ -647,7 +680,7 @@ class _Forms:
         if isinstance(body, GridTables):
             return grid_error(body)
         if isinstance(body, TreeTables):
-            return tree_errors(body)
+            return tree_errors(body) if body.shift is None else fixed_error(body)
         certificate = None if self.compiled is None else self.compiled.certificate
         if certificate is not None and certificate.evaluation_bound is not None:
             return certificate.evaluation_bound.get(self.dtype)
@@ -676,7 +709,7 @@ def _notes(
     bound: float | None,
 ) -> list[str]:
     """What the top of the header says."""
-    whole = costs[form] + guard.cost(body.inputs, c_type(body.dtype))
+    whole = costs[form] + guard.cost(body.inputs, body.dtype)
     others = [f"As a {other}: {cost}." for other, cost in costs.items() if other != form]
     if _is_grid(body) and outside == "free":
         outside = "clip"
@@ -690,6 +723,11 @@ def _notes(
         if _is_grid(body)
         else "Each sum starts with the constant and adds the products in the order of the columns"
     )
+    order += ", all rounded to nearest."
+    if body.dtype.startswith("Q"):
+        formats = Fixed.from_text(body.dtype)
+        order = f"Fixed point ({formats}): the integers x[i] and y[i] are numbers times 2^{formats.inputs} and "
+        order += f"2^{formats.outputs}. Sums are exact, and no input makes one of {formats.sums} bits overflow."
     rounding = (
         [] if bound is None else [f"On the domain rounding changes a value by at most {bound_text(bound)} (proved)."]
     )
@@ -700,7 +738,7 @@ def _notes(
         "of arrays on the stack.",
         *others,
         beyond,
-        f"{order}, all rounded to nearest.",
+        order,
         *rounding,
         "x and y must not overlap.",
     ]
