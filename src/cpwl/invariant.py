@@ -1,0 +1,382 @@
+"""Invariant sets: does a map keep a set inside itself, and which is the largest set that it keeps?
+
+Yes with a proof that a few sums check, or a point that leaves. On each cell, where the map is ``x -> G x + o``, each
+row ``a.y <= b`` of the set must hold: ``a.G`` is a nonnegative combination of the rows of the cell whose right-hand
+sides add up to no more than ``b - a.o`` (Farkas). With a margin `e`, points may leave the set by `e` in each
+coordinate: `b` grows by ``e |a|_1``. With a disturbance ``w`` of a polytope, which the map adds, `b` shrinks by the
+largest ``a.w``, which has multipliers of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cpwl.doors import check_argument, check_count, formerly, within_float64
+from cpwl.errors import InputError, InternalError, LimitError, counted
+from cpwl.exact.integers import integer_rows, primitive
+from cpwl.exact.rational import fraction, fraction_array
+from cpwl.exact.simplex import Optimum, maximize
+from cpwl.function import CPWL
+from cpwl.function.algebra.arithmetic import exactly, function_of, pieces_of
+from cpwl.function.algebra.extremes import border_rows, need_convex
+from cpwl.function.answers import facts_html, number_text, point_text
+from cpwl.function.questions.extent import Asked, asked
+from cpwl.geometry.bodies import is_bounded, solid, stacked, volume_of
+from cpwl.geometry.polyhedra import Domain, Polyhedra, Polyhedron, as_domain
+from cpwl.geometry.probe import Probe
+
+__all__ = ["Invariance", "InvariantSet", "Step", "is_invariant", "law_on", "margin_of", "maximal_invariant"]
+
+_MOST_STEPS = 10_000
+Point = NDArray[np.object_]
+
+
+def margin_of(value: Any) -> Fraction:
+    found = fraction(value)
+    if found < 0:
+        raise InputError(f"`margin` must be at least 0, not {value!r:.50}")
+    return found
+
+
+def law_on(about: Asked, i: int) -> tuple[Point, Point]:
+    """Gradient and offset of the map on one cell."""
+    return np.stack([about.slope(i, j) for j in range(about.dim)]), about.value(i, fraction_array([0] * about.dim))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """On the cell ``rows`` (integers ``(a, b)``) the map is ``x -> gradient x + offset``.
+
+    ``multipliers[k]`` are nonnegative numbers for the rows of the cell that prove row `k` of the set after the step.
+    """
+
+    rows: Point
+    gradient: Point
+    offset: Point
+    multipliers: tuple[dict[int, Fraction], ...]
+    target: int = 0
+    """The part of the set that the cell is mapped into, where there are several."""
+
+    def adds_up(self, target: Point, room: list[Fraction]) -> bool:
+        """Whether the multipliers prove the rows ``(a, b)`` of the target, with that much room in each."""
+        return len(self.multipliers) == len(target) and all(
+            _adds_up(
+                self.rows,
+                share,
+                fraction_array(row[:-1]) @ self.gradient,
+                row[-1] + more - (row[:-1] * self.offset).sum(),
+            )
+            for row, more, share in zip(target, room, self.multipliers, strict=True)
+        )
+
+
+def _adds_up(rows: Point, share: dict[int, Fraction], goal: Point, right: Any) -> bool:
+    """Whether nonnegative multiples of rows ``(a, b)`` add up to ``goal.x <= right``, or to less."""
+    total = sum((v * fraction_array(rows[k]) for k, v in share.items()), np.append(goal, right) * 0)
+    return min(share.values(), default=Fraction(0)) >= 0 and bool((total[:-1] == goal).all() and total[-1] <= right)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Invariance:
+    """Whether a set is kept; true in a condition if that is proved."""
+
+    holds: bool
+    set: Polyhedron
+    proof: tuple[Step, ...]
+    """One step for each cell; empty if the set is not kept."""
+    point: Point | None = None
+    """A point of the set that leaves it."""
+    value: Point | None = None
+    """Where it goes."""
+    excess: Fraction = Fraction(0)
+    """How far points leave the set, in the largest coordinate; negative if all stay inside by that much."""
+    margin: Fraction = Fraction(0)
+    """How far they may."""
+    disturbance: Polyhedron | None = None
+    """What may be added to each step."""
+    pushes: tuple[tuple[Fraction, dict[int, Fraction]], ...] = ()
+    """For each row of the set the largest value on the disturbances, and multipliers that prove it."""
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __str__(self) -> str:
+        if self.holds:
+            within = f" within the margin {number_text(self.margin)}" if self.excess > 0 else ""
+            within += " under all disturbances" if self.disturbance is not None else ""
+            return f"yes: the set is kept{within}, proved on {counted(len(self.proof), 'cell')}"
+        goes = f"x = {point_text(self.point)} is in the set and goes to {point_text(self.value)}"
+        return f"no: {goes}, which is not: by {number_text(self.excess)}"
+
+    def _repr_html_(self) -> str:
+        return facts_html(self, {"cells": len(self.proof) or None})
+
+    def check(self) -> None:
+        """Check the proof, sum by sum, in rationals; `InternalError` if a sum is wrong.
+
+        That the cells cover the set is what makes the map a function: `CPWL.doctor` proves it.
+        """
+        target = primitive(self.set.integer())
+        room = [self.margin * int(np.abs(row[:-1]).sum()) for row in target]
+        if self.disturbance is not None:
+            walls = primitive(self.disturbance.integer())
+            for k, (row, (push, share)) in enumerate(zip(target, self.pushes, strict=True)):
+                if not _adds_up(walls, share, fraction_array(row[:-1]), push):
+                    raise InternalError("a proof of invariance does not add up")
+                room[k] -= push
+        if not all(step.adds_up(target, room) for step in self.proof):
+            raise InternalError("a proof of invariance does not add up")
+
+
+@formerly(place="domain")
+@within_float64()
+def is_invariant(
+    f: CPWL,
+    *,
+    domain: Domain = None,
+    box: tuple[Any, Any] | None = None,
+    margin: Any = 0,
+    disturbance: Domain = None,
+) -> Invariance:
+    """Whether ``f(x)`` is in the set for every `x` in it: the set ``A x <= b``, a box, or the whole domain of `f`.
+
+    The set must be bounded, and `f` defined on all of it. With a `margin`, ``f(x)`` may leave each row of the set by as
+    much as moving every coordinate by `margin` does: for systems whose numbers were rounded. The answer says by how
+    much it does (`excess`). With a `disturbance`, a bounded polyhedron ``(A, b)``, ``f(x) + w`` must be in the set for
+    every `w` in it, too.
+
+    >>> tent = CPWL.from_grid([[0, 1, 2]], [0, 2, 0])
+    >>> print(is_invariant(tent))
+    yes: the set is kept, proved on 2 cells
+    >>> print(is_invariant(tent, box=(0, 1)))
+    no: x = (1) is in the set and goes to (2), which is not: by 1
+    >>> half = CPWL.from_grid([[-1, 1]], ["-1/2", "1/2"])
+    >>> print(is_invariant(half, disturbance=([[1], [-1]], ["1/2", "1/2"])))
+    yes: the set is kept under all disturbances, proved on 1 cell
+    """
+    check_argument(f, CPWL, "is_invariant")
+    most = margin_of(margin)
+    about, body = _on_set(f, domain, box)
+    target = primitive(body.integer())
+    noise = as_domain(disturbance, f.dim)
+    pushed = [Optimum("optimal", Fraction(0), (Fraction(0),) * f.dim, {})] * len(target)
+    if noise is not None:
+        pushed = [maximize(primitive(noise.integer()), list(row[:-1])) for row in target]
+        wrong = next((push.status for push in pushed if push.status != "optimal"), None)
+        if wrong is not None:
+            raise InputError(f"the disturbances are {'empty' if wrong == 'infeasible' else 'not bounded'}")
+    steps, excess = [], []
+    for i in range(len(about.bodies)):
+        best, step = _step(about, i, target)
+        steps.append(step)
+        for row, one, push in zip(target, best, pushed, strict=True):
+            assert one.value is not None
+            assert one.point is not None
+            assert push.value is not None
+            assert push.point is not None
+            over = one.value + (row[:-1] * step.offset).sum() + push.value - int(row[-1])
+            excess.append(
+                (
+                    over / (int(np.abs(row[:-1]).sum()) or 1),
+                    i,
+                    np.array(one.point, dtype=object),
+                    np.array(push.point, dtype=object),
+                )
+            )
+    worst, i, x, w = max(excess, key=lambda entry: entry[0])
+    if worst > most:
+        point = fraction_array(x)
+        return Invariance(False, body, (), point, about.value(i, point) + fraction_array(w), worst, most, noise)
+    pushes = tuple((push.value or Fraction(0), push.multipliers or {}) for push in pushed)
+    found = Invariance(True, body, tuple(steps), None, None, worst, most, noise, pushes)
+    found.check()
+    return found
+
+
+def _on_set(f: CPWL, domain: Domain, box: tuple[Any, Any] | None) -> tuple[Asked, Polyhedron]:
+    """The cells of a map on a bounded set on which it is defined, and the set."""
+    if f.inputs != f.outputs:
+        raise InputError(f"only a map R^n -> R^n can keep a set: this one maps R^{f.inputs} to R^{f.outputs}")
+    whole = exactly(f)
+    need_convex(whole, "the map", "restrict it to a convex part")
+    border = border_rows(pieces_of(whole)[1])
+    body = as_domain(domain, f.dim, box=box)
+    if body is None:
+        body = stacked(border, np.array([0, len(border)]))[0]
+    else:
+        _check_defined(body, border)
+    return asked(whole, body), body
+
+
+def _check_defined(body: Polyhedron, border: Point) -> None:
+    probe = Probe(0.0)
+    for row in border:
+        value, point = probe.maximum(body, row[:-1])
+        if value > row[-1]:
+            if value == np.inf:
+                raise InputError("the set is not bounded")
+            raise InputError(f"the map is not defined at x = {point_text(point)}, a point of the set", point=point)
+
+
+def _step(about: Asked, i: int, target: Point) -> tuple[list[Optimum], Step]:
+    """The largest value of each row of the target on the image of a cell, and what proves it."""
+    first, last = about.bodies.polyhedra.start[i : i + 2]
+    rows = about.bodies.rows[first:last]
+    gradient, offset = law_on(about, i)
+    best = [maximize(rows, list(fraction_array(row[:-1]) @ gradient)) for row in target]
+    return best, Step(rows, gradient, offset, tuple(one.multipliers or {} for one in best))
+
+
+# The largest invariant set.
+#
+# ``R_0`` is the set, and ``R_k+1`` the closure of the interior of ``{x in R_k: f(x) in R_k}``, a union of polytopes.
+# If nothing is lost then ``f(x)`` is in ``R_k`` for a dense part of it, hence on all of it: `f` is continuous, ``R_k``
+# closed. A closed invariant set in the first one that is the closure of its interior is in every ``R_k``, by induction.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InvariantSet:
+    """The largest invariant set: polytopes whose interiors do not meet, none if no set with an interior is kept."""
+
+    parts: tuple[Polyhedron, ...]
+    steps: int
+    """How many times something was cut away."""
+    volume: Fraction
+    proof: tuple[Step, ...]
+    """Cells that fill the parts, each with the part that it is mapped into."""
+
+    def __bool__(self) -> bool:
+        return bool(self.parts)
+
+    def __str__(self) -> str:
+        if not self.parts:
+            return f"no set with an interior is kept, found in {counted(self.steps, 'step')}"
+        size = f"{counted(len(self.parts), 'part')}, volume {number_text(self.volume)}"
+        return f"{size}, found in {counted(self.steps, 'step')}, proved on {counted(len(self.proof), 'cell')}"
+
+    def __contains__(self, x: Any) -> bool:
+        point = fraction_array(x)
+        return any(bool((rows[:, :-1].dot(point) <= rows[:, -1]).all()) for rows in self._rows())
+
+    def _rows(self) -> list[Point]:
+        return [primitive(part.integer()) for part in self.parts]
+
+    def check(self) -> None:
+        """Check that each cell is mapped into a part, sum by sum, and that the volumes of cells and parts are equal."""
+        rows = self._rows()
+        none = Fraction(0)
+        if not all(step.adds_up(rows[step.target], [none] * len(rows[step.target])) for step in self.proof):
+            raise InternalError("a proof of invariance does not add up")
+        if self.parts and not _volume([step.rows for step in self.proof]) == self.volume == _volume(rows):
+            raise InternalError("the cells do not fill the invariant set")
+
+
+def _stack(cells: list[Point]) -> Polyhedra:
+    return stacked(np.concatenate(cells), np.cumsum([0] + [len(rows) for rows in cells]).astype(np.int64))
+
+
+def _volume(cells: list[Point]) -> Fraction:
+    return volume_of(solid(_stack(cells))[1])
+
+
+@within_float64()
+def maximal_invariant(
+    f: CPWL, *, domain: Domain = None, box: tuple[Any, Any] | None = None, max_steps: int = 100
+) -> InvariantSet:
+    """The largest part of a bounded set that the map never leaves: the set ``A x <= b``, a box, or the domain of `f`.
+
+    It is the largest *closed set that is the closure of its interior*, a union of polytopes. Smaller sets, such as an
+    equilibrium that repels, are not found. A set that is cut smaller for ever is a `LimitError` after `max_steps`.
+
+    >>> square = [[1, 0], [-1, 0], [0, 1], [0, -1]]
+    >>> f = CPWL.from_pieces([square], [[1] * 4], [[["1/2", 1], [0, "1/2"]]], [[0, 0]])
+    >>> print(maximal_invariant(f))
+    1 part, volume 7/2, found in 1 step, proved on 1 cell
+    """
+    check_argument(f, CPWL, "maximal_invariant")
+    check_count(max_steps, "max_steps", least=1, most=_MOST_STEPS)
+    about, body = _on_set(f, domain, box)
+    if not is_bounded(about.bodies):
+        raise InputError("the set is not bounded")
+    laws = [law_on(about, i) for i in range(len(about.bodies))]
+    starts = about.bodies.polyhedra.start
+    cells = [(about.bodies.rows[a:b], i) for i, (a, b) in enumerate(itertools.pairwise(starts.tolist()))]
+    parts = [primitive(body.integer())]
+    for number in range(int(max_steps)):
+        kept, lost = _mapped_into(cells, laws, parts)
+        if not lost:
+            polyhedra = _stack(parts)
+            steps = tuple(_proof(rows, laws[i], parts[j], j) for rows, i, j in kept)
+            found = InvariantSet(tuple(polyhedra), number, _volume(parts), steps)
+            found.check()
+            return found
+        if not kept:
+            return InvariantSet((), number + 1, Fraction(0), ())
+        parts = _merged([rows for rows, _, _ in kept])
+        cells = [(rows, i) for rows, i, _ in kept]
+    raise LimitError(
+        f"the set is still cut smaller after {max_steps} steps: the volume is {number_text(_volume(parts))} now; "
+        "begin with a smaller set, or raise `max_steps`",
+        volume=_volume(parts),
+    )
+
+
+def _mapped_into(
+    cells: list[tuple[Point, int]], laws: list[tuple[Point, Point]], parts: list[Point]
+) -> tuple[list[tuple[Point, int, int]], bool]:
+    """The cells cut into those that are mapped into a part, with its number, and whether anything is left over."""
+    kept, lost = [], False
+    for rows, i in cells:
+        gradient, offset = laws[i]
+        waiting = [rows]
+        for j, part in enumerate(parts):
+            linear = part[:, :-1].dot(gradient)
+            right = part[:, -1] - part[:, :-1].dot(offset)
+            still = ~np.asarray((linear != 0).any(axis=1), dtype=bool)
+            if not waiting or (right[still] < 0).any():
+                continue
+            both = np.column_stack([linear, right])[~still]
+            walls = integer_rows(np.ones(both.shape), both) if len(both) else np.zeros((0, rows.shape[1]), dtype=object)
+            left = []
+            for cell in waiting:
+                inside, outside = _cut(cell, walls)
+                left += outside
+                kept += [] if inside is None else [(inside, i, j)]
+            waiting = left
+        lost = lost or bool(waiting)
+    return kept, lost
+
+
+def _cut(cell: Point, walls: Point) -> tuple[Point | None, list[Point]]:
+    """The part of a cell that satisfies all rows, None if it has no interior, and the rest, in pieces."""
+    outside = []
+    for wall in walls:
+        number, sides = solid(_stack([np.vstack([cell, -wall]), np.vstack([cell, wall])]))
+        begin = sides.polyhedra.start.tolist()
+        halves = {int(k): sides.rows[begin[at] : begin[at + 1]] for at, k in enumerate(number)}
+        if 0 in halves:
+            outside.append(halves[0])
+        if 1 not in halves:
+            return None, outside
+        cell = halves[1]
+    return cell, outside
+
+
+def _merged(cells: list[Point]) -> list[Point]:
+    """The same set in fewer polytopes, where neighbours make a convex one."""
+    _, bodies = solid(_stack(cells))
+    zero = np.zeros((len(bodies), 1, cells[0].shape[1] + 1), dtype=object)
+    zero[..., -1] = 1
+    found = function_of(bodies, zero, None).polyhedra
+    return [primitive(part.integer()) for part in found]
+
+
+def _proof(rows: Point, law: tuple[Point, Point], target: Point, j: int) -> Step:
+    shares = (maximize(rows, list(fraction_array(row[:-1]) @ law[0])).multipliers or {} for row in target)
+    return Step(rows, *law, tuple(shares), j)
