@@ -281,13 +281,15 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "affine": cpwl.report(cpwl.CPWL.from_pieces([[[0, 0]]], [[0]], [[1, 2]], [0])),
         "outputs": cpwl.report(cpwl.CPWL.from_breakpoints([0, 1, 2], [[0, 1], [1, 0], [0, 2]])),
     }
+    plan = cpwl.mpc([[1, 1], [0, 1]], [["0.5"], [1]], 1, "0.1", 3, u=(-1, 1), x=(-5, 5))
+    made["loop"] = cpwl.report(plan.solve(), plant=plan, prove=False)
     for name, page in made.items():
         page.save(folder / f"{name}.html")
     return {name: folder / f"{name}.html" for name in made}
 
 
 @pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("name", ["line", "plane", "space", "wrong", "pair", "affine", "outputs"])
+@pytest.mark.parametrize("name", ["line", "plane", "space", "wrong", "pair", "affine", "outputs", "loop"])
 def test_pages_open_without_complaint(tab: browser.Tab, pages: dict[str, Path], name: str, dark: bool) -> None:
     """Nothing on the console, nothing asked for but the page itself, and the colours of the reader's choice."""
     tab.open(pages[name], dark=dark)
@@ -494,3 +496,41 @@ def test_regions_found_in_the_browser(tab: browser.Tab, tmp_path: Path, monkeypa
     assert len(shapes) > 5
     assert total == pytest.approx(4)
     assert tab.said == []
+
+
+def test_the_closed_loop_runs_from_where_the_state_is_dropped(tab: browser.Tab, pages: dict[str, Path]) -> None:
+    """Drag and let go: the page steps to the origin as the law does in Python; other pages show no loop."""
+    plan = cpwl.mpc([[1, 1], [0, 1]], [["0.5"], [1]], 1, "0.1", 3, u=(-1, 1), x=(-5, 5))
+    law, A, B = plan.solve(), plan.A.astype(float), plan.B.astype(float)
+    tab.open(pages["loop"])
+    tab.ask("explorer.moveTo([-3, 0.5])")
+    points = np.array(tab.ask("explorer.scene.loop.points"))
+    x = np.array([-3, 0.5])
+    for here in points:
+        assert np.abs(here - x).max() < 1e-9
+        x = A @ x + B @ law(x)
+    assert len(points) == 61
+    assert np.abs(points[-1]).max() < 1e-6
+    assert "After 60 steps" in tab.ask("document.getElementById('loop-text').textContent")
+    tab.ask("explorer.moveTo([5, 5])")
+    assert "not defined here" in tab.ask("document.getElementById('loop-text').textContent")
+    tab.ask("explorer.moveTo([-3, 0.5])")
+    tab.ask("document.getElementById('map').dispatchEvent(new PointerEvent('pointerup'))")
+    assert tab.ask("explorer.state.step") == 1
+    tab.ask("new Promise((done) => setTimeout(done, 400))")
+    assert tab.ask("explorer.state.step") > 2
+    assert not tab.said
+    tab.open(pages["plane"])
+    assert tab.ask("document.getElementById('loop').hidden")
+
+
+def test_a_plant_in_a_file_has_its_loop_on_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``cpwl report plant.json``; with rates the previous input is a coordinate, and becomes the input."""
+    monkeypatch.chdir(tmp_path)
+    text = '{"A": [[0.5]], "B": [[1]], "Q": 1, "R": 1, "N": 2, "u": [-1, 1], "x": [-4, 4], "du": [-1, 1]}'
+    Path("plant.json").write_text(text)
+    assert main(["report", "plant.json", "-o", "page.html", "--no-proof"]) == 0
+    data = data_of(Page("", Path("page.html").read_text()))
+    assert data["plant"] == {"A": [[0.5, 0], [0, 0]], "B": [[1], [1]]}
+    with pytest.raises(cpwl.errors.InputError, match="shapes"):
+        cpwl.report(HAT, plant=([[1, 0]], [[1]]), prove=False)

@@ -84,13 +84,15 @@ def report(
 ) -> None:
     """Write an interactive HTML page about a function, a network, or a pair of them. The page works offline."""
     from cpwl.cli.options import box_of, load_any
+    from cpwl.io.json import plant_in
     from cpwl.levels import tradeoff as levels_of
     from cpwl.network import Network
     from cpwl.show.explorer.facts import examine
     from cpwl.show.explorer.page import page_of
 
     check_output(output, source, second)
-    first = load_any(source)
+    plan = plant_in(source)
+    first = load_any(source) if plan is None else plan.solve()
     if tradeoff and isinstance(first, Network):
         raise typer.BadParameter(f"{source} holds a network, not a function.", param_hint="'--tradeoff'")
     other = None if second is None else load_any(second)
@@ -103,7 +105,7 @@ def report(
         if tradeoff and not isinstance(first, Network):
             levels = levels_of(first, certify=proof, progress=progress)
         again = _recipe(source, second, box, proof, tradeoff, hasattr(first, "layers"))
-        page = page_of(found, said, box=bounds, recipe=again, tradeoff=levels)
+        page = page_of(found, said, box=bounds, recipe=again, tradeoff=levels, plant=plan)
     page.save(output)
     print(f"{output}: {said}, {counted(len(page.html.encode()), 'byte')}")
 

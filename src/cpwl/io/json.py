@@ -17,6 +17,7 @@ from cpwl.errors import InputError, LimitError
 from cpwl.files import read_bytes, write_text
 from cpwl.function.cpwl import CPWL
 from cpwl.io.mpqp import read_mpqp, read_plant
+from cpwl.mpqp.plan import Plan
 from cpwl.network.network import Network
 
 _READERS: dict[str, Callable[[dict[str, Any]], CPWL | Network]] = {
@@ -91,11 +92,21 @@ def load(path: str | os.PathLike[str]) -> CPWL | Network:
 def read_json_file(path: str | os.PathLike[str]) -> CPWL | Network:
     """The function or network in a JSON file: our own format, a program with active sets, or a plant with its law."""
     check_path(path, "read")
+    solved, plant = _inside(path)
+    return read_mpqp(path) if solved else read_plant(path).solve() if plant else load(path)
+
+
+def plant_in(path: str | os.PathLike[str]) -> Plan | None:
+    """The plan of the plant in a JSON file; None if something else is in it."""
+    return read_plant(path) if os.fsdecode(path).lower().endswith(".json") and _inside(path) == (False, True) else None
+
+
+def _inside(path: str | os.PathLike[str]) -> tuple[bool, bool]:
+    """Whether a file holds a program with active sets, and whether it holds a plant."""
     raw = read_bytes(path)
     own = b'"format"' in raw
     solved, plant = (not own and all(name in raw for name in names) for names in (_SOLVED, _PLANT))
-    del raw
-    return read_mpqp(path) if solved else read_plant(path).solve() if plant else load(path)
+    return solved, plant and not solved
 
 
 _SOLVED, _PLANT = (b'"proc"', b'"act"'), (b'"A"', b'"B"', b'"R"', b'"N"')

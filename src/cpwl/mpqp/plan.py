@@ -106,6 +106,16 @@ class Plan:
         """How many inputs the plant has: the first so many decision variables are the move."""
         return int(self.B.shape[1])
 
+    @property
+    def loop(self) -> tuple[_Matrix, _Matrix]:
+        """The step ``A t + B u`` of all parameters `t`: of states; previous inputs become `u`, references stay."""
+        n, m, width = len(self.A), self.inputs, len(self.parameters)
+        before = m * any(name.endswith("before") for name in self.parameters)
+        step = fraction_array(np.eye(width, dtype=np.int64))
+        step[: n + before] = 0
+        step[:n, :n] = self.A
+        return step, np.concatenate([self.B, fraction_array(np.eye(width - n, m, dtype=np.int64) * bool(before))])
+
     def solve(
         self, *, executor: Executor | None = None, max_regions: int | None = None, progress: Progress | None = None
     ) -> CPWL:

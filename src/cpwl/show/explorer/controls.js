@@ -6,6 +6,9 @@ function fromEvent(canvas, event) {
 }
 
 function pointOnMap(event) {
+  if (state.step !== null && !event.buttons) return; // the loop is running
+  clearTimeout(scene.timer);
+  state.step = null;
   const [x, y] = scene.frame.inverse(...fromEvent(find("map"), event));
   const point = Float64Array.from(state.at);
   point[state.axes[0]] = x;
@@ -106,6 +109,10 @@ function wire() {
   map.addEventListener("pointermove", pointOnMap);
   map.addEventListener("pointerdown", pointOnMap);
   map.addEventListener("keydown", keyOnMap);
+  if (data.plant) {
+    map.addEventListener("pointerup", playLoop);
+    find("loop-play").addEventListener("click", playLoop);
+  }
   if (data.n > 1) turnSurface(find("surface"));
   layers.addEventListener("click", (event) => { const found = neuronAt(scene.plan, ...fromEvent(layers, event)); if (found) select(found); });
   layers.addEventListener("keydown", keyOnLayers);

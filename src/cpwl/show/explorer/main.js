@@ -10,6 +10,7 @@ const state = {
   mode: "values",
   neuron: null,
   turn: { ...TURN },
+  step: null, // of the closed loop on show; null: all of them
 };
 const scene = { field: null, bends: null, hinge: null, sums: null, frame: null, plan: null, version: 0 };
 
@@ -43,10 +44,13 @@ function rehinge() {
 function draw() {
   const network = shownNetwork();
   scene.sums = network ? sums(network.layers, state.at) : null;
+  scene.loop = data.plant && !isDifference() && (item().pieces || network) ? runLoop(item(), data, state.at) : null;
   const view = { ...state, ...scene, data, marks: marks(), network };
   scene.frame = data.n === 1 ? drawCurve(find("map"), view) : drawMap(find("map"), view);
   if (data.n > 1) drawSurface(find("surface"), view);
   if (network) scene.plan = drawLayers(find("layers"), view);
+  find("loop").hidden = !scene.loop;
+  if (scene.loop) drawLoop(view);
   readout(view);
   legend(view);
 }

@@ -93,6 +93,7 @@ function drawMarks(pen, frame, view) {
     tracePolygon(pen, frame, field.shapes[s].corners);
     for (const [line, style] of [[4.5, "#fff"], [2, "#111"]]) { pen.lineWidth = line; pen.strokeStyle = style; pen.stroke(); }
   }
+  if (view.loop) drawPath(pen, frame, axes, view.loop.points.slice(0, view.step === null ? undefined : view.step + 1));
   for (const mark of view.marks) drawRing(pen, frame.x(mark.point[axes[0]]), frame.y(mark.point[axes[1]]), mark.severity === "note" ? "#555" : "#d50000");
   const [u, v] = [frame.x(x), frame.y(y)];
   for (const [line, style] of [[4, "#fff"], [1.6, "#111"]]) {

@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 import cpwl.function.picture as of_function
 from cpwl.doors import check_call, check_path, check_switch, within_float64
 from cpwl.errors import InputError
+from cpwl.exact.rational import fraction_array
 from cpwl.files import write_text
 from cpwl.function import CPWL
 from cpwl.levels import Tradeoff
+from cpwl.mpqp.plan import Plan
 from cpwl.network import Network
 from cpwl.progress import Progress
 from cpwl.show.explorer.facts import Examined, Item, chips, costs, examine, facts, findings, lower, proofs
@@ -38,6 +40,7 @@ _SCRIPTS = (
     "curve.js",
     "surface.js",
     "layers.js",
+    "loop.js",
     "tables.js",
     "main.js",
     "controls.js",
@@ -75,6 +78,7 @@ def report(
     box: tuple[Any, Any] | None = None,
     prove: bool = True,
     tradeoff: Tradeoff | None = None,
+    plant: Any = None,
     progress: Progress | None = None,
 ) -> Page:
     """A page to look at: the function as a map and a surface, the network, costs, proofs and findings.
@@ -99,6 +103,9 @@ def report(
         Whether to look for proofs, which may take longer than everything else.
     tradeoff
         What `cpwl.tradeoff` found for the function: a table of neurons against the error that is allowed.
+    plant
+        Of a control law: the plan of `cpwl.mpc`, or ``(A, B)`` with ``x+ = A x + B u``. The page then runs the closed
+        loop from the state under the pointer.
     progress
         Called as ``progress(done, total, step)``.
 
@@ -122,7 +129,7 @@ def report(
     found = examine(first, second, names=called, box=box, prove=prove, progress=progress)
     shown = [*called] if names else [repr(first), repr(second)]
     said = title or (shown[0] if second is None else " and ".join(shown))
-    page = page_of(found, said, box=box, tradeoff=tradeoff)
+    page = page_of(found, said, box=box, tradeoff=tradeoff, plant=plant)
     if path is not None:
         page.save(path)
     return page
@@ -135,6 +142,7 @@ def page_of(
     box: tuple[Any, Any] | None = None,
     recipe: list[dict[str, str]] | None = None,
     tradeoff: Tradeoff | None = None,
+    plant: Any = None,
 ) -> Page:
     """The page on what was found out; `recipe` says how to make it again."""
     shown = found.function or found.items[0].network
@@ -160,6 +168,7 @@ def page_of(
         "costs": costs(found),
         "lower": lower(found),
         "tradeoff": None if tradeoff is None else tradeoff.data,
+        "plant": None if plant is None else _plant(plant, shown.inputs, shown.outputs),
         "proofs": proofs(found),
         "findings": marks,
         "healthy": None if found.doctor is None else found.doctor.healthy,
@@ -168,6 +177,20 @@ def page_of(
     if not np.isfinite(window).all():
         raise InputError("the window to be drawn is not finite; say `box=(low, high)`")
     return Page(title, _filled(title, data))
+
+
+def _plant(plant: Any, inputs: int, outputs: int) -> dict[str, Any]:
+    """The matrices of a step of the closed loop."""
+    pair = plant.loop if isinstance(plant, Plan) else plant
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise InputError("`plant` must be a plan of `cpwl.mpc`, or a pair of matrices (A, B)")
+    A, B = (fraction_array(table).astype(np.float64) for table in pair)
+    if A.shape != (inputs, inputs) or B.shape != (inputs, outputs):
+        raise InputError(
+            f"`plant` must have matrices of shapes ({inputs}, {inputs}) and ({inputs}, {outputs}) for this law, "
+            f"not {A.shape} and {B.shape}"
+        )
+    return {"A": A.tolist(), "B": B.tolist()}
 
 
 def _with_witnesses(window: NDArray[np.float64], points: list[list[float]]) -> NDArray[np.float64]:
