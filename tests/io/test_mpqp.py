@@ -210,7 +210,7 @@ def test_overlapping_regions_are_refused():
 @pytest.mark.parametrize(
     ("program", "cells", "options", "message"),
     [
-        ({}, [[]], {}, "the program has no `H`"),
+        ({}, [[]], {}, "the program has no `A`"),
         ({**CLIP, "Q": [[1, 2]]}, [[]], {}, "`Q` must be"),
         ({**CLIP, "b": ["x", 1]}, [[]], {}, "`b`: .*is not a number"),
         ({**CLIP, "b": [1, float("nan")]}, [[]], {}, "`b`: .*finite"),

@@ -220,3 +220,20 @@ def test_plants_that_are_refused(tmp_path, capsys, change, message):
     assert main(["mpc", str(tmp_path / "plant.json"), "-o", str(tmp_path / "law.h")]) == 65
     assert "plant.json" in capsys.readouterr().err
     assert not (tmp_path / "law.h").exists()
+
+
+def test_a_model_has_its_own_b():
+    """Weights in the place of `B` are a mistake of those who have a model."""
+    model = SimpleNamespace(A=np.eye(1) / 2, B=np.eye(1), dt=1)
+    with pytest.raises(InputError, match="name the other arguments"):
+        cpwl.mpc(model, 1, 1, 3, u=(-1, 1))
+    assert cpwl.mpc(model, Q=1, R=1, N=3, u=(-1, 1)).stability
+
+
+def test_the_loop_of_all_parameters():
+    """States follow the plant, the previous input becomes the input, a set point stays."""
+    plan = cpwl.mpc([["1/2"]], [[2]], 1, 1, 2, u=(-1, 1), x=(-4, 4), du=(-1, 1), reference=(-1, 1), terminal=None)
+    A, B = plan.loop
+    assert plan.parameters == ("x0", "u0 before", "r0")
+    assert A.tolist() == [[Fraction(1, 2), 0, 0], [0, 0, 0], [0, 0, 1]]
+    assert B.tolist() == [[2], [1], [0]]

@@ -199,3 +199,15 @@ def test_slopes_of_the_value():
     )
     x = [[Fraction(1), Fraction(4)]]
     assert more(x)[0, 0] - plain(x)[0, 0] == 10
+
+
+def test_a_name_that_is_not_known_is_refused_and_zeros_may_be_left_out():
+    """`At` for `A_t` would drop the bounds; without `H` and `c` both are 0."""
+    box = {"A": [[1], [-1]], "b": [1, 1], "F": [[1], [0]], "A_t": [[1], [-1]], "b_t": [4, 4]}
+    with pytest.raises(InputError, match="a program has no `At`"):
+        cpwl.solve_mpqp({"Q": [[1]], **box, "At": [[1]]})
+    short = cpwl.solve_mpqp({"Q": [[1]], **box})
+    whole = cpwl.solve_mpqp({"Q": [[1]], "H": [[0]], "c": [0], **box})
+    assert cpwl.equal(short, whole).equal
+    value = cpwl.solve_mpqp({"c": [1], **box}, outputs="value")
+    assert value([["1/2"], [2]]).ravel().tolist() == [-1, -1]

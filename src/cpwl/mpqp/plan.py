@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import check_choice, check_count, check_number, within_float64
+from cpwl.doors import check_choice, check_count, within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import integer_rows
 from cpwl.exact.rational import fraction_array
@@ -196,7 +196,9 @@ def mpc(
     if reference is not None and terminal is not None:
         raise InputError("a terminal set around the origin does not fit a `reference`: write `terminal=None`")
     if soft is not None:
-        check_number(fraction_array([soft])[0], "soft", above=0)
+        price = fraction_array([soft])[0]
+        if price <= 0:
+            raise InputError(f"`soft` must be more than 0, not {price}", name="soft")
     K = _gain(A, B, Q, R) if isinstance(P, str) or isinstance(terminal, str) else None
     P = _lyapunov(A, B, Q, R, K, P) if isinstance(P, str) else _weight(P, n, "P")
     if isinstance(terminal, str):
@@ -219,7 +221,11 @@ def mpc(
 
 def _plant(A: Any, B: Any) -> tuple[_Matrix, _Matrix]:
     """The matrices of the plant, or of a model of another library."""
-    if B is None and all(hasattr(A, name) for name in ("A", "B", "dt")):
+    if all(hasattr(A, name) for name in ("A", "B", "dt")):
+        if B is not None:
+            raise InputError(
+                "a model has its own `B`: name the other arguments, as `cpwl.mpc(model, Q=.., R=.., N=..)`"
+            )
         if not A.dt:  # 0 or None: continuous, or not said
             raise InputError(
                 f"this model is not discrete (dt = {A.dt!r}): sample it first, as `control.c2d(model, dt)`"

@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 _NAMES = ("Q", "H", "c", "A", "F", "b", "A_t", "b_t")
+_CONSTANTS = ("c_t", "c_c", "Q_t")  # of the value alone
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,18 +58,26 @@ class Program:
     def from_matrices(cls, given: dict[str, Any], equalities: int = 0) -> Program:
         """The program of the matrices Q (absent: a linear program), H, c, A, F, b, A_t, b_t, and c_t, c_c if given.
 
-        `A_t` and `b_t` may be absent or empty: then all parameters are allowed.
+        `A_t` and `b_t` may be absent or empty: then all parameters are allowed. `H`, `c` or `F` that is absent is 0;
+        one of `H` and `F` says how many parameters there are.
 
         >>> Program.from_matrices({"Q": [[1]], "H": [[-1]], "c": [0], "A": [[1]], "F": [[0]], "b": [1]}).inputs
         1
         """
-        missing = [name for name in _NAMES[1:6] if given.get(name) is None]
+        unknown = sorted(given.keys() - {*_NAMES, *_CONSTANTS})
+        if unknown:
+            raise InputError(f"a program has no `{unknown[0]}`; it takes {', '.join(_NAMES)}", name=unknown[0])
+        needed = ["A", "b", *(["F"] if given.get("H") is None else [])]
+        missing = [name for name in needed if given.get(name) is None]
         if missing:
             raise InputError(f"the program has no `{missing[0]}`; it takes {', '.join(_NAMES)}", name=missing[0])
         A = _table(given["A"], "A")
         rows, moves = A.shape
+        n = _table(given["F"], "F").shape[1] if given.get("H") is None else _table(given["H"], "H").shape[1]
+        for name, shape in (("H", (moves, n)), ("F", (rows, n)), ("c", (moves,))):
+            if given.get(name) is None:
+                given = {**given, name: np.zeros(shape, dtype=np.int64)}
         H = _table(given["H"], "H")
-        n = H.shape[1]
         Q = np.zeros((moves, moves), dtype=object) if given.get("Q") is None else _table(given["Q"], "Q")
         parts = {"Q": Q, "H": H, "A": A, "F": _table(given["F"], "F")}
         none = all(given.get(name) is None or _is_empty(given[name]) for name in ("A_t", "b_t"))
