@@ -49,7 +49,8 @@ def solve_mpqp(
     ----------
     program
         The matrices `Q`, `H`, `c`, `A`, `F`, `b`, and `A_t`, `b_t` unless all parameters are allowed; `H`, `c` and `F`
-        are 0 if they are left out. Floats are the rationals that they are; write "0.1" or a `Fraction` for others. Short decimals make short numbers.
+        are 0 if they are left out. Floats are the rationals that they are; write "0.1" or a `Fraction` for others.
+        Short decimals make short numbers.
     outputs
         Which decision variables: a number, a list, a slice (``slice(0, m)``: the first move of `m` inputs), or all.
         "value": the optimal value of a linear program, with ``c_t'x + c_c`` if these are given.
