@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -164,6 +165,17 @@ def test_scripts_are_notebooks() -> None:
         text = next(script for script in SCRIPTS if script.stem == name).read_text()
         assert text.startswith("# %% [markdown]\n# # ")
         assert text.count("\n# %%\n") >= 4
+
+
+def test_the_notebook_is_the_script_with_its_output(run: Callable[[str], Ran]) -> None:
+    """`pendulum_to_c.ipynb` has the cells of the script, and what the script prints."""
+    script = next(script for script in SCRIPTS if script.stem == "pendulum_to_c")
+    cells = json.loads(script.with_suffix(".ipynb").read_text("utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert code == [part.split("\n# %%")[0].strip() for part in script.read_text("utf-8").split("\n# %%\n")[1:]]
+    said, folder = run("pendulum_to_c")
+    assert "".join(line for cell in cells for out in cell.get("outputs", ()) for line in out["text"]) == said
+    assert "PASS" in (folder / "pendulum_test.c").read_text()
 
 
 def _check(folder: Path, law: str, network: str, proof: str) -> None:
