@@ -154,14 +154,14 @@ def random_cover(seed, n):
     return domain, parts
 
 
-def check_cover(seed, n):
+def check_cover(seed, n, most=8):
     """The doctor against all cells; every witness of a hole is in the closure of a cell that nothing covers."""
     domain, parts = random_cover(seed, n)
-    if hyperplane_count([(rows, 0, 0) for rows in [domain, *parts]]) > (12 if n < 3 else 8):
-        return
+    if hyperplane_count([(rows, 0, 0) for rows in [domain, *parts]]) > most:
+        return False
     found = cells([row for rows in [domain, *parts] for row in rows], n)
     if not any(holds(domain, x) for x, _ in found):
-        return
+        return False
     count = [(holds(domain, x), sum(holds(rows, x) for rows in parts)) for x, _ in found]
     laws = [[[1] * n, list(range(n))]] * len(parts)  # two outputs
     A, b = [[r[:-1] for r in rows] for rows in parts], [[r[-1] for r in rows] for rows in parts]
@@ -176,19 +176,18 @@ def check_cover(seed, n):
             assert any(
                 all(s * sum(a * v for a, v in zip(h, x, strict=False)) <= s * h[-1] for s, h in own) for own in bare
             ), (n, seed)
+    return True
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_holes_and_overlaps_are_found_by_the_residual(n):
-    for seed in range(12 // n):
-        check_cover(seed, n)
+    assert sum(check_cover(seed, n) for seed in range(12 // n)) > 1
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "count"), [(1, 400), (2, 200), (3, 80), (4, 20), (5, 6)])
+@pytest.mark.parametrize(("n", "count"), [(1, 400), (2, 200), (3, 80), (4, 16), (5, 8)])
 def test_holes_and_overlaps_are_found_by_the_residual_at_length(n, count):
-    for seed in range(100, 100 + count):
-        check_cover(seed, n)
+    assert sum(check_cover(seed, n, 12) for seed in range(100, 100 + count)) > count / 4
 
 
 FUNCTIONS = {
