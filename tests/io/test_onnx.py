@@ -80,7 +80,7 @@ def test_dialect(tmp_path, dtype):
 
 @pytest.mark.parametrize(("batch", "first"), [(None, 1), ("N", "N")])
 def test_shapes(tmp_path, batch, first):
-    """The input is X of shape [1, n], or [N, n] where asked for; the output is Y."""
+    """The input is X of shape [N, n], the default, or [1, n]; the output is Y."""
     to_onnx(Network([(np.ones((3, 2)), np.ones(3))]), tmp_path / "a.onnx", batch=batch)
     graph = onnx.load(tmp_path / "a.onnx").graph
     shapes = {

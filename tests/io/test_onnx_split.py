@@ -7,7 +7,7 @@ import hashlib
 import numpy as np
 import onnx
 import pytest
-from scipy.sparse import block_diag, random_array
+from scipy.sparse import block_diag, csr_array, random_array
 
 import cpwl
 from cpwl.cli import main
@@ -94,3 +94,23 @@ def test_files_tell_domain_pieces_and_proof(tmp_path, monkeypatch):
         cpwl.io.to_onnx(network, "other.onnx", metadata={"a": 1})
     with pytest.raises(InputError, match="`layout` must be one of"):
         cpwl.io.to_onnx(network, "other.onnx", layout="sparse")
+
+
+def test_the_fast_layout_splits_what_pays(tmp_path):
+    """A wide banded layer is split, a small one is not; a whole layer after a split one reads the moved columns."""
+    rng = np.random.default_rng(0)
+    band = csr_array(np.eye(1200) + np.diag(np.full(1199, 0.5), 1))
+    layers = [
+        (rng.standard_normal((1200, 2)), np.zeros(1200)),
+        (band, np.zeros(1200)),
+        (rng.random((3, 1200)), [0] * 3),
+    ]
+    network = cpwl.Network(layers)
+    cpwl.io.to_onnx(network, tmp_path / "a.onnx", layout="fast")
+    nodes = [node.op_type for node in onnx.load(tmp_path / "a.onnx").graph.node]
+    assert nodes.count("Concat") == 1
+    assert nodes[0] == "Gemm"
+    x = rng.standard_normal((5, 2))
+    onnxruntime = pytest.importorskip("onnxruntime")
+    session = onnxruntime.InferenceSession(tmp_path / "a.onnx", providers=["CPUExecutionProvider"])
+    assert np.abs(session.run(None, {"X": x})[0] - network(x)).max() < 1e-10 * np.abs(network(x)).max()

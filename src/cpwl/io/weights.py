@@ -28,7 +28,7 @@ from cpwl.files import read_bytes, write_bytes
 from cpwl.io.expression import natural_key
 from cpwl.io.text import reading
 from cpwl.network.jit import jax_function
-from cpwl.network.network import Network
+from cpwl.network.network import Network, rounded
 from cpwl.network.program import Tape, network_of
 
 # Dense layers on the way out: consumers want full matrices, so their size is checked first.
@@ -50,15 +50,8 @@ def check_dense_size(network: Network, dtype: Dtype, limit: int, consumer: str) 
 
 def dense_layers(network: Network, dtype: Dtype) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
     """The layers as dense arrays of `dtype`, each number rounded to nearest; one too large is refused."""
-    for number, (weight, bias) in enumerate(network.layers, start=1):
-        largest = np.finfo(dtype).max
-        with np.errstate(over="ignore"):
-            layer = weight.toarray().astype(dtype, copy=False), bias.astype(dtype, copy=False)
-        if not all(np.isfinite(array).all() for array in layer):
-            number_ = max(np.abs(weight.data).max(initial=0.0), np.abs(bias).max())
-            message = f"layer {number} has a number of size {number_:.3g}, but {dtype} ends at {largest:.3g}"
-            raise LimitError(message, layer=number)
-        yield layer
+    for weight, bias in rounded(network, dtype).layers:
+        yield weight.toarray().astype(dtype, copy=False), bias.astype(dtype, copy=False)
 
 
 # Layers from matrices and vectors, in a list or under names.

@@ -318,7 +318,9 @@ def rounded(network: Network, dtype: str) -> Network:
         with np.errstate(over="ignore"):
             data, shift = (v.astype(dtype).astype(np.float64) for v in (weight.data, bias))
         if not (np.isfinite(data).all() and np.isfinite(shift).all()):
-            raise LimitError(f"layer {number} has a number beyond {dtype}", layer=number)
+            size = max(np.abs(weight.data).max(initial=0.0), np.abs(bias).max())
+            message = f"layer {number} has a number of size {size:.3g}, but {dtype} ends at {np.finfo(dtype).max:.3g}"
+            raise LimitError(message, layer=number)
         layers.append((csr_array((data, weight.indices.copy(), weight.indptr.copy()), shape=weight.shape), shift))
     return run_in(assemble(layers), (dtype,))
 

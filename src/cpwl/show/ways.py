@@ -31,6 +31,7 @@ from cpwl.function.sample import sample
 from cpwl.io.c.write import CCode, Form, to_c
 from cpwl.network.jit import jit
 from cpwl.network.network import Network
+from cpwl.regions.extract import extract
 
 _Array = NDArray[np.float64]
 _Call = Callable[[_Array], Any]
@@ -96,8 +97,12 @@ def measure_ways(source: CPWL | Network, *, points: int = 10_000, seed: int = 0)
         except CpwlError as error:
             found.append(Way(name, "Python", note=str(error).splitlines()[0]))
     found += _interpolators(law, x, reference)
+    pieces = extract(network, box=(-1, 1), exact=True, max_regions=_REGIONS) if law is None else law
     for form in ("network", "tree", "grid"):
-        found.append(_in_c(network if law is None or form == "network" else law, form, x, reference))
+        if form != "network" and law is None and not pieces.complete:
+            found.append(Way(f"C {form}", "C", note=f"not tried for more than {_REGIONS:,} regions"))
+        else:
+            found.append(_in_c(network if form == "network" else pieces, form, x, reference))
     return found
 
 
@@ -117,6 +122,7 @@ def taken(ways: list[Way], language: str, *, single: bool = False) -> Way | None
     return min(able, key=time, default=None)
 
 
+_REGIONS = 1_000  # of a network that become a tree
 _SAME = 1e-9  # of the largest value: more than rounding in double precision
 
 

@@ -9,7 +9,7 @@ dense matrices are split, with `Gather` and `Concat`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -22,7 +22,7 @@ from cpwl.compiler import Compiled, held_network
 from cpwl.doors import check_choice, check_path
 from cpwl.errors import InputError, LimitError
 from cpwl.files import write_bytes
-from cpwl.io.weights import Dtype, check_dense_size, dense_layers
+from cpwl.io.weights import Dtype, check_dense_size
 from cpwl.network.integer import IntegerNetwork
 from cpwl.network.network import Network, rounded
 
@@ -38,17 +38,23 @@ _ROWS = 64  # of a part
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """Some rows of a layer: the columns that they read, and the dense matrix on these."""
+    """Some rows of a layer: the columns that they read, and the dense matrix on these; without columns, all of it."""
 
-    columns: NDArray[np.int64]
+    columns: NDArray[np.int64] | None
     weight: NDArray[np.float64]
     bias: NDArray[np.float64]
 
 
-def split_layers(network: Network) -> Iterator[list[Part]]:
-    """The parts of each layer, in the order in which their outputs are put together."""
+def split_layers(network: Network, split: Sequence[bool]) -> Iterator[list[Part]]:
+    """The parts of each layer, in the order in which their outputs are put together; one for a layer left whole."""
     place = np.arange(network.inputs, dtype=np.int64)  # where each output of the layer before is now
     for number, (weight, bias) in enumerate(network.layers, start=1):
+        if not split[number - 1]:
+            whole = np.empty(weight.shape)
+            whole[:, place] = weight.toarray()
+            yield [Part(None, whole, bias)]
+            place = np.arange(len(bias), dtype=np.int64)
+            continue
         last = number == len(network.layers)
         order = np.arange(len(bias), dtype=np.int64) if last else _order(weight)
         moved = weight[order]
@@ -62,6 +68,17 @@ def split_layers(network: Network) -> Iterator[list[Part]]:
         yield parts
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
+
+
+_GATHER = 300  # products that take as long as gathering one column: six banded layers, measured in onnxruntime 1.31
+
+
+def _pays(weight: Any) -> bool:
+    """Whether a layer in parts is faster than a dense one."""
+    order = _order(weight)
+    blocks = (weight[order[start : start + _ROWS]] for start in range(0, weight.shape[0], _ROWS))
+    cost = sum((rows.shape[0] + _GATHER) * len(np.unique(rows.indices)) for rows in blocks)
+    return bool(cost < weight.shape[0] * weight.shape[1])
 
 
 def split_size(network: Network, itemsize: int) -> int:
@@ -87,7 +104,7 @@ def _order(weight: Any) -> NDArray[np.int64]:
 
 # A protobuf message, and so an ONNX file in one piece, ends at 2 GiB.
 _LIMIT = 2**31 - 2**20
-Layout: TypeAlias = Literal["auto", "dense", "split"]
+Layout: TypeAlias = Literal["auto", "dense", "split", "fast"]
 
 _NOTES = {
     "cpwl.arithmetic": "Large terms cancel: run in the precision of the file, with TF32 and other reduced "
@@ -100,11 +117,11 @@ def to_onnx(
     path: str | os.PathLike[str],
     *,
     dtype: Dtype | None = None,
-    batch: str | None = None,
+    batch: str | None = "N",
     layout: Layout = "auto",
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Write the network to the ONNX file `path`: input `X` of shape ``[1, n]``, output `Y` of ``[1, m]``.
+    """Write the network to the ONNX file `path`: input `X` of shape ``[N, n]``, output `Y` of ``[N, m]``.
 
     Parameters
     ----------
@@ -117,11 +134,12 @@ def to_onnx(
         "float64"; but what was compiled with integer weights is written with integer operators: `X` has integers in
         the format of the inputs, and `Y` those that are to be divided by the scales in the metadata.
     batch : str, optional
-        A name such as "N" makes the first dimension of `X` and `Y` a free one of that name. The default, 1,
-        is what verifiers and MILP tools expect.
-    layout : {"auto", "dense", "split"}
+        The name of the first dimension of `X` and `Y`, which is free: any number of points. None makes it 1, which
+        some verifiers and MILP tools expect.
+    layout : {"auto", "dense", "split", "fast"}
         "dense" is one `Gemm` for each layer. "split" cuts a layer by rows into parts that read only the columns that
-        they need (`Gather`, `Gemm`, `Concat`). "auto" splits what would not fit into a file when dense.
+        they need (`Gather`, `Gemm`, `Concat`). "fast" splits the layers that onnxruntime then runs faster, by a
+        measured cost. "auto" is what all tools read: it splits only what would not fit into a file when dense.
     metadata : mapping, optional
         Names and texts to be kept in the file, such as `Compiled.metadata`: the domain, the pieces, the hash of a
         proof.
@@ -143,7 +161,7 @@ def to_onnx(
     integers = network.integer if isinstance(network, Compiled) and dtype is None else None
     network = held_network(network, "to_onnx")
     check_path(path, "to_onnx")
-    check_choice(layout, ("auto", "dense", "split"), "layout")
+    check_choice(layout, ("auto", "dense", "split", "fast"), "layout")
     if batch is not None and not (isinstance(batch, str) and batch):
         raise InputError(f'`batch` must be None or the name of a dimension such as "N", not {type(batch).__name__}')
     if integers is not None:
@@ -165,7 +183,7 @@ def onnx_bytes(
     notes = {**_NOTES, **_checked(metadata)}
     check_choice(dtype, ("float32", "float64"), "dtype")
     kind = onnx.TensorProto.FLOAT if dtype == "float32" else onnx.TensorProto.DOUBLE
-    nodes, tensors = _split(network, dtype, kind) if _is_split(network, dtype, layout) else _dense(network, dtype, kind)
+    nodes, tensors = _layers(network, dtype, kind, _split(network, dtype, layout))
     ends = (kind, network.inputs), (kind, network.outputs)
     return _model(nodes, tensors, *ends, batch, notes)
 
@@ -198,8 +216,10 @@ def _checked(metadata: Mapping[str, str] | None) -> dict[str, str]:
     return found
 
 
-def _is_split(network: Network, dtype: Dtype, layout: Layout) -> bool:
-    """Whether the layers are written in parts; `LimitError` if they fit in neither way."""
+def _split(network: Network, dtype: Dtype, layout: Layout) -> list[bool]:
+    """Which layers are written in parts; `LimitError` if they fit in neither way."""
+    if layout == "fast":
+        return [_pays(weight) for weight, _ in network.layers]
     if layout != "split":
         try:
             check_dense_size(network, dtype, _LIMIT, "that an ONNX file can hold")
@@ -207,45 +227,31 @@ def _is_split(network: Network, dtype: Dtype, layout: Layout) -> bool:
             if layout == "dense":
                 raise
         else:
-            return False
-    size = split_size(network, 4 if dtype == "float32" else 8)
+            return [False] * len(network.layers)
+    size = split_size(network, np.dtype(dtype).itemsize)
     if size > _LIMIT:
         raise LimitError(f"the network would take {size / 2**30:.1f} GiB in parts, more than an ONNX file can hold")
-    return True
+    return [True] * len(network.layers)
 
 
-def _dense(network: Network, dtype: Dtype, kind: int) -> tuple[list[Any], list[Any]]:
-    """One `Gemm` for each layer."""
+def _layers(network: Network, dtype: Dtype, kind: int, split: Sequence[bool]) -> tuple[list[Any], list[Any]]:
+    """One `Gemm` for a whole layer; for one in parts the columns that each reads, a `Gemm` on these, and `Concat`."""
     nodes, tensors, before = [], [], "X"
-    for i, (weight, bias) in enumerate(dense_layers(network, dtype), start=1):
-        tensors += [_tensor(f"W_{i}", weight, kind), _tensor(f"b_{i}", bias, kind)]
+    for i, parts in enumerate(split_layers(rounded(network, dtype), split), start=1):
         last = i == len(network.layers)
         after = "Y" if last else f"Z_{i}"
-        nodes.append(_gemm(str(i), [before, f"W_{i}", f"b_{i}"], after))
-        if not last:
-            nodes.append(helper.make_node("Relu", [after], [f"A_{i}"], f"Relu_{i}"))
-        before = f"A_{i}"
-    return nodes, tensors
-
-
-def _split(network: Network, dtype: Dtype, kind: int) -> tuple[list[Any], list[Any]]:
-    """Layers in parts: the columns that a part reads, a `Gemm` on these, and all parts put together."""
-    nodes, tensors, before = [], [], "X"
-    for i, parts in enumerate(split_layers(rounded(network, dtype)), start=1):
         outputs = []
         for k, part in enumerate(parts, start=1):
-            name = f"{i}_{k}"
-            tensors += [
-                _tensor(f"I_{name}", part.columns, onnx.TensorProto.INT64),
-                _tensor(f"W_{name}", part.weight.astype(dtype), kind),
-                _tensor(f"b_{name}", part.bias.astype(dtype), kind),
-            ]
-            nodes.append(helper.make_node("Gather", [before, f"I_{name}"], [f"G_{name}"], f"Gather_{name}", axis=1))
-            nodes.append(_gemm(name, [f"G_{name}", f"W_{name}", f"b_{name}"], f"P_{name}"))
-            outputs.append(f"P_{name}")
-        last = i == len(network.layers)
-        after = "Y" if last else f"Z_{i}"
-        nodes.append(helper.make_node("Concat", outputs, [after], f"Concat_{i}", axis=1))
+            name, read = (str(i), before) if part.columns is None else (f"{i}_{k}", f"G_{i}_{k}")
+            if part.columns is not None:
+                tensors.append(_tensor(f"I_{name}", part.columns, onnx.TensorProto.INT64))
+                nodes.append(helper.make_node("Gather", [before, f"I_{name}"], [read], f"Gather_{name}", axis=1))
+            tensors.append(_tensor(f"W_{name}", part.weight.astype(dtype), kind))
+            tensors.append(_tensor(f"b_{name}", part.bias.astype(dtype), kind))
+            outputs.append(after if part.columns is None else f"P_{name}")
+            nodes.append(_gemm(name, [read, f"W_{name}", f"b_{name}"], outputs[-1]))
+        if parts[0].columns is not None:
+            nodes.append(helper.make_node("Concat", outputs, [after], f"Concat_{i}", axis=1))
         if not last:
             nodes.append(helper.make_node("Relu", [after], [f"A_{i}"], f"Relu_{i}"))
         before = f"A_{i}"
