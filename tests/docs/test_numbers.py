@@ -94,3 +94,14 @@ def test_formulas_can_be_typeset() -> None:
     done = subprocess.run([node, str(program), *pages], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert int(done.stdout.split()[0]) > 1000
+
+
+def test_points_per_second_on_a_gpu_are_those_that_were_saved() -> None:
+    """Every row of the table in docs/comparison.md is one of benchmarks/gpu.json."""
+    saved = json.loads((ROOT / "benchmarks" / "gpu.json").read_text("utf-8"))["rows"]
+    page = (ROOT / "docs" / "comparison.md").read_text("utf-8").partition("### On a GPU")[2].partition("\n## ")[0]
+    found = re.findall(r"^\| ([^|]+) \| (network|lookup) \| ([\d,]+) million \| \S+ \| ([\d,]+) million", page, re.M)
+    shown = {
+        (case, way, dtype): n for case, way, *ns in found for dtype, n in zip(("float64", "float32"), ns, strict=True)
+    }
+    assert shown == {(r["case"], r["way"], r["dtype"]): f"{r['points_per_second'] / 1e6:,.0f}" for r in saved}
