@@ -85,7 +85,7 @@ def test_bends_that_outputs_share_are_one(noise):
     """Two moves of a law with three states: as many bends and laws as the truth has, in numbers of moderate length."""
     truth = exact_law("mi_N3")
     found = floats("mi_N3", noise).snap()
-    assert found.way == "together"
+    assert found.way == "laws"
     assert planes(found.function) == planes(truth)
     assert found.function.num_components == truth.num_components
     assert max(abs(int(v)).bit_length() for v in found.function.laws.integer().ravel()) < 400

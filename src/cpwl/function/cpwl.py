@@ -768,8 +768,8 @@ class Snapped:
     reason: str
     """Empty, or what stands in the way."""
     way: str = ""
-    """How it was made: "exact" (as it was), "even", "straight", "simplices", "laws", "together", "patches",
-    "triangles" or "line" (of one input)."""
+    """How it was made: "exact" (as it was), "even", "straight", "simplices", "laws", "triangles" or "line" (of one
+    input)."""
     laws: int = 0
     """How many laws of pieces changed at all."""
     facets: int = 0
@@ -778,8 +778,6 @@ class Snapped:
     """How many pieces had to be cut into simplices, because their laws cannot be kept."""
     where: tuple[float, ...] | None = None
     """A point where a law changed most."""
-    places: tuple[tuple[float, ...], ...] = ()
-    """For "patches": a point in each place where pieces were cut up, of those that hang together."""
     flat: tuple[int, ...] | None = None
     """The pieces of the data that have no interior, or none thicker than the noise; None: nobody has looked."""
     jump: Jump | None = None
@@ -795,7 +793,7 @@ class Snapped:
         lines = [
             f"{counted(self.laws, 'law')} moved, by at most {self.moved.value:.2g} of the range of values{place}",
             f"{counted(self.facets, 'facet')} moved, by at most {self.moved.facet:.2g} of the size of the coordinates",
-            f"pieces cut into simplices: {self.patches}{self._around()}",
+            f"pieces cut into simplices: {self.patches}",
         ]
         if self.jump is not None:
             i, j = self.jump.pieces
@@ -807,12 +805,6 @@ class Snapped:
         """The same as a list, and the function, for notebooks."""
         picture = None if self.function is None else self.function._repr_svg_()
         return "".join(f"<p>{escape(line)}</p>" for line in str(self).splitlines()) + (picture or "")
-
-    def _around(self) -> str:
-        if not self.places:
-            return ""
-        more = f" and {len(self.places) - 1} other places" if len(self.places) > 1 else ""
-        return f", around x = {_point(self.places[0])}{more}"
 
 
 def _point(x: tuple[float, ...]) -> str:

@@ -32,9 +32,9 @@ from support.laws import LAWS
 from support.networks import regions, small_regions, trained_regions
 from support.twins import catalogue_twin, twin
 
-DATA = Path(__file__).parents[2] / "sources" / "data"
+DATA = Path(__file__).parents[2] / "io" / "data"
 FINE = {"mixed_scales", "nearly_parallel", "nearly_parallel_cuts"}
-SOLVERS = ("simple", "outputs at once", "at once", "in turn", "split")
+SOLVERS = ("simple", "at once", "in turn")
 NETWORKS = [
     *((2, widths) for widths in ((6,), (5, 4), (6, 5), (4, 4, 3), (6, 5, 4))),
     *((3, widths) for widths in ((5,), (4, 3), (3, 3, 2))),
@@ -121,14 +121,11 @@ def _noted(name: str, given: Callable[..., object], off: bool, none: bool) -> Ca
 def watch(without: tuple[str, ...] = ()) -> None:
     """Notes which solvers come to an end, and switches ways and solvers off."""
     for name, where, none in (
-        ("simple", "_simple", True),
-        ("outputs at once", "_outputs_at_once", True),
+        ("simple", "simple_laws", True),
         ("at once", "_at_once", False),
-        ("split", "split_laws", False),
+        ("in turn", "fix_in_turn", False),
     ):
         setattr(law_solvers, where, _noted(name, getattr(law_solvers, where), name in without, none))
-    fix = _noted("in turn", law_solvers.fix_in_turn, "in turn" in without, False)
-    law_solvers.fix_in_turn = nearby.fix_in_turn = fix
     for name in without:
         if name in nearby.WAYS:
             nearby.WAYS[name] = _noted(name, nearby.WAYS[name], True, False)

@@ -11,10 +11,8 @@ from cpwl import CPWL
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.jump import largest_jump
 from cpwl.function.snap.complex import Face, float_complex
-from cpwl.function.snap.laws import fix_in_turn
-from cpwl.function.snap.loose import Work
-from cpwl.function.snap.nearby import WAYS
-from cpwl.function.snap.relations import Relation, relations_of
+from cpwl.function.snap.nearby import WAYS, Work
+from cpwl.function.snap.relations import relations_of
 from shallow import random_shallow
 from support.catalogue import function, names
 from support.functions import delaunay, five_pieces
@@ -102,19 +100,17 @@ def two_functions(one, two):
 def test_outputs_may_bend_in_different_places(one, two, noise):
     """Each output is exact with the laws it has, and the common refinement is exactly consistent."""
     p = two_functions(one(), two())
-    data = twin(p, noise, 0).function()
-    work = Work(data)
-    near = WAYS["together"](work)
-    q = CPWL.from_parts(near.parts)
+    found = twin(p, noise, 0).function().snap(1e-9)
+    q = found.function
+    assert q is not None, found.reason
     assert q.outputs == 2
-    assert max(near.moved.value, near.moved.facet) < 1e-9
+    assert max(found.moved.value, found.moved.facet) < 1e-9
     assert not any(f.severity == "error" for f in PieceDoctor(q).findings())
     for j, part in enumerate((one(), two())):
         assert len({tuple(law) for law in q.laws.integer()[:, j].tolist()}) <= part.num_components
     x = np.array([[float(v) for v in point] for _, point in points_in_pieces(p, 1, 0)])
     x = x[np.abs(x).max(axis=1) < 100]
     assert np.nanmax(np.abs(q(x) - p(x))) < 1e-7
-    assert data.snap(1e-9).function is not None
 
 
 @pytest.mark.parametrize("scales", [(1e-6, 1e6), (1e3, 1e-3)])
@@ -222,30 +218,6 @@ def test_relations_are_read_off_the_laws_around_a_face():
     ]
     assert kinds == [["cross"], ["straight"], ["pencil"]]
     assert relations_of(cross, [face(0, 1, 2)], [], np.ones(3), 1e-9) == []
-
-
-@pytest.mark.parametrize("noise", [1e-13, 1e-11])
-def test_laws_are_fixed_so_that_relations_hold_exactly(noise):
-    """A grid of crossing hinges: every crossing is an integer relation, and all of them hold in rationals."""
-    rng = np.random.default_rng(0)
-    size = 6
-    h, v = rng.standard_normal((size, 3)), rng.standard_normal((size, 3))
-    laws = np.array([h[:i].sum(axis=0) + v[:j].sum(axis=0) for i in range(size) for j in range(size)])
-    laws = laws + noise * rng.standard_normal(laws.shape)
-    corners = [(i * size + j, i * size + j + 1) for i in range(size - 1) for j in range(size - 1)]
-    relations = [Relation("cross", (a, b, b + size, a + size)) for a, b in corners]
-    fixed = fix_in_turn(laws, relations, np.ones(3), 1e-9)
-    assert not fixed.broken
-    for relation in relations:
-        f1, f2, f3, f4 = (fixed.laws[k] for k in relation.laws)
-        assert all(a - b + c - d == 0 for a, b, c, d in zip(f1, f2, f3, f4, strict=True))
-    assert np.abs(np.array(fixed.laws, dtype=np.float64) - laws).max() < 100 * noise
-
-
-def test_relations_that_cannot_hold_are_broken_not_forced():
-    """Four laws that do not cross are told apart from four that do."""
-    laws = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1.5, 0]])
-    assert fix_in_turn(laws, [Relation("cross", (0, 1, 2, 3))], np.ones(3), 1e-9).broken
 
 
 def test_tips_of_slivers_do_not_stretch_the_boundary():

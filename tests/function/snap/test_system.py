@@ -2,16 +2,17 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from random import Random
 
 import numpy as np
 import pytest
 
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.snap.complex import Unfit
-from cpwl.function.snap.laws import simple_laws
-from cpwl.function.snap.relations import Relation, lines_of
+from cpwl.function.snap.laws import fix_in_turn, simple_laws
+from cpwl.function.snap.relations import Relation, in_rounds, lines_of
 from cpwl.function.snap.short import short
-from cpwl.function.snap.system import Formal, solve_system
+from cpwl.function.snap.system import Formal, Shared, solve_system
 from support.networks import regions, small_regions
 from support.twins import twin
 
@@ -102,7 +103,7 @@ def test_all_relations_hold_exactly(factor):
     """Noise in all laws of a grid; every relation of the system holds in rationals."""
     laws, relations = grid_of_hinges(5, 5, factor)
     noisy = laws + 1e-13 * np.random.default_rng(0).standard_normal(laws.shape)
-    found = solve_system(noisy, relations, (), np.ones(3), 1e-9)
+    found = solve_system(noisy, relations, Shared(), np.ones(3), 1e-9)
     assert all(relation.holds(found) for relation in relations)
     assert np.abs(np.array(found, dtype=np.float64) - laws).max() < 1e-11
 
@@ -160,3 +161,45 @@ def test_short_numbers_are_near_and_short():
     x = short(np.pi, 2.0**-20, 1)
     assert abs(float(x) - np.pi) <= 2.0**-20
     assert x.denominator <= 2**20
+
+
+def rank(*steps):
+    """The rank of differences of laws, in rationals."""
+    zero = [Fraction(0)] * len(steps[0])
+    laws = [zero, *steps]
+    return 1 if Relation("straight", (1, 0, 0, 2)).holds(laws) else 2
+
+
+def test_outputs_that_bend_on_one_facet_share_a_row():
+    """Jumps of two outputs are multiples of each other, exactly if they are said to be of one facet, else not."""
+    row, rng = np.sqrt([2.0, 3.0, 5.0]), np.random.default_rng(0)
+    laws = np.array([0 * row, row, np.pi + 0 * row, np.pi + np.e * row]) + 1e-14 * rng.standard_normal((4, 3))
+    for facets, wanted in (([[(0, 1), (2, 3)]], 1), ([], 2)):
+        f = solve_system(laws, [], Shared(facets), np.ones(3), 1e-9)
+        assert np.abs(np.array(f, dtype=np.float64) - laws).max() < 1e-12
+        steps = [[x - y for x, y in zip(f[k + 1], f[k], strict=True)] for k in (0, 2)]
+        assert rank(*steps) == wanted
+
+
+@pytest.mark.parametrize("noise", [1e-13, 1e-11])
+def test_laws_are_fixed_one_after_the_other(noise):
+    """A grid of crossing hinges: all relations hold in rationals. Four laws that do not cross are not forced to."""
+    laws, relations = grid_of_hinges(6, 6, 1)
+    noisy = laws + noise * np.random.default_rng(0).standard_normal(laws.shape)
+    found = fix_in_turn(noisy, relations, np.ones(3), 1e-9)
+    assert all(relation.holds(found) for relation in relations)
+    assert np.abs(np.array(found, dtype=np.float64) - noisy).max() < 100 * noise
+    noisy[0, 0] += 0.5
+    with pytest.raises(Unfit, match="meet"):
+        fix_in_turn(noisy, relations, np.ones(3), 1e-9)
+
+
+def test_orders_leave_every_law_a_place():
+    """Of a chain of pencils no law is the last of more than two: two planes in four dimensions have a point."""
+    pencils = [Relation("pencil", (k, k + 1, k + 2, k + 3)) for k in range(8)]
+    for seed in range(10):
+        order = in_rounds([False] * 11, pencils, 4, Random(seed))
+        assert sorted(order) == list(range(11))
+        place = {law: k for k, law in enumerate(order)}
+        last = [max(relation.laws, key=place.get) for relation in pencils]
+        assert max(last.count(law) for law in last) <= 2

@@ -34,7 +34,6 @@ __all__ = [
     "exact_cells",
     "pulled",
     "simplices_of",
-    "simplices_of_piece",
     "table",
     "whole_row",
 ]
@@ -427,9 +426,6 @@ def _follows(domain: Domain, differences: Differences, face: Face) -> bool:
 # exactly consistent whatever its numbers are: each corner takes the middle of what the laws around it say there.
 
 
-_THIN = 1e-6  # of the box around a piece: triangles of less are next to nothing
-
-
 def simplices_of(complex_: FloatComplex) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The corners of each piece, and the number of the piece, if all pieces are simplices.
 
@@ -487,26 +483,6 @@ def pulled(complex_: FloatComplex) -> tuple[NDArray[np.int64], NDArray[np.int64]
         cells += parts
         pieces += [i] * len(parts)
     return np.array(cells), np.array(pieces)
-
-
-def simplices_of_piece(
-    complex_: FloatComplex, i: int, centre: int
-) -> tuple[list[tuple[int, ...]], list[Fraction] | None]:
-    """The simplices of a piece; around its centre, which has that number, where there are none else."""
-    if complex_.dim > 2:
-        if len(complex_.cells[i]) != len(complex_.own[i]):
-            raise Unfit(f"corners of others lie in faces of piece {i}, which would have to be cut up")
-        return _pull(complex_, i), None
-    found = _fan(complex_, i)
-    x = complex_.vertices[np.array(found)]
-    one, two = x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]
-    size = np.ptp(complex_.vertices[complex_.cells[i]], axis=0).prod()
-    if (np.abs(one[:, 0] * two[:, 1] - one[:, 1] * two[:, 0]) > _THIN * size).all():
-        return found, None
-    around = complex_.vertices[complex_.cells[i]] - complex_.centres[i]
-    ring = complex_.cells[i][np.argsort(np.arctan2(around[:, 1], around[:, 0]))].tolist()
-    sides = zip(ring, ring[1:] + ring[:1], strict=True)
-    return [(u, v, centre) for u, v in sides], [Fraction(x) for x in complex_.centres[i].tolist()]
 
 
 def _fan(complex_: FloatComplex, i: int) -> list[tuple[int, ...]]:

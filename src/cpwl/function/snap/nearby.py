@@ -4,148 +4,231 @@
    first on corners that put bends on one line which nearly are (`straight`).
 2. *Laws.* The laws are the unknowns: exact ones near them that meet where they are meant to (`laws`), every facet where
    two of them are equal, regions that are not convex cut along their own hyperplanes (`cells`).
-3. *Together.* Each output on pieces of its own, and the common refinement of all, with laws that are made exact
-   together, so that what outputs share stays shared.
-4. *Patches.* As 2 for all laws but a few, whose pieces are cut into simplices that meet all others (`patched`).
-5. *Triangles.* Every piece cut into simplices over welded corners: always consistent where pieces meet face to face,
+3. *Triangles.* Every piece cut into simplices over welded corners: always consistent where pieces meet face to face,
    but with more bends.
+
+What they share is `Work`: the complex, who meets whom, laws that are at odds with those around them, measures.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
-from typing import Literal
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.function.components import label_maps
 from cpwl.function.cpwl import CPWL, Moved
 from cpwl.function.flags import consistency
 from cpwl.function.jump import largest_jump
 from cpwl.function.make import polyhedra_from_integers
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.cells import Domain, exact_cells, pulled, simplices_of, table
-from cpwl.function.snap.complex import Face, Meetings, Unfit, parallel_laws
+from cpwl.function.snap.complex import (
+    Contact,
+    Face,
+    FloatComplex,
+    Meetings,
+    Unfit,
+    contacts_of,
+    faces_of,
+    float_complex,
+    parallel_laws,
+    regions_of,
+)
 from cpwl.function.snap.even import aligned
-from cpwl.function.snap.laws import Broken, exact_laws, fix_in_turn
-from cpwl.function.snap.loose import Work, loosened, measure
-from cpwl.function.snap.patched import patched
-from cpwl.function.snap.relations import Relation, noise_of, relations_of
-from cpwl.geometry.bodies import Bodies, solid
+from cpwl.function.snap.laws import exact_laws
+from cpwl.function.snap.relations import below_gap
+from cpwl.geometry.bodies import solid
 from cpwl.geometry.overlay import overlay
-from cpwl.geometry.polyhedra import Polyhedron
 
-__all__ = ["WAYS", "Nearby", "ways"]
+__all__ = ["WAYS", "Nearby", "Work", "lost_law", "ways"]
 
 _Law = list[Fraction]
 _Ints = NDArray[np.int64]
-# Several outputs with laws of their own, made exact together: hyperplanes and places that they share stay shared.
-#
-# The laws of all outputs are the unknowns, each once. Where two outputs bend on one facet their jumps there are
-# multiples of each other; around a face of codimension 2 the jumps of all outputs lie in one plane; and each output has
-# the relations that it has alone. All are fixed one after the other.
-
-
 _Floats = NDArray[np.float64]
 
-
-def laws_together(laws: _Floats, meetings: Meetings, reach: float, tol: float) -> list[list[_Law]]:
-    """Exact laws near ``laws[k, j]`` for all outputs `j`, which meet and bend where they are meant to; or `Unfit`."""
-    weight = np.append(np.full(laws.shape[2] - 1, reach), 1.0)
-    size = np.abs(laws * weight).max(axis=(0, 2))
-    scale = np.exp2(-np.round(np.log2(np.where(size > 0, size, 1.0))))  # outputs of about one size, nothing rounded
-    every, number = _stacked(laws * scale[:, None])
-    little = tol * float(np.abs(every * weight).max())
-    relations = _of_each(every, number, meetings, weight, little) + _of_several(number, meetings)
-    fixed = fix_in_turn(every, relations, weight, little)
-    if fixed.broken:
-        raise Unfit(f"{len(fixed.broken)} laws of several outputs do not meet exactly with all that they are to meet")
-    back = [Fraction(1 / s) for s in scale.tolist()]
-    return [[[x * s for x in fixed.laws[k]] for k, s in zip(row, back, strict=True)] for row in number.tolist()]
+# How far an exact function is from float data: laws at the vertices of their pieces, vertices from their rows.
 
 
-def _stacked(laws: _Floats) -> tuple[_Floats, _Ints]:
-    """The distinct laws of all outputs, one output after the other, and the number of each."""
-    every, number, start = [], [], 0
-    for output in laws.transpose(1, 0, 2):
-        distinct, place = np.unique(output, axis=0, return_inverse=True)
-        every.append(distinct)
-        number.append(place.ravel() + start)
-        start += len(distinct)
-    return np.concatenate(every), np.stack(number, axis=1)
+class Measured:
+    """Sizes of the data against which moves are measured."""
+
+    def __init__(self, p: CPWL, complex_: FloatComplex) -> None:
+        self.p, self.complex = p, complex_
+        slopes, offsets = np.abs(p.laws.gradient), np.abs(p.laws.offset)
+        reach = complex_.reach
+        self.slope = slopes.max(axis=(0, 2))
+        self.level = np.maximum(offsets.max(axis=0), self.slope * reach)
+        scale = slopes.sum(axis=2).max(axis=0) * reach + offsets.max(axis=0)
+        self.scale = np.maximum(scale, 1e-6 * scale.max())  # an output that is nothing but noise has no size of its own
+        self.owner = np.repeat(np.arange(len(complex_)), [len(own) for own in complex_.own])
+        self.corner = np.concatenate(complex_.own)
 
 
-def _of_each(every: _Floats, number: _Ints, meetings: Meetings, weight: _Floats, little: float) -> list[Relation]:
-    """The relations that the outputs have by themselves."""
-    found: list[Relation] = []
-    for own in number.T:
-        faces = [_renumbered(face, own) for face in meetings.faces]
-        triples = meetings.parallel(every[own])
-        parallel = list(dict.fromkeys(tuple(sorted({int(own[k]) for k in three})) for three in triples))
-        noise = noise_of(every, faces, weight, little)
-        found += relations_of(every, faces, [three for three in parallel if len(three) == 3], weight, noise)
-    return found
+def measure(
+    of: Measured, laws: Laws, pieces: NDArray[np.int64], cells: NDArray[np.int64] | None, facet: float
+) -> tuple[Moved, int, tuple[float, ...] | None]:
+    """How far ``laws[k]`` is from the law of ``pieces[k]`` on that piece, or on the simplex ``cells[k]`` of it.
+
+    Also of how many pieces the law moved, and where most.
+    """
+    p, complex_ = of.p, of.complex
+    slopes, offsets = laws.gradient - p.laws.gradient[pieces], laws.offset - p.laws.offset[pieces]
+    if cells is None:
+        number = np.full(len(complex_), -1, dtype=np.int64)
+        number[pieces] = np.arange(len(pieces))
+        own = number[of.owner] >= 0
+        which, corner = number[of.owner[own]], of.corner[own]
+    else:
+        which, corner = np.repeat(np.arange(len(cells)), cells.shape[1]), cells.ravel()
+    points = complex_.vertices[corner]
+    change = np.abs(np.einsum("kmn,kn->km", slopes[which], points) + offsets[which])
+    relative = _ratio(change, of.scale).max(axis=1, initial=0.0)
+    coefficient = max(
+        float(_ratio(np.abs(slopes).max(axis=(0, 2), initial=0.0), of.slope).max()),
+        float(_ratio(np.abs(offsets).max(axis=0, initial=0.0), of.level).max()),
+    )
+    value = float(relative.max(initial=0.0))
+    moved = len(np.unique(pieces[(slopes != 0).any(axis=(1, 2)) | (offsets != 0).any(axis=1)]))
+    where = tuple(points[int(np.argmax(relative))].tolist()) if value > 0 else None
+    return Moved(coefficient, value, facet / complex_.reach), moved, where
 
 
-def _renumbered(face: Face, own: _Ints) -> Face:
-    """A face with the laws of one output around it."""
-    ring = [int(own[k]) for k in face.laws]
-    laws = [law for k, law in enumerate(ring) if law != ring[k - 1] or (k == 0 and not face.closed)]
-    return replace(face, laws=tuple(laws) or (ring[0],))
+def _ratio(change: _Floats, scale: _Floats) -> _Floats:
+    return np.asarray(change / np.where(scale > 0, scale, 1.0))
 
 
-def _of_several(number: _Ints, meetings: Meetings) -> list[Relation]:
-    """The relations among outputs: facets on which several bend, and faces around which several do."""
-    found: dict[Relation, None] = {}
-    for a, b in meetings.pairs:
-        bent = number[a] != number[b]
-        if bent.sum() > 1:
-            pairs = [
-                tuple(sorted(pair)) for pair in zip(number[a][bent].tolist(), number[b][bent].tolist(), strict=True)
-            ]
-            found[_grouped("shared", pairs)] = None
-    for face in meetings.faces:
-        if face.closed:
-            groups = [tuple(sorted(set(own.tolist()))) for own in number[list(face.laws)].T]
-            groups = [group for group in groups if len(group) > 1]
-            if len(groups) > 1 and sum(len(group) - 1 for group in groups) > 2:
-                found[_grouped("span", groups)] = None
-    return list(found)
+def lost_law(of: Measured, function: CPWL, tol: float) -> str | None:
+    """A piece without interior whose law the function is not near at one of its corners, in words."""
+    p, complex_ = of.p, of.complex
+    thin = np.flatnonzero(complex_.flat[of.owner])
+    if len(thin) == 0:
+        return None
+    points, owner = complex_.vertices[of.corner[thin]], of.owner[thin]
+    wanted = np.einsum("kmn,kn->km", p.laws.gradient[owner], points) + p.laws.offset[owner]
+    lost = np.abs(function(points) - wanted) > 10 * tol * of.scale  # outside, where there is no value, is no evidence
+    if not lost.any():
+        return None
+    i = int(owner[np.argmax(lost.any(axis=1))])
+    return f"the law of piece {i}, which has next to no interior, would be lost."
 
 
-def _grouped(kind: Literal["shared", "span"], groups: Sequence[tuple[int, ...]]) -> Relation:
-    return Relation(kind, tuple(law for group in groups for law in group), tuple(map(len, groups)))
+_MANY = 0.6  # laws a piece from which on simplices are what the data is made of
+_SAME = 10.0  # times the noise within which a law is what others say
 
 
-# Several outputs that bend in different places: each made exact by itself, on the common refinement of their pieces.
-#
-# Where two outputs are meant to bend in one place, their exact bends are next to each other, with slivers between:
-# exact all the same, at the price of one bend more.
+class Work:
+    """What the ways share: the complex of the data, its laws in classes, and who meets whom."""
+
+    def __init__(self, p: CPWL, complex_: FloatComplex | None = None, least: float = 0.0) -> None:
+        self.p = p
+        self.complex: FloatComplex = float_complex(p.polyhedra, p.tol, least) if complex_ is None else complex_
+        if not self.complex.solid:
+            raise Unfit("no piece is thicker than the noise")
+        self.label = label_maps(p.component)
+        first = np.unique(self.label, return_index=True)[1]
+        # Each output of a class takes the law of the first piece of its component.
+        leader = np.stack([p.representatives(j)[p.component[first, j]] for j in range(p.outputs)], axis=1)
+        self.given = p.laws.coefficients()[leader, np.arange(p.outputs)]
+        self.measured = Measured(p, self.complex)
+
+    @cached_property
+    def contacts(self) -> list[Contact]:
+        return contacts_of(self.complex)
+
+    def bends(self, contact: Contact) -> bool:
+        """Whether two laws meet there."""
+        return bool(self.label[contact.piece] != self.label[contact.other])
+
+    @cached_property
+    def regions(self) -> list[list[int]]:
+        return regions_of(self.complex, self.label, self.contacts)
+
+    @cached_property
+    def laws(self) -> NDArray[np.float64]:
+        """The laws by their classes; those that are at odds with all around them as these say."""
+        return mended(self)
+
+    @cached_property
+    def faces(self) -> list[Face]:
+        return faces_of(self.complex, self.label)
+
+    @property
+    def is_of_simplices(self) -> bool:
+        """Whether nearly every piece has a law of its own, and all have as many corners as a simplex."""
+        size = self.p.dim + 1
+        many = len(self.given) > _MANY * len(self.complex.solid)
+        return many and self.complex.box is None and all(len(self.complex.own[i]) == size for i in self.complex.solid)
 
 
-_Family = tuple[Bodies, NDArray[np.object_]]
+def mended(work: Work) -> _Floats:
+    """The laws of the data, but those that others contradict as these say: through their values at its vertices.
+
+    Trusted are the laws in no conflict. A law that is in one and has vertices enough with trusted ones is asked whether
+    it has the values of these there; if not it takes them, and is trusted from then on. What does not end all conflicts
+    of a law is not done, nor what would move it by more than the tolerance.
+    """
+    laws: _Floats = work.given
+    conflicts = conflicting(work, laws)
+    doubtful, found = set().union(*conflicts), laws.copy()
+    while True:
+        said = {law: _as_others_say(work, found, law, doubtful) for law in sorted(doubtful)}
+        known = {law: said_of for law, said_of in said.items() if said_of is not None}
+        if not known:
+            break
+        for law, new in known.items():
+            found[law] = new
+        doubtful -= known.keys()
+    left = frozenset().union(*conflicting(work, found)) if len(conflicts) else frozenset[int]()
+    changed = [k for k in range(len(laws)) if k not in left and (found[k] != laws[k]).any()]
+    laws = laws.copy()
+    laws[changed] = found[changed]
+    return laws
 
 
-def refined(outputs: Sequence[Parts], domain: Polyhedron | None) -> Parts:
-    """The function with the outputs of several exact ones, in that order, where all of them are defined."""
-    bodies, laws = reduce(_overlaid, map(_family, outputs))
-    return Parts(bodies.polyhedra, Laws.from_integer(laws), domain, 0.0)
+def _as_others_say(work: Work, laws: _Floats, law: int, doubtful: set[int]) -> _Floats | None:
+    """The law itself if it has the values of trusted laws at the vertices of its pieces, or the one that has them.
+
+    None if it is not known, or too far.
+    """
+    complex_, label = work.complex, work.label
+    cells = [complex_.cells[i] for i in complex_.solid if label[i] == law]
+    points, values, widths = [], [], []
+    for v in np.unique(np.concatenate(cells)).tolist():
+        trusted = sorted({int(label[i]) for i in complex_.holders[v]} - {law} - doubtful)
+        if trusted:
+            points.append(np.append(complex_.vertices[v], 1.0))
+            values.append(np.median(laws[trusted] @ points[-1], axis=0))
+            widths.append(complex_.widths[v])
+    if len(points) <= complex_.dim:
+        return None
+    scale, slopes = work.measured.scale, np.abs(laws[law, :, :-1]).sum(axis=1)
+    away = np.abs(np.array(points) @ laws[law].T - np.array(values))
+    if (away <= _SAME * (complex_.noise * scale + np.array(widths)[:, None] * slopes)).all():
+        return np.asarray(laws[law].copy())
+    weight = (min(widths) / np.array(widths))[:, None]
+    found, _, rank, _ = np.linalg.lstsq(np.array(points) * weight, np.array(values) * weight, rcond=1e-10)
+    change = np.abs(np.array(points) @ found - np.array(points) @ laws[law].T)
+    near = bool((change <= 10 * work.p.tol * scale).all())
+    return np.asarray(found.T, dtype=np.float64) if near and rank > complex_.dim else None
 
 
-def _family(parts: Parts) -> _Family:
-    """The pieces with an interior, and their laws."""
-    kept, bodies = solid(parts.polyhedra)
-    return bodies, parts.laws.integer()[kept]
-
-
-def _overlaid(one: _Family, two: _Family) -> _Family:
-    """The intersections that have an interior, with the laws of both."""
-    found = overlay(one[0], two[0])
-    return found.cells, np.concatenate([one[1][found.one], two[1][found.two]], axis=1)
+def conflicting(work: Work, given: _Floats) -> list[frozenset[int]]:
+    """The laws around faces at which they miss each other by much more than they do elsewhere."""
+    rings = [face.laws for face in work.faces if face.closed and len(set(face.laws)) > 3]
+    weight = np.append(np.full(work.p.dim, work.complex.reach), 1.0)
+    view = given * weight
+    view = view / np.maximum(np.abs(view).max(axis=(0, 2)), 1e-300)[:, None]
+    off = np.zeros(len(rings))
+    for k, ring in enumerate(rings):
+        laws = view[sorted(set(ring))].transpose(1, 0, 2)
+        off[k] = np.linalg.svd(laws[:, 1:] - laws[:, :1], compute_uv=False)[:, 2].max()
+    limit = below_gap(off, 1e-14)
+    return [frozenset(ring) for ring, x in zip(rings, off.tolist(), strict=True) if x > 10 * limit]
 
 
 _FEW = 50  # simplices of which the laws may be made to meet
@@ -165,7 +248,6 @@ class Nearby:
     facets: int
     patches: int
     where: tuple[float, ...] | None
-    places: tuple[tuple[float, ...], ...] = ()
 
 
 def by_simplices(work: Work, straight: bool = False) -> Nearby:
@@ -188,7 +270,7 @@ def by_simplices(work: Work, straight: bool = False) -> Nearby:
     known = np.zeros(len(work.complex), dtype=bool)
     for k, group in enumerate(groups):
         whose[group], known[group] = k, True
-    return _measured(work, parts, parts.laws.take(whose), known, _from_rows(work), 0)
+    return _measured(work, parts, parts.laws.take(whose), known, _from_rows(work))
 
 
 def by_straight_simplices(work: Work) -> Nearby:
@@ -229,15 +311,17 @@ def _farthest(work: Work, parts: Parts, cells: _Ints, pieces: _Ints) -> float:
 def _simplex(work: Work, region: list[int]) -> _Ints:
     """The corners of a region that is a simplex: where all but one of its hyperplanes meet."""
     complex_, n = work.complex, work.p.dim
-    inner = {(c.piece, c.row) for c in work.contacts if work.label[c.piece] == work.label[c.other]}
-    outer = {(c.piece, c.row) for c in work.contacts if work.label[c.piece] != work.label[c.other]}
     corners = np.unique(np.concatenate([complex_.cells[i] for i in region]))
     points, planes = complex_.vertices[corners], []
+    inner, outer = (
+        {(c.piece, complex_.on[c.piece][:, c.row].tobytes()) for c in work.contacts if work.bends(c) == bent}
+        for bent in (False, True)
+    )
     for i in region:
         A, b = complex_.rows(i)
         for r in range(len(b)):
-            on = complex_.on[i][:, r].sum() >= n
-            if on and ((i, r) in outer or (i, r) not in inner):
+            on = complex_.on[i][:, r]
+            if on.sum() >= n and ((i, on.tobytes()) in outer or (i, on.tobytes()) not in inner):
                 planes.append(np.abs(points @ A[r] - b[r]) <= 20 * complex_.widths[corners])
     facets = np.unique(np.array([plane for plane in planes if plane.sum() >= n]), axis=0)
     found = corners[facets.sum(axis=0) >= n]
@@ -250,82 +334,14 @@ def by_laws(work: Work) -> Nearby:
     """Laws as unknowns."""
     if work.is_of_simplices and len(work.complex.solid) > _FEW:
         raise Unfit("around the corners of simplices more laws meet than rounding leaves free")
-    return _with_laws(work, *_exact_laws(work))
-
-
-def _with_laws(work: Work, whole: list[_Law], laws: list[list[_Law]]) -> Nearby:
-    """The function of exact laws, which all bend where `whole`, one law for each, does."""
-    p, complex_, label = work.p, work.complex, work.label
-    exact = np.array(laws, dtype=object)
-    each = Laws.from_lists(exact[..., :-1], exact[..., -1], len(exact), p.dim)
-    is_simple = max(x.denominator for x in exact.ravel()) < _SIMPLE
-    for meant in (False, True) if is_simple and p.domain is None else (False,):
-        domain = Domain(complex_, p.domain, meant=meant)
-        cells = exact_cells(domain, label, whole, work.faces, work.contacts, work.regions)
-        polyhedra = polyhedra_from_integers(cells.rows, p.dim)
-        parts = Parts(polyhedra, each.take(np.array(cells.law, dtype=np.int64)), p.domain, 0.0)
-        if is_simple and consistency(CPWL.from_parts(parts)).consistent:
-            break
-    whose, loose = Laws(each.gradient[label].copy(), each.offset[label].copy()), np.zeros(len(label), dtype=bool)
-    facets = _from_bends(work, whose, loose)
-    work.broken |= _on_facets(work, facets > p.tol * complex_.reach)
-    return _measured(work, parts, whose, ~loose, facets, 0)
-
-
-def _exact_laws(work: Work) -> tuple[list[list[Fraction]], list[list[list[Fraction]]]]:
-    """Exact laws with no wider a tolerance than it takes."""
-    meetings, reach, tol = _meetings(work, work.faces), work.complex.reach, work.p.tol
-    if tol > _USUAL:
-        with suppress(Unfit):
-            return exact_laws(work.laws, meetings, reach, _USUAL)
-    try:
-        return exact_laws(work.laws, meetings, reach, tol)
-    except Broken as found:
-        work.broken = found.laws
-        raise
-
-
-def _meetings(work: Work, faces: list[Face]) -> Meetings:
-    """Where laws meet, in all the places of the complex."""
-    label = work.label
-    pairs = [(int(label[c.piece]), int(label[c.other])) for c in work.contacts if label[c.piece] != label[c.other]]
-    return Meetings(faces, pairs, lambda whole: parallel_laws(work.complex, label, whole), work.complex.box is not None)
-
-
-def by_patches(work: Work) -> Nearby:
-    """Laws as unknowns, but for a few: their pieces are cut up."""
-    if work.is_of_simplices:
-        raise Unfit("all pieces are simplices")
-    found = patched(work)
-    facets = _from_bends(work, found.laws, found.loose)
-    near = _measured(work, found.parts, found.laws, ~found.loose, facets, int(found.loose.sum()))
-    near = replace(near, places=tuple(tuple(work.complex.centres[some[0]].tolist()) for some in found.patches))
-    if found.off <= near.moved.value:
-        return near
-    moved = replace(near.moved, value=found.off)
-    return replace(near, moved=moved, where=found.where, laws=near.laws + int(found.loose.sum()))
-
-
-def by_triangles(work: Work) -> Nearby:
-    """Every piece cut into simplices."""
-    if work.is_of_simplices:
-        raise Unfit("all pieces are simplices")
-    cells, pieces = pulled(work.complex)
-    parts = _on_corners(work, cells, pieces)
-    facets, counts = _from_rows(work), np.bincount(pieces)
-    moved, count, where = measure(work.measured, parts.laws, pieces, cells, float(facets.max(initial=0.0)))
-    return Nearby(parts, moved, count, int((facets > 0).sum()), int((counts > 1).sum()), where)
-
-
-def by_outputs_together(work: Work) -> Nearby:
-    """Each output on pieces of its own, with laws that are made exact together: what they share stays shared."""
-    meetings = _meetings(work, work.faces)
-    laws = laws_together(work.laws, meetings, work.complex.reach, work.p.tol)
+    laws = _exact_laws(work)
+    if work.p.outputs == 1:
+        return _with_laws(work, [own for (own,) in laws])
+    # Each output on pieces of its own: where they share a bend, it is one row.
     found = []
     for j, alone in enumerate(_alone(work)):
         first = np.unique(alone.label, return_index=True)[1]
-        own = [laws[k][j] for k in work.label[first].tolist()]
-        found.append(_with_laws(alone, own, [[law] for law in own]))
+        found.append(_with_laws(alone, [laws[k][j] for k in work.label[first].tolist()]))
     return _refined(work, found)
 
 
@@ -342,18 +358,72 @@ def _alone(work: Work) -> Iterator[Work]:
 
 def _refined(work: Work, found: Sequence[Nearby]) -> Nearby:
     """The outputs on the common refinement of their pieces."""
-    parts = refined([near.parts for near in found], work.p.domain)
+    kept, bodies = solid(found[0].parts.polyhedra)
+    laws = found[0].parts.laws.integer()[kept]
+    for near in found[1:]:
+        kept, others = solid(near.parts.polyhedra)
+        both = overlay(bodies, others)
+        laws = np.concatenate([laws[both.one], near.parts.laws.integer()[kept[both.two]]], axis=1)
+        bodies = both.cells
     moved = Moved(*(max(getattr(near.moved, name) for near in found) for name in ("coefficient", "value", "facet")))
     farthest = max(found, key=lambda near: near.moved.value)
+    parts = Parts(bodies.polyhedra, Laws.from_integer(laws), work.p.domain, 0.0)
     return Nearby(parts, moved, max(near.laws for near in found), max(near.facets for near in found), 0, farthest.where)
+
+
+def _with_laws(work: Work, laws: list[_Law]) -> Nearby:
+    """The function of exact laws of one output."""
+    p, complex_, label = work.p, work.complex, work.label
+    exact = np.array(laws, dtype=object)[:, None]
+    each = Laws.from_lists(exact[..., :-1], exact[..., -1], len(exact), p.dim)
+    is_simple = max(x.denominator for x in exact.ravel()) < _SIMPLE
+    for meant in (False, True) if is_simple and p.domain is None else (False,):
+        domain = Domain(complex_, p.domain, meant=meant)
+        cells = exact_cells(domain, label, laws, work.faces, work.contacts, work.regions)
+        polyhedra = polyhedra_from_integers(cells.rows, p.dim)
+        parts = Parts(polyhedra, each.take(np.array(cells.law, dtype=np.int64)), p.domain, 0.0)
+        if is_simple and consistency(CPWL.from_parts(parts)).consistent:
+            break
+    whose = Laws(each.gradient[label].copy(), each.offset[label].copy())
+    return _measured(work, parts, whose, np.ones(len(label), dtype=bool), _from_bends(work, whose))
+
+
+def _exact_laws(work: Work) -> list[list[_Law]]:
+    """Exact laws with no wider a tolerance than it takes."""
+    meetings, reach, tol = _meetings(work), work.complex.reach, work.p.tol
+    objection = Unfit("no laws")
+    for in_turn in (False, True):
+        for much in dict.fromkeys((min(_USUAL, tol), tol)):
+            try:
+                return exact_laws(work.laws, meetings, reach, much, in_turn)
+            except Unfit as reason:
+                objection = reason
+    raise objection
+
+
+def _meetings(work: Work) -> Meetings:
+    """Where laws meet, in all the places of the complex."""
+    label = work.label
+    pairs = [(int(label[c.piece]), int(label[c.other])) for c in work.contacts if work.bends(c)]
+    unbounded = work.complex.box is not None
+    return Meetings(work.faces, pairs, lambda whole: parallel_laws(work.complex, label, whole), unbounded)
+
+
+def by_triangles(work: Work) -> Nearby:
+    """Every piece cut into simplices."""
+    if work.is_of_simplices:
+        raise Unfit("all pieces are simplices")
+    cells, pieces = pulled(work.complex)
+    parts = _on_corners(work, cells, pieces)
+    facets, counts = _from_rows(work), np.bincount(pieces)
+    moved, count, where = measure(work.measured, parts.laws, pieces, cells, float(facets.max(initial=0.0)))
+    return Nearby(parts, moved, count, int((facets > 0).sum()), int((counts > 1).sum()), where)
 
 
 WAYS: dict[str, Callable[[Work], Nearby]] = {
     "straight": by_straight_simplices,
     "simplices": by_simplices,
     "laws": by_laws,
-    "together": by_outputs_together,
-    "patches": by_patches,
     "triangles": by_triangles,
 }
 """The ways, in the order in which they are tried."""
@@ -362,16 +432,13 @@ WAYS: dict[str, Callable[[Work], Nearby]] = {
 def ways(work: Work) -> list[str]:
     """The ways that are worth trying; laws that several pieces share are kept first of all, where there are few."""
     shared = len(work.given) < len(work.complex.solid) <= _FEW
-    names = ["straight", "laws", "simplices", "together", "patches", "triangles"] if shared else list(WAYS)
-    return [name for name in names if name != "together" or work.p.outputs > 1]
+    return ["straight", "laws", "simplices", "triangles"] if shared else list(WAYS)
 
 
-def _measured(
-    work: Work, parts: Parts, laws: Laws, known: NDArray[np.bool_], facets: NDArray[np.float64], patches: int
-) -> Nearby:
+def _measured(work: Work, parts: Parts, laws: Laws, known: NDArray[np.bool_], facets: NDArray[np.float64]) -> Nearby:
     pieces = np.flatnonzero(known)
     moved, count, where = measure(work.measured, laws.take(pieces), pieces, None, float(facets.max(initial=0.0)))
-    return Nearby(parts, moved, count, int((facets > 0).sum()), patches, where)
+    return Nearby(parts, moved, count, int((facets > 0).sum()), 0, where)
 
 
 def _from_rows(work: Work) -> NDArray[np.float64]:
@@ -384,19 +451,12 @@ def _from_rows(work: Work) -> NDArray[np.float64]:
     return np.concatenate(found)
 
 
-def _on_facets(work: Work, wrong: NDArray[np.bool_]) -> frozenset[int]:
-    """Laws, one on each of some facets between laws."""
-    pairs = [(int(work.label[c.piece]), int(work.label[c.other])) for c in work.contacts]
-    bends = [frozenset(pair) for pair in pairs if pair[0] != pair[1]]
-    return loosened(work, [pair for pair, off in zip(bends, wrong.tolist(), strict=True) if off], frozenset())
-
-
-def _from_bends(work: Work, laws: Laws, loose: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _from_bends(work: Work, laws: Laws) -> NDArray[np.float64]:
     """How far the vertices of facets between laws are from where these laws, one a piece, are equal now."""
     complex_, label, found = work.complex, work.label, []
     for contact in work.contacts:
         a, b = contact.piece, contact.other
-        if label[a] != label[b] and not loose[[a, b]].any():
+        if label[a] != label[b]:
             j = int(np.argmax(np.abs(laws.gradient[a] - laws.gradient[b]).max(axis=1)))
             slope, offset = laws.gradient[a, j] - laws.gradient[b, j], laws.offset[a, j] - laws.offset[b, j]
             points = complex_.vertices[complex_.cells[a][complex_.on[a][:, contact.row]]]

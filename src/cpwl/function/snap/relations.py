@@ -8,16 +8,13 @@ Laws are points of ``Q^(n+1)``. Around a face of codimension 2:
 - otherwise, ``pencil``: all laws in the affine plane through three of them.
 
 And three laws with parallel facets on an unbounded region, ``parallel``: gradients on a line.
-
-Laws of several outputs: differences of laws on one facet, ``shared``, are multiples of each other; all differences
-around a face, ``span``, lie in a plane through 0.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
@@ -40,7 +37,6 @@ __all__ = [
     "in_rounds",
     "lines_of",
     "noise_of",
-    "rank_of",
     "relations_of",
     "smoothed",
 ]
@@ -54,47 +50,38 @@ _DENSE = 4_000_000  # entries of a system that is solved as a full matrix
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation among laws; `laws` in the order of the face, of several outputs in groups of so many (`sizes`)."""
+    """A relation among laws; `laws` in the order of the face."""
 
-    kind: Literal["cross", "straight", "pencil", "parallel", "shared", "span"]
+    kind: Literal["cross", "straight", "pencil", "parallel"]
     laws: tuple[int, ...]
-    sizes: tuple[int, ...] = ()
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """The laws whose differences count, each once."""
-        if self.kind == "straight":
-            a, b, c, d = self.laws
-            return (a, b), (c, d)
-        if self.sizes:
-            ends = itertools.accumulate(self.sizes)
-            return tuple(self.laws[end - size : end] for end, size in zip(ends, self.sizes, strict=True))
-        return (tuple(dict.fromkeys(self.laws)),)
+        return (self.laws[:2], self.laws[2:]) if self.kind == "straight" else (tuple(dict.fromkeys(self.laws)),)
 
     @property
     def rank(self) -> int:
         """How many differences may be known before the relation says anything about the next."""
-        return {"straight": 1, "shared": 1, "parallel": 1}.get(self.kind, 2)
+        return {"straight": 1, "parallel": 1}.get(self.kind, 2)
 
     @property
     def directions(self) -> int:
         """The dimension of what is left to a law if all others are fixed."""
-        return {"cross": 0, "straight": 1, "shared": 1}.get(self.kind, 2)
+        return {"cross": 0, "straight": 1}.get(self.kind, 2)
 
     @property
     def needed(self) -> int:
         """How many laws may be fixed before the relation says anything about the next."""
-        return 2 if self.kind == "parallel" else 3 if not self.sizes else self.rank + len(self.sizes)
+        return 2 if self.kind == "parallel" else 3
 
-    def holds(self, laws: Sequence[Sequence[Fraction]]) -> bool:
+    def holds(self, laws: Mapping[int, Sequence[Fraction]] | Sequence[Sequence[Fraction]]) -> bool:
         """Whether exact laws satisfy it, exactly."""
         ring = [laws[k] for k in self.laws]
         if self.kind == "cross":
             return all(a - b + c - d == 0 for a, b, c, d in zip(*ring, strict=True))
         if self.kind == "straight":
             return rank_of([_minus(ring[0], ring[1]), _minus(ring[3], ring[2])]) < 2
-        if self.sizes:
-            return rank_of([_minus(laws[k], laws[group[0]]) for group in self.groups for k in group[1:]]) <= self.rank
         steps = [_minus(law, ring[0]) for law in ring[1:]]
         return rank_of(steps) < 3 if self.kind == "pencil" else rank_of([step[:-1] for step in steps]) < 2
 
@@ -257,24 +244,7 @@ def _equations(laws: _Floats, relation: Relation, weight: _Floats) -> list[list[
         view = laws[some] * weight
         high = np.column_stack([view, np.full(len(some), np.abs(view).max() + 1e-300)])
         return [list(zip(some, row.tolist(), strict=True)) for row in np.linalg.svd(high.T)[2][3:]]
-    return _dependent(laws, relation, weight) if relation.sizes else []
-
-
-def _dependent(laws: _Floats, relation: Relation, weight: _Floats) -> list[list[tuple[int, float]]]:
-    """Combinations of the differences of several outputs that vanish, but for noise."""
-    pairs = [(k, group[0]) for group in relation.groups for k in group[1:]]
-    steps = np.array([laws[a] - laws[b] for a, b in pairs]) * weight
-    length = np.maximum(np.linalg.norm(steps, axis=1), 1e-300)
-    found = []
-    for row in np.linalg.svd((steps / length[:, None]).T)[2][relation.rank :]:
-        share = row / length
-        share = share / np.abs(share).max()
-        terms: dict[int, float] = {}
-        for (a, b), x in zip(pairs, share.tolist(), strict=True):
-            terms[a] = terms.get(a, 0.0) + x
-            terms[b] = terms.get(b, 0.0) - x
-        found.append(list(terms.items()))
-    return found
+    return []
 
 
 # Which jumps between laws lie on one hyperplane, and which are equal, read off the relations of the laws.
@@ -348,13 +318,21 @@ def sign(pair: _Pair) -> int:
     return 1 if pair[0] < pair[1] else -1
 
 
-def lines_of(relations: Sequence[Relation], pairs: Iterable[_Pair] = (), triples: Iterable[_Triple] = ()) -> Lines:
-    """Lines and classes of the jumps of all relations in which something is straight, and of the `pairs` given.
+def lines_of(
+    relations: Sequence[Relation], facets: Iterable[Sequence[_Pair]] = (), triples: Iterable[_Triple] = ()
+) -> Lines:
+    """Lines and classes of the jumps of all relations in which something is straight, and of shared `facets`.
 
-    `triples` are laws around faces with three of them: there a line ends, and another one is bent.
+    On one of these each pair of laws has its jump, for every output that bends there. `triples` are laws around faces
+    with three of them: where all their jumps are on lines, one ends there, and another one is bent.
     """
     line, equal, bent = _Union(), _Union(), []
-    pairs = dict.fromkeys(sort(pair) for pair in pairs)
+    pairs: dict[_Pair, None] = {}
+    for first, *others in facets:
+        pairs.update(dict.fromkeys(sort(pair) for pair in (first, *others)))
+        for pair in others:
+            line.join(first, pair)
+    known = list(pairs)
     for relation in relations:
         if relation.kind not in ("cross", "straight"):
             continue
@@ -369,7 +347,7 @@ def lines_of(relations: Sequence[Relation], pairs: Iterable[_Pair] = (), triples
             bent.append(Joint((b, c), (a, d), (a, b)))
     roots = {root: k for k, root in enumerate(dict.fromkeys(line.find(pair)[0] for pair in pairs))}
     number, in_class = {pair: roots[line.find(pair)[0]] for pair in pairs}, _classes(equal, pairs)
-    straight = frozenset(number[sort(joint.line)] for joint in bent)
+    straight = frozenset([number[sort(joint.line)] for joint in bent] + [number[pair] for pair in known])
     joints = bent + _ends(triples, number, bent)
     for joint in joints:
         equal.join(joint.one, joint.two)

@@ -4,8 +4,7 @@ What is tried, in this order, until one is exactly consistent:
 
 1. the data as it is, every float being a rational;
 2. for one input, laws joined one after the other (`line`);
-3. what the float complex of the pieces proposes (`nearby`): a table on welded corners, exact laws that meet, all but a
-   few laws with what is left cut up, triangles;
+3. what the float complex of the pieces proposes (`nearby`): a table on welded corners, exact laws that meet, triangles;
 4. the same once pieces of one law are merged, which takes linear programs.
 
 A function of many inputs that bends in few directions is made one of few inputs first (`Few`).
@@ -37,8 +36,7 @@ from cpwl.function.snap.cells import whole_row
 from cpwl.function.snap.complex import Gap, Unfit
 from cpwl.function.snap.even import even_table
 from cpwl.function.snap.line import in_runs, is_coarse, snap_line
-from cpwl.function.snap.loose import Work, lost_law
-from cpwl.function.snap.nearby import WAYS, ways
+from cpwl.function.snap.nearby import WAYS, Work, lost_law, ways
 from cpwl.function.snap.short import meant, simple
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact
@@ -190,7 +188,7 @@ def _back(p: CPWL, found: Snapped, powers: NDArray[np.int64]) -> Snapped:
         return tuple((np.array(x) * np.exp2(-powers)).tolist())
 
     where = None if found.where is None else back(found.where)
-    return replace(found, function=function, where=where, places=tuple(map(back, found.places)))
+    return replace(found, function=function, where=where)
 
 
 @fact
@@ -282,7 +280,7 @@ def _by_ways(p: CPWL, work: Work) -> tuple[Snapped, bool]:
         if not objection:
             flat = tuple(np.flatnonzero(work.complex.flat).tolist())
             counts = (near.laws, near.facets, near.patches)
-            return Snapped(function, near.moved, "", name, *counts, near.where, near.places, flat), has_gap
+            return Snapped(function, near.moved, "", name, *counts, near.where, flat), has_gap
         reasons.append(f"{name}: {objection}")
     return Snapped(None, Moved(), "; ".join(reasons)), has_gap
 
@@ -338,7 +336,7 @@ class Few:
         exact = Laws.from_lists(slopes, laws[..., -2] / laws[..., -1], len(slopes), p.dim)
         function = CPWL.from_parts(Parts(polyhedra_from_integers(pieces, p.dim), exact, p.domain, 0.0))
         where = None if found.where is None else self._point(found.where)
-        return replace(found, function=function, moved=moved, where=where, places=tuple(map(self._point, found.places)))
+        return replace(found, function=function, moved=moved, where=where)
 
     def _point(self, x: tuple[float, ...]) -> tuple[float, ...]:
         full = np.zeros(self.whole.dim)

@@ -6,7 +6,7 @@ for each crossing. Facets of unbounded regions may meet far out, as parallel one
 span of fewer others than there are dimensions, ``f_a - f_b = x_1 r_1 + .. + y``. Networks of ReLUs satisfy all of them
 whatever their rows are: a line is a neuron in one cell of the layers before it.
 
-Several outputs bend in the same places: every jump then has a row, and only its number differs from output to output.
+Where several outputs bend on one facet the jump has a row, and only its number differs from output to output.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.function.snap.complex import Unfit
-from cpwl.function.snap.relations import Joint, Lines, Relation, lines_of, smoothed, sort
+from cpwl.function.snap.relations import Joint, Lines, Relation, lines_of, sort
 from cpwl.function.snap.short import FINE, Numbers, short
 
-__all__ = ["Formal", "Places", "solve_outputs", "solve_system"]
+__all__ = ["Formal", "Shared", "solve_system"]
 
 _Law = list[Fraction]
 _Floats = NDArray[np.float64]
@@ -240,12 +240,12 @@ class Rows:
                 return tuple(known[k] for k in found)
         return None
 
-    def express(self, everything: bool, unbounded: bool) -> None:
-        """Rows for lines that are straight, for those that are bent into such, or for all; in the order of levels.
+    def express(self, unbounded: bool) -> None:
+        """Rows for lines that are straight or shared, and for those that are bent into such; in the order of levels.
 
         Rows that far out meet others, in `unbounded` pieces, are to do so still.
         """
-        inner, chains = self._chains(everything)
+        inner, chains = self._chains()
         waiting = list(range(len(chains)))
         while waiting:
             ready = [k for k in waiting if all(self._line(joint) in self.row for joint in inner[k])]
@@ -283,8 +283,8 @@ class Rows:
     def _line(self, joint: Joint) -> int:
         return self.lines.line[sort(joint.line)]
 
-    def _chains(self, everything: bool) -> tuple[list[list[Joint]], list[list[int]]]:
-        """The bends of each group of lines that they join, and the groups: all, or those with a straight line."""
+    def _chains(self) -> tuple[list[list[Joint]], list[list[int]]]:
+        """The bends of each group of lines that they join, and the groups: those with a straight line."""
         lines, group = self.lines, list(range(len(self.pairs)))
 
         def find(k: int) -> int:
@@ -295,7 +295,7 @@ class Rows:
 
         for joint in lines.joints:
             group[find(lines.line[sort(joint.one)])] = find(lines.line[sort(joint.two)])
-        wanted = {find(line) for line in (range(len(group)) if everything else lines.straight)}
+        wanted = {find(line) for line in lines.straight}
         members: dict[int, list[int]] = {}
         for line in range(len(group)):
             if find(line) in wanted:
@@ -435,46 +435,32 @@ _SNUG = 1e-3  # of what values may be off: so near must a simple number be to be
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
-    """Where laws meet: the pairs with a facet in common, triples around faces of codimension 2, and whether far out."""
+class Shared:
+    """What several outputs have in common, by the numbers of their laws."""
 
-    pairs: Sequence[_Pair]
-    triples: Sequence[tuple[int, int, int]]
-    unbounded: bool
+    facets: Sequence[Sequence[_Pair]] = ()
+    """For each facet on which several outputs bend the pairs of laws that meet there, one for each of these."""
+    triples: Sequence[tuple[int, int, int]] = ()
+    """Three laws of one output around a face of codimension 2."""
+    far: Sequence[_Pair] = ()
+    """All pairs that meet, where pieces are unbounded: their facets may meet others far out."""
 
 
 def solve_system(
     near: _Floats,
     relations: Sequence[Relation],
-    far: Sequence[_Pair],
+    shared: Shared,
     weight: _Floats,
     little: float,
     independent: bool = False,
 ) -> list[_Law]:
     """Laws near floats that satisfy the relations, or `Unfit`; `near` should satisfy them but for rounding.
 
-    `far` are pairs of laws whose facets may meet others far out; free rows are made `independent`, if asked for.
+    Free rows are made `independent`, if asked for.
     """
-    rows = _rows(near, lines_of(relations), weight, little, independent)
-    rows.express(everything=False, unbounded=len(far) > 0)
-    return rows.resolved(lambda: _laws(rows, near, relations, far))
-
-
-def solve_outputs(
-    near: _Floats,
-    share: _Floats,
-    relations: Sequence[Relation],
-    places: Places,
-    weight: _Floats,
-    little: float,
-    independent: bool = False,
-) -> list[list[_Law]]:
-    """For each law its outputs, near floats ``near[k, j]``, which bend where their combination by `share` does."""
-    whole = smoothed(np.einsum("j,kjn->kn", share, near), relations, weight, little)
-    rows = _rows(whole, lines_of(relations, places.pairs, places.triples), weight, little, independent)
-    rows.express(everything=True, unbounded=places.unbounded)
-    outputs = rows.resolved(lambda: [_laws(rows, near[:, j], relations, ()) for j in range(near.shape[1])])
-    return [list(laws) for laws in zip(*outputs, strict=True)]
+    rows = _rows(near, lines_of(relations, shared.facets, shared.triples), weight, little, independent)
+    rows.express(unbounded=len(shared.far) > 0)
+    return rows.resolved(lambda: _laws(rows, near, relations, shared.far))
 
 
 def _rows(near: _Floats, lines: Lines, weight: _Floats, little: float, independent: bool) -> Rows:

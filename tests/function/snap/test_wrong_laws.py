@@ -1,17 +1,13 @@
-"""Data with a few wrong laws: everything else is kept, and what cannot be kept is cut up locally."""
+"""Data with a few wrong laws: everything else is kept."""
 
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from cpwl import CPWL
 from cpwl.function.doctor.on_pieces import PieceDoctor
-from cpwl.function.snap.complex import Unfit, contacts_of, float_complex
-from cpwl.function.snap.loose import Work, tight_laws
-from cpwl.function.snap.nearby import WAYS
-from cpwl.function.snap.patched import agreeing, place
+from cpwl.function.snap.complex import contacts_of, float_complex
 from support.networks import regions, small_regions
 from support.twins import twin
 
@@ -87,71 +83,3 @@ def test_rows_of_one_piece_that_are_off_do_not_count():
     assert found.function.num_components == p.num_components
     x = samples(p)[1]
     assert np.abs(found.function(x) - p(x)).max() < 1e-10 * (1 + np.abs(p(x)).max())
-
-
-CUT = {
-    "plane": (2, (6, 5, 4), 1, 0, 2.0),
-    "plane, unbounded": (2, (6, 5, 4), 1, 0, None),
-    "plane, two outputs": (2, (6, 5), 2, 0, 2.0),
-    "plane, two outputs, unbounded": (2, (5, 4), 2, 1, None),
-    "space": (3, (4, 3), 1, 2, 2.0),
-}
-
-
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize("name", sorted(CUT))
-def test_what_cannot_be_kept_is_cut_up_locally(name):
-    """Some laws are said to be broken: all others are kept, the function is exact, and little larger."""
-    p = regions(*CUT[name])
-    data = twin(p, 1e-13, 0).function(1e-9)
-    work = Work(data)
-    inner = [i for i in range(p.num_pieces) if (work.label == work.label[i]).sum() == 1]
-    work.broken = frozenset({int(work.label[inner[len(inner) // 2]])})
-    found = WAYS["patches"](work)
-    q = CPWL.from_parts(found.parts)
-    assert not any(f.severity == "error" for f in PieceDoctor(q).findings())
-    assert found.patches >= len(found.places) >= 1
-    assert q.num_components <= p.num_components + {2: 6, 3: 24}[p.dim] * found.patches
-    x = samples(p)[1]
-    assert np.abs(q(x) - p(x)).max() < 1e-10 * (1 + np.abs(p(x)).max())
-    assert found.moved.value < 1e-9
-    assert found.moved.facet < 1e-8
-
-
-def test_a_place_is_on_all_rows_and_near():
-    """Exactly on each row; rows that meet only far away have no place."""
-    rows = [[Fraction(1, 3), Fraction(1), Fraction(1)], [Fraction(1), Fraction(-1), Fraction(0)]]
-    point = place(rows, np.array([0.75, 0.75]), 1e-9)
-    assert point is not None
-    assert all(sum(a * x for a, x in zip(row, point, strict=False)) == row[-1] for row in rows)
-    assert place([*rows, [Fraction(1), Fraction(0), Fraction(3, 4) + Fraction(1, 10**30)]], np.full(2, 0.75), 1) is None
-    nearly = [rows[1], [Fraction(1), Fraction(-1) - Fraction(1, 10**12), Fraction(1, 10**9)]]
-    assert place(nearly, np.array([0.75, 0.75]), 1e-6) is None
-
-
-def test_laws_that_do_not_agree_in_a_place_are_named():
-    """First come, first served."""
-    rows = {1: [Fraction(1), Fraction(0), Fraction(0)], 2: [Fraction(0), Fraction(1), Fraction(0)]}
-    rows[3] = [Fraction(1), Fraction(1), Fraction(1, 10**20)]
-    point, lost = agreeing([0, 1, 2, 3], lambda _, b: [rows[b]], [], np.array([1e-12, -1e-12]), 1e-9)
-    assert (point, lost) == ([0, 0], [3])
-
-
-def test_far_out_nothing_is_loosened():
-    """Laws that do not fit far away are refused, with the direction."""
-    p = regions(2, (5, 4), 1, 1)
-    work = Work(planted(p, [], 0, tol=1e-9))
-    work.broken = frozenset(range(len(work.laws)))
-    with pytest.raises(Unfit, match="pieces"):
-        tight_laws(work)
-
-
-@pytest.mark.slow
-def test_the_whole_way_tells_where_it_cut():
-    """A network on the plane of which two laws have no exact place: cut up there, told where, and hardly larger."""
-    p = regions(2, (8, 6, 5), 1, 3)
-    found = twin(p, 1e-13, 0).function().snap(1e-9)
-    assert found.function is not None, found.reason
-    assert found.function.num_components <= p.num_components + 6 * found.patches
-    assert len(found.places) <= found.patches
-    assert ("around x" in str(found)) == (found.way == "patches")
