@@ -23,6 +23,7 @@ from cpwl_check.cones import need_substance, region
 from cpwl_check.expression import expression
 from cpwl_check.integer import integer
 from cpwl_check.line import line
+from cpwl_check.multiplexed import multiplexed
 from cpwl_check.near import near
 from cpwl_check.optimal import optimal
 from cpwl_check.pieces import Bound, Law, Layers, read_domain, read_function, read_network
@@ -41,6 +42,7 @@ PLAIN: dict[str, Decide] = {
     "clamped": clamped,
     "columns": columns,
     "windows": windows,
+    "multiplexed": multiplexed,
     "strip": strip,
     "regions": regions,
 }

@@ -39,7 +39,16 @@ def rounded(law: Law, layers: Layers, proof: Any, decide: Callable[[Law, Layers,
     n, outputs, pieces = law.n, law.outputs, law.pieces
     head = {"format": "cpwl-proof", "version": 1, "kind": "rounded", "inputs": n, "error_bound": Any, "box": Any}
     *_, stated, box, meant, inner = read(proof, head | {"network": Any, "proof": {str: Any}}, "proof")
-    known = inner.get("kind") in ("bends", "line", "clamped", "columns", "expression", "strip", "windows")
+    known = inner.get("kind") in (
+        "bends",
+        "line",
+        "clamped",
+        "columns",
+        "expression",
+        "strip",
+        "windows",
+        "multiplexed",
+    )
     need(known, "proof.proof", "it must show equality, or a bound of its own")
     exact = read_network(meant, n, outputs)
     short = decide(law, exact, inner)

@@ -41,8 +41,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from cpwl_check.budget import each, long, need, spend, total
-from cpwl_check.cones import dot, minus, mix, piece_cone, show
+from cpwl_check.budget import Refused, each, long, need, spend, total
+from cpwl_check.cones import Cone, dot, minus, mix, piece_cone, show
 from cpwl_check.pieces import Form, Forms, Law, Layers, half_space, over_one, solved
 from cpwl_check.reading import Rational, read
 
@@ -85,13 +85,15 @@ def windows(law: Law, layers: Layers, proof: Any) -> Fraction:
     clamps, bends = read_clamps(layers[2], second, knots, low, high)
     ground = make_ground(low, high, bends)
     factors, constants = read_maxima(layers, sides)
+    for o, own in enumerate(factors):
+        need(sum(own) == 0, f"output {o}", "the factors of the sides do not add up to 0")
     base = [ground.at(x) for x in places]
     boxes = need_apart(clamps, sides, ground)
     values = []
     for s, side in enumerate(sides):
-        own = {k for group in side for k in group}
-        value = own_values(s, own, clamps, parts, places, base)
-        need_largest(own, clamps, boxes, places, value, ground)
+        members = {k for group in side for k in group}
+        value = own_values(s, members, clamps, parts, places, base)
+        need_largest(members, clamps, boxes, places, value, ground)
         values.append(value)
     need_values(law, places, parts, values, factors, constants)
     return ZERO
@@ -106,7 +108,8 @@ class Part(NamedTuple):
     piece: int
     corners: list[int]
     names: list[int]
-    whole: bool
+    cone: Cone | None
+    """None for a whole simplex."""
 
 
 def parts_of(law: Law, named: list[Any], count: int) -> tuple[list[Row], list[Part]]:
@@ -133,7 +136,7 @@ def parts_of(law: Law, named: list[Any], count: int) -> tuple[list[Row], list[Pa
             need(all(x[-1] for x in ends), where, "it is not bounded")
             names = read(node, [range(count)], where)
             keys = [tuple(mix(1, x, 0, x)) for x in ends]
-            parts.append(Part(j, [number.setdefault(key, len(number)) for key in keys], names, cone is None))
+            parts.append(Part(j, [number.setdefault(key, len(number)) for key in keys], names, cone))
     return [list(key) for key in number], parts
 
 
@@ -216,7 +219,7 @@ def read_clamps(
 
 
 def read_maxima(layers: Layers, sides: list[list[list[int]]]) -> tuple[list[list[Fraction]], list[Fraction]]:
-    """(8), and of each output the factors of the sides and the constant."""
+    """The maxima over the groups of each side, and of each output the factors of the sides and the constant."""
     forms = [[dict.fromkeys(group, 1) for group in side] for side in sides]
     level = 3
     while any(len(own) > 1 for own in forms):
@@ -236,7 +239,6 @@ def read_maxima(layers: Layers, sides: list[list[list[int]]]) -> tuple[list[list
         wanted_form = {k: c for side, c in zip(forms, own, strict=True) for k in side[0] if c}
         rest = {k: w for k, w in form.items() if k != width}
         need(rest == wanted_form, f"output {o}", "it is no sum of multiples of the sides")
-        need(sum(own) == 0, f"output {o}", "the factors of the sides do not add up to 0")
         factors.append(own)
         constants.append(Fraction(form.get(width, 0)))
     return factors, constants
@@ -394,8 +396,8 @@ def own_values(
         for v in ends:
             x = places[v]
             value = Fraction(clamp.at(x), clamp.scale * x[-1])
-            before = value if values[v] is None else values[v]
-            need(value == before, f"piece {j}", f"another value of side {s} at {show(x)}", [x])
+            if values[v] not in (None, value):
+                raise Refused(f"piece {j}: another value of side {s} at {show(x)}", [x])
             need(value >= base[v], f"piece {j}", f"clamp {names[s]} reads less than 0 at one of its corners")
             values[v] = value
     return [ZERO if value is None else value for value in values]
@@ -423,8 +425,8 @@ def need_largest(
             if all(a <= c <= b for c, (a, b) in zip(cells[v], box, strict=True)):
                 x, value = places[v], values[v]
                 spend(2 * len(x) * (1 + len(clamp.hinges)), f"clamp {k}")
-                below = clamp.at(x) * value.denominator <= value.numerator * clamp.scale * x[-1]
-                need(below, f"clamp {k}", f"it is too large at {show(x)}", [x])
+                if clamp.at(x) * value.denominator > value.numerator * clamp.scale * x[-1]:
+                    raise Refused(f"clamp {k}: it is too large at {show(x)}", [x])
 
 
 def need_values(
@@ -439,8 +441,8 @@ def need_values(
     for o, (own, constant) in enumerate(zip(factors, constants, strict=True)):
         rows = zip(*values, strict=True)
         sums = [total((c * v for c, v in zip(own, row, strict=True)), "values", constant) for row in rows]
-        for j, ends, _, whole in parts:
-            where, piece = f"output {o}, piece {j}", law.pieces[j]
+        for j, ends, _, cone in parts:
+            where, piece, whole = f"output {o}, piece {j}", law.pieces[j], cone is None
             spend(4 * len(ends), where)
             numbers, divisor = piece.laws[o]
             if piece.corners and not whole:
@@ -448,4 +450,5 @@ def need_values(
             for k, v in enumerate(ends):
                 x = places[v]
                 meant = Fraction(numbers[k] if whole else Fraction(dot(numbers, x), x[-1])) / divisor
-                need(sums[v] == meant, where, f"network and function differ at {show(x)}", [x])
+                if sums[v] != meant:
+                    raise Refused(f"{where}: network and function differ at {show(x)}", [x])

@@ -12,11 +12,10 @@ import pytest
 from construct.test_windows import CORNERS, PINWHEEL, network_on_a_box, table
 from cpwl import CPWL, Network, certify, compile
 from cpwl.documents.write import function_document, network_document
-from cpwl.exact.rational import fraction_array
 from cpwl_check import windows as windows_check
 from cpwl_check.budget import STEPS, Refused, limited
 from cpwl_check.decide import check
-from support.proofs import rounded, without_regions
+from support.proofs import add_entry, refused, rounded, same, with_layer, without_regions
 
 LARGE = (2, 120)  # large enough for knots inside
 TABLES = {
@@ -46,7 +45,7 @@ def function(name):
 @cache
 def made(name):
     p = function(name)
-    network = compile(p, construction="windows").network
+    network = compile(p, construction="windows", minimize="nonzeros").network  # blocks, not tiles
     proof = certify(p, network)
     assert proof.proved, proof.reason
     return p, network, proof.document
@@ -56,19 +55,6 @@ def triple(name):
     """The function, the network and the proof as documents, to be changed."""
     p, network, proof = made(name)
     return function_document(p), network_document(network), copy.deepcopy(proof)
-
-
-def refused(function, network, proof, match=None):
-    with pytest.raises(Refused, match=match):
-        check(function, network, proof)
-
-
-def with_layer(network, l, change):
-    """The network with one layer changed in place."""
-    layers = list(network["layers"])
-    layers[l] = copy.deepcopy(layers[l])
-    change(layers[l])
-    return network | {"layers": layers}
 
 
 @pytest.mark.one_in(2)
@@ -112,21 +98,6 @@ def test_no_weight_may_be_off(name, size):
     assert wrong > 0.9 * 8 * len(network["layers"])
 
 
-def same(function, network):
-    """Whether function and network agree at the corners and middles of all simplices."""
-    points = fraction_array(function["points"])
-    values = fraction_array(function["values"])
-    for own in function["simplices"]:
-        for share in (*np.eye(len(own), dtype=int), np.full(len(own), Fraction(1, len(own)))):
-            x = share @ points[own]
-            for k, layer in enumerate(network["layers"]):
-                total = fraction_array(layer["bias"])
-                for i, j, w in layer["entries"]:
-                    total[i] += Fraction(w) * x[j]
-                x = np.maximum(total, Fraction(0)) if k < len(network["layers"]) - 1 else total
-            assert (x == share @ values[own]).all()
-
-
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["plane", "plane, two outputs", "space"])
 def test_no_value_may_be_off(name):
@@ -158,14 +129,6 @@ def inner_knots(function, network):
     first = network["layers"][0]
     ends = [(min(x[i] for x in points), max(x[i] for x in points)) for i in range(len(points[0]))]
     return [k for k, i, w in first["entries"] if w == 1 and ends[i][0] < -Fraction(first["bias"][k]) < ends[i][1]]
-
-
-def add_entry(layer, row, column, value):
-    known = next((e for e in layer["entries"] if e[:2] == [row, column]), None)
-    if known is None:
-        layer["entries"].append([row, column, value])
-    else:
-        known[2] = str(Fraction(known[2]) + value)
 
 
 def test_hypothesis_3_hinges_are_affine():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +16,27 @@ import numpy as np
 import pytest
 
 from cpwl import CPWL, Certificate, Network
+from cpwl.exact.rational import fraction_array
 from cpwl.io.json import save
 from cpwl.network.network import exact_layers
 from cpwl.proofs.kinds import KINDS, prove
 from cpwl.proofs.question import Question
 from cpwl_check.archive import NAME, archive
+from cpwl_check.budget import Refused
+from cpwl_check.decide import check
 
 __all__ = [
+    "add_entry",
     "documents",
     "prove_bends",
     "prove_clamped",
     "prove_line",
     "prove_strips",
+    "refused",
     "rounded",
     "run_alone",
+    "same",
+    "with_layer",
     "without_regions",
     "write_documents",
 ]
@@ -94,3 +103,41 @@ def prove_line(p: CPWL, network: Network) -> dict[str, Any]:
 def prove_strips(p: CPWL, network: Network) -> dict[str, Any]:
     """The proof of kind "strip" that the checker accepted; `NoProof` if there is none."""
     return prove("strip", Question(p, network))
+
+
+def refused(function: Any, network: Any, proof: Any, match: str | None = None) -> None:
+    """The checker does not accept this."""
+    with pytest.raises(Refused, match=match):
+        check(function, network, proof)
+
+
+def with_layer(network: Any, l: int, change: Any) -> Any:
+    """The network with one layer changed in place."""
+    layers = list(network["layers"])
+    layers[l] = copy.deepcopy(layers[l])
+    change(layers[l])
+    return network | {"layers": layers}
+
+
+def same(function: Any, network: Any) -> None:
+    """Whether function and network agree at the corners and middles of all simplices."""
+    points = fraction_array(function["points"])
+    values = fraction_array(function["values"])
+    for own in function["simplices"]:
+        for share in (*np.eye(len(own), dtype=int), np.full(len(own), Fraction(1, len(own)))):
+            x = share @ points[own]
+            for k, layer in enumerate(network["layers"]):
+                total = fraction_array(layer["bias"])
+                for i, j, w in layer["entries"]:
+                    total[i] += Fraction(w) * x[j]
+                x = np.maximum(total, Fraction(0)) if k < len(network["layers"]) - 1 else total
+            assert (x == share @ values[own]).all()
+
+
+def add_entry(layer: Any, row: int, column: int, value: Any) -> None:
+    """Adds to a weight, which may be 0."""
+    known = next((e for e in layer["entries"] if e[:2] == [row, column]), None)
+    if known is None:
+        layer["entries"].append([row, column, value])
+    else:
+        known[2] = str(Fraction(known[2]) + value)

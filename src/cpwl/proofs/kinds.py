@@ -30,7 +30,7 @@ from cpwl.proofs.provers.hints import bend_direction, propose_clamped, propose_c
 from cpwl.proofs.provers.near import propose_near
 from cpwl.proofs.provers.regions import propose_regions
 from cpwl.proofs.provers.sums import propose_sums
-from cpwl.proofs.provers.windows import propose_windows
+from cpwl.proofs.provers.windows import propose_multiplexed, propose_windows
 from cpwl.proofs.question import Proposal, Question, proof_head
 from cpwl.proofs.refute import points_at
 from cpwl.proofs.rounding import Bound, added
@@ -165,7 +165,7 @@ def _inside(names: tuple[str, ...], question: Question) -> Iterator[Proposal]:
         raise NoProof(str(failures[-1]) if failures else "no kind of proof applies", points, settles=settled)
 
 
-_PARTS = ("columns", "windows", "line", "clamped", "strip", "bends")
+_PARTS = ("columns", "windows", "multiplexed", "line", "clamped", "strip", "bends")
 _EQUAL = (*_PARTS, "sums")
 
 
@@ -218,6 +218,7 @@ KINDS = (
     Kind("regions", _floats, partial(propose_regions, most=_FEW)),
     Kind("columns", _table, propose_columns),
     Kind("windows", _all_as_meant, propose_windows),
+    Kind("multiplexed", _all_as_meant, propose_multiplexed),
     Kind("expression", _weights_as_meant, propose_expression),
     Kind("rounded", _rounded_weights, _rounded),
     Kind("line", _bends_in_one_direction, propose_line),

@@ -22,7 +22,18 @@ from cpwl.exact.rational import from_flint_array
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.network.network import Network
 
-__all__ = ["MOST", "best_windows", "blocks_of", "lower"]
+__all__ = [
+    "MOST",
+    "Layer",
+    "best_windows",
+    "blocks_of",
+    "fractions",
+    "lower",
+    "matrix",
+    "maxima",
+    "rounded_up",
+    "tree_neurons",
+]
 
 # Blocks of cells: one affine law, and one hinge for each further cell, along a tree of facets.
 #
@@ -269,7 +280,7 @@ def _windows(cells: Cells, lifting: Lifting, blocks: list[Block], parts: int) ->
     slopes = (base[:, 1:] - base[:, :-1]) / (knots[:, 1:] - knots[:, :-1])
     over = _over(cells, knots, base, slopes) - lifting.heights
     unit = fmpq(2) ** int(np.floor(np.log2(lifting.range)) - 8)
-    constants = np.array([_up(max(row), unit) for row in over], dtype=object)
+    constants = np.array([rounded_up(max(row), unit) for row in over], dtype=object)
     parts_of, owner = _affine_parts(lifting, blocks)
     low, high = _boxes(parts_of, owner, len(blocks), to_floats(knots), to_floats(base), to_floats(constants))
     classes = np.stack([colours(a, b) for a, b in zip(low, high, strict=True)])
@@ -311,7 +322,8 @@ def _over(
     return total
 
 
-def _up(value: fmpq, unit: fmpq) -> fmpq:
+def rounded_up(value: fmpq, unit: fmpq) -> fmpq:
+    """A multiple of the unit that is larger."""
     return ((value / unit).ceil() + 1) * unit
 
 
@@ -376,7 +388,8 @@ def _ends(f: NDArray[np.float64], knots: NDArray[np.float64]) -> tuple[NDArray[n
     return crossing(a, np.maximum(a - 1, 0)), crossing(b, np.minimum(b + 1, count - 1))
 
 
-_Layer = tuple[RationalMatrix, NDArray[np.object_]]
+Layer = tuple[RationalMatrix, NDArray[np.object_]]
+"""Weights and biases."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -418,17 +431,30 @@ def lower(
         knots.layer(used),
         _second(hinges, carried, used),
         _third(clamps, carried, at, factors, len(hinges.bias)),
-        *_maxima(side, windows.classes[side, block], share, base, windows.constants),
+        *maxima(_classes(side, windows.classes[side, block]), len(side), share, base, windows.constants),
     ]
     return Network(layers)
 
 
-def _fractions(values: NDArray[np.object_]) -> NDArray[np.object_]:
+def fractions(values: NDArray[np.object_]) -> NDArray[np.object_]:
+    """Rationals of `flint` as those of Python."""
     return np.asarray(from_flint_array(values), dtype=object) if values.size else values
 
 
-def _matrix(rows: object, columns: object, values: NDArray[np.object_], shape: tuple[int, int]) -> RationalMatrix:
-    return RationalMatrix.from_triples(rows, columns, _fractions(values), shape)
+def matrix(rows: object, columns: object, values: NDArray[np.object_], shape: tuple[int, int]) -> RationalMatrix:
+    """The matrix with these entries; those at one place are added."""
+    return RationalMatrix.from_triples(rows, columns, fractions(values), shape)
+
+
+def _classes(side: NDArray[np.int64], colour: NDArray[np.int64]) -> list[list[dict[int, fmpq]]]:
+    """Of each side the sums of the clamps of each class."""
+    return [
+        [
+            {int(k): fmpq(1) for k in np.flatnonzero((side == s) & (colour == c))}
+            for c in range(int(colour[side == s].max()) + 1)
+        ]
+        for s in range(int(side.max()) + 1)
+    ]
 
 
 def _hinges(lifting: Lifting, edges: NDArray[np.int64]) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
@@ -459,14 +485,14 @@ class _Knots:
         """Of the neuron ``s(x - X_k)``, `k` before the last, or ``s(X_k - x)``, `k` after the first."""
         return np.asarray(2 * axis * self.count + k + (0 if rising else self.count - 1), dtype=np.int64)
 
-    def layer(self, used: NDArray[np.int64]) -> _Layer:
+    def layer(self, used: NDArray[np.int64]) -> Layer:
         """Those that are used."""
         axis, place = np.divmod(used, 2 * self.count)
         rising = place < self.count
         knot = np.where(rising, place, place - self.count + 1)
         sign = np.where(rising, fmpq(1), fmpq(-1))
         bias = -sign * self.windows.knots[axis, knot]
-        return _matrix(np.arange(len(used)), axis, sign, (len(used), self.dim)), _fractions(bias)
+        return matrix(np.arange(len(used)), axis, sign, (len(used), self.dim)), fractions(bias)
 
     def forms(
         self, laws: NDArray[np.object_], cells: NDArray[np.int64], constants: NDArray[np.object_] | None = None
@@ -507,43 +533,36 @@ class _Knots:
                     yield own, number, np.full(len(own), -rise, dtype=object)
 
 
-def _second(hinges: _Forms, carried: NDArray[np.int64], used: NDArray[np.int64]) -> _Layer:
+def _second(hinges: _Forms, carried: NDArray[np.int64], used: NDArray[np.int64]) -> Layer:
     """What is carried of layer 1, then the hinges."""
     rows = np.concatenate([np.arange(len(carried)), len(carried) + hinges.rows])
     columns = np.searchsorted(used, np.concatenate([carried, hinges.neurons]))
     values = np.concatenate([np.full(len(carried), fmpq(1), dtype=object), hinges.values])
     bias = np.concatenate([np.full(len(carried), fmpq(0), dtype=object), hinges.bias])
-    return _matrix(rows, columns, values, (len(bias), len(used))), _fractions(bias)
+    return matrix(rows, columns, values, (len(bias), len(used))), fractions(bias)
 
 
 def _third(
     clamps: _Forms, carried: NDArray[np.int64], at: NDArray[np.int64], factors: NDArray[np.object_], hinges: int
-) -> _Layer:
+) -> Layer:
     """Root laws less `R`, and the hinges with their factors."""
     columns = np.concatenate([np.searchsorted(carried, clamps.neurons), *[len(carried) + np.arange(hinges)] * len(at)])
     rows = np.concatenate([clamps.rows, at.ravel()])
     values = np.concatenate([clamps.values, factors.ravel()])
-    return _matrix(rows, columns, values, (len(clamps.bias), len(carried) + hinges)), _fractions(clamps.bias)
+    return matrix(rows, columns, values, (len(clamps.bias), len(carried) + hinges)), fractions(clamps.bias)
 
 
-def _maxima(
-    side: NDArray[np.int64],
-    colour: NDArray[np.int64],
+def maxima(
+    lists: list[list[dict[int, fmpq]]],
+    width: int,
     share: NDArray[np.object_],
     base: NDArray[np.object_],
     constants: NDArray[np.object_],
-) -> Iterator[_Layer]:
-    """The layers after the clamps: maxima over the classes, and the outputs."""
-    one = fmpq(1)
-    sides = len(constants)
-    lists = [
-        [
-            {int(k): one for k in np.flatnonzero((side == s) & (colour == c))}
-            for c in range(int(colour[side == s].max()) + 1)
-        ]
-        for s in range(sides)
-    ]
-    width = len(side)
+) -> Iterator[Layer]:
+    """The layers after `width` neurons: of each side the maximum over forms on these, and the outputs.
+
+    No form is ever negative. The maximum of side `s` is that side plus ``constants[s]``.
+    """
     while max(map(len, lists)) > 1:
         rows: list[dict[int, fmpq]] = []
         lists = [list(_round(own, rows)) for own in lists]
@@ -558,7 +577,7 @@ def _maxima(
             total |= {k: v * factor for k, v in form.items()}
         outputs.append(total)
     shift = base - (share * (constants[1:] - constants[0])).sum(axis=1)
-    yield _rows(outputs, width), _fractions(shift)
+    yield _rows(outputs, width), fractions(shift)
 
 
 def _round(forms: list[dict[int, fmpq]], rows: list[dict[int, fmpq]]) -> Iterator[dict[int, fmpq]]:
@@ -577,4 +596,4 @@ def _rows(rows: list[dict[int, fmpq]], width: int) -> RationalMatrix:
     i = [k for k, row in enumerate(rows) for _ in row]
     j = [c for row in rows for c in row]
     values = np.array([v for row in rows for v in row.values()], dtype=object)
-    return _matrix(i, j, values, (len(rows), width))
+    return matrix(i, j, values, (len(rows), width))

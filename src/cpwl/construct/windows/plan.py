@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import isqrt
 
 import numpy as np
 from flint import fmpq, fmpq_mat, fmpz_mat
@@ -19,6 +20,7 @@ from scipy.sparse import csr_array, diags_array, hstack
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.common import shared_columns
 from cpwl.construct.plan import Least, Plan
+from cpwl.construct.select import Candidate, select
 from cpwl.construct.windows.lifting import (
     Cells,
     Lifting,
@@ -38,6 +40,7 @@ from cpwl.construct.windows.lifting import (
     values_of,
 )
 from cpwl.construct.windows.lowering import MOST, best_windows, blocks_of, lower
+from cpwl.construct.windows.multiplexed import best_tiling, bodies_of, lower_tiles
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.integers import primitive
 from cpwl.exact.rational import fraction_array, from_flint_array, to_flint
@@ -516,24 +519,64 @@ def condensed(cells: Cells, lifting: Lifting) -> tuple[Cells, Lifting]:
 
 
 def plan(analysis: Analysis) -> Plan:
-    """The plan of a network of windows; every weight is known before its size.
+    """The plan of a network of windows, multiplexed where that is smaller and accurate enough; all weights are known.
 
     >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[1, 0, 2], [0, 3, 0], [1, 0, 1]])
     >>> plan(Analysis(p)).build()([[0.5, 1.0]]) == p([[0.5, 1.0]])
     array([[ True]])
     """
-    exact = analysis.exact
-    function = exact.function
-    if function.mesh is None and exact.box is None:
+    exact, options = analysis.exact, analysis.options
+    p = exact.function
+    if p.mesh is None and exact.box is None:
         raise ConstructionError("windows are for bounded domains: restrict this function to a box")
-    return Plan.of("windows", network_of(function), analysis.sample.points)
+    laws = p.laws.integer()
+    if (laws == laws[:1]).all():  # affine: no hidden layer
+        law = fraction_array(laws[0, :, :-1]) / laws[0, :, -1:]
+        return Plan.of("windows", Network([(law[:, :-1], law[:, -1])]), analysis.sample.points)
+    found = lifted(p)
+    candidates = list[Candidate]()
+    for made in _networks(found, options.minimize):
+        candidates.append(Candidate.of(Plan.of("windows", made, analysis.sample.points), analysis))
+        if options.minimize == "neurons" and candidates[-1].error <= options.max_error:
+            break
+    return select(candidates, options.minimize, options.max_error).best.plan
+
+
+def _networks(found: Lifted, minimize: str) -> Iterator[Network]:
+    """Both networks, the one with fewer neurons first; one that is far larger is not made."""
+    cells, lifting = found.cells, found.lifting
+    sides, few = len(lifting.laws), _block_neurons(len(cells.corners))
+    tiling = best_tiling(bodies_of(cells, lifting), sides, _LARGER * few)
+    size = tiling.neurons(sides) if tiling is not None else 0
+    if tiling is not None and size <= few:
+        yield lower_tiles(cells, lifting, tiling, found.share, found.base)
+        tiling = None
+    blocks = blocks_of(cells, lifting)
+    windows = best_windows(cells, lifting, blocks)
+    made = lower(cells, lifting, blocks, windows, found.share, found.base)
+    if tiling is not None and size < made.sizes.neurons:
+        yield lower_tiles(cells, lifting, tiling, found.share, found.base)
+        tiling = None
+    yield made
+    if tiling is not None and minimize != "neurons":
+        yield lower_tiles(cells, lifting, tiling, found.share, found.base)
+
+
+_LARGER = 2.0  # times the least number of neurons of blocks: a first tiling that has more will not become smaller
+
+
+def _block_neurons(laws: int) -> int:
+    """At least so many neurons have blocks: one hinge for each cell but its root, and a clamp for each of two sides."""
+    return laws + -(-laws // MOST)
 
 
 def least(analysis: Analysis) -> Least | None:
     """At least nine neurons for eight distinct laws.
 
-    Cells with different laws are different cells, and every cell is in one block of at most `MOST`. A block has a hinge
-    for each cell but its root, and a neuron for each of the two or more sides.
+    Cells with different laws are different cells. With blocks, every cell is in one block of at most `MOST`; a block
+    has a hinge for each cell but its root, and a neuron for each of the two or more sides. With `K` tiles and `S` slots
+    of each side, every law is in a slot of a tile: ``K S`` is at least their number. There are ``(n + 1) K`` neurons
+    for the tiles, and ``2 S - 2`` or more for each side: together at least ``4 sqrt((n + 1) K S) - 4``.
 
     >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[1, 0, 2], [0, 3, 0], [1, 0, 1]])
     >>> least(Analysis(p)).neurons, plan(Analysis(p)).sizes.neurons
@@ -542,16 +585,5 @@ def least(analysis: Analysis) -> Least | None:
     laws = len(analysis.exact.distinct_laws)
     if laws == 1:
         return None
-    return Least(laws + -(-laws // MOST), f"{laws} laws, {MOST} or fewer to a block", 4)
-
-
-def network_of(p: CPWL) -> Network:
-    """The network of a function that is given exactly."""
-    laws = p.laws.integer()
-    if (laws == laws[:1]).all():  # affine: no hidden layer
-        law = fraction_array(laws[0, :, :-1]) / laws[0, :, -1:]
-        return Network([(law[:, :-1], law[:, -1])])
-    found = lifted(p)
-    blocks = blocks_of(found.cells, found.lifting)
-    windows = best_windows(found.cells, found.lifting, blocks)
-    return lower(found.cells, found.lifting, blocks, windows, found.share, found.base)
+    tiles = isqrt(16 * (analysis.function.dim + 1) * laws) - 4
+    return Least(min(_block_neurons(laws), tiles), f"{laws} laws, {MOST} or fewer to a block, or in slots of tiles", 4)

@@ -1,7 +1,8 @@
-"""Proofs of kind "windows": which clamps are compared with each other, and which is the largest on each piece.
+"""Proofs of kinds "windows" and "multiplexed": which neurons are compared, and which is the largest on each piece.
 
-The classes are read off the layers that take maxima; the largest clamp of a side is looked for in the middle of each
-piece. All else is found out and decided by the stand-alone checker. See docs/windows.md.
+The classes are read off the layers that take maxima; the largest clamp of a side, or the largest law that a slot has in
+a tile, is looked for in the middle of each piece. All else is found out and decided by the stand-alone checker. See
+docs/windows.md.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,8 @@ from cpwl.network.network import Network, exact_layers
 from cpwl.proofs.entries import NotRecognised
 from cpwl.proofs.question import Proposal, Question, proof_head
 from cpwl_check.cones import piece_cone
-from cpwl_check.pieces import half_space, read_function, read_network
+from cpwl_check.multiplexed import Index, read_slots, read_tiles
+from cpwl_check.pieces import half_space, over_one, read_function, read_network
 from cpwl_check.windows import read_clamps, read_knots, read_second
 
 _CLOSE = 1e-9  # of the size of the terms: what is nearer to the largest is looked at exactly
@@ -36,6 +39,8 @@ def propose_windows(question: Question) -> Iterator[Proposal]:
     network, p = question.network, question.p
     if len(network.layers) < 4:
         raise NotRecognised("windows have three hidden layers or more")
+    if _has_tiles(network):
+        raise NotRecognised("these windows are multiplexed")
     sides = _sides(network)
     places, corners = _corners(p)
     middles = np.array([places[own].sum(axis=0) / len(own) for own in corners], dtype=object)
@@ -44,11 +49,35 @@ def propose_windows(question: Question) -> Iterator[Proposal]:
     entries: list[Any] = named.tolist()
     bent = _bent(network, places, corners, middles, named, members)
     if len(bent):
-        cutter = Cutter(question, members)
+        cutter = _Clamps(question, members)
         for j in bent.tolist():
             entries[j] = cutter.parts(j)
     document = proof_head("windows", p.dim) | {"sides": sides, "pieces": entries}
     yield Proposal(Fraction(0), document)
+
+
+def _has_tiles(network: Network) -> bool:
+    """Whether the biases of layer 2 are those of tiles: 1, and 0 for each input."""
+    bias, n = network.layers[1][1], network.inputs
+    return (
+        len(network.layers) >= 4
+        and len(bias) % (n + 1) == 0
+        and bool((bias.reshape(-1, n + 1) == np.eye(n + 1)[0]).all())
+    )
+
+
+def propose_multiplexed(question: Question) -> Iterator[Proposal]:
+    """The one proposal for a network of multiplexed windows; `NotRecognised` for other networks."""
+    network, p = question.network, question.p
+    if len(network.layers) < 4 or not _has_tiles(network):
+        raise NotRecognised("no layer has the neurons of tiles")
+    sides = _sides(network)
+    tiles = _Tiles(question, sides)
+    places, corners = _corners(p)
+    whole = [[*over_one([*x, Fraction(1)])[0]] for x in places.tolist()]
+    most = [[tiles.value(s, x) for x in whole] for s in range(len(sides))]
+    entries = [tiles.entry(j, own.tolist(), whole, most) for j, own in enumerate(corners)]
+    yield Proposal(Fraction(0), proof_head("multiplexed", p.dim) | {"sides": sides, "pieces": entries})
 
 
 def _sides(network: Network) -> list[list[list[int]]]:
@@ -169,17 +198,20 @@ def _reads(
 
 
 class Cutter:
-    """Cuts a piece into parts on which one clamp of each side is affine and the largest, in integers."""
+    """Cuts a piece into parts on which one neuron of each side is affine and the largest, in integers."""
 
-    def __init__(self, question: Question, members: list[list[int]]) -> None:
-        law = read_function(question.function_document)
-        layers = read_network(question.network_document, law.n, law.outputs)
-        places, _ = _corners(question.p)
-        low, high = places.min(axis=0).tolist(), places.max(axis=0).tolist()
-        knots = read_knots(layers[0], law.n)
-        second = read_second(layers[1], knots, low, high)
-        self.clamps, _ = read_clamps(layers[2], second, knots, low, high)
-        self.members, self.n, self.pieces = members, law.n, law.pieces
+    n: int
+    pieces: list[Any]
+    members: list[Any]
+    """Of each side what `active` is asked for."""
+
+    def active(self, own: Any, x: list[int]) -> tuple[int, list[int], int]:
+        """The largest neuron at a point, its law there, and the denominator."""
+        raise NotImplementedError
+
+    def law(self, k: int, x: list[int], /) -> list[int]:
+        """The law of a neuron at a point."""
+        raise NotImplementedError
 
     def parts(self, j: int) -> Any:
         """The entry of a piece."""
@@ -188,18 +220,16 @@ class Cutter:
     def _entry(self, cone: Any, depth: int) -> Any:
         ends = [g for g in cone.generators() if g[-1]]
         if not ends:
-            return [own[0] for own in self.members]
-        common = math.lcm(*(g[-1] for g in ends))
-        middle = [sum(column) for column in zip(*([v * (common // g[-1]) for v in g] for g in ends), strict=True)]
+            return [self.active(own, [0] * self.n + [1])[0] for own in self.members]
         names = []
         for own in self.members:
-            k, law, scale = self._active(own, middle)
+            k, law, scale = self.active(own, middle(ends))
             for g in ends:
-                other, above, divisor = self._active(own, g)
+                other, above, divisor = self.active(own, g)
                 cut = [a * divisor - b * scale for a, b in zip(law, above, strict=True)]
                 if other != k and sum(c * v for c, v in zip(cut, g, strict=True)) < 0:
                     return self._cut(cone, cut, depth)
-                mine = self._law(k, g)
+                mine = self.law(k, g)
                 bend = [a - b for a, b in zip(law, mine, strict=True)]
                 if sum(c * v for c, v in zip(bend, g, strict=True)) < 0:
                     return self._cut(cone, bend, depth)
@@ -214,18 +244,86 @@ class Cutter:
         below, above = cone.cut(half), cone.cut([-v for v in half])
         return {"cut": cut, "below": self._entry(below, depth - 1), "above": self._entry(above, depth - 1)}
 
-    def _active(self, own: list[int], x: list[int]) -> tuple[int, list[int], int]:
-        """The largest clamp at a point, its law there, and the denominator."""
-        k = max(own, key=lambda k: Fraction(self.clamps[k].at(x), self.clamps[k].scale))
-        return k, self._law(k, x), self.clamps[k].scale
 
-    def _law(self, k: int, x: list[int]) -> list[int]:
+def middle(ends: list[list[int]]) -> list[int]:
+    """The mean of some places.
+
+    >>> middle([[0, 1], [1, 2]])
+    [1, 4]
+    """
+    common = math.lcm(*(g[-1] for g in ends))
+    return [sum(column) for column in zip(*([v * (common // g[-1]) for v in g] for g in ends), strict=True)]
+
+
+class _Clamps(Cutter):
+    def __init__(self, question: Question, members: list[list[int]]) -> None:
+        law = read_function(question.function_document)
+        layers = read_network(question.network_document, law.n, law.outputs)
+        places, _ = _corners(question.p)
+        low, high = places.min(axis=0).tolist(), places.max(axis=0).tolist()
+        knots = read_knots(layers[0], law.n)
+        second = read_second(layers[1], knots, low, high)
+        self.clamps, _ = read_clamps(layers[2], second, knots, low, high)
+        self.members, self.n, self.pieces = members, law.n, law.pieces
+
+    def active(self, own: list[int], x: list[int]) -> tuple[int, list[int], int]:
+        k = max(own, key=lambda k: Fraction(self.clamps[k].at(x), self.clamps[k].scale))
+        return k, self.law(k, x), self.clamps[k].scale
+
+    def law(self, k: int, x: list[int], /) -> list[int]:
         clamp = self.clamps[k]
         law = clamp.affine
         for hinge in clamp.hinges:
             if sum(a * b for a, b in zip(hinge, x, strict=True)) > 0:
                 law = [a + b for a, b in zip(law, hinge, strict=True)]
         return law
+
+
+class _Tiles(Cutter):
+    """Laws of slots in tiles; a name is the number of the tile times the number of neurons, plus that of the neuron."""
+
+    def __init__(self, question: Question, sides: list[list[list[int]]]) -> None:
+        law = read_function(question.function_document)
+        layers = read_network(question.network_document, law.n, law.outputs)
+        places, _ = _corners(question.p)
+        low, high = places.min(axis=0).tolist(), places.max(axis=0).tolist()
+        self.count, self.n, self.pieces = len(layers[2]), law.n, law.pieces
+        self.tiles = read_tiles(layers[1], read_knots(layers[0], law.n), low, high)
+        self.index = Index([[(a - 1, b + 1) for a, b in tile.ends] for tile in self.tiles])
+        self.laws = [read_slots(layers[2], side, self.tiles).laws for side in sides]
+        self.members = list(range(len(sides)))
+
+    def active(self, own: int, x: list[int]) -> tuple[int, list[int], int]:
+        point = [Fraction(v, x[-1]) for v in x[:-1]]
+        best: tuple[int, int, list[int], int] | None = None
+        for t in self.index.meeting([(v, v) for v in point]):
+            if all(a <= v <= b for v, (a, b) in zip(point, self.tiles[t].ends, strict=True)):
+                for k, (law, scale) in self.laws[own][t].items():
+                    value = sum(map(mul, law, x))
+                    if best is None or value * best[3] > best[0] * scale:
+                        best = value, t * self.count + k, law, scale
+        if best is None:
+            raise NotRecognised(f"no tile has laws at x = {[str(v) for v in point]}")
+        return best[1:]
+
+    def law(self, k: int, _: list[int], /) -> list[int]:
+        t, slot = divmod(k, self.count)
+        return next(own[t][slot][0] for own in self.laws if slot in own[t])
+
+    def value(self, side: int, x: list[int]) -> Fraction:
+        """The largest law at a place."""
+        _, law, scale = self.active(side, x)
+        return Fraction(sum(map(mul, law, x)), scale * x[-1])
+
+    def entry(self, j: int, own: list[int], places: list[list[int]], most: list[list[Fraction]]) -> Any:
+        """The entry of a piece: names, where its laws in the middle are the largest at the corners, or parts."""
+        names = []
+        for s in self.members:
+            name, law, scale = self.active(s, middle([places[v] for v in own]))
+            if any(Fraction(sum(map(mul, law, places[v])), scale * places[v][-1]) < most[s][v] for v in own):
+                return self.parts(j)
+            names.append(name)
+        return names
 
 
 def _largest(network: Network, points: NDArray[Any], own: list[int]) -> NDArray[np.int64]:
