@@ -230,7 +230,8 @@ def _error(layers: list[_Layer], center: Floats, radius: Floats, dtype: str) -> 
         terms = every @ reach + np.abs(layer.bias)[:, None]
         if not terms.max(initial=0.0) < float(kind.max) / 4:
             return float("inf")
-        k = (every.sign() @ (reach > 0).astype(np.float64)) + (layer.bias != 0)[:, None]
+        products = every.sign() @ (reach > 0).astype(np.float64)
+        k = products + ((layer.bias != 0)[:, None] & (products > 0))  # a bias alone is not rounded
         own.append(layer.moved @ reach + layer.moved_bias[:, None] + k * unit / (1 - k * unit) * terms + tiny * k)
         error = every @ error + own[-1]
         if number + 1 < len(layers):
