@@ -125,7 +125,7 @@ class Work:
 
     def take(self, weights: int) -> bool:
         """Whether there is room for one more program; if so, it counts."""
-        self.left -= (weights / 100) ** 2 + 0.7
+        self.left -= (weights / 100) ** 2 + 0.1
         return self.left >= 0
 
 

@@ -41,6 +41,18 @@ def test_tables_of_the_readme_are_as_measured(readme: ModuleType) -> None:
     assert len(re.findall(r"^\| [^|]+ \| \d[\d,]* \|", README, re.MULTILINE)) == len(rows)
 
 
+def test_tolerances_are_as_measured() -> None:
+    """Each row of the table of tolerances is in the file that ``python benchmarks/within.py --save`` writes, proved."""
+    found = json.loads((ROOT / "benchmarks" / "within.json").read_text("utf-8"))
+    page = (ROOT / "docs" / "howto" / "within.md").read_text("utf-8")
+    shown = dict(re.findall(r"^\| `(\w+)`: [^|]*\|([\d |]+)\|$", page, re.MULTILINE))
+    assert set(shown) == set(found)
+    for name, cells in shown.items():
+        rows = found[name]["rows"]
+        assert [int(cell) for cell in cells.split("|")] == [row["neurons"] for row in rows]
+        assert all(row["proved"] for row in rows)
+
+
 @pytest.mark.filterwarnings("ignore::cpwl.CpwlWarning")
 @pytest.mark.parametrize("name", ["maximum of 20 planes", "explicit MPC law (bundled, floats)"])
 def test_measured_sizes_are_those_of_today(readme: ModuleType, name: str) -> None:
