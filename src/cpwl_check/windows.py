@@ -36,6 +36,7 @@ of phi_i = R_i - (the i-th part of A), which is attained at a knot or an end. Wh
 constant of A less the other m_j: an interval, which `interval` finds between neighbouring knots.
 """
 
+import math
 from bisect import bisect_left, bisect_right
 from fractions import Fraction
 from itertools import pairwise
@@ -298,7 +299,12 @@ def make_ground(low: list[Fraction], high: list[Fraction], bends: Bends) -> Grou
             value.append(value[-1] + slope * (after - x))
             spend(8 + 4 * (long(slope) + long(value[-1])), "knots")
         values.append(value)
-    numbers, unit = over_one([v for rows in (places, values) for own in rows for v in own])
+    flat, unit = [v for rows in (places, values) for own in rows for v in own], 1
+    for v in flat:  # all numbers are going to be as long as the unit
+        unit = math.lcm(unit, v.denominator)
+        spend(1 + long(unit), "knots")
+    spend(len(flat) * (unit.bit_length() // 256 + long(unit)), "knots")
+    numbers, unit = over_one(flat)
     left = iter(numbers)
     at, heights = ([[next(left) for _ in own] for own in rows] for rows in (places, values))
     cost = 4 + max(map(long, numbers)) + max(map(len, places)).bit_length()

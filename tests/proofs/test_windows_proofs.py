@@ -402,3 +402,12 @@ def test_a_box_takes_steps_as_the_logarithm_of_the_knots():
                 windows_check.box_of(_clamp(seed), ground)
         taken.append(STEPS - run.left)
     assert taken[1] < 3 * taken[0]
+
+
+def test_a_long_unit_is_paid_for():
+    """Forty axes whose ends have denominators of 900 digits without common divisors: a step keeps 32 bytes at most."""
+    low = [Fraction(1, 10**900 + 2 * i + 1) for i in range(40)]
+    with limited(10**9) as run:
+        ground = windows_check.make_ground(low, [Fraction(1)] * 40, {})
+    kept = sum(v.bit_length() // 8 for rows in (ground.places, ground.values) for own in rows for v in own)
+    assert 32 * (10**9 - run.left) > kept > 10**6
