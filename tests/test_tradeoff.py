@@ -17,8 +17,10 @@ from cpwl.construct.analysis import Analysis
 from cpwl.construct.lattice.plan import shared_lattice
 from cpwl.construct.lattice.sides import relaxed
 from cpwl.documents.write import function_document, network_document
+from cpwl.function.coarser import tolerances
 from cpwl.io import to_c
 from cpwl.io.json import save
+from cpwl.proposals import Task, trained
 from cpwl_check.budget import Refused
 from cpwl_check.decide import check
 
@@ -171,15 +173,16 @@ def test_training_needs_torch(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_trained_network_counts_once_it_is_proved():
-    """A smooth table at 10 %: fewer neurons than any grid, and proved like any other."""
+def test_a_trained_network_is_proved_like_any_other():
+    """A smooth table at 10 %: torch proposes a network with fewer neurons than equality takes, and it has a proof."""
     pytest.importorskip("torch")
     side = np.arange(9) / 8
     x, y = np.meshgrid(side, side, indexing="ij")
     z = np.sin(3 * x) * np.cos(2.5 * y) + 0.8 * np.exp(-12 * ((x - 0.35) ** 2 + (y - 0.6) ** 2))
     p = CPWL.from_grid([range(9), range(9)], np.round(2**16 * z) / 2**16)
-    made = compile(p, within="10%", train=True, certify=True)
-    assert made.within.proposal == "trained"
-    assert made.sizes.neurons < min(count for name, count, _ in made.within.tried if name != "trained")
-    far = distance(p, made.network).largest
-    assert far == made.within.distance.largest == made.certificate.error_bound <= made.within.tolerance[0]
+    task = Task(compile(p).network, [], False)
+    proposal = next(trained(p, tolerances(p, "10%"), task))
+    assert proposal.name == "trained"
+    assert proposal.made.sizes.neurons < task.most
+    far = distance(p, proposal.made).largest
+    assert certify(p, proposal.made, max_error=float(far) * 1.001).error_bound == far

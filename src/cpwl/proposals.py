@@ -227,7 +227,7 @@ def _lightest(rows: NDArray[np.float64], goal: NDArray[np.float64], weigh: NDArr
     return np.append(found.point[:count] - found.point[count : 2 * count], found.point[2 * count :])
 
 
-_SHARES = (Fraction(3, 4), Fraction(1, 2), Fraction(1, 4))
+_SHARES = (Fraction(1), Fraction(3, 4), Fraction(1, 2), Fraction(1, 4))
 """Of the neurons that are to be undercut: the sizes that are trained, until one is not near enough."""
 _SEEDS, _STEPS, _TRAINED = 8, 2000, 1024  # and points to train with
 
