@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import shutil
@@ -117,3 +118,15 @@ def test_points_per_second_on_a_gpu_are_those_that_were_saved() -> None:
         (case, way, dtype): n for case, way, *ns in found for dtype, n in zip(("float64", "float32"), ns, strict=True)
     }
     assert shown == {(r["case"], r["way"], r["dtype"]): f"{r['points_per_second'] / 1e6:,.0f}" for r in saved}
+
+
+def test_the_table_of_solved_programs_is_as_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every row of benchmarks/mpc.json is on the page, each law is proved, and what PPOPT lost has its rows."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    solve = importlib.import_module("solve")
+    rows = json.loads(solve.FILE.read_text("utf-8"))
+    page = (ROOT / "docs" / "howto" / "control_laws.md").read_text("utf-8")
+    assert len(rows) >= 15
+    for name, row in rows.items():
+        assert solve.shown(name, row) in page
+        assert row["proof"].startswith(("optimal of", "complete; no network"))
