@@ -34,7 +34,7 @@ from support.twins import catalogue_twin, twin
 
 DATA = Path(__file__).parents[2] / "io" / "data"
 FINE = {"mixed_scales", "nearly_parallel", "nearly_parallel_cuts"}
-SOLVERS = ("simple", "at once", "in turn")
+SOLVERS = ("simple", "at once", "split", "in turn")
 NETWORKS = [
     *((2, widths) for widths in ((6,), (5, 4), (6, 5), (4, 4, 3), (6, 5, 4))),
     *((3, widths) for widths in ((5,), (4, 3), (3, 3, 2))),
@@ -123,6 +123,7 @@ def watch(without: tuple[str, ...] = ()) -> None:
     for name, where, none in (
         ("simple", "simple_laws", True),
         ("at once", "_at_once", False),
+        ("split", "split_laws", False),
         ("in turn", "fix_in_turn", False),
     ):
         setattr(law_solvers, where, _noted(name, getattr(law_solvers, where), name in without, none))
