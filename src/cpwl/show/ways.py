@@ -60,29 +60,31 @@ class Way:
         return asdict(self)
 
 
-def measure_ways(source: CPWL | Network, *, points: int = 10_000, seed: int = 0) -> list[Way]:
-    """Run `source` in every way that is installed here, at so many points.
+def measure_ways(source: CPWL | Network, *, points: int = 10_000, seed: int = 0, compiles: bool = True) -> list[Way]:
+    """Run `source` in every way that is installed here, at so many points; without `compiles` by lookup only.
 
     Set OPENBLAS_NUM_THREADS=1 before NumPy is loaded, as the command does: the processor time of threads adds up.
     """
     x = _points(source, points, seed)
-    network, law = (source, None) if isinstance(source, Network) else (compile(source).network, source)
+    law = None if isinstance(source, Network) else source
+    network = source if isinstance(source, Network) else compile(source).network if compiles else None
     reference = np.asarray(source(x), dtype=np.float64)
     found: list[Way] = []
     if law is not None:
         found.append(_timed(Way("p(x)", "Python"), law, x, reference))
-    biases = sum(len(bias) for _, bias in network.layers)
-    nonzeros = network.sizes.nonzeros
-    way = Way("NumPy network", "Python", bytes=8 * (nonzeros + biases), multiply_adds=nonzeros)
-    way = replace(way, neurons=network.sizes.neurons)
-    found.append(_timed(way, network, x, reference))
-    dense = sum(weight.shape[0] * weight.shape[1] for weight, _ in network.layers)
+    nonzeros = dense = None
+    if network is not None:
+        nonzeros = network.sizes.nonzeros
+        biases = sum(len(bias) for _, bias in network.layers)
+        way = Way("NumPy network", "Python", bytes=8 * (nonzeros + biases), multiply_adds=nonzeros)
+        found.append(_timed(replace(way, neurons=network.sizes.neurons), network, x, reference))
+        dense = sum(weight.shape[0] * weight.shape[1] for weight, _ in network.layers)
     runners: list[tuple[str, Callable[[Any], AbstractContextManager[tuple[_Call, int]]], Any, int | None]] = [
         ("onnxruntime", _onnxruntime, network, dense),
         ("torch network", _torch, network, dense),
         ("torch lookup", _torch, law, None),
         ("numba network", _numba, network, nonzeros),
-        ("HiGHS, network as MILP", _solver, source, None),
+        ("HiGHS, network as MILP", _solver, None if network is None else source, None),
     ]
     for name, make, what, adds in runners:
         if what is None:
@@ -97,12 +99,12 @@ def measure_ways(source: CPWL | Network, *, points: int = 10_000, seed: int = 0)
         except CpwlError as error:
             found.append(Way(name, "Python", note=str(error).splitlines()[0]))
     found += _interpolators(law, x, reference)
-    pieces = extract(network, box=(-1, 1), exact=True, max_regions=_REGIONS) if law is None else law
-    for form in ("network", "tree", "grid"):
+    pieces = extract(source, box=(-1, 1), exact=True, max_regions=_REGIONS) if isinstance(source, Network) else source
+    for form, what in (("network", network), ("tree", pieces if compiles else None), ("grid", pieces)):
         if form != "network" and law is None and not pieces.complete:
             found.append(Way(f"C {form}", "C", note=f"not tried for more than {_REGIONS:,} regions"))
-        else:
-            found.append(_in_c(network if form == "network" else pieces, form, x, reference))
+        elif what is not None:
+            found.append(_in_c(what, cast("Form", form), x, reference))
     return found
 
 
