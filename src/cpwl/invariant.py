@@ -31,8 +31,6 @@ from cpwl.geometry.bodies import is_bounded, solid, stacked, volume_of
 from cpwl.geometry.polyhedra import Domain, Polyhedra, Polyhedron, as_domain
 from cpwl.geometry.probe import Probe
 
-__all__ = ["Invariance", "InvariantSet", "Step", "is_invariant", "law_on", "margin_of", "maximal_invariant"]
-
 _MOST_STEPS = 10_000
 Point = NDArray[np.object_]
 

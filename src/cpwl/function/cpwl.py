@@ -29,8 +29,6 @@ from cpwl.function.parts import Known, Laws, Mesh, Parts
 from cpwl.geometry.generators import Generators, generators
 from cpwl.geometry.polyhedra import Facts, Polyhedra, Polyhedron, fact
 
-__all__ = ["CPWL", "Moved", "Snapped", "attach", "generators_of"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CPWL:

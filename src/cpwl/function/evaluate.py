@@ -14,8 +14,6 @@ from cpwl.exact.rational import fraction_array, to_float, unmasked
 from cpwl.function.cpwl import CPWL
 from cpwl.geometry.locate import locate, locate_one
 
-__all__ = ["as_points", "evaluate", "find_pieces"]
-
 
 def evaluate(p: CPWL, x: ArrayLike) -> NDArray[Any]:
     """Values at points, in floats or rationals as the points are; see `CPWL.__call__`."""

@@ -32,8 +32,6 @@ from cpwl.mpqp.program import exact_matrix, fractions_of, indefinite_direction
 from cpwl.mpqp.solve import solve_mpqp
 from cpwl.progress import Progress
 
-__all__ = ["Axiom", "Plan", "Stability", "mpc"]
-
 _Matrix = NDArray[np.object_]
 _Rows = tuple[_Matrix, _Matrix]  # G, h of G z <= h
 _DIGITS = (4, 7, 10, 13)  # significant digits of the gain that are tried; few keep all numbers short

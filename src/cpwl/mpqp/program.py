@@ -16,17 +16,6 @@ from cpwl.exact.rational import fraction_array, from_flint, text, to_flint, unma
 from cpwl.function.make import polyhedra_from_integers
 from cpwl.geometry.polyhedra import Polyhedron
 
-__all__ = [
-    "Program",
-    "beside",
-    "exact_matrix",
-    "fractions_of",
-    "half_spaces",
-    "indefinite_direction",
-    "independent",
-    "take",
-]
-
 _NAMES = ("Q", "H", "c", "A", "F", "b", "A_t", "b_t")
 _CONSTANTS = ("c_t", "c_c", "Q_t")  # of the value alone
 

@@ -27,17 +27,6 @@ from cpwl.function.snap.short import independent, onto
 from cpwl.geometry.bodies import pulled_face
 from cpwl.geometry.polyhedra import Polyhedron
 
-__all__ = [
-    "Cells",
-    "Differences",
-    "Domain",
-    "exact_cells",
-    "pulled",
-    "simplices_of",
-    "table",
-    "whole_row",
-]
-
 _Ints = NDArray[np.int64]
 _Floats = NDArray[np.float64]
 # Regions of one law, cut into convex parts along the hyperplanes where the law meets others: in floats, a proposal.

@@ -20,21 +20,6 @@ from scipy.sparse import coo_array
 
 from cpwl.geometry.polyhedra import Polyhedra
 
-__all__ = [
-    "Contact",
-    "Face",
-    "FloatComplex",
-    "Gap",
-    "Meetings",
-    "Unfit",
-    "contacts_of",
-    "faces_of",
-    "float_complex",
-    "parallel_laws",
-    "regions_of",
-    "spans",
-]
-
 _Ints = NDArray[np.int64]
 _Floats = NDArray[np.float64]
 

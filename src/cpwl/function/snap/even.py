@@ -25,8 +25,6 @@ from cpwl.function.make import parts_of_simplices
 from cpwl.function.parts import Mesh, Parts
 from cpwl.function.snap.short import independent, onto, short
 
-__all__ = ["aligned", "even_coordinates", "even_table", "flats_of", "on_affine_lattice"]
-
 _Ints = NDArray[np.int64]
 _Floats = NDArray[np.float64]
 # Points of a table moved by a little, so that facets which are nearly on one hyperplane are on one exactly.

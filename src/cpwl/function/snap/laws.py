@@ -26,8 +26,6 @@ from cpwl.function.snap.relations import Relation, in_rounds, noise_of, relation
 from cpwl.function.snap.short import FINE, short, simple
 from cpwl.function.snap.system import Shared, solve_system
 
-__all__ = ["exact_laws", "fix_in_turn", "simple_laws"]
-
 _Law = list[Fraction]
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]

@@ -25,8 +25,6 @@ from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.short import meant_laws, simple
 from cpwl.geometry.polyhedra import intervals
 
-__all__ = ["ends_of_runs", "in_runs", "is_coarse", "snap_line"]
-
 _Line: TypeAlias = tuple[Fraction, Fraction]  # slope and offset
 _Joint: TypeAlias = tuple[Fraction, list[Fraction]]  # a place, and the values there
 _NEXT = 1e-3  # of the tolerance: a joint that is nearer to a simple number is there

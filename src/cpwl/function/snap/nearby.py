@@ -45,8 +45,6 @@ from cpwl.function.snap.relations import below_gap
 from cpwl.geometry.bodies import solid
 from cpwl.geometry.overlay import overlay
 
-__all__ = ["WAYS", "Nearby", "Work", "lost_law", "ways"]
-
 _Law = list[Fraction]
 _Ints = NDArray[np.int64]
 _Floats = NDArray[np.float64]

@@ -29,18 +29,6 @@ from scipy.sparse import coo_array, csr_array
 from cpwl.exact.rational import to_flint
 from cpwl.function.snap.complex import Face
 
-__all__ = [
-    "Joint",
-    "Lines",
-    "Relation",
-    "below_gap",
-    "in_rounds",
-    "lines_of",
-    "noise_of",
-    "relations_of",
-    "smoothed",
-]
-
 _Floats = NDArray[np.float64]
 _GAP = 300.0  # noise ends where the next distance is so many times as large
 _ROUNDS = 4  # of a linear system for relations that are not

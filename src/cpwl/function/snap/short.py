@@ -16,8 +16,6 @@ from cpwl.exact.rational import fraction_array, from_flint, to_flint
 from cpwl.function.cpwl import CPWL
 from cpwl.function.scale import scale_of
 
-__all__ = ["FINE", "Numbers", "independent", "meant", "meant_laws", "onto", "short", "simple"]
-
 _LARGEST = 1000  # denominator of a simple number
 _MEANT = 1e-3  # of the tolerance: what is nearer to a simple number is meant to be it
 _LAST = 2.0**-50  # four units in the last place: what rounding leaves of a 0

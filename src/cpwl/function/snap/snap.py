@@ -41,8 +41,6 @@ from cpwl.function.snap.short import meant, simple
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact
 
-__all__ = ["evened", "meant_components", "near", "snap", "stretched", "undone", "uneven"]
-
 # Coordinates of very different sizes, stretched by powers of 2 to about one size, and back: nothing is rounded.
 #
 # Tolerances compare coordinates with each other, so an axis of 1e-6 beside one of 1e6 would be nothing but noise. With

@@ -26,8 +26,6 @@ from cpwl.function.snap.complex import Unfit
 from cpwl.function.snap.relations import Joint, Lines, Relation, lines_of, sort
 from cpwl.function.snap.short import FINE, Numbers, short
 
-__all__ = ["Formal", "Shared", "solve_system"]
-
 _Law = list[Fraction]
 _Floats = NDArray[np.float64]
 # Exact rows for lines of jumps: free ones, the *symbols*, and those that are bent at others, as sums of symbols.

@@ -25,8 +25,6 @@ from cpwl.function.domain import Box
 from cpwl.io.c.text import TreeTables, tree_layout
 from cpwl.io.c.tree import Tree, law_row, tree_box, tree_error
 
-__all__ = ["Fixed", "box_inside", "fixed_error", "fixed_tables", "row_outside"]
-
 
 @dataclass(frozen=True, slots=True)
 class Fixed:

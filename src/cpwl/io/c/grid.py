@@ -36,8 +36,6 @@ from cpwl.function.cpwl import CPWL
 from cpwl.function.mesh import KuhnGrid, kuhn_grid
 from cpwl.io.c.text import Cost, Table, c_type, growth, typed
 
-__all__ = ["GridTables", "grid_error", "grid_tables", "grid_values"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Axis:

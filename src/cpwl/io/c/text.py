@@ -16,28 +16,6 @@ from cpwl.io.c.tree import Tree, law_row, tree_box, tree_error
 from cpwl.network.integer import IntegerNetwork
 from cpwl.network.network import Network, integer_multiples, rounded
 
-__all__ = [
-    "Body",
-    "Cost",
-    "Folded",
-    "Guard",
-    "NetworkTables",
-    "Table",
-    "TreeTables",
-    "c_type",
-    "growth",
-    "header",
-    "network_tables",
-    "scaled_plane",
-    "sum_error",
-    "sum_type",
-    "test_program",
-    "tree_errors",
-    "tree_layout",
-    "tree_tables",
-    "typed",
-]
-
 # The numbers of a network or a search tree (of a grid: grid.py) in the type of the C code, and what they cost.
 #
 # A table is a constant array of the header. Weights are held as they are, or, where they repeat and that is smaller,

@@ -30,8 +30,6 @@ from cpwl.geometry.cells import Cell, cell_of, cut
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.generators import plane_rows
 
-__all__ = ["Buckets", "Leaf", "Tree", "law_row", "search_tree", "tree_box", "tree_error"]
-
 _SIGNS = 3 * 10**7  # pieces times planes
 _NODES = 40  # nodes for each piece
 _ROWS = 64  # rows of a piece in many dimensions, whose corners are too many

@@ -59,18 +59,6 @@ from cpwl.network.network import Network
 from cpwl.proofs.rounding import float_error
 from cpwl.regions.extract import extract
 
-__all__ = [
-    "CCode",
-    "Form",
-    "box_ends",
-    "lookup_tables",
-    "network_values",
-    "rounded_box",
-    "row_sums",
-    "to_c",
-    "tree_values",
-]
-
 # What the C code computes, bit for bit, in NumPy: the stated order of summation is this one.
 #
 # A sum starts with the constant (bias, offset) and adds products in the order of the columns; every product and every
