@@ -75,8 +75,7 @@ def _functions() -> dict[str, CPWL]:
 def _error(p: CPWL, network: Network) -> float:
     cloud = sample(p)
     x: NDArray[Any] = cloud.points.astype(np.float32)
-    layers = [(weight.astype(np.float32), bias.astype(np.float32)) for weight, bias in network.layers]
-    off = np.abs(evaluate(layers, x) - p(x.astype(np.float64)))
+    off = np.abs(evaluate(network, x) - p(x.astype(np.float64)))
     return float(np.nanmax(off)) / cloud.range
 
 

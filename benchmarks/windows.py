@@ -45,9 +45,8 @@ def errors(network: cpwl.Network, p: cpwl.CPWL, seed: int = 1) -> tuple[float, f
     inside = np.isfinite(true[:, 0])
     found = []
     for kind in (np.float32, np.float64):
-        layers = [(weight.astype(kind), bias.astype(kind)) for weight, bias in network.layers]
         off = [
-            np.abs(evaluate(layers, x[k : k + 5000].astype(kind)) - true[k : k + 5000]) for k in range(0, POINTS, 5000)
+            np.abs(evaluate(network, x[k : k + 5000].astype(kind)) - true[k : k + 5000]) for k in range(0, POINTS, 5000)
         ]
         found.append(float(np.concatenate(off)[inside].max() / np.ptp(true[inside])))
     return found[0], found[1]

@@ -100,8 +100,7 @@ def test_size_and_float32_error(n, count, most):
     network = windows(p, precision="float32")
     assert network.sizes.neurons <= most * p.num_pieces
     x = np.einsum("qk,qkn->qn", rng.dirichlet(np.ones(n + 1), len(simplices)), points[simplices]).astype(np.float32)
-    layers = [(weight.astype(np.float32), bias.astype(np.float32)) for weight, bias in network.layers]
-    found = evaluate(layers, x)
+    found = evaluate(network, x)
     kappa = np.linalg.norm(p.laws.gradient[:, 0], axis=1).max() * 2.0**-24
     assert np.abs(found - p(x.astype(np.float64))).max() <= max(kappa, 1e-6 * np.ptp(values))
 

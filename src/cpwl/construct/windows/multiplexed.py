@@ -91,7 +91,9 @@ def best_tiling(bodies: Bodies, sides: int, most: float) -> Tiling | None:
 
     def count(parts: tuple[int, ...]) -> float:
         if parts not in known:
-            made = [_with_cells(*tiling, bodies) for tiling in _tilings(bodies, parts)] if min(parts) else []
+            tiles = np.prod([2 * k - 1 if n > 2 else k for k in parts])  # at least, if cells meet all of them
+            worth = min(parts) > 0 and (n + 1) * tiles <= most
+            made = [_with_cells(*tiling, bodies) for tiling in _tilings(bodies, parts)] if worth else []
             found = [(float(one.neurons(sides)), one) for one in made if one is not None]
             known[parts] = min(found, key=lambda other: other[0], default=(np.inf, None))
         return known[parts][0]
