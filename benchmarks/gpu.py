@@ -37,15 +37,12 @@ def made() -> Arrays:
     found: Arrays = {}
     for name in ("32 x 32 table", "15^3 table", "2,000 scattered points"):
         p = cases()[name]()
-        for dtype in ("float64", "float32"):
-            for key, value in lookup_arrays(p, dtype).items():
-                found[f"{name}/lookup/{dtype}/{key}"] = value
+        found |= {f"{name}/lookup/{key}": value for key, value in lookup_arrays(p, "float64").items()}
         found[f"{name}/box"] = np.array([p.mesh.points.min(axis=0), p.mesh.points.max(axis=0)])
         if name == "32 x 32 table":  # of the others, lookup only
-            for dtype in ("float64", "float32"):
-                for i, (weight, bias) in enumerate(dense_layers(cpwl.compile(p).network, dtype)):
-                    found[f"{name}/network/{dtype}/{i:02}W"] = weight
-                    found[f"{name}/network/{dtype}/{i:02}b"] = bias
+            network = cpwl.compile(p, construction="columns", check=False).network
+            for i, (weight, bias) in enumerate(dense_layers(network, "float64")):
+                found |= {f"{name}/network/{i:02}W": weight, f"{name}/network/{i:02}b": bias}
     return found
 
 
@@ -55,7 +52,8 @@ def part(arrays: Arrays, prefix: str) -> Arrays:
 
 def module(arrays: Arrays, case: str, way: str, dtype: str) -> torch.nn.Module | None:
     """The module of one way, on the CPU."""
-    own = part(arrays, f"{case}/{way}/{dtype}/")
+    own = part(arrays, f"{case}/{way}/")
+    own = {name: array.astype(dtype) if array.dtype.kind == "f" else array for name, array in own.items()}
     if not own:
         return None
     if way == "lookup":
