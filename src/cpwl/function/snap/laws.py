@@ -66,14 +66,13 @@ def exact_laws(laws: _Floats, meetings: Meetings, reach: float, tol: float, in_t
             if all(relation.holds(numbers) for relation in (*known, *one_row)):
                 return meant
     objection = Unfit("no laws")
-    solvers = [(fix_in_turn, one_row), (fix_in_turn, [])] if in_turn else [(partial(_at_once, shared=shared), [])]
-    for solve, more in solvers:
-        for some in {tuple(some): some for some in (known, relations(20 * little))}.values():
-            try:
-                found = solve(every, [*some, *more], weight, little)
-                return [[[x * s for x in found[k]] for k, s in zip(row, back, strict=True)] for row in number.tolist()]
-            except Unfit as reason:
-                objection = reason
+    solve, more = (fix_in_turn, one_row) if in_turn else (partial(_at_once, shared=shared), [])
+    for some in {tuple(some): some for some in (known, relations(20 * little))}.values():
+        try:
+            found = solve(every, [*some, *more], weight, little)
+            return [[[x * s for x in found[k]] for k, s in zip(row, back, strict=True)] for row in number.tolist()]
+        except Unfit as reason:
+            objection = reason
     if in_turn or laws.shape[1] == 1:
         raise objection
     share = combination(laws, weight, meetings.pairs)
