@@ -185,6 +185,25 @@ def test_a_pair_is_compared(changed: int) -> None:
     assert bool([f for f in data["findings"] if f["kind"] == "difference"]) == bool(changed)
 
 
+def test_a_pair_within_a_proved_bound_is_no_error() -> None:
+    """Float pieces that meet within 1e-13: not equal to their network, but no badge is red; the page has the bound."""
+    A, b = [[[1.0], [-1.0]], [[1.0], [-1.0]]], [[0.1, 0.7], [1.0, -0.1]]
+    p = cpwl.CPWL.from_pieces(A, b, [[0.3], [0.7]], [0.3, 0.26 + 1e-13])
+    page = data_of(cpwl.report(p, cpwl.compile(p).network))
+    assert page["chips"][0] == ["not equal", ""]
+    assert not [word for word, kind in page["chips"] if kind == "wrong"]
+    assert 0 < page["gap"] < 1e-12
+    assert [f["severity"] for f in page["findings"] if f["kind"] == "difference"] == ["note"]
+    assert data_of(cpwl.report(HAT, cpwl.compile(HAT).network))["gap"] == 0
+
+
+def test_only_the_network_on_show_is_highlighted() -> None:
+    """Beside a larger network, the construction that `compile` takes is a row like the others."""
+    wide = cpwl.Network([([[1], [-1], [1]], [0, 0, -1]), ([[1, 1, 0]], [0])])
+    rows = data_of(cpwl.report(wide, prove=False))["costs"]["rows"]
+    assert [row["name"] for row in rows if row["taken"]] == ["network"]
+
+
 def test_pairs_must_fit() -> None:
     """Different numbers of inputs are one sentence."""
     with pytest.raises(cpwl.InputError, match="the first has 1 inputs and the second 2"):
@@ -436,6 +455,114 @@ def test_the_difference_of_a_pair(tab: browser.Tab, pages: dict[str, Path]) -> N
         tab.point("map", right, down)
         assert tab.text("read-first-second") == "−0.5"
     assert tab.said == []
+
+
+def test_equal_means_no_difference(tab: browser.Tab, tmp_path: Path) -> None:
+    """A pair that is proved equal has the difference 0 everywhere, not what two roundings leave."""
+    third = cpwl.CPWL.from_grid([[0, "1/3", 1]] * 2, [["1/7", 2, 3], [1, "5/3", 1], [0, 1, "1/9"]])
+    cpwl.report(third, cpwl.compile(third).network, path=tmp_path / "page.html")
+    tab.open(tmp_path / "page.html")
+    values = (
+        "data => { const one = Array.from(explorer.scene.field.values); return [Math.min(...one), Math.max(...one)]; }"
+    )
+    tab.ask("(s => { s.value = 2; s.dispatchEvent(new Event('change')); })(document.getElementById('pick-view'))")
+    assert tab.ask(f"({values})()") == [0, 0]
+    assert tab.text("seen") == "proved equal: the difference is 0"
+
+
+def test_zoom_pan_and_pin(tab: browser.Tab, pages: dict[str, Path]) -> None:
+    """Keys and wheel zoom about the point, dragging moves the window inside the box, a click pins the point."""
+    tab.open(pages["plane"])
+    whole = tab.picture("map")
+    tab.point("map", 0.5, 0.5, press=True)
+    assert tab.ask("explorer.state.pinned")
+    at = tab.ask("Array.from(explorer.state.at)")
+    tab.point("map", 0.3, 0.3)
+    assert tab.ask("Array.from(explorer.state.at)") == at
+    tab.ask("document.getElementById('map').focus()")
+    tab.key("+")
+    (left, right), _ = tab.ask("explorer.state.window")
+    full = tab.ask("explorer.data.box[0]")
+    assert (right - left) == pytest.approx((full[1] - full[0]) / 1.6)
+    assert tab.picture("map") != whole
+    for kind, x in (("mousePressed", 300), ("mouseMoved", 250), ("mouseReleased", 250)):
+        tab.call("Input.dispatchMouseEvent", type=kind, button="left", buttons=1, clickCount=1, x=x, y=300)
+    assert tab.ask("explorer.state.window[0][0]") > left
+    assert tab.ask("Array.from(explorer.state.at)") == at
+    tab.key("0")
+    tab.key("Escape")
+    assert tab.ask("[explorer.state.window, explorer.state.pinned]") == [None, False]
+    assert tab.said == []
+
+
+def test_the_address_keeps_the_state(tab: browser.Tab, pages: dict[str, Path]) -> None:
+    """A page that is opened by the address of another state shows that state."""
+    tab.open(pages["space"])
+    pick = "(s, v) => { s.value = v; s.dispatchEvent(new Event('change')); }"
+    tab.ask(f"({pick})(document.getElementById('pick-mode'), 'laws')")
+    tab.ask("explorer.moveTo([0.5, 0.75, 1.25])")
+    tab.ask("explorer.zoomTo([[0.25, 1], [0.5, 1.5]])")
+    tab.ask("explorer.select({layer: 0, index: 1})")
+    tab.ask("new Promise((done) => setTimeout(done, 400))")
+    before = tab.ask(
+        "[explorer.state.mode, Array.from(explorer.state.at), explorer.state.window, explorer.state.neuron]"
+    )
+    picture, address = tab.picture("map"), tab.ask("location.hash")
+    assert "colour=laws" in address
+    tab.open(pages["line"])
+    tab.call("Page.navigate", url=pages["space"].resolve().as_uri() + address)
+    tab.ask("new Promise((done) => setTimeout(done, 300))")
+    after = tab.ask(
+        "[explorer.state.mode, Array.from(explorer.state.at), explorer.state.window, explorer.state.neuron]"
+    )
+    assert after == before
+    assert tab.picture("map") == picture
+
+
+def test_colours_by_law_and_by_piece(tab: browser.Tab, pages: dict[str, Path]) -> None:
+    """Pieces with one law have one colour, and pieces with different laws have different ones."""
+    tab.open(pages["loop"])
+    kinds, laws = (
+        tab.ask("explorer.scene.field.kinds.laws.of"),
+        tab.ask("explorer.scene.field.shapes.map((s) => s.law)"),
+    )
+    of_kind: dict[int, set[str]] = {}
+    for kind, law in zip(kinds, laws, strict=True):
+        of_kind.setdefault(kind, set()).add(str([round(v, 9) for v in law]))
+    assert all(len(found) == 1 for found in of_kind.values())
+    assert len(set.union(*of_kind.values())) == len(of_kind) < len(laws)
+    seen = set()
+    for mode in ("values", "laws", "pieces", "bends"):
+        pick = "(s, v) => { s.value = v; s.dispatchEvent(new Event('change')); }"
+        tab.ask(f"({pick})(document.getElementById('pick-mode'), '{mode}')")
+        seen.add(tab.picture("map"))
+    assert len(seen) == 4
+
+
+def test_the_map_is_exported_as_svg(tab: browser.Tab, pages: dict[str, Path]) -> None:
+    """Every piece is a path of its own, and the file is well-formed."""
+    import xml.etree.ElementTree as tree
+
+    for name in ("plane", "line", "loop"):
+        tab.open(pages[name])
+        svg = tree.fromstring(tab.ask("explorer.svgText()"))
+        paths = svg.findall(".//{http://www.w3.org/2000/svg}path")
+        assert len(paths) > (PLANE.num_pieces if name == "plane" else 3)
+    assert tab.said == []
+
+
+def test_lines_fade_where_they_are_dense(tab: browser.Tab, tmp_path: Path) -> None:
+    """Of 1,800 triangles the lines are nearly gone, of 18 they are there."""
+    shares = []
+    for side in (4, 31):
+        values = np.add.outer(np.arange(side) ** 2, np.arange(side) ** 2) % 7
+        p = cpwl.CPWL.from_grid([np.arange(side)] * 2, values)
+        page_of(Examined((Item("p", p, None),), None, (), None, None, ()), "p").save(tmp_path / "page.html")
+        tab.open(tmp_path / "page.html")
+        svg = tab.ask("explorer.svgText()")
+        shades = [float(a) for a in re.findall(r'stroke="rgba\(255,255,255,([\d.]+)\)"', svg)]
+        shares.append(float(np.median(shades)))
+    assert shares[0] > 0.6 > 0.3 > shares[1]
 
 
 def test_the_graph_of_one_input(tab: browser.Tab, pages: dict[str, Path]) -> None:

@@ -16,6 +16,7 @@ function sharp(canvas) {
 
 // Paint what does not move with the pointer once, and put it back as long as nothing that it depends on changes.
 function painted(canvas, pen, key, paint) {
+  if (pen instanceof SvgPen) return paint();
   const whole = `${key}|${canvas.width}x${canvas.height}|${themeColour("--page")}`;
   if (canvas.paintedKey === whole) pen.putImageData(canvas.paintedImage, 0, 0);
   else {

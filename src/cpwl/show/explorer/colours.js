@@ -25,6 +25,16 @@ function diverging(share) {
   return mixed(MIDDLE, share < 0 ? CONCAVE : CONVEX, Math.min(Math.abs(share), 1));
 }
 
+// Colours of things that have a number but no order, such as laws: neighbouring numbers are far apart on the wheel.
+function category(k) {
+  const hue = (k * 137.508) % 360, share = [0.58, 0.45, 0.66][k % 3], level = [0.56, 0.68, 0.44][(k >> 1) % 3];
+  const part = (n) => {
+    const at = (n + hue / 30) % 12;
+    return Math.round(255 * (level - share * Math.min(level, 1 - level) * Math.max(-1, Math.min(at - 3, 9 - at, 1))));
+  };
+  return [part(0), part(8), part(4)];
+}
+
 const css = (colour, alpha = 1) => `rgba(${colour[0]},${colour[1]},${colour[2]},${alpha})`;
 
 function themeColour(name) {

@@ -19,10 +19,15 @@ function pointOnMap(event) {
 function keyOnMap(event) {
   const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
   const step = steps[event.key];
+  if (event.key === "+" || event.key === "=") return zoomBy(1.6);
+  if (event.key === "-") return zoomBy(1 / 1.6);
+  if (event.key === "0") return zoomTo(state.axes.map((axis) => data.box[axis]));
+  if (event.key === "Enter" || (event.key === "Escape" && state.pinned)) return setPin(event.key === "Enter" && !state.pinned);
   if (!step) return;
   event.preventDefault();
+  scene.tip = true;
   const point = Float64Array.from(state.at);
-  state.axes.forEach((axis, side) => { point[axis] += (step[side] * (data.box[axis][1] - data.box[axis][0])) / (event.shiftKey ? 10 : 100); });
+  state.axes.forEach((axis, side) => { point[axis] += (step[side] * (shown()[side][1] - shown()[side][0])) / (event.shiftKey ? 10 : 100); });
   moveTo(point);
 }
 
@@ -70,6 +75,9 @@ function choice(label, id, options, value, change) {
   return make("label", {}, label + " ", box);
 }
 
+// In a plane, each law or each piece may have a colour, as pictures of explicit controllers do.
+const modes = () => [["values", "by value"], ...(data.n > 1 ? [["laws", "by law"], ["pieces", "by piece"]] : []), ["bends", "bends by change of slope"]];
+
 function controls() {
   const parts = [];
   if (data.items.length > 1) {
@@ -78,7 +86,7 @@ function controls() {
   }
   if (data.m > 1) parts.push(choice("output", "pick-output", Array.from({ length: data.m }, (_, k) => [k, k]), state.output, (v) => { state.output = Number(v); refield(); draw(); }));
   if (data.n > 2) [0, 1].forEach((side) => parts.push(choice(side ? "up" : "across", "pick-axis-" + side, data.names.map((name, k) => [k, name]), state.axes[side], (v) => setAxis(side, Number(v)))));
-  parts.push(choice("colour", "pick-mode", [["values", "by value"], ["bends", "bends by change of slope"]], state.mode, (v) => { state.mode = v; draw(); }));
+  parts.push(choice("colour", "pick-mode", modes(), state.mode, (v) => { state.mode = v; draw(); }));
   find("controls").replaceChildren(...parts);
   find("sliders").replaceChildren(...(data.n > 2 ? data.names.map((name, k) => (state.axes.includes(k) ? null : slider(name, k))).filter(Boolean) : []));
 }
@@ -106,14 +114,13 @@ function networkSection() {
 
 function wire() {
   const map = find("map"), layers = find("layers");
-  map.addEventListener("pointermove", pointOnMap);
-  map.addEventListener("pointerdown", pointOnMap);
+  wireMap(map);
   map.addEventListener("keydown", keyOnMap);
-  if (data.plant) {
-    map.addEventListener("pointerup", playLoop);
-    find("loop-play").addEventListener("click", playLoop);
+  if (data.plant) find("loop-play").addEventListener("click", playLoop);
+  if (data.n > 1) {
+    turnSurface(find("surface"));
+    find("save-surface").addEventListener("click", () => savePng(find("surface"), fileName("_surface.png")));
   }
-  if (data.n > 1) turnSurface(find("surface"));
   layers.addEventListener("click", (event) => { const found = neuronAt(scene.plan, ...fromEvent(layers, event)); if (found) select(found); });
   layers.addEventListener("keydown", keyOnLayers);
   const picked = () => {
@@ -153,6 +160,7 @@ function build() {
   parts.push(section("again", "Make this page again", recipe(data.recipe)));
   find("rest").replaceChildren(...parts);
   if (data.n === 1) find("surface-figure").remove();
+  recall();
   controls();
   networkSection();
   wire();
@@ -161,5 +169,5 @@ function build() {
 }
 
 build();
-window.explorer = { data, state, scene, select, moveTo };
+window.explorer = { data, state, scene, select, moveTo, zoomTo, svgText };
 document.documentElement.dataset.ready = "yes";

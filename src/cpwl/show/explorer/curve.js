@@ -44,11 +44,11 @@ function lineField(item, data, output) {
   return { segments, find, value, shapes: null, ...spread(segments.flatMap(([, y0, , y1]) => [y0, y1])) };
 }
 
-function lineDifference(one, two, [low, high]) {
+function lineDifference(one, two, bound, [low, high]) {
   const ends = new Set([low, high]);
   for (const field of [one, two]) for (const [x0, , x1] of field.segments) { ends.add(x0); ends.add(x1); }
   const xs = [...ends].sort((a, b) => a - b);
-  const gap = (x) => one.value(x) - two.value(x);
+  const gapOf = boundedGap(one, two, bound), gap = (x) => gapOf(one.value(x), two.value(x));
   const segments = xs.slice(1).map((x, k) => [xs[k], gap(xs[k]), x, gap(x), null]).filter((s) => !s.some(Number.isNaN));
   return { segments, find: () => -1, value: gap, shapes: null, ...spread(segments.flatMap(([, y0, , y1]) => [y0, y1])) };
 }
@@ -63,14 +63,21 @@ function lineBends(field) {
   return bends;
 }
 
-function drawCurve(canvas, view) {
-  const { pen, width, height } = sharp(canvas);
+function drawCurve(canvas, view, { pen, width, height } = sharp(canvas)) {
   const { data, field, others } = view;
-  const all = spread([field, ...others].flatMap((f) => [f.bottom, f.top]));
+  const [left, right] = view.shown[0];
+  const inView = (f) => f.segments.filter(([x0, , x1]) => x1 >= left && x0 <= right).flatMap(([x0, , x1]) => [f.value(Math.max(x0, left)), f.value(Math.min(x1, right))]);
+  const all = spread([field, ...others].flatMap(view.window ? inView : (f) => [f.bottom, f.top]));
   const room = 0.08 * (all.top - all.bottom) || 1;
-  const frame = frameOf(width, height, data.box[0], [all.bottom - room, all.top + room]);
-  if (view.hinge) drawLineHinge(pen, frame, view.hinge);
+  const frame = frameOf(width, height, [left, right], [all.bottom - room, all.top + room]);
   drawAxes(pen, frame, width, height, [data.names[0], "value"]);
+  within(pen, frame, () => drawGraphs(pen, frame, view));
+  return frame;
+}
+
+function drawGraphs(pen, frame, view) {
+  const { field, others } = view;
+  if (view.hinge) drawLineHinge(pen, frame, view.hinge);
   [...others, field].forEach((f) => {
     pen.strokeStyle = f === field ? themeColour("--ours") : css(CONVEX);
     pen.lineWidth = f === field ? 2.2 : 1.6;
@@ -85,7 +92,7 @@ function drawCurve(canvas, view) {
   pen.lineWidth = 1;
   drawSegments(pen, frame, [[x, frame.low, x, frame.high]]);
   if (!Number.isNaN(y)) { pen.lineWidth = 2; drawPlus(pen, frame.x(x), frame.y(y)); }
-  return frame;
+  if (view.pinned && !Number.isNaN(y)) drawPin(pen, frame.x(x), frame.y(y));
 }
 
 function drawDots(pen, frame, view) {

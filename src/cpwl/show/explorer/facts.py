@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, TypeVar
 
 from cpwl import bounds
@@ -212,15 +213,19 @@ def facts(found: Examined) -> list[tuple[str, str]]:
     """The numbers under the title, as pairs of a name and a number."""
     shown = found.function or found.items[0].network
     assert shown is not None
-    said = [("inputs", f"{shown.inputs}"), ("outputs", f"{shown.outputs}")]
+    said = [_many("input", shown.inputs), _many("output", shown.outputs)]
     if found.function is not None:
         p = found.function
         data = "exact" if p.tol == 0 else f"floats, within {p.tol:g}"
-        said += [("pieces", f"{p.num_pieces:,}"), ("laws", f"{p.num_components:,}"), ("data", data)]
+        said += [_many("piece", p.num_pieces), _many("law", p.num_components), ("data", data)]
     network = next((item.network for item in found.items if item.network is not None), None)
     if network is not None:
-        said += [("hidden neurons", f"{network.sizes.neurons:,}"), ("layers", f"{network.sizes.depth}")]
+        said += [_many("hidden neuron", network.sizes.neurons), _many("layer", network.sizes.depth)]
     return said
+
+
+def _many(noun: str, number: int) -> tuple[str, str]:
+    return noun + "s"[: number != 1], f"{number:,}"
 
 
 def chips(found: Examined) -> list[tuple[str, str]]:
@@ -228,13 +233,33 @@ def chips(found: Examined) -> list[tuple[str, str]]:
     said = []
     if found.verdict is not None:
         word = {True: "equal, proved", False: "different", None: "undecided"}[found.verdict.equal]
-        said.append((word, {True: "good", False: "wrong", None: ""}[found.verdict.equal]))
+        said.append(("not equal", "") if _is_near(found) else (word, _VERDICTS[found.verdict.equal]))
     if found.proofs:
         said.append(_proof_word(found.proofs[0][1]))
     if found.doctor is not None:
         errors = len(found.doctor.errors)
         said.append(("healthy", "good") if not errors else (f"{errors} error{'s'[: errors != 1]} found", "wrong"))
     return said
+
+
+_VERDICTS = {True: "good", False: "wrong", None: ""}
+
+
+def _is_near(found: Examined) -> bool:
+    """Whether the two of a pair differ, and no further than a proof says: then the difference is not an error."""
+    different = found.verdict is not None and found.verdict.equal is False
+    return different and any(proof.proved and not isinstance(proof.error_bound, tuple) for _, proof in found.proofs)
+
+
+def gap(found: Examined) -> float | None:
+    """A proved bound on the difference of a pair: 0 if the two are equal, None if no bound is known."""
+    if found.verdict is None:
+        return None
+    if found.verdict.equal:
+        return 0.0
+    known = [found.verdict.gap, *(proof.error_bound for _, proof in found.proofs if proof.proved)]
+    finite = [float(bound) for bound in known if isinstance(bound, (Fraction, float)) and math.isfinite(bound)]
+    return math.nextafter(min(finite), math.inf) if finite else None
 
 
 def _proof_word(proof: Certificate) -> tuple[str, str]:
@@ -249,12 +274,12 @@ def costs(found: Examined) -> dict[str, Any] | None:
     """Rows of the table of costs: what is on show, the constructions, the published bounds."""
     compiled = found.compiled
     rows = [
-        _row(item.name, "the network on show", item.network.sizes, kind="taken", taken=compiled is None)
+        _row(item.name, "the network on show", item.network.sizes, kind="taken", taken=True)
         for item in found.items
         if item.network is not None and (compiled is None or item.network is not compiled.network)
     ]
     if compiled is not None:
-        rows += _constructions(compiled)
+        rows += _constructions(compiled, taken=not rows)
         assert compiled.function is not None
         rows += _published(compiled, compiled.function)
     if not rows:
@@ -263,11 +288,13 @@ def costs(found: Examined) -> dict[str, Any] | None:
     return {"rows": rows, "largest": largest}
 
 
-def _constructions(compiled: Compiled) -> list[dict[str, Any]]:
+def _constructions(compiled: Compiled, *, taken: bool) -> list[dict[str, Any]]:
+    """The construction that `compile` takes, which is on show where nothing else is, and the others."""
     rows = []
     for name in TABLE:
         if name == compiled.construction:
-            row = _row(name, f"taken: {compiled.reason}", compiled.sizes, kind="taken", taken=True)
+            about = f"{'taken' if taken else 'what compile takes'}: {compiled.reason}"
+            row = _row(name, about, compiled.sizes, kind="taken" if taken else "plan", taken=taken)
             rows.append({**row, "error": compiled.error})
         elif name in compiled.alternatives:
             other = compiled.alternatives[name]
@@ -344,7 +371,7 @@ def lower(found: Examined) -> list[dict[str, Any]]:
 
 def proofs(found: Examined) -> list[dict[str, Any]]:
     """Verdict and proofs: a word, a statement, and both error figures."""
-    said = [] if found.verdict is None else [_verdict(found.verdict)]
+    said = [] if found.verdict is None else [_verdict(found.verdict, near=_is_near(found))]
     for what, proof in found.proofs:
         word, state = _proof_word(proof)
         lines = [] if proof.kind is None else [f"kind of proof: {proof.kind}"]
@@ -368,9 +395,9 @@ def _figure(what: str, bound: Any) -> str:
     return f"{what}: {bound_text(bound) if math.isfinite(bound) else 'no bound'}"
 
 
-def _verdict(verdict: Verdict) -> dict[str, Any]:
-    word = {True: "equal", False: "different", None: "undecided"}[verdict.equal]
-    state = {True: "good", False: "wrong", None: ""}[verdict.equal]
+def _verdict(verdict: Verdict, *, near: bool) -> dict[str, Any]:
+    word = "not equal" if near else {True: "equal", False: "different", None: "undecided"}[verdict.equal]
+    state = "" if near else _VERDICTS[verdict.equal]
     lines = [f"compared on {verdict.regions:,} linear regions"] if verdict.regions else []
     return {"word": word, "state": state, "what": "the two", "statement": verdict.statement, "lines": lines}
 
@@ -381,7 +408,8 @@ def findings(found: Examined) -> list[dict[str, Any]]:
     if found.verdict is not None and found.verdict.witness is not None:
         point = [float(v) for v in found.verdict.witness]
         text = found.verdict.statement
-        said.append({"severity": "error", "kind": "difference", "message": text, "point": point})
+        severity = "note" if _is_near(found) else "error"
+        said.append({"severity": severity, "kind": "difference", "message": text, "point": point})
     for finding in found.doctor or ():
         place = None if finding.point is None else [float(v) for v in finding.point]
         said.append({"severity": finding.severity, "kind": finding.kind, "message": finding.message, "point": place})

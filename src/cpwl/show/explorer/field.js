@@ -12,15 +12,34 @@ function planeField(item, data, output, axes, at) {
     const locator = new Locator(shapes, frame);
     const find = (x, y) => locator.find(x, y);
     const value = (x, y) => { const s = find(x, y); return s < 0 ? NaN : valueAt(shapes[s].law, x, y); };
-    return { shapes, find, value, locator, frame, ...spread(shapes.flatMap((shape) => cornerValues(shape))) };
+    return { shapes, find, value, locator, frame, kinds: kindsOf(shapes, item.pieces, output), ...spread(shapes.flatMap((shape) => cornerValues(shape))) };
   }
   const point = Float64Array.from(at);
   const value = (x, y) => { point[axes[0]] = x; point[axes[1]] = y; return networkValue(item.network.layers, point, output); };
   return { ...rasterField(value, frame, weightCount(item.network.layers)), find: () => -1 };
 }
 
-function differenceField(one, two) {
-  return { ...rasterField((x, y) => one.value(x, y) - two.value(x, y), one.frame, 200), find: () => -1, signed: true };
+// Numbers of laws and of pieces, for colours: shapes with one law have one number.
+function kindsOf(shapes, pieces, output) {
+  const numbers = new Map();
+  const numberOf = (key) => { if (!numbers.has(key)) numbers.set(key, numbers.size); return numbers.get(key); };
+  const key = ({ law, piece }) => (pieces ? pieces.component[piece * pieces.outputs + output] : law.map((v) => v.toPrecision(9)).join());
+  const laws = shapes.map((shape) => numberOf(key(shape)));
+  return { laws: { of: laws, count: numbers.size }, pieces: { of: shapes.map((_, s) => s), count: shapes.length } };
+}
+
+// A proved bound on the difference holds everywhere, but a difference of two float values is only known up to their
+// rounding: where the bound is below that, the difference is drawn as 0.
+function boundedGap(one, two, bound) {
+  if (bound === null) return (a, b) => a - b;
+  const size = Math.max(Math.abs(one.bottom), Math.abs(one.top), Math.abs(two.bottom), Math.abs(two.top));
+  if (bound <= 1e-10 * size || bound === 0) return (a, b) => (Number.isNaN(a - b) ? NaN : 0);
+  return (a, b) => Math.min(Math.max(a - b, -bound), bound);
+}
+
+function differenceField(one, two, bound, frame) {
+  const gap = boundedGap(one, two, bound);
+  return { ...rasterField((x, y) => gap(one.value(x, y), two.value(x, y)), frame, 200), find: () => -1, signed: true };
 }
 
 // Values at the points of a grid, as many as can be computed in a moment.

@@ -10,6 +10,8 @@ const state = {
   mode: "values",
   neuron: null,
   turn: { ...TURN },
+  window: null, // what the map shows of its two inputs; null: all of it
+  pinned: false,
   step: null, // of the closed loop on show; null: all of them
 };
 const scene = { field: null, bends: null, hinge: null, sums: null, frame: null, plan: null, version: 0 };
@@ -18,11 +20,17 @@ const isDifference = () => state.view >= data.items.length;
 const item = () => data.items[isDifference() ? 0 : state.view];
 const shownNetwork = () => [item(), ...data.items].map((one) => one.network).find((network) => network && network.layers) || null;
 
+// The box, as far as it is in the window. Pieces are polygons and are cut once; regions of a network that was not taken
+// apart, and values on a grid, are found again in the window.
+const shown = () => state.axes.map((axis, side) => (state.window ? state.window[side] : data.box[axis]));
+const shownBox = () => data.box.map((row, k) => (state.axes.includes(k) ? shown()[state.axes.indexOf(k)] : row));
+const isSampled = () => data.n > 1 && (isDifference() || !item().pieces);
+
 function refield() {
-  const fields = (one) => (data.n === 1 ? lineField(one, data, state.output) : planeField(one, data, state.output, state.axes, state.at));
+  const fields = (one) => (data.n === 1 ? lineField(one, data, state.output) : planeField(one, one.pieces ? data : { ...data, box: shownBox() }, state.output, state.axes, state.at));
   if (isDifference()) {
     const pair = data.items.map(fields);
-    scene.field = data.n === 1 ? lineDifference(...pair, data.box[0]) : differenceField(...pair);
+    scene.field = data.n === 1 ? lineDifference(...pair, data.gap, data.box[0]) : differenceField(...pair, data.gap, rectangle(shownBox(), state.axes));
     scene.others = [];
   } else {
     scene.field = fields(item());
@@ -41,11 +49,13 @@ function rehinge() {
   scene.hinge = data.n === 1 ? hingeOnLine(network.layers, layer, index, data.box[0]) : hingeOnPlane(network.layers, data.n, layer, index, state.axes, state.at, data.box);
 }
 
+const viewNow = () => ({ ...state, ...scene, data, shown: shown(), marks: marks(), network: shownNetwork() });
+
 function draw() {
   const network = shownNetwork();
   scene.sums = network ? sums(network.layers, state.at) : null;
   scene.loop = data.plant && !isDifference() && (item().pieces || network) ? runLoop(item(), data, state.at) : null;
-  const view = { ...state, ...scene, data, marks: marks(), network };
+  const view = viewNow();
   scene.frame = data.n === 1 ? drawCurve(find("map"), view) : drawMap(find("map"), view);
   if (data.n > 1) drawSurface(find("surface"), view);
   if (network) scene.plan = drawLayers(find("layers"), view);
@@ -53,6 +63,10 @@ function draw() {
   if (scene.loop) drawLoop(view);
   readout(view);
   legend(view);
+  tip();
+  find("pin").setAttribute("aria-pressed", state.pinned);
+  find("zoom-all").disabled = state.window === null;
+  remember();
 }
 
 const inWindow = (point) => point.every((v, k) => data.box[k][0] <= v && v <= data.box[k][1]);
@@ -103,9 +117,11 @@ function legend(view) {
   find("legend-bar").style.background = `linear-gradient(to right, ${(field.signed ? signed : stops).join(",")})`;
   find("legend-low").textContent = number(ends[0]) + (bent ? " concave" : "");
   find("legend-high").textContent = number(ends[1]) + (bent ? " convex" : "");
-  find("legend-name").textContent = bent ? "change of slope" : "value";
-  find("legend").hidden = data.n === 1 && !bent;
-  const drawn = field.shapes ? `${count(field.shapes.length)} pieces in view` : data.n === 1 ? "" : "values on a grid";
+  find("legend-name").textContent = bent ? "change of slope" : isDifference() ? "difference" : "value";
+  const kinds = field.kinds && field.kinds[state.mode];
+  find("legend").hidden = (data.n === 1 && !bent) || Boolean(kinds) || (isDifference() && data.gap === 0);
+  const bounded = isDifference() && data.gap !== null ? (data.gap === 0 ? "proved equal: the difference is 0" : `proved: at most ${number(data.gap)}`) : "";
+  const drawn = bounded ? bounded : kinds && state.mode === "laws" ? `${count(kinds.count)} laws on ${count(field.shapes.length)} pieces in view, a colour for each law` : field.shapes ? `${count(field.shapes.length)} pieces in view` : data.n === 1 ? "" : "values on a grid";
   find("seen").textContent = drawn;
 }
 
@@ -128,6 +144,7 @@ function select(neuron) {
 function setAxis(side, axis) {
   const other = state.axes[1 - side];
   state.axes[side] = axis;
+  state.window = null;
   if (other === axis) state.axes[1 - side] = state.axes[side] === 0 ? 1 : 0;
   controls();
   refield();

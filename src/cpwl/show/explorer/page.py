@@ -26,7 +26,7 @@ from cpwl.levels import Tradeoff
 from cpwl.mpqp.plan import Plan
 from cpwl.network import Network
 from cpwl.progress import Progress
-from cpwl.show.explorer.facts import Examined, Item, chips, costs, examine, facts, findings, lower, proofs
+from cpwl.show.explorer.facts import Examined, Item, chips, costs, examine, facts, findings, gap, lower, proofs
 
 _FAR = 10  # windows away from the middle: witnesses up to there are worth a wider window
 _SCRIPTS = (
@@ -36,6 +36,7 @@ _SCRIPTS = (
     "network.js",
     "field.js",
     "canvas.js",
+    "svg.js",
     "map.js",
     "curve.js",
     "surface.js",
@@ -43,6 +44,7 @@ _SCRIPTS = (
     "loop.js",
     "tables.js",
     "main.js",
+    "view.js",
     "controls.js",
 )
 
@@ -164,6 +166,7 @@ def page_of(
         "items": items,
         "facts": facts(found),
         "chips": chips(found),
+        "gap": gap(found),
         "notes": [*found.notes, *_absent(found.items, items)],
         "costs": costs(found),
         "lower": lower(found),

@@ -19,7 +19,7 @@ function drawSurface(canvas, view) {
   const { pen, width, height, ratio } = sharp(canvas);
   const [w, h] = [canvas.width, canvas.height];
   const project = projector(view.field, w, h, view.turn);
-  painted(canvas, pen, `${view.version}|${view.turn.azimuth},${view.turn.elevation}`, () => paintSurface(pen, w, h, view.field, project));
+  painted(canvas, pen, `${view.version}|${view.mode}|${view.turn.azimuth},${view.turn.elevation}`, () => paintSurface(pen, w, h, view, project));
   const [x, y] = view.axes.map((axis) => view.at[axis]);
   const value = view.field.value(x, y);
   if (!Number.isNaN(value)) {
@@ -43,13 +43,17 @@ function drawSurface(canvas, view) {
   }
 }
 
-function paintSurface(pen, w, h, field, project) {
+function paintSurface(pen, w, h, { field, mode }, project) {
+  const kinds = field.kinds && field.kinds[mode];
   const image = pen.createImageData(w, h);
   const target = { image: image.data, depth: new Float32Array(w * h).fill(Infinity), w, h };
-  for (const polygon of surfacePolygons(field)) fillPolygon(target, field, project, polygon);
+  surfacePolygons(field).forEach((polygon, s) => {
+    const own = kinds && category(kinds.of[s]);
+    fillPolygon(target, own ? () => own : (value) => colourOf(field, value), project, polygon);
+  });
   if (field.shapes) {
     // Lines a little nearer than the surface, so that they are not half hidden in it.
-    for (const { corners, law } of field.shapes) outline(target, project, corners, law, 0.012, [255, 255, 255], 0.5);
+    for (const { corners, law } of field.shapes) outline(target, project, corners, law, 0.012, [255, 255, 255], 0.5 * Math.min(1, 400 / field.shapes.length));
   }
   pen.putImageData(image, 0, 0);
 }
@@ -68,10 +72,10 @@ function surfacePolygons(field) {
   return found;
 }
 
-function fillPolygon(target, field, project, { corners, values }) {
+function fillPolygon(target, paint, project, { corners, values }) {
   const points = values.map((value, k) => project(corners[2 * k], corners[2 * k + 1], value));
   const light = shade(points, target.w);
-  for (let k = 2; k < points.length; k++) fillTriangle(target, field, [points[0], points[k - 1], points[k]], [values[0], values[k - 1], values[k]], light);
+  for (let k = 2; k < points.length; k++) fillTriangle(target, paint, [points[0], points[k - 1], points[k]], [values[0], values[k - 1], values[k]], light);
 }
 
 // Brighter where the surface faces up and to the left.
@@ -88,7 +92,7 @@ function shade(points, size) {
   return 0.72 + 0.28 * Math.min(1, facing);
 }
 
-function fillTriangle({ image, depth, w, h }, field, [a, b, c], values, light) {
+function fillTriangle({ image, depth, w, h }, paint, [a, b, c], values, light) {
   const det = (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1]);
   if (Math.abs(det) < 1e-9) return;
   const [x0, x1] = [Math.max(0, Math.floor(Math.min(a[0], b[0], c[0]))), Math.min(w - 1, Math.ceil(Math.max(a[0], b[0], c[0])))];
@@ -102,7 +106,7 @@ function fillTriangle({ image, depth, w, h }, field, [a, b, c], values, light) {
       const at = y * w + x;
       if (z >= depth[at]) continue;
       depth[at] = z;
-      const colour = colourOf(field, values[0] + s * (values[1] - values[0]) + t * (values[2] - values[0]));
+      const colour = paint(values[0] + s * (values[1] - values[0]) + t * (values[2] - values[0]));
       for (let k = 0; k < 3; k++) image[4 * at + k] = colour[k] * light;
       image[4 * at + 3] = 255;
     }
