@@ -377,7 +377,7 @@ def test_a_selected_neuron_is_shown_as_its_hinge(tab: browser.Tab, pages: dict[s
     tab.open(pages["plane"])
     before = tab.picture("map")
     plan, size = tab.ask("explorer.scene.plan"), tab.ask("(b => [b.width, b.height])(layers.getBoundingClientRect())")
-    third = 2 + 2.5 * (plan["side"] + 3)
+    third = plan["rows"][0]["left"] + 2.5 * (plan["side"] + plan["gap"])
     tab.point("layers", third / size[0], (plan["rows"][0]["start"] + 4) / size[1], press=True)
     assert tab.ask("explorer.state.neuron") == {"layer": 0, "index": 2}
     assert tab.picture("map") != before
@@ -563,6 +563,39 @@ def test_lines_fade_where_they_are_dense(tab: browser.Tab, tmp_path: Path) -> No
         shades = [float(a) for a in re.findall(r'stroke="rgba\(255,255,255,([\d.]+)\)"', svg)]
         shares.append(float(np.median(shades)))
     assert shares[0] > 0.6 > 0.3 > shares[1]
+
+
+def test_nodes_are_maps_of_their_neurons(tab: browser.Tab, pages: dict[str, Path]) -> None:
+    """A pixel of a node is grey where its neuron is off, by the network itself."""
+    tab.open(pages["plane"])
+    weight, bias = plane_network().layers[0]
+    (left, right), (low, high) = tab.ask("explorer.data.box")
+    grey = tab.ask("getComputedStyle(document.documentElement).getPropertyValue('--line').trim()")
+    for r in (0, 5, 9):
+        pixels = tab.ask(f"Array.from(explorer.scene.nodes[0][{r}].getContext('2d').getImageData(0, 0, 64, 64).data)")
+        colours = np.array(pixels).reshape(64, 64, 4)[:, :, :3]
+        x, y = np.meshgrid(
+            left + (np.arange(64) + 0.5) / 64 * (right - left), high - (np.arange(64) + 0.5) / 64 * (high - low)
+        )
+        z = (weight.toarray()[r] @ np.array([x.ravel(), y.ravel()]) + bias[r]).reshape(64, 64)
+        off = (colours == [int(grey[k : k + 2], 16) for k in (1, 3, 5)]).all(axis=2)
+        clear = np.abs(z) > 1e-6
+        assert (off == (z <= 0))[clear].all()
+
+
+def test_the_plane_is_folded_layer_by_layer(tab: browser.Tab, pages: dict[str, Path]) -> None:
+    """After no layer there is one cell; after each layer, the cells of the layer before are cut further."""
+    tab.open(pages["plane"])
+    counts = []
+    for depth in range(len(plane_network().layers)):
+        tab.ask(
+            f"(s => {{ s.value = {depth}; s.dispatchEvent(new Event('input')); }})(document.getElementById('fold'))"
+        )
+        counts.append(int(tab.text("seen").split()[0].replace(",", "")))
+    assert counts[0] == 1
+    assert counts == sorted(counts)
+    assert counts[-1] >= PLANE.num_pieces
+    assert tab.said == []
 
 
 def test_the_graph_of_one_input(tab: browser.Tab, pages: dict[str, Path]) -> None:

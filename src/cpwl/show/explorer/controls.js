@@ -76,7 +76,7 @@ function choice(label, id, options, value, change) {
 }
 
 // In a plane, each law or each piece may have a colour, as pictures of explicit controllers do.
-const modes = () => [["values", "by value"], ...(data.n > 1 ? [["laws", "by law"], ["pieces", "by piece"]] : []), ["bends", "bends by change of slope"]];
+const modes = () => [["values", "by value"], ...(data.n > 1 ? [["laws", "by law"], ["pieces", "by piece"]] : []), ...(data.n > 1 && shownNetwork() ? [["cells", "cells of the network"]] : []), ["bends", "bends by change of slope"]];
 
 function controls() {
   const parts = [];
@@ -108,6 +108,9 @@ function networkSection() {
   if (!network) return;
   const hidden = network.layers.slice(0, -1);
   find("network-pick").hidden = find("layers").hidden = hidden.length === 0;
+  find("fold-label").hidden = data.n === 1;
+  find("fold").max = hidden.length;
+  find("fold").value = foldOf(network);
   find("pick-layer").replaceChildren(...hidden.map((_, l) => make("option", { value: l }, l + 1)));
   find("pick-neuron").max = hidden.length ? hidden[0].bias.length - 1 : 0;
 }
@@ -121,7 +124,7 @@ function wire() {
     turnSurface(find("surface"));
     find("save-surface").addEventListener("click", () => savePng(find("surface"), fileName("_surface.png")));
   }
-  layers.addEventListener("click", (event) => { const found = neuronAt(scene.plan, ...fromEvent(layers, event)); if (found) select(found); });
+  layers.addEventListener("click", (event) => { const found = neuronAt(scene.plan, shownNetwork().layers, ...fromEvent(layers, event)); if (found) select(found); });
   layers.addEventListener("keydown", keyOnLayers);
   const picked = () => {
     const layer = Number(find("pick-layer").value), most = shownNetwork().layers[layer].bias.length - 1;
@@ -129,6 +132,12 @@ function wire() {
   };
   find("pick-layer").addEventListener("change", picked);
   find("pick-neuron").addEventListener("change", picked);
+  find("fold").addEventListener("input", () => {
+    state.fold = Number(find("fold").value);
+    state.mode = "cells";
+    controls();
+    draw();
+  });
   find("pick-none").addEventListener("click", () => select(null));
   find("theme").addEventListener("click", () => {
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;

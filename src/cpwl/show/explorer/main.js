@@ -12,6 +12,7 @@ const state = {
   turn: { ...TURN },
   window: null, // what the map shows of its two inputs; null: all of it
   pinned: false,
+  fold: null, // of how many layers the cells are on show; null: of all
   step: null, // of the closed loop on show; null: all of them
 };
 const scene = { field: null, bends: null, hinge: null, sums: null, frame: null, plan: null, version: 0 };
@@ -102,7 +103,7 @@ function readout(view) {
     const all = scene.sums.slice(0, -1).reduce((total, z) => total + z.length, 0);
     lines.push(["network", number(output)], ["neurons on", `${count(on.reduce((a, b) => a + b, 0))} of ${count(all)}` + (on.length > 1 ? ` (${on.join(", ")} by layer)` : "")]);
     const at = state.neuron && scene.sums[state.neuron.layer][state.neuron.index];
-    find("neuron-text").textContent = state.neuron ? neuronText(view.network.layers, state.neuron, data.names, at) + (scene.hinge && scene.hinge.exact === false ? " (hinge from a grid)" : "") : "Select a neuron: its hinge appears on the map, and the side where it is on is lighter.";
+    find("neuron-text").textContent = state.neuron ? neuronText(view.network.layers, state.neuron, data.names, at) + (scene.hinge && scene.hinge.exact === false ? " (hinge from a grid)" : "") : "Select a neuron: its hinge appears on the map, and the side where it is on is lighter. A blue frame: on at the point. Lines are weights, orange positive, blue negative.";
   }
   find("readout").replaceChildren(...lines.flatMap(([name, text]) => [make("dt", {}, name), make("dd", { id: "read-" + name.replace(/\W+/g, "-") }, text)]));
 }
@@ -119,9 +120,11 @@ function legend(view) {
   find("legend-high").textContent = number(ends[1]) + (bent ? " convex" : "");
   find("legend-name").textContent = bent ? "change of slope" : isDifference() ? "difference" : "value";
   const kinds = field.kinds && field.kinds[state.mode];
-  find("legend").hidden = (data.n === 1 && !bent) || Boolean(kinds) || (isDifference() && data.gap === 0);
+  const cells = state.mode === "cells" && view.network ? cellsAfter(view, foldOf(view.network)) : undefined;
+  const folded = cells === undefined ? "" : cells ? `${count(cells.length)} cells after ${foldOf(view.network)} of ${view.network.layers.length - 1} hidden layers; lines by layer` : "too many cells: zoom in";
+  find("legend").hidden = cells !== undefined || (data.n === 1 && !bent) || Boolean(kinds) || (isDifference() && data.gap === 0);
   const bounded = isDifference() && data.gap !== null ? (data.gap === 0 ? "proved equal: the difference is 0" : `proved: at most ${number(data.gap)}`) : "";
-  const drawn = bounded ? bounded : kinds && state.mode === "laws" ? `${count(kinds.count)} laws on ${count(field.shapes.length)} pieces in view, a colour for each law` : field.shapes ? `${count(field.shapes.length)} pieces in view` : data.n === 1 ? "" : "values on a grid";
+  const drawn = folded ? folded : bounded ? bounded : kinds && state.mode === "laws" ? `${count(kinds.count)} laws on ${count(field.shapes.length)} pieces in view, a colour for each law` : field.shapes ? `${count(field.shapes.length)} pieces in view` : data.n === 1 ? "" : "values on a grid";
   find("seen").textContent = drawn;
 }
 

@@ -3,7 +3,7 @@
 function drawMap(canvas, view, { pen, width, height } = sharp(canvas)) {
   const { data, axes } = view;
   const frame = frameOf(width, height, ...view.shown);
-  painted(canvas, pen, `${view.version}|${view.mode}|${view.shown}`, () => within(pen, frame, () => paintPieces(pen, frame, view)));
+  painted(canvas, pen, `${view.version}|${view.mode}|${view.fold}|${view.shown}`, () => within(pen, frame, () => paintPieces(pen, frame, view)));
   within(pen, frame, () => drawMarks(pen, frame, view));
   drawAxes(pen, frame, width, height, axes.map((axis) => data.names[axis]));
   return frame;
@@ -27,6 +27,11 @@ function isSeen({ left, right, low, high }, corners) {
 function paintPieces(pen, frame, view) {
   const { field } = view;
   const kinds = field.kinds && field.kinds[view.mode];
+  if (view.mode === "cells" && view.network) {
+    paintCells(pen, frame, view);
+    if (view.hinge) drawHinge(pen, frame, view.hinge);
+    return;
+  }
   pen.globalAlpha = view.mode === "bends" && view.bends ? 0.25 : 1; // so that the colours of the bends stand out
   if (field.shapes) field.shapes.forEach((shape, s) => isSeen(frame, shape.corners) && fillShape(pen, frame, field, shape, kinds && kinds.of[s]));
   else fillRaster(pen, frame, field);

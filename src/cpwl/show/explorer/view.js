@@ -122,6 +122,7 @@ function addressOf() {
   if (state.output) said.set("output", state.output);
   if (data.n > 2 && shortly(state.axes) !== "0,1") said.set("axes", shortly(state.axes));
   if (state.mode !== "values") said.set("colour", state.mode);
+  if (state.mode === "cells" && state.fold !== null) said.set("fold", state.fold);
   if (state.pinned) said.set("pin", "yes");
   if (state.pinned || (data.n > 2 && shortly(state.at) !== shortly(data.at))) said.set("at", shortly(state.at));
   if (state.window) said.set("window", shortly(state.window.flat()));
@@ -149,6 +150,7 @@ function recall() {
   const axes = numbers("axes", 2);
   if (data.n > 2 && axes && axes[0] !== axes[1] && axes.every((k) => Number.isInteger(k) && k >= 0 && k < data.n)) state.axes = axes;
   if (modes().some(([name]) => name === said.get("colour"))) state.mode = said.get("colour");
+  if (said.has("fold")) state.fold = whole("fold", 1000);
   const at = numbers("at", data.n);
   if (at) state.at = Float64Array.from(at, (v, k) => Math.min(Math.max(v, data.box[k][0]), data.box[k][1]));
   scene.tip = state.pinned = said.get("pin") === "yes";
