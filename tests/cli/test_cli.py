@@ -12,11 +12,12 @@ import pytest
 
 from cpwl import CPWL, compile
 from cpwl import bounds as published
-from cpwl.cli import main, options, output
+from cpwl.cli import main, output
 from cpwl.errors import ConstructionError, CpwlWarning, InputError, InternalError, LimitError, ProofError
 from cpwl.io.json import load
 from cpwl.io.onnx.read import from_onnx
 from cpwl.network import Network
+from cpwl.progress import progress_bar
 from support.json_examples import NETWORK, PIECES, TABLE, write
 
 ABSOLUTE = {
@@ -386,7 +387,7 @@ def test_progress_bar_appears_after_a_while(monkeypatch, delay, shown):
     terminal = Terminal()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", terminal)
-    with options.progress_bar(delay=delay) as show:
+    with progress_bar(delay=delay) as show:
         show(1, 4, "rows")
         show(3, 4, "columns")
     assert ("columns" in terminal.text) == shown
@@ -409,6 +410,6 @@ def test_work_in_python_draws_a_bar_where_there_is_a_terminal(monkeypatch, capsy
 
 def test_no_progress_bar_in_files(capsys):
     """Where stderr is no terminal nothing is drawn."""
-    with options.progress_bar(delay=0.0) as show:
+    with progress_bar(delay=0.0) as show:
         show(1, 4, "rows")
     assert capsys.readouterr() == ("", "")

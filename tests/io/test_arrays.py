@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import cpwl
-from cpwl.errors import InputError
 from cpwl.network.network import rounded
 
 
@@ -81,18 +83,10 @@ def test_pytorch_loads_the_tensors(tmp_path):
     assert (weight == short["0.weight"].to(torch.float64).numpy()).all()
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_jax_computes_the_network():
-    """Values, a batch, a gradient; float64 is refused where JAX rounds it to 32 bits."""
-    jax = pytest.importorskip("jax")
-    made = network()
-    f = cpwl.io.to_jax(made)
-    x = np.random.default_rng(0).standard_normal((50, 2)).astype(np.float32)
-    assert np.abs(np.asarray(jax.jit(f)(x)) - made(x)).max() < 1e-5
-    assert np.asarray(f(x[0])).shape == (3,)
-    slope = jax.grad(lambda v: f(v)[0])(x[0])
-    step = 1e-4 * np.eye(2)
-    numeric = (made(x[0] + step)[:, 0] - made(x[0] - step)[:, 0]) / 2e-4
-    assert np.abs(np.asarray(slope) - numeric).max() < 1e-3
-    with pytest.raises(InputError, match="jax_enable_x64"):
-        cpwl.io.to_jax(made, dtype="float64")
+    """In a process of its own (`support.with_jax`)."""
+    pytest.importorskip("jax")
+    command = [sys.executable, "-m", "support.with_jax"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr

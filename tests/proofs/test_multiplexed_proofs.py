@@ -73,6 +73,7 @@ def test_equality_is_proved(name):
 
 @pytest.mark.slow
 def test_equality_is_proved_in_four_inputs():
+    """The checker says 0."""
     function, network, proof = triple("four inputs")
     assert check(function, network, proof) == 0
 
@@ -116,6 +117,7 @@ def test_no_weight_may_be_off(name, size):
 
 @pytest.mark.parametrize("name", ["plane", "plane, two outputs"])
 def test_no_value_may_be_off(name):
+    """A value of the table that is changed is refused."""
     function, network, proof = triple(name)
     for k in range(len(function["values"])):
         values = copy.deepcopy(function["values"])
@@ -124,6 +126,7 @@ def test_no_value_may_be_off(name):
 
 
 def test_hypothesis_1_pieces_are_bounded():
+    """A piece that is a half-space is refused."""
     function, network, proof = triple("plane")
     piece = {"A": [[-1, 0]], "b": [0], "gradient": [[0, 0]], "offset": [0]}
     rest = {k: v for k, v in function.items() if k not in ("points", "simplices", "values")}
@@ -147,6 +150,7 @@ def test_hypothesis_2_knots_read_one_input():
     ],
 )
 def test_hypothesis_3_tiles(change, match):
+    """Neurons of tiles that are none are refused, each for its reason."""
     function, network, proof = triple("plane")
     refused(function, with_layer(network, 1, change), proof, match)
 

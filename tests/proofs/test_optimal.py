@@ -144,7 +144,8 @@ def test_changed_numbers_are_refused_or_harmless(name):
 def is_true_at_points(files, rng):
     """Whether the function is the optimiser of the program at some points, inside and outside of its domain."""
     function, _, proof = files
-    program = Program.from_matrices(proof["program"], proof["program"]["equalities"])
+    matrices = {**proof["program"]}
+    program = Program.from_matrices(matrices, matrices.pop("equalities"))
     law = cpwl.CPWL.from_pieces(
         [piece["A"] for piece in function["pieces"]],
         [piece["b"] for piece in function["pieces"]],

@@ -228,16 +228,16 @@ def _components(graph: Graph, jump: NDArray[np.object_]) -> list[NDArray[np.int6
 
 def _tree(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """A breadth-first order of the pieces, the piece before each, and the pair between them (-1 for the first)."""
-    number = np.arange(1, len(graph.one) + 1)
     shape = (graph.pieces, graph.pieces)
-    pairs = csr_array((number, (graph.one, graph.two)), shape=shape).maximum(
-        csr_array((number, (graph.two, graph.one)), shape=shape)
-    )
-    order, before = scipy.sparse.csgraph.breadth_first_order(pairs, 0, directed=False)
+    links = csr_array((np.ones(len(graph.one)), (graph.one, graph.two)), shape=shape)
+    order, before = scipy.sparse.csgraph.breadth_first_order(links, 0, directed=False)
     if len(order) < graph.pieces:
         raise ConstructionError("the pieces of this function are not connected through facets")
     edge = np.full(graph.pieces, -1, dtype=np.int64)
-    edge[order[1:]] = np.asarray(pairs[order[1:], before[order[1:]]]).ravel() - 1
+    name = np.minimum(graph.one, graph.two) * graph.pieces + np.maximum(graph.one, graph.two)
+    sort, rest = np.argsort(name), order[1:].astype(np.int64)
+    wanted = np.minimum(rest, before[rest]) * graph.pieces + np.maximum(rest, before[rest])
+    edge[rest] = sort[np.searchsorted(name[sort], wanted)]
     return order.astype(np.int64), before.astype(np.int64), edge
 
 

@@ -437,8 +437,9 @@ def to_c(
     >>> p = CPWL.from_breakpoints([0, 1, 2], [0, 1, 0], left_slope=0, right_slope=0)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     print(to_c(p, folder + "/law.h"))
-    network: 69 bytes of constants, at most 5 multiply-adds
+    network: 37 bytes of constants, at most 5 multiply-adds
     tree: 102 bytes of constants, at most 3 multiply-adds
+    grid: 104 bytes of constants, at most 3 multiply-adds
     taken: tree (the fewest operations)
     """
     check_argument(source, (CPWL, Network, Compiled), "to_c")
