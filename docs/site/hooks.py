@@ -5,8 +5,10 @@ mkdocs calls these functions while it builds the site; see mkdocs.yml.
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +70,7 @@ def on_config(config: Any) -> Any:
         {"Erratum": "erratum.md"},
         {"Reference": [
             {"API": "api.md"},
+            {"Commands": "commands.md"},
             {"Glossary": "glossary.md"},
             {"Other tools": "comparison.md"},
             {"Release notes": "changelog.md"},
@@ -96,14 +99,151 @@ def api() -> str:
     return "\n".join(parts)
 
 
-def on_files(files: Files, config: Any) -> Files:
-    """Add the API, the release notes, and the pages of the demonstration."""
+def commands() -> str:
+    """Every command with its arguments and options, as ``--help`` prints them."""
+    import typer
+
+    from cpwl.cli import app
+
+    root: Any = typer.main.get_command(app._app)
+    parts = ["# Commands\n\nEach command also explains itself: `cpwl COMMAND --help`.\n"]
+    parts += [f"{app._EPILOG}\n"]
+    for name, command in _commands(root):
+        context = typer.Context(command, info_name=f"cpwl {name}")
+        usage = " ".join(command.collect_usage_pieces(context)).replace("[[", "[").replace("]]", "]")
+        parts.append(f"## cpwl {name}\n\n{_prose(command.help or '')}\n\n```\ncpwl {name} {usage}\n```\n")
+        records = [found for one in command.get_params(context) if (found := one.get_help_record(context))]
+        parts.append("| option | meaning |\n|---|---|")
+        parts += [f"| `{option}` | {_prose(said)} |" for option, said in records]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _commands(root: Any, before: str = "") -> list[tuple[str, Any]]:
+    """All commands and those of their groups, but for hidden ones."""
+    found = []
+    for name, command in root.commands.items():
+        if not command.hidden:
+            inner = getattr(command, "commands", None)
+            found += _commands(command, f"{before}{name} ") if inner else [(before + name, command)]
+    return found
+
+
+def _prose(text: str) -> str:
+    """Text of a help page, with marks that Markdown would read as its own; words in backticks stay code."""
+    code = re.split(r"(`[^`]*`)", " ".join(text.split()))
+    return "".join(part if k % 2 else re.sub(r"([*_<|\[])", r"\\\1", part) for k, part in enumerate(code))
+
+
+# The gallery: pages to explore, and a picture of each.
+
+
+CARDS = (
+    (
+        "closed_loop",
+        "Control laws",
+        "Solve an MPC problem exactly, compile the law, prove it, write C code.",
+        "control_laws",
+    ),
+    (
+        "table",
+        "Lookup tables",
+        "Make a network of a table, in an ONNX file, and prove that the two are equal.",
+        "tables",
+    ),
+    ("network", "Networks", "Take a ReLU network apart, make it smaller, prove that two are equal.", "compress"),
+)
+
+
+def cards() -> str:
+    """Three ways in, with pictures."""
+    shown = [
+        f'<a class="tile" href="howto/{page}.html"><img src="gallery/{slug}.svg" alt="">'
+        f"<b>{title}</b><span>{text}</span></a>"
+        for slug, title, text, page in CARDS
+    ]
+    return f'<div class="tiles">{"".join(shown)}</div>'
+
+
+EXPLORER = (
+    "## Try it\nThis is what `cpwl report` makes of a control law. Drag the state and let it go: the closed loop runs."
+    '\n\n<iframe class="explorer" src="gallery/closed_loop.html#embed=yes&pin=yes&at=-4,1" title="a control law">'
+    "</iframe>\n\n"
+    "[The whole page](gallery/closed_loop.html), and [more of them](gallery.md)."
+)
+
+
+def tiles(markdown: str) -> str:
+    """The tables of the gallery as pictures that lead to their pages."""
+    row = re.compile(r"^\| \[(.+?)\]\(gallery/(\w+)\.html\) \| (.*?) \| (.*?) \|$")
+    lines, inside = list[str](), False
+    for line in markdown.splitlines():
+        found = row.match(line)
+        if found:
+            title, slug, what, shows = found.groups()
+            if not inside:
+                del lines[-2:]  # the head of the table
+                lines += ["", '<div class="tiles">']
+            title = title.replace("\\|", "|")
+            about = f"<b>{escape(title)}</b><span>{escape(what)}: {_linkless(shows)}</span>"
+            lines.append(f'<a class="tile" href="gallery/{slug}.html"><img src="gallery/{slug}.svg" alt="">{about}</a>')
+        elif inside:
+            lines += ["</div>", ""]
+        if not found:
+            lines.append(line)
+        inside = bool(found)
+    return "\n".join(lines)
+
+
+def _linkless(text: str) -> str:
+    return re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", text)
+
+
+def thumbnail(p: cpwl.CPWL, slug: str, box: tuple[float, float] | None) -> str:
+    """A function seen from above, or its graph, as an SVG file."""
+    from cpwl.function.picture import curve, map_of_pieces, window_of
+
+    window = window_of(p, box)
+    if p.dim == 1:
+        drawn = curve(p, *window[0], width=480)
+    else:
+        off = window.mean(axis=1) + 0.07 * (window[:, 1] - window[:, 0])  # not along a facet
+        drawn = map_of_pieces(p, *window[:2].T, name=slug, through=off)
+    return drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+
+
+def gallery(folder: Path) -> dict[str, str]:
+    """Write the pages of the demonstration and those of the code on the gallery's page; thumbnails of all, by name."""
     from cpwl.show.bundled import run_demo
 
+    rows = run_demo(folder)
+    found = {
+        row.example.slug: thumbnail(row.example.function, row.example.slug, (row.example.low, row.example.high))
+        for row in rows
+    }
+    code = re.search(r"```python\n(.*?)```", (DOCS / "gallery.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert code is not None
+    names: dict[str, Any] = {}
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        exec(code[1], names)  # what the page prints, so that it is what the reader gets
+    finally:
+        os.chdir(before)
+    found["closed_loop"] = thumbnail(names["plan"].solve(), "closed_loop", None)
+    network = cpwl.Network(names["layers"])
+    found["network"] = thumbnail(cpwl.extract(network, box=(-3, 3)), "network", (-3, 3))
+    return found
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the API, the commands, the release notes, and the gallery."""
     files.append(File.generated(config, "api.md", content=api()))
+    files.append(File.generated(config, "commands.md", content=commands()))
     files.append(File.generated(config, "changelog.md", content=(ROOT / "CHANGELOG.md").read_text(encoding="utf-8")))
     with tempfile.TemporaryDirectory() as folder:
-        run_demo(folder)
+        for slug, drawn in gallery(Path(folder)).items():
+            files.append(File.generated(config, f"gallery/{slug}.svg", content=drawn))
         for path in sorted(Path(folder).iterdir()):
             files.append(File.generated(config, f"gallery/{path.name}", content=path.read_bytes()))
     return files
@@ -135,6 +275,11 @@ def on_page_markdown(markdown: str, page: Any = None, **_: Any) -> str:
     """GitHub begins a list, a table or a formula without an empty line before it; the site needs one."""
     if page is not None and page.file.src_uri == "howto/README.md":
         markdown += unlisted(markdown)
+    if page is not None and page.file.src_uri == "gallery.md":
+        markdown = tiles(markdown)
+    if page is not None and page.file.src_uri == "index.md":
+        page.meta["hide"] = ["navigation", "toc"]
+        markdown = markdown.replace("<!-- cards -->", cards()).replace("<!-- explorer -->", EXPLORER)
     markdown = re.sub(r"^<!-- (run first|not run).*?-->\n", "", markdown, flags=re.MULTILINE | re.DOTALL)
     # What is in the repository but not on the site is named there, not linked.
     markdown = re.sub(r"\[([^\]]+)\]\((?:\.\./)+(?:examples|src|tests|benchmarks)/[^)]*\)", r"\1", markdown)

@@ -12,7 +12,7 @@ from cpwl.construct.table import TABLE
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCES = [path for folder in ("src", "tests", "docs", "examples") for path in sorted((ROOT / folder).rglob("*.py"))]
-MADE = ("api.md", "changelog.md")
+MADE = ("api.md", "commands.md", "changelog.md")
 
 
 def anchors(page: Path) -> set[str]:

@@ -81,6 +81,29 @@ def test_the_gallery_names_what_is_there() -> None:
     assert [e.slug for e in bundled_examples() if f"gallery/{e.slug}.html" not in gallery] == []
 
 
+def test_the_gallery_becomes_pictures(hooks: ModuleType) -> None:
+    """On the site each example is a picture that leads to its page; the picture of a curve is its graph."""
+    shown = hooks.tiles((ROOT / "docs" / "gallery.md").read_text())
+    rows = re.findall(r"^\| \[.*\]\(gallery/(\w+)\.html\)", (ROOT / "docs" / "gallery.md").read_text(), re.MULTILINE)
+    assert re.findall(r'<a class="tile" href="gallery/(\w+)\.html"><img src="gallery/\1\.svg"', shown) == rows
+    assert shown.count('<div class="tiles">') == shown.count("</div>") == 2
+    assert "polyline" in hooks.thumbnail(cpwl.CPWL.from_breakpoints([0, 1, 2], [0, 1, 0]), "hat", None)
+
+
+def test_every_command_is_on_the_page_of_the_commands(hooks: ModuleType) -> None:
+    """With every option that ``--help`` has."""
+    import typer
+
+    from cpwl.cli.app import _app
+
+    page = hooks.commands()
+    root = typer.main.get_command(_app)
+    for name, command in hooks._commands(root):
+        part = page.split(f"## cpwl {name}\n")[1].split("\n## ")[0]
+        options = [option for one in command.params for option in one.opts if option.startswith("--")]
+        assert [option for option in options if option not in part] == [], name
+
+
 @pytest.mark.slow
 def test_the_site_builds_without_a_warning(hooks: ModuleType, tmp_path: Path) -> None:
     """Strict: a link that leads nowhere fails the build. No page fetches anything from elsewhere."""

@@ -117,7 +117,7 @@ function tip() {
 const shortly = (values) => Array.from(values, (v) => String(Number(v.toPrecision(9)))).join(",");
 
 function addressOf() {
-  const said = new URLSearchParams();
+  const said = new URLSearchParams(document.body.classList.contains("embed") ? { embed: "yes" } : {});
   if (state.view) said.set("view", state.view);
   if (state.output) said.set("output", state.output);
   if (data.n > 2 && shortly(state.axes) !== "0,1") said.set("axes", shortly(state.axes));
@@ -143,6 +143,7 @@ function remember() {
 // What an address says, as far as it makes sense on this page.
 function recall() {
   const said = new URLSearchParams(location.hash.slice(1));
+  document.body.classList.toggle("embed", said.get("embed") === "yes"); // in a frame: the pictures alone
   const numbers = (name, length) => { const found = (said.get(name) || "").split(",").map(Number); return said.has(name) && found.length === length && found.every(Number.isFinite) ? found : null; };
   const whole = (name, below) => { const found = numbers(name, 1); return found && Number.isInteger(found[0]) && found[0] >= 0 && found[0] < below ? found[0] : 0; };
   state.view = whole("view", data.items.length > 1 ? data.items.length + 1 : 1);
