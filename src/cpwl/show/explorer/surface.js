@@ -6,7 +6,7 @@ function projector(field, width, height, turn) {
   const [left, low, right, , , high] = field.frame;
   const [ca, sa, ce, se] = [Math.cos(turn.azimuth), Math.sin(turn.azimuth), Math.cos(turn.elevation), Math.sin(turn.elevation)];
   const range = field.top - field.bottom;
-  const size = 0.48 * Math.min(width / 1.42, height / (1.42 * se + 0.68 * ce)); // nothing leaves the picture when it is turned
+  const size = 0.42 * Math.min(width / 1.42, height / (1.42 * se + 0.68 * ce)); // nothing leaves the picture when it is turned
   return (x, y, value) => {
     const u = (2 * (x - left)) / (right - left) - 1, v = (2 * (y - low)) / (high - low) - 1;
     const w = range > 0 ? 1.3 * ((value - field.bottom) / range - 0.5) : 0;
@@ -19,7 +19,7 @@ function drawSurface(canvas, view) {
   const { pen, width, height, ratio } = sharp(canvas);
   const [w, h] = [canvas.width, canvas.height];
   const project = projector(view.field, w, h, view.turn);
-  painted(canvas, pen, `${view.version}|${view.mode}|${view.turn.azimuth},${view.turn.elevation}`, () => paintSurface(pen, w, h, view, project));
+  painted(canvas, pen, `${view.version}|${view.mode}|${view.turn.azimuth},${view.turn.elevation}`, () => { paintSurface(pen, w, h, view, project); drawBase(pen, view, (x, y, z) => project(x, y, z).map((c) => c / ratio)); });
   const [x, y] = view.axes.map((axis) => view.at[axis]);
   const value = view.field.value(x, y);
   if (!Number.isNaN(value)) {
@@ -56,6 +56,40 @@ function paintSurface(pen, w, h, { field, mode }, project) {
     for (const { corners, law } of field.shapes) outline(target, project, corners, law, 0.012, [255, 255, 255], 0.5 * Math.min(1, 400 / field.shapes.length));
   }
   pen.putImageData(image, 0, 0);
+}
+
+// Under the surface: a grid at its lowest value, and axes along the edges that face the reader. The base is below the
+// surface everywhere, and the reader above it, so it is drawn behind what is there.
+function drawBase(pen, { field, axes, data }, project) {
+  const [left, low, right, , , high] = field.frame, { bottom, top } = field;
+  const [xs, ys] = [ticks(left, right), ticks(low, high)];
+  const line = (from, to, style) => { pen.strokeStyle = themeColour(style); pen.beginPath(); pen.moveTo(from[0], from[1]); pen.lineTo(to[0], to[1]); pen.stroke(); };
+  const lowest = (p, q) => (project(...p, bottom)[1] >= project(...q, bottom)[1] ? p : q); // on the screen
+  const [, nearY] = lowest([(left + right) / 2, low], [(left + right) / 2, high]), [nearX] = lowest([left, (low + high) / 2], [right, (low + high) / 2]);
+  const centre = project((left + right) / 2, (low + high) / 2, bottom);
+  const say = (text, [u, v], [du, dv]) => { pen.textAlign = du < -4 ? "right" : du > 4 ? "left" : "center"; pen.fillText(text, u + du, v + dv); };
+  const away = ([u, v], by) => { const [du, dv] = [u - centre[0], v - centre[1]], size = Math.hypot(du, dv) || 1; return [(by * du) / size, (by * dv) / size + 4]; };
+  pen.save();
+  pen.globalCompositeOperation = "destination-over";
+  pen.lineWidth = 1;
+  pen.font = "11px system-ui, sans-serif";
+  pen.fillStyle = themeColour("--soft");
+  for (const x of [left, ...xs, right]) line(project(x, low, bottom), project(x, high, bottom), "--line");
+  for (const y of [low, ...ys, high]) line(project(left, y, bottom), project(right, y, bottom), "--line");
+  const every = (all) => all.filter((_, k) => all.length < 5 || k % 2 === 0);
+  for (const x of every(xs)) { const at = project(x, nearY, bottom); say(number(x), at, away(at, 14)); }
+  for (const y of every(ys)) { const at = project(nearX, y, bottom); say(number(y), at, away(at, 14)); }
+  if (top > bottom) {
+    const corner = [[left, low], [left, high], [right, low], [right, high]].sort((p, q) => project(...p, bottom)[0] - project(...q, bottom)[0])[0];
+    line(project(...corner, bottom), project(...corner, top), "--end");
+    for (const z of every(ticks(bottom, top))) say(number(z), project(...corner, z), [-6, 4]);
+  }
+  pen.fillStyle = themeColour("--ink");
+  pen.font = "italic 600 12px system-ui, sans-serif";
+  const [midX, midY] = [project((left + right) / 2, nearY, bottom), project(nearX, (low + high) / 2, bottom)];
+  say(data.names[axes[0]], midX, away(midX, 32));
+  say(data.names[axes[1]], midY, away(midY, 32));
+  pen.restore();
 }
 
 function surfacePolygons(field) {
