@@ -78,3 +78,17 @@ def test_the_architecture_names_every_folder_and_module():
         if (path.is_dir() and (path / "__init__.py").exists()) or path.suffix == ".py"
     }
     assert said == {name for name in there if not name.startswith("__")}
+
+
+def test_diagrams_are_what_their_program_draws():
+    """`python docs/make_diagrams.py` writes the files as they are, and its own checks of the lemmas hold."""
+    import runpy
+
+    drawn = runpy.run_path(str(ROOT / "docs" / "make_diagrams.py"))
+    for name, path in (
+        ("gate", "theory/gate"),
+        ("segment", "theory/segment"),
+        ("choice", "choice"),
+        ("pipeline", "pipeline"),
+    ):
+        assert drawn[name]() == (ROOT / "docs" / f"{path}.svg").read_text(), path
