@@ -82,7 +82,7 @@ def test_pages_list_every_kind_of_proof() -> None:
     """The glossary and the page about proofs."""
     (line,) = re.findall(r"^\| \*\*kind\*\* \| (.*) \|$", (ROOT / "docs/glossary.md").read_text("utf-8"), re.MULTILINE)
     assert set(KINDS) == set(re.findall(r"[a-z-]+", line.partition(": ")[2].partition(";")[0]))
-    table = (ROOT / "docs/proof.md").read_text("utf-8").partition("## Who decides")[2].partition("\n\n")[0]
+    table = (ROOT / "docs/proof.md").read_text("utf-8").partition("## Proof kinds")[2].partition("\n\n")[0]
     assert set(KINDS) == set(re.findall(r"^\| \[([a-z-]+)\]", table, re.MULTILINE))
 
 
