@@ -495,6 +495,31 @@ def test_zoom_pan_and_pin(tab: browser.Tab, pages: dict[str, Path]) -> None:
     assert tab.said == []
 
 
+def test_two_fingers_zoom_and_one_reads(tab: browser.Tab, pages: dict[str, Path]) -> None:
+    """On a telephone one finger moves the point, with the value beside it; two that part by a factor of 3 zoom by 3."""
+    tab.open(pages["plane"], size=(420, 900))
+    tab.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
+    box = "(b => [b.left + b.width / 2, b.top + b.height / 2])(document.getElementById('map').getBoundingClientRect())"
+    x, y = tab.ask(box)
+
+    def touch(kind: str, *apart: int) -> None:
+        points = [{"x": x + off, "y": y, "id": k} for k, off in enumerate(apart)]
+        tab.call("Input.dispatchTouchEvent", type=kind, touchPoints=points)
+
+    touch("touchStart", -60)
+    touch("touchMove", -40)
+    touch("touchEnd")
+    assert not tab.ask("document.getElementById('tip').hidden")
+    assert tab.text("tip").startswith(tab.text("read-value"))
+    for kind, apart in (("touchStart", [-30]), ("touchStart", [-30, 30]), ("touchMove", [-90, 90]), ("touchEnd", [])):
+        touch(kind, *apart)
+    (left, right), _ = tab.ask("explorer.state.window")
+    low, high = tab.ask("explorer.data.box[0]")
+    assert (high - low) / (right - left) == pytest.approx(3, rel=0.01)
+    tab.call("Emulation.setTouchEmulationEnabled", enabled=False)
+    assert tab.said == []
+
+
 def test_the_address_keeps_the_state(tab: browser.Tab, pages: dict[str, Path]) -> None:
     """A page that is opened by the address of another state shows that state."""
     tab.open(pages["space"])
