@@ -8,10 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent.parent
 PROGRAM = "import json, warnings, walks; warnings.simplefilter('ignore'); print(json.dumps(walks.walks()))"
 
 
+@pytest.mark.slow
 def test_walks_are_as_long_as_the_page_says() -> None:
     """Files within three, switches within a tenth: Python versions differ in what a function is."""
     command = [sys.executable, "-W", "ignore", "-c", PROGRAM]
