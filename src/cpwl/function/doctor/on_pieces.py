@@ -396,11 +396,16 @@ class PieceDoctor:
                 yield from ((i, j) for j in self._holding(x, -1e-9) if j != i)
             return
         solid, rows, start = np.array(self.solid), self.polyhedra.integer(), self.polyhedra.start
-        wide = 1e-9 * (1 + np.abs(centers))
-        for i, j in solid[box_pairs(centers - wide, centers + wide, (self.low[solid], self.high[solid]))].tolist():
-            own = rows[start[j] : start[j + 1]]
-            if i != j and (own[:, :-1].dot(self.inside[i]) <= own[:, -1]).all():
-                yield i, j
+        boxes, done, size = (self.low[solid], self.high[solid]), 0, 64
+        while done < len(solid):  # few first: where thousands of pieces lie on each other, these show it
+            some = centers[done : done + size]
+            wide = 1e-9 * (1 + np.abs(some))
+            for k, other in box_pairs(some - wide, some + wide, boxes).tolist():
+                i, j = int(solid[done + k]), int(solid[other])
+                own = rows[start[j] : start[j + 1]]
+                if i != j and (own[:, :-1].dot(self.inside[i]) <= own[:, -1]).all():
+                    yield i, j
+            done, size = done + size, 2 * size
 
     def _overlap(self, i: int, j: int, x: NDArray[Any]) -> None:
         if (i, j) in self.overlapping:
