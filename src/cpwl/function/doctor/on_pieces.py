@@ -403,7 +403,7 @@ class PieceDoctor:
             for k, other in box_pairs(some - wide, some + wide, boxes).tolist():
                 i, j = int(solid[done + k]), int(solid[other])
                 own = rows[start[j] : start[j + 1]]
-                if i != j and (own[:, :-1].dot(self.inside[i]) <= own[:, -1]).all():
+                if i != j and (own[:, :-1].dot(np.asarray(self.inside[i])) <= own[:, -1]).all():
                     yield i, j
             done, size = done + size, 2 * size
 
