@@ -204,6 +204,8 @@ class Compiled:
         if (p := self.function) is not None:
             found |= {"cpwl.pieces": str(p.num_pieces), "cpwl.components": str(p.num_components)}
             found |= {"cpwl.domain": domain_text(p)}
+            if p.labels:
+                found |= {"cpwl.inputs": ", ".join(p.labels[: p.dim]), "cpwl.outputs": ", ".join(p.labels[p.dim :])}
         if self.certificate is not None and self.certificate.proved:
             found |= {"cpwl.proof": self.certificate.statement, "cpwl.proof.sha256": self.certificate.sha256}
         return found

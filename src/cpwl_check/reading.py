@@ -15,7 +15,14 @@ RATIONAL = re.compile(r"[+-]?[0-9]+(/0*[1-9][0-9]*|\.[0-9]+)?")
 LONG = re.compile(rb"[0-9]{%d}" % (DIGITS + 1))
 COUNT = range(1, sys.maxsize)
 WEIGHTS = {str: Rational}
-NOT_READ = {"complete", "domain", "note", "tol"}  # what is proved is proved on every piece, whatever the domain
+NOT_READ = {
+    "complete",
+    "domain",
+    "names",
+    "note",
+    "tol",
+    "units",
+}  # what is proved is proved on every piece, whatever the domain
 
 
 def load(path: str) -> Any:

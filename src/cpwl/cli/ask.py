@@ -42,13 +42,16 @@ def ask(
     convex: Annotated[bool, typer.Option("--convex", help="Decide whether it is convex.")] = False,
     concave: Annotated[bool, typer.Option("--concave", help="Decide whether it is concave.")] = False,
     increasing: Annotated[
-        list[int] | None, typer.Option(metavar="I", min=0, help="Decide whether it is nondecreasing in input I.")
+        list[str] | None,
+        typer.Option(metavar="I", help="Decide whether it is nondecreasing in input I (a number from 0, or a name)."),
     ] = None,
     decreasing: Annotated[
-        list[int] | None, typer.Option(metavar="I", min=0, help="Decide whether it is nonincreasing in input I.")
+        list[str] | None,
+        typer.Option(metavar="I", help="Decide whether it is nonincreasing in input I (a number from 0, or a name)."),
     ] = None,
     depends_on: Annotated[
-        list[int] | None, typer.Option(metavar="I", min=0, help="Decide whether it depends on input I.")
+        list[str] | None,
+        typer.Option(metavar="I", help="Decide whether it depends on input I (a number from 0, or a name)."),
     ] = None,
     solve: Annotated[list[str] | None, typer.Option(metavar="VALUE", help="Solution set {x : f(x) = VALUE}.")] = None,
     level: Annotated[
@@ -71,7 +74,7 @@ def ask(
         bool, typer.Option("--invariant", help="Decide whether the map leaves the domain invariant.")
     ] = False,
     equilibria: Annotated[bool, typer.Option("--equilibria", help="Equilibria: all x with f(x) = x.")] = False,
-    output: Annotated[int | None, typer.Option(min=0, help="Which output, counted from 0.")] = None,
+    output: Annotated[str | None, typer.Option(metavar="J", help="Which output: a number from 0, or a name.")] = None,
     box: BoxBounds = None,
     max_regions: Annotated[int, typer.Option(min=1, help="Networks: stop after this many linear regions.")] = 100_000,
     checkpoint: Annotated[
@@ -91,11 +94,17 @@ def ask(
 
     f = load_any(path)
     domain = box_domain(box, f.inputs)
+    names = getattr(f, "names", ())
+    chosen = None if output is None else _place(output, names[f.inputs :], f.outputs, "--output")
+    up, down, on = (
+        [_place(i, names[: f.inputs], f.inputs, option) for i in given or ()]
+        for given, option in ((increasing, "--increasing"), (decreasing, "--decreasing"), (depends_on, "--depends-on"))
+    )
     with progress_bar() as progress, executor_of(workers, dask) as executor:
         if checkpoint is not None and not hasattr(f, "layers"):
             raise typer.BadParameter("only questions about networks can be resumed.", param_hint="'--checkpoint'")
         desk = ask_about(
-            f if output is None else f[output],
+            f if chosen is None else f[chosen],
             domain=domain,
             max_regions=max_regions,
             checkpoint=checkpoint,
@@ -117,11 +126,15 @@ def ask(
             if wanted:
                 questions.append((name, question))
         questions += [(f"lipschitz {n}", _lipschitz_of(desk, n)) for n in lipschitz or ()]
-        questions += [(f"increasing {i}", _monotone_of(desk, i, True)) for i in increasing or ()]
-        questions += [(f"decreasing {i}", _monotone_of(desk, i, False)) for i in decreasing or ()]
-        questions += [(f"depends on {i}", _depends_of(desk, i)) for i in depends_on or ()]
+        questions += [
+            (f"increasing {i}", _monotone_of(desk, k, True)) for i, k in zip(increasing or (), up, strict=True)
+        ]
+        questions += [
+            (f"decreasing {i}", _monotone_of(desk, k, False)) for i, k in zip(decreasing or (), down, strict=True)
+        ]
+        questions += [(f"depends on {i}", _depends_of(desk, k)) for i, k in zip(depends_on or (), on, strict=True)]
         questions += [(f"solve {v}", _solve_of(desk, v)) for v in solve or ()]
-        questions += [(f"level {v}", _level_of(f, v, output, domain)) for v in level or ()]
+        questions += [(f"level {v}", _level_of(f, v, chosen, domain)) for v in level or ()]
         if distance is not None:
             other = load_any(distance)
             questions.append(("distance", lambda: _distance(_between(f, other, domain))))
@@ -135,13 +148,27 @@ def ask(
         if not questions:
             raise typer.BadParameter("give a question, such as --max or --convex.")
         replies = _all_asked(questions)
+    labels = getattr(f, "labels", ())
     if as_json:
-        print_json({"file": str(path), "answers": {name: reply.data for name, reply in replies.items()}})
+        named = {"inputs": labels[: f.inputs], "outputs": labels[f.inputs :]} if labels else {}
+        print_json({"file": str(path), **named, "answers": {name: reply.data for name, reply in replies.items()}})
     else:
+        if labels:
+            print(f"x = ({', '.join(labels[: f.inputs])}), value = {', '.join(labels[f.inputs :])}")
         for name, reply in replies.items():
             print(f"{name}: {reply.text}")
     held = [reply.holds for reply in replies.values()]
     raise typer.Exit(Code.REFUTED if False in held else Code.UNDECIDED if None in held else Code.DONE)
+
+
+def _place(word: str, names: tuple[str, ...], count: int, option: str) -> int:
+    """The number of an input or output that is given by its number or by its name."""
+    if word in names:
+        return names.index(word)
+    if not word.isdecimal() or int(word) >= count:
+        known = f", or one of {', '.join(names)}" if names else ""
+        raise typer.BadParameter(f"{word} is not a number from 0 to {count - 1}{known}.", param_hint=f"'{option}'")
+    return int(word)
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ def summary(held: CPWL | Network) -> dict[str, Any]:
         "components": held.num_components,
         "numbers": "exact" if held.tol == 0 else f"floats, within {held.tol:g}",
         "table": held.mesh is not None,
-    }
+    } | ({"names": ", ".join(held.labels)} if held.names else {})
 
 
 def _kinds() -> dict[str, Any]:
@@ -86,19 +86,35 @@ def convert(
     source: Annotated[Path, file_argument("IN", "File with a function or a network.")],
     output: Annotated[Path, file_argument("OUT", "Output file; its ending selects the format.")],
     layout: Layout = None,
+    names: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Names of the inputs and then of the outputs, such as x,y,u.")
+    ] = None,
+    units: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Their units, such as m,m/s,N; empty for none.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Convert a file to another format; `cpwl info` lists the formats."""
+    from cpwl.errors import InputError
     from cpwl.io.endings import write, writer_of
+    from cpwl.network import Network
 
     door = writer_of(output)
     check_output(output, source, hint="'OUT'")
     held = load_any(source, layout)
+    if names is not None or units is not None:
+        if names is None or isinstance(held, Network):
+            raise InputError("--names and --units are for functions, and --units needs --names")
+        held = held.named(_list(names), None if units is None else _list(units))
     write(held, output)
     if as_json:
         print_json({"input": str(source), "output": str(output), "kind": door.what, "holds": repr(held)})
     else:
         print(f"{output}: {held!r}, as {door.what}")
+
+
+def _list(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",")]
 
 
 def doctor(

@@ -42,7 +42,8 @@ def function_from_pieces(data: dict[str, Any]) -> CPWL:
     rows = [piece["A"] for piece in pieces], [piece["b"] for piece in pieces]
     with _within_float64(data):
         p = CPWL.from_parts(parts_of_pieces(*rows, gradient, offset, domain, data.get("tol")))
-    return replace(p, complete=False) if data.get("complete") is False else p
+    p = replace(p, complete=False) if data.get("complete") is False else p
+    return _named(p, data)
 
 
 def function_from_table(data: dict[str, Any]) -> CPWL:
@@ -60,7 +61,14 @@ def function_from_table(data: dict[str, Any]) -> CPWL:
         raise InputError(f"values has {len(values)} entries, but there are {len(points)} points")
     rows = [_vector(value, outputs, f"values[{i}]", i) for i, value in enumerate(values)]
     with _within_float64(data):
-        return CPWL.from_parts(parts_of_simplices(points, simplices, rows))
+        return _named(CPWL.from_parts(parts_of_simplices(points, simplices, rows)), data)
+
+
+def _named(p: CPWL, data: dict[str, Any]) -> CPWL:
+    """The function with the names and units of its document."""
+    if "names" not in data and "units" in data:
+        raise InputError('"units" belong to names: give "names", too')
+    return p.named(data["names"], data.get("units")) if "names" in data else p
 
 
 def network_from_layers(data: dict[str, Any]) -> Network:

@@ -36,6 +36,8 @@ def function_document(p: CPWL) -> dict[str, Any]:
     ([[0], [1]], [[0, 1]], [[0], ['1/3']])
     """
     head: dict[str, Any] = {"format": "cpwl", "version": 1, "dim": p.dim, "outputs": p.outputs}
+    if p.names:
+        head |= {"names": list(p.names)} | ({"units": list(p.units)} if any(p.units) else {})
     if p.mesh is not None and p.domain is None:
         return head | _table(p.mesh)
     exactly = p.tol == 0

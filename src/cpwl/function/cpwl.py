@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cpwl.doors import check_choice, check_count, check_list, check_number, within_float64
 from cpwl.errors import InputError, counted
+from cpwl.exact.rational import fraction
 from cpwl.function.answers import Answer, Distance, Extremum, Jump, LevelSet, Lipschitz, Range, Report, Solutions
 from cpwl.function.components import label_components
 from cpwl.function.make import (
@@ -62,6 +63,10 @@ class CPWL:
     """What the maker knows about the pieces, if anything."""
     floats: bool = False
     """Whether a table, or breakpoints, were written as floats: `compile` may undo their rounding where that pays."""
+    names: tuple[str, ...] = ()
+    """Names of the inputs and then of the outputs; empty if they have none (see `named`)."""
+    units: tuple[str, ...] = ()
+    """Their units, in the same order; "" for an input or output without a unit."""
     facts: Facts = field(default_factory=dict, init=False, repr=False)
     """What was found out about the function since, each once: see `fact`."""
 
@@ -274,6 +279,51 @@ class CPWL:
         given = parts.polyhedra, parts.laws, component, parts.domain, parts.tol, parts.mesh
         return cls(*given, known=parts.known, floats=parts.floats)
 
+    def named(self, names: Sequence[str], units: Sequence[str] | None = None) -> CPWL:
+        """The same function with names, and units, of its inputs and then of its outputs.
+
+        Plots, the explorer, `cpwl ask`, JSON and CSV files, C headers and ONNX metadata show them. They have no effect
+        on values, comparisons or proofs. `restrict`, `merge` and ``p[j]`` keep them; other operations drop them.
+
+        Parameters
+        ----------
+        names
+            ``n + m`` different names. A name is printable text without brackets, and not a number.
+        units
+            ``n + m`` units, "" where there is none. Without them, no name has a unit.
+
+        Returns
+        -------
+        CPWL
+            The function with these names.
+
+        >>> p = CPWL.from_breakpoints([0, 1], [0, 5]).named(["speed", "torque"], ["rpm", "Nm"])
+        >>> p.labels
+        ('speed [rpm]', 'torque [Nm]')
+        """
+        length = self.dim + self.outputs
+        given = {"names": names, "units": [""] * length if units is None else units}
+        for what, words in given.items():
+            check_list(words, what)
+            if len(words) != length:
+                ends = f"{counted(self.dim, 'input')} and {counted(self.outputs, 'output')}"
+                raise InputError(f"`{what}` must have {length} entries for {ends}, not {len(words)}")
+            for word in words:
+                if not isinstance(word, str) or not word.isprintable() or set(word) & set("[]") or word != word.strip():
+                    raise InputError(f"`{what}` must be printable texts without brackets, and {word!r:.60} is not one")
+        if len(set(names)) < length or any(_is_number(name) for name in names):
+            raise InputError("`names` must be different, not empty, and not numbers")
+        return replace(self, names=tuple(names), units=tuple(given["units"]))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names with their units, ``speed [rpm]``, of the inputs and then of the outputs; empty without names."""
+        return tuple(f"{name} [{unit}]" if unit else name for name, unit in zip(self.names, self.units, strict=True))
+
+    def with_names_of(self, p: CPWL) -> CPWL:
+        """The same function with the names and units of `p`, which has as many inputs and outputs."""
+        return self if self.names == p.names else replace(self, names=p.names, units=p.units)
+
     @property
     def dim(self) -> int:
         """The number of inputs `n`."""
@@ -307,7 +357,7 @@ class CPWL:
         known = None if self.known is None else self.known.take(which)
         laws = self.laws.take(which)
         parts = Parts(self.polyhedra.take(which), laws, self.domain, self.tol, mesh, known, self.floats)
-        return CPWL.from_parts(parts)
+        return CPWL.from_parts(parts).with_names_of(self)
 
     def representatives(self, output: int) -> NDArray[np.int64]:
         """The first piece of each component of that output: its law is the component."""
@@ -821,3 +871,12 @@ def _method(declared: Callable[..., Any], algorithm: Callable[..., Any]) -> Call
         return algorithm(*args, **options)
 
     return method
+
+
+def _is_number(word: str) -> bool:
+    """Whether the first line of a table with this name would be read as a number; "" is as useless a name."""
+    try:
+        fraction(word or "0")
+    except (InputError, ValueError, ZeroDivisionError):
+        return False
+    return True

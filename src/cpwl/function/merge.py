@@ -532,7 +532,7 @@ def merge(p: CPWL, spans: Spans | None = None) -> CPWL:
     >>> merge(p).num_pieces
     2
     """
-    return merge_with_groups(p, spans)[0]
+    return merge_with_groups(p, spans)[0].with_names_of(p)
 
 
 def merge_with_groups(

@@ -166,28 +166,36 @@ def picture(p: CPWL) -> str | None:
     if p.dim == 1:
         y = p(_ends(p, *window[0])[:, None])[:, 0]
         room = float(np.nanmax(y) - np.nanmin(y)) * _ABOVE or 1.0
-        return _framed(
-            curve(p, *window[0]), window[0], (np.nanmin(y) - room, np.nanmax(y) + room), ("x", "value"), title
-        )
+        ends, names = (np.nanmin(y) - room, np.nanmax(y) + room), (_names(p)[0], _value(p, 0))
+        return _framed(curve(p, *window[0]), window[0], ends, names, title)
     low, high = window[:2].T
     through = window.mean(axis=1)
     name = f"map-{p.num_pieces}-{p.num_components}"
     shapes = polygons(p, low, high, through=through)
     values = np.concatenate([shape.values for shape in shapes]) if shapes else np.zeros(1)
     drawn = map_of_pieces(p, low, high, name=name, through=through)
-    return _framed(drawn, window[0], window[1], _names(p.dim), title, bar=(name, values.min(), values.max()))
+    return _framed(drawn, window[0], window[1], _names(p), title, bar=(name, values.min(), values.max()))
 
 
-def _names(dim: int) -> tuple[str, str]:
+def _names(p: CPWL) -> tuple[str, str]:
     """What the two axes of a map are called."""
-    return ("x", "y") if dim < 4 else ("x1", "x2")
+    if p.labels:
+        return p.labels[0], p.labels[1]
+    return ("x", "y") if p.dim < 4 else ("x1", "x2")
+
+
+def _value(p: CPWL, output: int) -> str:
+    """What the values of an output are called."""
+    return p.labels[p.dim + output] if p.labels else "value"
 
 
 def _title(p: CPWL, output: int, through: Array) -> str:
     """Which output is drawn, where there are several, and where the other inputs are; "" if there is nothing to say."""
     said = [f"output {output} of 0 to {p.outputs - 1}"] if p.outputs > 1 else []
     if p.dim > 2:
-        others = ", ".join(f"{float(v):.4g}" for v in through[2:6]) + (", ..." if p.dim > 6 else "")
+        names = p.names[2 : p.dim] or ("",) * (p.dim - 2)
+        values = [f"{name} = {float(v):.4g}".removeprefix(" = ") for name, v in zip(names, through[2:], strict=True)]
+        others = ", ".join(values[:4]) + (", ..." if p.dim > 6 else "")
         said.append(f"other inputs at {others}")
     return "; ".join(said)
 
@@ -372,13 +380,13 @@ def plot(p: CPWL, *, kind: str = "auto", ax: Any = None, output: int = 0, box: A
     else:
         shapes = polygons(p, *window[:2].T, through=through, output=output)
         if kind == "surface":
-            _surface(drawn, shapes)
+            _surface(drawn, shapes, _plain(_value(p, output)))
         else:
-            _map(drawn, shapes, window[:2])
-        names = _names(p.dim)
-        drawn.set(xlim=window[0], ylim=window[1], xlabel=names[0], ylabel=names[1])
+            _map(drawn, shapes, window[:2], _plain(_value(p, output)))
+        x, y = map(_plain, _names(p))
+        drawn.set(xlim=window[0], ylim=window[1], xlabel=x, ylabel=y)
     if title := _title(p, output, through):
-        drawn.set_title(title, fontsize="medium")
+        drawn.set_title(_plain(title), fontsize="medium")
     return drawn
 
 
@@ -396,7 +404,12 @@ def _curve(p: CPWL, ax: Any, output: int, window: Array) -> None:
     ax.plot(x, y, color=_INK, lw=1.8)
     inner = (x > low) & (x < high)
     ax.plot(x[inner], y[inner], "o", color=_BEND, ms=4)
-    ax.set(xlim=(low, high), xlabel="x", ylabel="value")
+    ax.set(xlim=(low, high), xlabel=_plain(_names(p)[0]), ylabel=_plain(_value(p, output)))
+
+
+def _plain(text: str) -> str:
+    """The text for matplotlib, which reads formulas between dollar signs."""
+    return text.replace("$", r"\$")
 
 
 def values_on_grid(shapes: list[Polygon], window: Array, size: int) -> Array:
@@ -426,7 +439,7 @@ def values_on_grid(shapes: list[Polygon], window: Array, size: int) -> Array:
     return found
 
 
-def _map(ax: Any, shapes: list[Polygon], window: Array) -> None:
+def _map(ax: Any, shapes: list[Polygon], window: Array, label: str) -> None:
     """Each pixel has the colour of the value there. (matplotlib's own shading mixes the colours of corners instead.)"""
     from matplotlib.collections import PolyCollection
 
@@ -444,7 +457,7 @@ def _map(ax: Any, shapes: list[Polygon], window: Array) -> None:
             vmin=ends.min(),
             vmax=ends.max(),
         )
-        ax.figure.colorbar(drawn, ax=ax, label="value")
+        ax.figure.colorbar(drawn, ax=ax, label=label)
     edges = PolyCollection([shape.corners for shape in shapes], facecolors="none", edgecolors="white", linewidths=0.6)
     ax.add_collection(edges)
 
@@ -466,7 +479,7 @@ def _triangles(shapes: list[Polygon]) -> Array:
     return found
 
 
-def _surface(ax: Any, shapes: list[Polygon]) -> None:
+def _surface(ax: Any, shapes: list[Polygon], label: str) -> None:
     from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
     found = _triangles(shapes)
@@ -477,7 +490,7 @@ def _surface(ax: Any, shapes: list[Polygon]) -> None:
         rims = [np.column_stack([s.corners, s.values])[[*range(len(s.corners)), 0]] for s in shapes]
         ax.add_collection3d(Line3DCollection(rims, colors="white", linewidths=0.5))
         ax.set_zlim(found[:, :, 2].min(), found[:, :, 2].max() or 1.0)
-        ax.figure.colorbar(faces, ax=ax, label="value", shrink=0.7, pad=0.12)
+        ax.figure.colorbar(faces, ax=ax, label=label, shrink=0.7, pad=0.12)
 
 
 def plot_findings(report: Report, *, ax: Any = None) -> Any:

@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -46,7 +47,8 @@ def from_csv(
 
     One input: breakpoints, straight between them. Several: where the points are a full grid, its cells are cut into
     simplices (Kuhn); otherwise they are triangulated (Delaunay). There is nothing beyond the points. Numbers are
-    read as decimals, 0.1 is one tenth, or as "p/q"; a first line that is no numbers has the names of the columns.
+    read as decimals, 0.1 is one tenth, or as "p/q". A first line that is not numbers has the names of the columns, with
+    units in brackets (``speed [rpm]``); the function keeps them (`CPWL.named`).
     Columns are separated by commas, semicolons, tabs or spaces, and ``#`` starts a remark.
     A file of pieces, as `to_csv` writes it, is read as that.
 
@@ -84,7 +86,7 @@ def from_csv(
             if num_outputs != 1:
                 raise InputError(f"a matrix has one value a cell, not {num_outputs}; a table of points may have more")
             return _of_matrix(_words(given))
-        table, lines = _table(_words(given), columns)
+        table, lines, head = _table(_words(given), columns)
         if layout == "auto" and num_outputs == 1:
             _check_points(table)
         dim = table.shape[1] - num_outputs
@@ -95,7 +97,16 @@ def from_csv(
         if 1 < dim >= len(points):  # a grid has more points, too
             raise _too_few(dim)
         _check_distinct(points, lines)
-        return _function(points, values)
+        return _named(_function(points, values), head)
+
+
+def _named(p: CPWL, head: list[str]) -> CPWL:
+    """The function with the names, and the units in brackets, of a first line; as it is if they cannot be names."""
+    found = [re.fullmatch(r"([^\[\]]*?)\s*(?:\[([^\[\]]*)\])?", word) for word in head]
+    names = ["" if match is None else match[1] for match in found]
+    if len(names) != p.dim + p.outputs or "" in names or len(set(names)) < len(names):
+        return p
+    return p.named(names, ["" if match is None else (match[2] or "").strip() for match in found])
 
 
 def _words(lines: list[str]) -> _Lines:
@@ -162,8 +173,9 @@ def _of_matrix(lines: _Lines) -> CPWL:
     return CPWL.from_grid([table[:, 0], across], table[:, 1:])
 
 
-def _table(lines: _Lines, columns: Sequence[str | int] | None) -> tuple[NDArray[np.object_], list[int]]:
-    """The numbers in the columns, and the line of each row; a first line that begins with no number has names."""
+def _table(lines: _Lines, columns: Sequence[str | int] | None) -> tuple[NDArray[np.object_], list[int], list[str]]:
+    """The numbers in the columns, the line of each row, and the names in a first line that begins with no number."""
+    head: list[str] = []
     rows: list[list[Fraction]] = []
     places: list[int] = []
     width = 0
@@ -173,6 +185,7 @@ def _table(lines: _Lines, columns: Sequence[str | int] | None) -> tuple[NDArray[
             width = len(words)
             chosen = list(range(width)) if columns is None else chosen or _places(words, columns)
         if first == 0 and words[chosen[0]] and not _is_number(words[chosen[0]]):
+            head = [words[k] for k in chosen]
             continue
         if len(words) != width or max(chosen) >= width:
             raise InputError(f"line {place} has {len(words)} numbers, and the first has {width}", line=place)
@@ -180,7 +193,7 @@ def _table(lines: _Lines, columns: Sequence[str | int] | None) -> tuple[NDArray[
         places.append(place)
     if not rows:
         raise InputError("there are no numbers in this file")
-    return np.array(rows, dtype=object).reshape(len(rows), -1), places
+    return np.array(rows, dtype=object).reshape(len(rows), -1), places, head
 
 
 def _places(words: list[str], columns: Sequence[str | int]) -> list[int]:
@@ -189,7 +202,11 @@ def _places(words: list[str], columns: Sequence[str | int]) -> list[int]:
         raise InputError(f'`columns` must be a list of names or numbers, such as ["x", "y"], not {columns!r:.50}')
     found: list[int] = []
     for column in columns:
-        named = [k for k, word in enumerate(words) if word == column] if isinstance(column, str) else [column]
+        named = (
+            [k for k, word in enumerate(words) if column in (word, word.partition("[")[0].strip())]
+            if isinstance(column, str)
+            else [column]
+        )
         if len(named) > 1:
             raise InputError(f"there are {len(named)} columns `{column}`: give its number, counted from 0")
         if not named or type(named[0]) is not int or not 0 <= named[0] < len(words):
@@ -278,6 +295,8 @@ def _scattered(points: NDArray[np.object_], values: NDArray[np.object_]) -> CPWL
 #     0,row,,1,0,1/3
 #     0,law,0,2,-1,5
 #
+# Where the function has names they stand in the first line and, for outputs, in place of their numbers.
+#
 # Numbers are exact: integers, "p/q", or doubles in the shortest decimals that give them back.
 
 
@@ -298,12 +317,12 @@ def to_csv(p: CPWL, path: str | os.PathLike[str]) -> None:
     check_path(path, "to_csv")
     made = io.StringIO()
     out = csv.writer(made, lineterminator="\n")
-    out.writerow([*_FIRST, *(f"x{k}" for k in range(p.dim)), "constant"])
+    out.writerow([*_FIRST, *(p.labels[: p.dim] or (f"x{k}" for k in range(p.dim))), "constant"])
     for i, piece in enumerate(_pieces(p)):
         for row, right in zip(piece["A"], piece["b"], strict=True):
             out.writerow([i, "row", "", *map(_word, row), _word(right)])
         for j, (slopes, offset) in enumerate(zip(piece["gradient"], piece["offset"], strict=True)):
-            out.writerow([i, "law", j, *map(_word, slopes), _word(offset)])
+            out.writerow([i, "law", p.labels[p.dim + j] if p.labels else j, *map(_word, slopes), _word(offset)])
     write_text(path, made.getvalue())
 
 
@@ -342,6 +361,7 @@ def _function_of_pieces(lines: list[list[str]], tol: float | None) -> CPWL:
         raise InputError("the first line must be `piece,what,output,x0,..,constant`")
     width = len(lines[0])
     pieces: dict[int, tuple[list[Any], dict[int, Any]]] = {}
+    outputs: dict[str, int] = {}  # named outputs, in order
     for place, line in enumerate(lines[1:], start=2):
         if not line:
             continue
@@ -352,12 +372,18 @@ def _function_of_pieces(lines: list[list[str]], tol: float | None) -> CPWL:
             numbers = [_number(word) for word in line[3:]]
             if line[1] == "row":
                 rows.append(numbers)
-            elif laws.setdefault(_count(line[2]), numbers) is not numbers:
+            elif laws.setdefault(_output(line[2], outputs), numbers) is not numbers:
                 raise InputError(f"line {place} gives output {line[2]} of piece {line[0]} another law")
         except (ValueError, InputError) as error:
             said = str(error) or f"`{','.join(line)[:60]}` is neither a row nor a law of {counted(width - 4, 'input')}"
             raise InputError(f"line {place}: {said}", line=place) from None
-    return _of_pieces(pieces, tol)
+    p = _of_pieces(pieces, tol)
+    return _named(p, [*lines[0][3:-1], *outputs]) if outputs else p
+
+
+def _output(word: str, outputs: dict[str, int]) -> int:
+    """The number of an output: as it is written, or by the name that it has in the file."""
+    return _count(word) if _is_number(word) or not word.strip() else outputs.setdefault(word, len(outputs))
 
 
 def _of_pieces(pieces: dict[int, tuple[list[Any], dict[int, Any]]], tol: float | None) -> CPWL:

@@ -158,7 +158,11 @@ def output(p: CPWL, j: Any) -> CPWL:
         whole = None if mesh.exact_values is None else mesh.exact_values[:, chosen]
         mesh = replace(mesh, values=mesh.values[:, chosen], exact_values=whole)
     laws = Laws(p.laws.gradient[:, chosen].copy(), p.laws.offset[:, chosen].copy(), exact)
-    return _made(p, laws, mesh)
+    made = _made(p, laws, mesh)
+    if not p.names:
+        return made
+    ends = [*range(p.dim), *(p.dim + int(k) for k in chosen)]
+    return replace(made, names=tuple(p.names[k] for k in ends), units=tuple(p.units[k] for k in ends))
 
 
 @within_float64()

@@ -86,7 +86,8 @@ def restrict(p: CPWL, *, domain: Any = None, box: Any = None) -> CPWL:
     kept, cells = cut_by(bodies, np.arange(len(bodies)), repeated(body, len(bodies)))
     if not len(cells):
         raise InputError("the function is not defined at any inner point of this domain")
-    return function_of(cells, whole.laws.integer()[number[kept]], common_domain(whole.domain, body))
+    made = function_of(cells, whole.laws.integer()[number[kept]], common_domain(whole.domain, body))
+    return made.with_names_of(p)
 
 
 @within_float64()

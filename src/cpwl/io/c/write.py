@@ -488,7 +488,7 @@ def to_c(
     if _is_grid(body) and outside == "clip" and forms.function is not None and forms.function.domain is None:
         guard = Guard("free")  # the lookup goes to the nearest point of the grid by itself
     bound = made.bound(cast("_Tables", body.body) if isinstance(body, Folded) else body)
-    notes = _notes(called, taken, body, guard, outside, costs, bound)
+    notes = [*_notes(called, taken, body, guard, outside, costs, bound), *_labels(forms.function)]
     text = header(called, body, guard, notes)
     code = CCode(called, taken, kind, outside, costs, reason, bound, text, body, guard)
     files = [(path, text.encode())]
@@ -515,6 +515,7 @@ def _integer_code(source: Compiled, integers: IntegerNetwork, path: Any, name: s
         f"The outputs are {outputs}.",
         f"Proved: {source.certificate.statement}. It returns 0.",
         "x and y must not overlap.",
+        *_labels(source.function),
     ]
     guard, found = Guard("free"), source.certificate.error_bound
     text = header(name, body, guard, notes)
@@ -686,6 +687,14 @@ class _Forms:
 def _is_grid(body: Body) -> bool:
     """Whether a table is looked up, or one half of it."""
     return isinstance(body.body if isinstance(body, Folded) else body, GridTables)
+
+
+def _labels(p: CPWL | None) -> list[str]:
+    """The names and units of inputs and outputs, where the function has them."""
+    if p is None or not p.labels:
+        return []
+    ends = zip(("x", "y"), (p.labels[: p.dim], p.labels[p.dim :]), strict=True)
+    return ["; ".join(f"{end}[{k}]: {label}" for end, labels in ends for k, label in enumerate(labels)) + "."]
 
 
 def _notes(

@@ -84,7 +84,7 @@ function controls() {
     const views = data.items.map((one, k) => [k, one.name]);
     parts.push(choice("show", "pick-view", [...views, [data.items.length, "difference: first − second"]], state.view, (v) => { state.view = Number(v); state.neuron = null; controls(); networkSection(); refield(); draw(); }));
   }
-  if (data.m > 1) parts.push(choice("output", "pick-output", Array.from({ length: data.m }, (_, k) => [k, k]), state.output, (v) => { state.output = Number(v); refield(); draw(); }));
+  if (data.m > 1) parts.push(choice("output", "pick-output", Array.from({ length: data.m }, (_, k) => [k, data.named ? data.values[k] : k]), state.output, (v) => { state.output = Number(v); refield(); draw(); }));
   if (data.n > 2) [0, 1].forEach((side) => parts.push(choice(side ? "up" : "across", "pick-axis-" + side, data.names.map((name, k) => [k, name]), state.axes[side], (v) => setAxis(side, Number(v)))));
   parts.push(choice("colour", "pick-mode", modes(), state.mode, (v) => { state.mode = v; draw(); }));
   find("controls").replaceChildren(...parts);

@@ -70,7 +70,7 @@ function drawCurve(canvas, view, { pen, width, height } = sharp(canvas)) {
   const all = spread([field, ...others].flatMap(view.window ? inView : (f) => [f.bottom, f.top]));
   const room = 0.08 * (all.top - all.bottom) || 1;
   const frame = frameOf(width, height, [left, right], [all.bottom - room, all.top + room]);
-  drawAxes(pen, frame, width, height, [data.names[0], "value"]);
+  drawAxes(pen, frame, width, height, [data.labels[0], data.values[view.output]]);
   within(pen, frame, () => drawGraphs(pen, frame, view));
   return frame;
 }

@@ -65,14 +65,17 @@ function drawSeries(canvas, rows, names, held) {
   const room = 0.08 * (top - bottom || 1);
   const frame = frameOf(width, height, [0, STEPS], [bottom - room, top + room]);
   drawAxes(pen, frame, width, height, ["step", ""]);
-  names.forEach((name, k) => {
+  let end = width - 12; // names stand at the right, the last one first
+  names.map((name, k) => [name, k]).reverse().forEach(([name, k]) => {
     pen.strokeStyle = pen.fillStyle = LINES[k % LINES.length];
     pen.lineWidth = 2;
     pen.beginPath();
     rows.forEach((row, t) => { pen.lineTo(frame.x(t), frame.y(row[k])); if (held) pen.lineTo(frame.x(t + 1), frame.y(row[k])); });
     pen.stroke();
     pen.font = "600 12px system-ui, sans-serif";
-    pen.fillText(name, width - 12 - 26 * (names.length - k), 24);
+    end -= pen.measureText(name).width;
+    pen.fillText(name, end, 24);
+    end -= 14;
   });
 }
 
@@ -80,7 +83,7 @@ function drawLoop(view) {
   const { points, moves } = view.loop;
   const shown = state.step === null ? points.length : state.step + 1;
   drawSeries(find("loop-points"), points.slice(0, shown), data.names, false);
-  drawSeries(find("loop-moves"), moves.slice(0, shown), Array.from({ length: data.m }, (_, k) => "u" + (data.m > 1 ? k : "")), true);
+  drawSeries(find("loop-moves"), moves.slice(0, shown), data.named ? data.values : Array.from({ length: data.m }, (_, k) => "u" + (data.m > 1 ? k : "")), true);
   find("loop-text").textContent = loopText(view.loop);
 }
 

@@ -94,7 +94,7 @@ function lawOf(pieces, q) {
 function readout(view) {
   const [x, y] = state.axes.map((axis) => state.at[axis]);
   const value = scene.field.value(x, y);
-  const lines = [["point", pointText(state.at)], [isDifference() ? "first − second" : "value", number(value)]];
+  const lines = [["point", !data.named || data.n > 4 ? pointText(state.at) : data.labels.map((name, k) => `${name} = ${number(state.at[k])}`).join(", ")], [isDifference() ? "first − second" : data.values[state.output], number(value), "value"]];
   const q = isDifference() ? null : pieceOf();
   if (q !== null && item().pieces) lines.push(["piece", `${q} of ${count(item().pieces.count)}`], ["law", lawOf(item().pieces, q)]);
   if (view.network) {
@@ -105,7 +105,7 @@ function readout(view) {
     const at = state.neuron && scene.sums[state.neuron.layer][state.neuron.index];
     find("neuron-text").textContent = state.neuron ? neuronText(view.network.layers, state.neuron, data.names, at) + (scene.hinge && scene.hinge.exact === false ? " (hinge from a grid)" : "") : "Select a neuron: its hinge appears on the map, and the side where it is on is lighter. A blue frame: on at the point. Lines are weights, orange positive, blue negative.";
   }
-  find("readout").replaceChildren(...lines.flatMap(([name, text]) => [make("dt", {}, name), make("dd", { id: "read-" + name.replace(/\W+/g, "-") }, text)]));
+  find("readout").replaceChildren(...lines.flatMap(([name, text, id = name]) => [make("dt", {}, name), make("dd", { id: "read-" + id.replace(/\W+/g, "-") }, text)]));
 }
 
 function legend(view) {
@@ -118,7 +118,7 @@ function legend(view) {
   find("legend-bar").style.background = `linear-gradient(to right, ${(field.signed ? signed : stops).join(",")})`;
   find("legend-low").textContent = number(ends[0]) + (bent ? " concave" : "");
   find("legend-high").textContent = number(ends[1]) + (bent ? " convex" : "");
-  find("legend-name").textContent = bent ? "change of slope" : isDifference() ? "difference" : "value";
+  find("legend-name").textContent = bent ? "change of slope" : isDifference() ? "difference" : data.values[state.output];
   const kinds = field.kinds && field.kinds[state.mode];
   const cells = state.mode === "cells" && view.network ? cellsAfter(view, foldOf(view.network)) : undefined;
   const folded = cells === undefined ? "" : cells ? `${count(cells.length)} cells after ${foldOf(view.network)} of ${view.network.layers.length - 1} hidden layers; lines by layer` : "too many cells: zoom in";

@@ -5,7 +5,7 @@ function drawMap(canvas, view, { pen, width, height } = sharp(canvas)) {
   const frame = frameOf(width, height, ...view.shown);
   painted(canvas, pen, `${view.version}|${view.mode}|${view.fold}|${view.shown}`, () => within(pen, frame, () => paintPieces(pen, frame, view)));
   within(pen, frame, () => drawMarks(pen, frame, view));
-  drawAxes(pen, frame, width, height, axes.map((axis) => data.names[axis]));
+  drawAxes(pen, frame, width, height, axes.map((axis) => data.labels[axis]));
   return frame;
 }
 

@@ -154,13 +154,18 @@ def page_of(
     window = window_of(shown, box)
     if box is None:
         window = _with_witnesses(window, [mark["point"] for mark in marks if mark["point"] is not None])
-    names = _names(shown.inputs)
+    labelled = next((item.function for item in found.items if item.function is not None and item.function.names), None)
+    names = _names(shown.inputs) if labelled is None else list(labelled.names[: shown.inputs])
+    labels = () if labelled is None else labelled.labels
     items = [_item(item, names) for item in found.items]
     data = {
         "title": title,
         "n": shown.inputs,
         "m": shown.outputs,
         "names": names,
+        "named": labelled is not None,
+        "labels": list(labels[: shown.inputs]) or names,
+        "values": list(labels[shown.inputs :]) or ["value"] * shown.outputs,
         "box": window.tolist(),
         "at": _start(window),
         "items": items,

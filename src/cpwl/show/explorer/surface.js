@@ -87,8 +87,8 @@ function drawBase(pen, { field, axes, data }, project) {
   pen.fillStyle = themeColour("--ink");
   pen.font = "italic 600 12px system-ui, sans-serif";
   const [midX, midY] = [project((left + right) / 2, nearY, bottom), project(nearX, (low + high) / 2, bottom)];
-  say(data.names[axes[0]], midX, away(midX, 32));
-  say(data.names[axes[1]], midY, away(midY, 32));
+  say(data.labels[axes[0]], midX, away(midX, 32));
+  say(data.labels[axes[1]], midY, away(midY, 32));
   pen.restore();
 }
 
