@@ -95,9 +95,9 @@ def ask(
     f = load_any(path)
     domain = box_domain(box, f.inputs)
     names = getattr(f, "names", ())
-    chosen = None if output is None else _place(output, names[f.inputs :], f.outputs, "--output")
+    chosen = None if output is None else _place(output, names[f.inputs :], "--output")
     up, down, on = (
-        [_place(i, names[: f.inputs], f.inputs, option) for i in given or ()]
+        [_place(i, names[: f.inputs], option) for i in given or ()]
         for given, option in ((increasing, "--increasing"), (decreasing, "--decreasing"), (depends_on, "--depends-on"))
     )
     with progress_bar() as progress, executor_of(workers, dask) as executor:
@@ -161,13 +161,13 @@ def ask(
     raise typer.Exit(Code.REFUTED if False in held else Code.UNDECIDED if None in held else Code.DONE)
 
 
-def _place(word: str, names: tuple[str, ...], count: int, option: str) -> int:
+def _place(word: str, names: tuple[str, ...], option: str) -> int:
     """The number of an input or output that is given by its number or by its name."""
     if word in names:
         return names.index(word)
-    if not word.isdecimal() or int(word) >= count:
-        known = f", or one of {', '.join(names)}" if names else ""
-        raise typer.BadParameter(f"{word} is not a number from 0 to {count - 1}{known}.", param_hint=f"'{option}'")
+    if not word.isdecimal():
+        known = f" and not one of {', '.join(names)}" if names else ""
+        raise typer.BadParameter(f"{word} is not a number from 0 on{known}.", param_hint=f"'{option}'")
     return int(word)
 
 
