@@ -5,8 +5,9 @@
 Tables: a random triangulation of a square with exact values, and the same with every triangle cut in two, as pieces.
 `equal` must prove that they are one function, and `merge` must undo the cuts. Networks: an arrangement of lines, or a
 random network, against the same function through one more layer, on a box. Each row runs in a process of its own, so
-that peaks are its own; with workers, the larger of the peaks of the parent and of a worker. Seconds are of CPU for
-tables and on the clock for networks. `--src` measures another checkout, `--large` takes sizes that need minutes.
+that peaks are its own; with workers, the larger of the peaks of the parent and of a worker. Seconds are of CPU, of all
+processes together; for networks also on the clock. `--src` measures another checkout, `--large` takes sizes that need
+minutes, and `--only 2-1500-1,2` one network, here with two workers.
 """
 
 from __future__ import annotations
@@ -99,9 +100,9 @@ def network_row(sizes: str, workers: int) -> str:
         found = cpwl.equal(first, second, box=(-8, 8))
     t = time.perf_counter() - t
     assert found.equal is True
-    who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    peak = max(resource.getrusage(kind).ru_maxrss for kind in who) / 1024
-    return f"{sizes:<12}{workers or '-':>8}{found.regions:>11,}{t:>9.1f}{peak:>8,.0f}"
+    used = [resource.getrusage(kind) for kind in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    cpu, peak = sum(one.ru_utime + one.ru_stime for one in used), max(one.ru_maxrss for one in used) / 1024
+    return f"{sizes:<12}{workers or '-':>8}{found.regions:>11,}{cpu:>9.1f}{t:>9.1f}{peak:>8,.0f}"
 
 
 def main() -> None:
@@ -109,6 +110,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("which", nargs="?", choices=["tables", "networks"])
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--only", metavar="SIZES,WORKERS")
     parser.add_argument("--src", type=Path)
     parser.add_argument("--row", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -118,14 +120,15 @@ def main() -> None:
     here = dict(os.environ)
     if options.src is not None:
         here["PYTHONPATH"] = str(options.src / "src")
-    if options.which != "networks":
+    if options.which != "networks" and not options.only:
         print("\n triangles   pieces   equal  1e-30   merge  (seconds of CPU)")
         for points in TABLES + (LARGE_TABLES if options.large else []):
             _run("table", str(points), here)
     if options.which != "tables":
-        print("\nnetwork      workers    regions  seconds      MB")
-        for sizes, workers in NETWORKS + (LARGE_NETWORKS if options.large else []):
-            _run("network", f"{sizes},{workers}", here)
+        print("\nnetwork      workers    regions    CPU s  clock s      MB")
+        named = [f"{sizes},{workers}" for sizes, workers in NETWORKS + (LARGE_NETWORKS if options.large else [])]
+        for name in [options.only] if options.only else named:
+            _run("network", name, here)
 
 
 def _pair(text: str) -> tuple[str, int]:

@@ -1,6 +1,6 @@
 """Programs solved exactly (`cpwl.mpc`, `cpwl.solve_mpqp`), proved complete, compiled and proved; PPOPT beside.
 
-    python benchmarks/mpc.py --solve [--cases FOLDER] [--ppopt SECONDS] [--limit SECONDS] [NAME ..]
+    python benchmarks/mpc.py --solve [--cases FOLDER] [--ppopt SECONDS [--algorithms ..]] [--limit SECONDS] [NAME ..]
     python benchmarks/mpc.py --solve --table
 
 `rows` are the constraints, `solve s` the time for all regions with the proof that none is missing, `compile s` that of
@@ -8,7 +8,7 @@ the network with its certificate (kind "optimal": the stand-alone checker has ve
 `C bytes` the constants of the C code, `ns` its slowest point of 300 (gcc -O2). Times are processor seconds of this
 process; a law whose network takes longer than ``--limit`` is not compiled, and the row says so. With ``--ppopt`` each
 algorithm of PPOPT solves the same program for at most so many processor seconds: its own seconds, and which regions it
-has lost, told twice or invented, compared with all regions of the program as it scaled it.
+has lost, told twice or invented, compared with all regions of the program as it scaled it. ``> 20``: none in 20 s.
 Rows are kept in benchmarks/mpc.json, by name; ``--table`` prints what is there as the table of the documentation.
 """
 
@@ -118,14 +118,17 @@ PLANTS: dict[str, Made] = {
 
 
 def within(limit: float, work: Callable[..., Any], *given: Any) -> Any:
-    """What the work returns, in a process of its own; None if it takes more processor seconds, or fails."""
+    """What the work returns in a process of its own, or its error; None if it takes more processor seconds."""
     context = multiprocessing.get_context("fork")
     answer = context.Queue()
 
     def run() -> None:
         used = int(time.process_time())
         resource.setrlimit(resource.RLIMIT_CPU, (used + int(limit), used + int(limit) + 1))
-        answer.put(work(*given))
+        try:
+            answer.put(work(*given))
+        except Exception as error:  # of whatever kind: it is told
+            answer.put(error)
 
     worker = context.Process(target=run)
     worker.start()
@@ -173,7 +176,10 @@ def solved(program: dict[str, Any], outputs: slice, stable: str, limit: float) -
         "solve s": round(time.process_time() - began, 2),
         "stable": stable,
     }
-    return row | (within(limit, compiled, law) or {"proof": f"complete; no network within {limit:.0f} s"})
+    made = within(limit, compiled, law)
+    if isinstance(made, Exception):
+        raise made
+    return row | (made or {"proof": f"complete; no network within {limit:.0f} s"})
 
 
 def told_by_ppopt(program: dict[str, Any], algorithm: str) -> tuple[float, dict[str, Any], list[list[int]]]:
@@ -193,14 +199,14 @@ def told_by_ppopt(program: dict[str, Any], algorithm: str) -> tuple[float, dict[
     return seconds, scaled, [[int(i) for i in region.active_set] for region in solution.critical_regions]
 
 
-def compared(program: dict[str, Any], limit: float) -> dict[str, Any]:
+def compared(program: dict[str, Any], limit: float, algorithms: Sequence[str]) -> dict[str, Any]:
     """What each algorithm of PPOPT makes of a program: seconds, and the tight rows of regions lost and told twice."""
     found: dict[str, Any] = {}
     every: dict[bytes, Any] = {}
-    for algorithm in ALGORITHMS:
+    for algorithm in algorithms:
         told = within(limit, told_by_ppopt, program, algorithm)
-        if told is None:
-            found[algorithm] = f"no answer in {limit:.0f} s"
+        if told is None or isinstance(told, Exception):
+            found[algorithm] = f"> {limit:.0f}" if told is None else f"failed ({type(told).__name__})"
             continue
         seconds, tables, active = told
         scaled, key = Program.from_matrices(tables), b"".join(table.tobytes() for table in tables.values())
@@ -208,7 +214,7 @@ def compared(program: dict[str, Any], limit: float) -> dict[str, Any]:
             every[key] = within(4 * limit, lambda p: [frozenset(region.tight) for region in explore(p)], scaled)
         seen = [critical_region(scaled, rows) for rows in active]
         found[algorithm] = {"seconds": round(seconds, 1), "regions": len(active)}
-        if every[key] is not None:
+        if isinstance(every[key], list):
             right = [frozenset(region.tight) for region in seen if region is not None]
             right = [tight for tight in right if tight in set(every[key])]
             twice = {tight for tight in right if right.count(tight) > 1}
@@ -234,7 +240,7 @@ def ppopt_text(told: dict[str, Any]) -> str:
     for algorithm in ALGORITHMS:
         said = told.get(algorithm, "-")
         if isinstance(said, str):
-            words.append("-")
+            words.append(said)
             continue
         wrong = [(len(said.get("lost", ())), "lost"), (len(said.get("twice", ())), "twice")]
         wrong.append((said.get("invented", 0), "invented"))
@@ -249,6 +255,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--cases", type=Path)
     parser.add_argument("--ppopt", type=float, default=0)
+    parser.add_argument("--algorithms", nargs="+", choices=ALGORITHMS, default=ALGORITHMS)
     parser.add_argument("--limit", type=float, default=300)
     parser.add_argument("--table", action="store_true")
     options = parser.parse_args(words)
@@ -269,7 +276,9 @@ def main(words: Sequence[str] | None = None) -> None:
         else:
             program, outputs, stable = made.program, slice(0, made.inputs), "yes" if made.stability else "no"
         row = solved(program, outputs, stable, options.limit)
-        row["PPOPT"] = compared(program, options.ppopt) if options.ppopt else kept.get(name, {}).get("PPOPT", {})
+        row["PPOPT"] = kept.get(name, {}).get("PPOPT", {})
+        if options.ppopt:
+            row["PPOPT"] = row["PPOPT"] | compared(program, options.ppopt, options.algorithms)
         print(shown(name, row), row["proof"], flush=True)
         kept = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
         order = [*PLANTS, *sorted({*kept, name} - set(PLANTS))]

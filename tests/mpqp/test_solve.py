@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 import cpwl
 from cpwl.errors import InputError, LimitError
 from cpwl.function.examine import examine
-from cpwl.mpqp.explore import Edge, explore
+from cpwl.mpqp.explore import Edge, _Solver, explore
 from cpwl.mpqp.program import Program
 from support.programs import (
     DEGENERATE,
@@ -116,6 +116,38 @@ def test_a_limit_says_how_to_go_on():
     with pytest.warns(cpwl.CpwlWarning, match="were missing and have been added"):
         law = cpwl.io.from_active_sets(OCTAHEDRON, stopped.value.details["active_sets"])
     assert law.num_pieces == 27
+    part = stopped.value.details["law"]
+    assert part.complete is False
+    assert (part(part.known.inner) == law(part.known.inner)).all()
+    with pytest.raises(InputError, match="has a gap"):
+        cpwl.compile(part)
+
+
+@pytest.mark.parametrize("name", ["octahedron", "linear", "unbounded"])
+def test_a_search_that_was_ended_goes_on(name, tmp_path, monkeypatch):
+    """What is noted is not opened again, a line that was cut off is, and the law is the one found at once."""
+    program = {"octahedron": OCTAHEDRON, "linear": TRANSPORT, "unbounded": CLIP}[name]
+    alone, journal = cpwl.solve_mpqp(program), tmp_path / "journal.jsonl"
+    opened, open_ = [], _Solver.opened
+    monkeypatch.setattr(_Solver, "opened", lambda self, leads: opened.append(leads) or open_(self, leads))
+    with pytest.raises(LimitError, match="`checkpoint` the same call goes on"):
+        cpwl.solve_mpqp(program, max_regions=alone.num_pieces // 2, checkpoint=tmp_path)
+    before = len(journal.read_bytes().splitlines())
+    assert len(opened) == before - 1
+    with open(journal, "ab") as file:
+        file.write(b'{"tile":[0,')
+    law = cpwl.solve_mpqp(program, checkpoint=tmp_path)
+    assert len(opened) == len(journal.read_bytes().splitlines()) - 2 > before - 1
+    again = cpwl.solve_mpqp(program, checkpoint=tmp_path)
+    assert len(opened) == len(journal.read_bytes().splitlines()) - 2
+    for one in (law, again):
+        assert one.known.optimal.document() == alone.known.optimal.document()
+        assert (one.known.inner == alone.known.inner).all()
+    with pytest.raises(InputError, match="the search of another question"):
+        cpwl.solve_mpqp({**program, "b": [v + 1 for v in program["b"]]}, checkpoint=tmp_path)
+    journal.write_bytes(journal.read_bytes().replace(b'"regions":[', b'"regions":["1",', 1))
+    with pytest.raises(InputError, match="was changed, or written by somebody else"):
+        cpwl.solve_mpqp(program, checkpoint=tmp_path)
 
 
 FLAT = {"Q": [[1]], "H": [[0, 0]], "c": [0], "A": [[1], [-1]], "F": [[1, 0], [0, -1]], "b": [0, 0]}

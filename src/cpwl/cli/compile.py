@@ -30,6 +30,7 @@ from cpwl.cli.options import (
     file_argument,
     load_function,
     output_option,
+    path_option,
 )
 from cpwl.cli.output import (
     check_ending,
@@ -467,6 +468,9 @@ def mpc(
         Outside, typer.Option(help="Points outside the feasible states: free, clip (to their box), or error.")
     ] = "free",
     max_regions: Annotated[int, typer.Option(min=1, help="Stop after this many regions.")] = 100_000,
+    checkpoint: Annotated[
+        Path | None, path_option("FOLDER", "Save the regions found so far there, and resume from them.")
+    ] = None,
     workers: Workers = 1,
     dask: Dask = None,
     certify: Annotated[
@@ -492,7 +496,7 @@ def mpc(
     plan = read_plant(source)
     began = perf_counter()
     with progress_bar() as progress, executor_of(workers, dask) as executor:
-        law = plan.solve(executor=executor, max_regions=max_regions, progress=progress)
+        law = plan.solve(executor=executor, max_regions=max_regions, checkpoint=checkpoint, progress=progress)
         made = compile_function(law, minimize="nonzeros", certify=certify, executor=executor)
     certificate = made.certificate
     if certificate is not None and not certificate.proved:

@@ -53,7 +53,7 @@ from cpwl.network import Network
 from cpwl.progress import Progress, Shown, shows_progress
 from cpwl.proofs.certify import certify
 from cpwl.regions.cells import Cells
-from cpwl.regions.tiles.stream import Journal
+from cpwl.regions.tiles.stream import Journal, searched
 
 # The cells of a network laid over the pieces of a function: which cell is inside which piece.
 #
@@ -430,7 +430,7 @@ class _Work:
         if self.checkpoint is None:
             return how(minus, self.domain, zero)
         size = cells_at_once(minus)
-        with Journal(self.checkpoint, minus, self.domain, question="equal", size=size) as journal:
+        with Journal(self.checkpoint, searched(minus, self.domain), question="equal", size=size) as journal:
             return how(minus, self.domain, zero, journal=journal)
 
     def _mixed(self, p: CPWL, network: Network, most: int | None, seen: Apart | None) -> tuple[Compared, str]:

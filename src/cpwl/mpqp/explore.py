@@ -47,6 +47,7 @@ from cpwl.geometry.probe import Probe
 from cpwl.mpqp.critical import CriticalRegion, critical_region, integer_law, solve_kkt
 from cpwl.mpqp.program import Program, beside, indefinite_direction, independent, take
 from cpwl.progress import Progress
+from cpwl.regions.tiles.stream import Journal
 
 _CHUNK = 8  # regions that are opened at a time
 _DIGITS = (16, 40)  # binary digits of inner points that are tried before exact ones, which are long
@@ -91,6 +92,9 @@ class _Lead:
     frame: _Frame | None = None
 
 
+_Opened: TypeAlias = tuple[Region, dict[tuple[int, ...], _Lead]]  # a region, and what leads to those beyond its facets
+
+
 def explore(
     program: Program,
     seeds: Sequence[Sequence[int]] = (),
@@ -98,11 +102,14 @@ def explore(
     executor: Executor | None = None,
     max_regions: int | None = None,
     progress: Progress | None = None,
+    journal: Journal | None = None,
+    attempt: int = 0,
 ) -> list[Region]:
     """All critical regions with an interior, in order of their tight rows; `seeds` are active sets to begin with.
 
-    Raises `InputError` where `Q` is not positive definite, and where no parameter is feasible, or the feasible ones
-    satisfy an equation; `LimitError` beyond `max_regions`, with the active sets found so far.
+    Regions that are noted in the journal, for this attempt, are not opened again. Raises `InputError` where `Q` is not
+    positive definite, and where no parameter is feasible, or the feasible ones satisfy an equation; `LimitError` beyond
+    `max_regions`, with the regions found so far.
     """
     direction = indefinite_direction(program.Q)
     if direction is not None:
@@ -114,18 +121,14 @@ def explore(
     known: dict[tuple[int, ...], Region] = {}
     with placed(program, executor) as place:
         while True:
-            wave = leads
+            wave, number = leads, 0
             while wave:
-                wave = _next_wave(wave, known, alone, place, executor)
+                opened = _opened_in_turn(wave, (attempt, number), known, alone, place, executor, journal)
+                wave, number = _next_wave(opened, known), number + 1
                 if progress is not None:
                     progress(len(known), len(known) + len(wave), "regions")
                 if max_regions is not None and len(known) + len(wave) > max_regions:
-                    found = sorted([list(tight) for tight in known] + [list(lead.active) for lead in wave])
-                    raise LimitError(
-                        f"the program has more than {max_regions} regions; `max_regions` allows more. Those found so "
-                        'far are in `details["active_sets"]`: `cpwl.io.from_active_sets` with them goes on from there',
-                        active_sets=found,
-                    )
+                    raise _too_many(max_regions, known, wave)
             if known:
                 return [known[tight] for tight in sorted(known)]
             frame = (_start(program), np.zeros(program.inputs, dtype=object))
@@ -134,18 +137,18 @@ def explore(
             leads = [_Lead(tuple(active), frame)]
 
 
-def _next_wave(
-    wave: list[_Lead],
-    known: dict[tuple[int, ...], Region],
-    alone: _Solver,
-    place: Placed,
-    executor: Executor | None,
-) -> list[_Lead]:
-    """Opens all regions of a wave, and gives those beyond their facets that are new."""
-    chunks = [wave[k : k + _CHUNK] for k in range(0, len(wave), _CHUNK)]
-    opened = (
-        map(alone.opened, chunks) if executor is None else spread(_opened, place, chunks, executor, prepare=_Solver)
+def _too_many(most: int, known: dict[tuple[int, ...], Region], wave: list[_Lead]) -> LimitError:
+    """That there are more regions than are allowed, with those found so far."""
+    ways = 'with `checkpoint` the same call goes on, and `cpwl.io.from_active_sets` does with `details["active_sets"]`'
+    return LimitError(
+        f"the program has more than {most} regions; `max_regions` allows more. {len(known)} were found so far: {ways}",
+        active_sets=sorted([list(tight) for tight in known] + [list(lead.active) for lead in wave]),
+        regions=[known[tight] for tight in sorted(known)],
     )
+
+
+def _next_wave(opened: Iterable[list[_Opened]], known: dict[tuple[int, ...], Region]) -> list[_Lead]:
+    """Takes all regions of a wave, and gives those beyond their facets that are new."""
     leads: dict[tuple[int, ...], _Lead] = {}
     for regions in opened:
         for region, beyond in regions:
@@ -154,8 +157,71 @@ def _next_wave(
     return [lead for tight, lead in leads.items() if tight not in known]
 
 
-def _opened(solver: _Solver, leads: list[_Lead]) -> list[tuple[Region, dict[tuple[int, ...], _Lead]]]:
+def _opened_in_turn(
+    wave: list[_Lead],
+    name: tuple[int, ...],
+    known: dict[tuple[int, ...], Region],
+    alone: _Solver,
+    place: Placed,
+    executor: Executor | None,
+    journal: Journal | None,
+) -> Iterator[list[_Opened]]:
+    """The regions of a wave, some at a time: those that are noted, and others that are opened now, and noted."""
+    chunks = [wave[k : k + _CHUNK] for k in range(0, len(wave), _CHUNK)]
+    old = [None if journal is None else journal.get((*name, k)) for k in range(len(chunks))]
+    todo = [chunk for chunk, noted in zip(chunks, old, strict=True) if noted is None]
+    fresh = iter(
+        map(alone.opened, todo) if executor is None else spread(_opened, place, todo, executor, prepare=_Solver)
+    )
+    for k, noted in enumerate(old):
+        found = next(fresh) if noted is None else [_recalled(one) for one in noted["regions"]]
+        if journal is not None and noted is None:
+            journal.add((*name, k), regions=[_noted(region, beyond, known) for region, beyond in found])
+        yield found
+
+
+def _opened(solver: _Solver, leads: list[_Lead]) -> list[_Opened]:
     return solver.opened(leads)
+
+
+# Regions in a journal: whole numbers in hexadecimal, which has no limit on digits.
+
+
+def _noted(r: Region, beyond: dict[tuple[int, ...], _Lead], known: dict[tuple[int, ...], Region]) -> Any:
+    """A region, and leads to others that are not known yet."""
+    there = [{"y": e.y, "z": e.z} if isinstance(e, Edge) else e for e in r.beyond]
+    leads = [(tight, lead.active, *(lead.frame or ())) for tight, lead in beyond.items() if tight not in known]
+    return _written([r.tight, r.independent, r.law, r.rows, r.inner, there, leads])
+
+
+def _recalled(noted: Any) -> _Opened:
+    tight, independent, law, rows, inner, there, leads = _read(noted)
+    beyond = tuple(Edge(**one) if isinstance(one, dict) else tuple(map(tuple, one)) for one in there)
+    law, rows, inner = (np.array(table, dtype=object) for table in (law, rows, inner))
+    region = Region(tuple(tight), tuple(independent), law, rows.reshape(-1, len(inner) + 1), inner, beyond)
+    found = {}
+    for key, active, place, way in leads:
+        found[tuple(key)] = _Lead(tuple(active), (np.array(place, dtype=object), np.array(way, dtype=object)))
+    return region, found
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _written(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_written(one) for one in value]
+    if isinstance(value, Fraction):
+        return f"{value.numerator:x}/{value.denominator:x}"
+    return f"{int(value):x}"
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key if key in ("y", "z") else int(key): _read(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_read(one) for one in value]
+    above, _, below = value.partition("/")
+    return Fraction(int(above, 16), int(below, 16)) if below else int(above, 16)
 
 
 class _Solver:
@@ -182,7 +248,7 @@ class _Solver:
 
     # One region: its facets, and what is beyond them.
 
-    def opened(self, leads: list[_Lead]) -> list[tuple[Region, dict[tuple[int, ...], _Lead]]]:
+    def opened(self, leads: list[_Lead]) -> list[_Opened]:
         """The regions of some leads, those without interior left out, each with the leads beyond its facets."""
         met: dict[frozenset[int], tuple[CriticalRegion, NDArray[np.object_]]] = {}
         for lead in leads:
@@ -211,9 +277,7 @@ class _Solver:
             found.append(self._surrounded(region, points[k], rows, places))
         return found
 
-    def _surrounded(
-        self, region: CriticalRegion, inner: NDArray[np.object_], rows: _Rows, places: _Rows
-    ) -> tuple[Region, dict[tuple[int, ...], _Lead]]:
+    def _surrounded(self, region: CriticalRegion, inner: NDArray[np.object_], rows: _Rows, places: _Rows) -> _Opened:
         """A region with what is beyond each facet."""
         beyond: list[Edge | tuple[tuple[int, ...], ...]] = []
         leads: dict[tuple[int, ...], _Lead] = {}

@@ -11,6 +11,7 @@ rationals.
 from __future__ import annotations
 
 import math
+import os
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from fractions import Fraction
@@ -30,7 +31,7 @@ from cpwl.geometry.linear_program import LinearProgram
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.mpqp.program import exact_matrix, fractions_of, indefinite_direction
 from cpwl.mpqp.solve import solve_mpqp
-from cpwl.progress import Progress
+from cpwl.progress import Shown
 
 _Matrix = NDArray[np.object_]
 _Rows = tuple[_Matrix, _Matrix]  # G, h of G z <= h
@@ -115,12 +116,16 @@ class Plan:
         return step, np.concatenate([self.B, fraction_array(np.eye(width - n, m, dtype=np.int64) * bool(before))])
 
     def solve(
-        self, *, executor: Executor | None = None, max_regions: int | None = None, progress: Progress | None = None
+        self,
+        *,
+        executor: Executor | None = None,
+        max_regions: int | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        progress: Shown = None,
     ) -> CPWL:
         """The law: the first move as a function of the parameters, exact and complete (`cpwl.solve_mpqp`)."""
-        outputs = slice(0, self.inputs)
-        more: dict[str, Any] = {"executor": executor, "max_regions": max_regions, "progress": progress}
-        return solve_mpqp(self.program, outputs=outputs, **more)
+        limits: dict[str, Any] = {"max_regions": max_regions, "checkpoint": checkpoint, "progress": progress}
+        return solve_mpqp(self.program, outputs=slice(0, self.inputs), executor=executor, **limits)
 
 
 @within_float64()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -12,7 +14,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
-from cpwl.doors import check_count, check_limit, heard, within_float64
+from cpwl.doors import check_count, check_limit, check_path, heard, within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import fraction_array, from_flint, text, to_flint
 from cpwl.executors import check_executor
@@ -20,10 +22,12 @@ from cpwl.function.cpwl import CPWL
 from cpwl.function.make import polyhedra_from_integers
 from cpwl.function.parts import Known, Laws, Parts
 from cpwl.geometry.linear_program import LinearProgram
+from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.mpqp.critical import conic_basis, critical_region, integer_law
 from cpwl.mpqp.explore import Edge, Region, corners, explore
 from cpwl.mpqp.program import Program, beside, exact_matrix, fractions_of, half_spaces
 from cpwl.progress import Shown, shows_progress
+from cpwl.regions.tiles.stream import Journal
 
 
 @shows_progress
@@ -35,6 +39,7 @@ def solve_mpqp(
     equalities: int = 0,
     executor: Executor | None = None,
     max_regions: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     progress: Shown = None,
 ) -> CPWL:
     """The optimiser of ``min 1/2 u'Qu + (H x + c)'u`` over ``A u <= b + F x``, ``A_t x <= b_t``, for every `x`.
@@ -60,6 +65,8 @@ def solve_mpqp(
         Shares out the regions; the result does not depend on it.
     max_regions
         Stop beyond this many regions.
+    checkpoint
+        A folder that keeps the regions found so far: a search that was ended, even by ``kill -9``, goes on from there.
     progress
         Called with how many regions are done, how many are known, and "regions"; or "auto", for a bar.
 
@@ -75,6 +82,7 @@ def solve_mpqp(
         feasible, with the `multipliers` that show it; where the feasible ones satisfy an equation, with `equations`.
     LimitError
         Beyond `max_regions`: `details["active_sets"]` has what was found, and `cpwl.io.from_active_sets` goes on.
+        `details["law"]` is the law of a quadratic program on the regions found so far.
 
     Examples
     --------
@@ -90,9 +98,28 @@ def solve_mpqp(
     progress = heard(progress)
     made = Program.from_matrices(dict(program), equalities)
     options: dict[str, Any] = {"executor": executor, "max_regions": max_regions, "progress": progress}
-    if made.is_linear:
-        return _solve_linear(made, outputs, options)
-    return law_of(made, explore(made, **options), chosen_outputs(outputs, made.moves))
+    if checkpoint is None:
+        return _solved(made, outputs, options)
+    check_path(checkpoint, "solve_mpqp")
+    with Journal(checkpoint, json.dumps(made.document()), question="solve_mpqp") as journal:
+        law = _solved(made, outputs, {**options, "journal": journal})
+        journal.finish()
+    return law
+
+
+def _solved(program: Program, outputs: Any, options: dict[str, Any]) -> CPWL:
+    """The optimiser of a program; `options` are those of `explore`."""
+    if program.is_linear:
+        return _solve_linear(program, outputs, options)
+    chosen = chosen_outputs(outputs, program.moves)
+    try:
+        return law_of(program, explore(program, **options), chosen)
+    except LimitError as error:
+        found = error.details.pop("regions", None)
+        if found:
+            parts = _parts(program, found, chosen, None, Known(np.array([r.inner for r in found], dtype=object)))
+            error.details["law"] = replace(CPWL.from_parts(parts), complete=False)
+        raise
 
 
 # Linear programs with parameters in right-hand sides.
@@ -115,9 +142,9 @@ def _solve_linear(program: Program, outputs: Any, options: dict[str, Any]) -> CP
         )
     chosen = None if isinstance(outputs, str) and outputs == "value" else chosen_outputs(outputs, program.moves)
     eps = Fraction(1)
-    for _ in range(_TRIES):
+    for attempt in range(_TRIES):
         unit = np.array([[eps * int(i == j) for j in range(program.moves)] for i in range(program.moves)], dtype=object)
-        regions = explore(replace(program, Q=exact_matrix(unit)), **options)
+        regions = explore(replace(program, Q=exact_matrix(unit)), attempt=attempt, **options)
         multipliers = _multipliers(program, regions)
         if multipliers is not None:
             law = law_of(program, regions, chosen or [0], multipliers)
@@ -209,13 +236,19 @@ def law_of(
     edges = [
         tuple(row) for r in regions for row, there in zip(r.rows, r.beyond, strict=True) if isinstance(there, Edge)
     ]
-    polyhedra = polyhedra_from_integers([region.rows.tolist() for region in regions], program.inputs)
     domain = polyhedra_from_integers([list(dict.fromkeys(edges))], program.inputs)[0]
-    exact = np.array([region.law[outputs] for region in regions], dtype=object)
     inner = np.array([region.inner for region in regions], dtype=object)
     optimal = Optimality(program, tuple(outputs), tuple(regions), None if multipliers is None else tuple(multipliers))
     known = Known(inner, _neighbours(regions), complete=True, optimal=optimal)
-    return CPWL.from_parts(Parts(polyhedra, Laws.from_integer(exact), domain, 0.0, None, known))
+    return CPWL.from_parts(_parts(program, regions, outputs, domain, known))
+
+
+def _parts(
+    program: Program, regions: Sequence[Region], outputs: list[int], domain: Polyhedron | None, known: Known
+) -> Parts:
+    polyhedra = polyhedra_from_integers([region.rows.tolist() for region in regions], program.inputs)
+    exact = np.array([region.law[outputs] for region in regions], dtype=object)
+    return Parts(polyhedra, Laws.from_integer(exact), domain, 0.0, None, known)
 
 
 def _neighbours(regions: Sequence[Region]) -> NDArray[np.int64] | None:

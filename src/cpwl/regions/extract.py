@@ -42,7 +42,7 @@ from cpwl.progress import Progress, Shown, shows_progress
 from cpwl.regions.cells import find_pieces, has_few_faces, is_short
 from cpwl.regions.pieces import Pieces, find_thin, pieces_of_subdivision, points_inside
 from cpwl.regions.subdivide.subdivide import TooMany, subdivide
-from cpwl.regions.tiles.stream import SIZE, Errand, Journal, Tile, stream
+from cpwl.regions.tiles.stream import SIZE, Errand, Journal, Tile, searched, stream
 from cpwl.regions.walk.walk import walk
 
 _TOL = 1e-9
@@ -248,7 +248,7 @@ def _parts(
         journal = None
         if checkpoint is not None:
             question = {"question": "parts", "size": size, "exact": exactly}
-            journal = stack.enter_context(Journal(checkpoint, network, domain, **question))
+            journal = stack.enter_context(Journal(checkpoint, searched(network, domain), **question))
             errand = replace(errand, note=partial(_save, journal.folder), recall=partial(_load, journal.folder))
         tiles = stream(network, domain, errand, size=size, executor=executor, journal=journal, progress=progress)
         for _, part in tiles:
@@ -432,7 +432,8 @@ def _count_cells(
     """How many cells there are, and whether these are all; no rows, laws or neighbours are worked out."""
     if checkpoint is None and (most is not None or not has_few_faces(network, domain)):
         return _count_some(network, domain, most, executor, progress)
-    with nullcontext() if checkpoint is None else Journal(checkpoint, network, domain, question="cells") as journal:
+    made = nullcontext() if checkpoint is None else Journal(checkpoint, searched(network, domain), question="cells")
+    with made as journal:
         total = 0
         tiles = stream(network, domain, COUNT, executor=executor, journal=journal, progress=progress)
         try:

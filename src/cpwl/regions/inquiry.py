@@ -33,7 +33,7 @@ from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.network.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.portions import Limits, Notes, Portions, Question, Whole
-from cpwl.regions.tiles.stream import Journal
+from cpwl.regions.tiles.stream import Journal, searched
 
 _T = TypeVar("_T")
 
@@ -252,7 +252,7 @@ class Inquiry:
             found, complete = self._fold(question, partial(_better, senses), _are_unbounded)
         else:
             asked = {"question": "extremes", "output": j, "senses": list(senses), "at_once": self.at_once}
-            with Journal(self.checkpoint, self.subject, self.domain, **asked) as journal:
+            with Journal(self.checkpoint, searched(self.subject, self.domain), **asked) as journal:
                 notes = Notes(journal, _noted, _recalled)
                 found, complete = self._fold(question, partial(_better, senses), _are_unbounded, notes)
                 if complete:

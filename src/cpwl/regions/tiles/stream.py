@@ -47,9 +47,9 @@ class Journal:
     another journal does not have the right one, and the journal is refused.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], network: Network, domain: Polyhedron | None, **question: Any):
+    def __init__(self, folder: str | os.PathLike[str], about: str, **question: Any):
         self.folder = Path(folder)
-        head = {"format": "cpwl-journal", "version": 2, **question, "input": _fingerprint(network, domain)}
+        head = {"format": "cpwl-journal", "version": 2, **question, "input": sha256(about.encode()).hexdigest()}
         self._known: dict[tuple[int, ...], dict[str, Any]] = {}
         self.complete = False
         self._key, self._seal = _key(), ""
@@ -168,10 +168,10 @@ def _key() -> bytes:
     return key
 
 
-def _fingerprint(network: Network, domain: Polyhedron | None) -> str:
+def searched(network: Network, domain: Polyhedron | None) -> str:
+    """What the journal of a search through the regions of a network is about."""
     rows = None if domain is None else [[str(v) for v in row] for row in domain.integer().tolist()]
-    text = document_text(network_document(network), None) + json.dumps(rows)
-    return sha256(text.encode()).hexdigest()
+    return document_text(network_document(network), None) + json.dumps(rows)
 
 
 # Tiles: cells of the first neurons of a network. No activation cell crosses the border of a tile.
