@@ -512,25 +512,54 @@ def shared_lattice(analysis: Analysis, orders: Sequence[Order] | None = None) ->
     p, small = analysis.function, analysis.essential.function
     found: list[list[Formula]] = []
     splits, solves = 0, 0
+    components = [meant_components(p, j) for j in range(p.outputs)]
     for j, order in enumerate(analysis.orders if orders is None else orders):
         sides = find_sides(small, j, order, analysis.options.progress)
         found.append(contenders(sides.above, sides.below, p.dim))
         splits, solves = splits + sides.splits, solves + sides.solves
-    laws = [[Affine(tuple(row)) for row in meant_components(p, j)] for j in range(p.outputs)]
+    laws = [[Affine(tuple(row)) for row in rows] for rows in components]
     leaves = sum(formulas[0].leaves for formulas in found)
     # Of float data the proof reads the first formula best.
-    count = 1 if p.tol else max(1, min(_FORMULAS, _LARGE // leaves, *map(len, found)))
-    best: tuple[Lowering, tuple[Formula, ...]] | None = None
-    for formulas in itertools.islice(zip(*found, strict=False), count):
-        fewest = max(formula.depth for formula in formulas)
-        most = max(formula.leaves - 1 for formula in formulas)
-        for t in sorted({min(fewest + more, most) for more in (_MORE if most < _LARGE else (0,))}):
-            values = [arrange(f, law, t) for f, law in zip(formulas, laws, strict=True)]
-            lowering = _lower(values, p.dim, analysis.box, best and best[0].size)
-            if lowering is not None and (best is None or lowering.size < best[0].size):
-                best = lowering, formulas
+    count = 1 if p.tol else max(1, min(_FORMULAS, _LARGE // leaves))
+    lowering, formulas = _smallest([formulas[:count] for formulas in found], laws, p.dim, analysis.box)
+    return SharedLattice(lowering.network(), formulas, splits, solves)
+
+
+def _smallest(
+    found: Sequence[Sequence[Formula]],
+    laws: Sequence[Sequence[Affine]],
+    inputs: int,
+    box: Sequence[Interval] | None,
+) -> tuple[Lowering, tuple[Formula, ...]]:
+    """A small lowering of one formula an output: the first ones, then for each output in its turn the others."""
+    chosen = [formulas[0] for formulas in found]
+    best: Lowering | None = None
+    for j, formulas in enumerate(found):
+        for formula in formulas[min(j, 1) :]:
+            tried = [*chosen[:j], formula, *chosen[j + 1 :]]
+            lowering = _arranged(tried, laws, inputs, box, best)
+            if lowering is not best:
+                best, chosen = lowering, tried
     assert best is not None
-    return SharedLattice(best[0].network(), best[1], splits, solves)
+    return best, tuple(chosen)
+
+
+def _arranged(
+    formulas: Sequence[Formula],
+    laws: Sequence[Sequence[Affine]],
+    inputs: int,
+    box: Sequence[Interval] | None,
+    best: Lowering | None,
+) -> Lowering | None:
+    """The smallest lowering of these formulas in few layers or more; the best one so far if none is smaller."""
+    fewest = max(formula.depth for formula in formulas)
+    most = max(formula.leaves - 1 for formula in formulas)
+    for t in sorted({min(fewest + more, most) for more in (_MORE if most < _LARGE else (0,))}):
+        values = [arrange(f, law, t) for f, law in zip(formulas, laws, strict=True)]
+        lowering = _lower(values, inputs, box, best and best.size)
+        if lowering is not None and (best is None or lowering.size < best.size):
+            best = lowering
+    return best
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -262,24 +262,27 @@ def space_gates(analysis: Analysis) -> SpaceGates:
     if not ways:
         return SpaceGates(_affine(p), p.dim, 0, {}, p.num_pieces)
     tell(1, _STEPS, "gates: planes")
-    made = [(_gate_sum(divided.complex, divided.laws, hinges), divided) for divided, hinges in ways]
-    gate_sum, divided = min(made, key=lambda pair: pair[0].cost)
+    made = [_on_complex(p, divided, hinges) for divided, hinges in ways]
+    tell(_STEPS, _STEPS, "gates")
+    return min(made, key=lambda gates: gates.sizes.neurons)
+
+
+def _on_complex(p: CPWL, divided: Divided, hinges: Hinges) -> SpaceGates:
+    """The network of gates on one complex and of hinges that were taken off before."""
+    gate_sum = _gate_sum(divided.complex, divided.laws, hinges)
     cells = len(divided.complex.faces[-1])
     if not any(terms.hinges or terms.gates for terms in gate_sum.outputs):
         return SpaceGates(_affine(p), p.dim, 0, {}, cells)
     gate_sum, inputs = _with_rest(gate_sum, divided)
-    tell(2, _STEPS, "gates: layers")
     chain, planes = lower(gate_sum, vertices_of(divided.complex))
     chain[0] = [_lifted(row, inputs) for row in chain[0]]
     gates = Counter(gate.codimension for gate in gate_sum.gates)
-    chain = scaled(chain)
-    tell(_STEPS, _STEPS, "gates")
-    return SpaceGates(chain, p.dim, planes, dict(sorted(gates.items())), cells)
+    return SpaceGates(scaled(chain), p.dim, planes, dict(sorted(gates.items())), cells)
 
 
-_STEPS = 3
+_STEPS = 2
 _FEW = 300  # cells up to which both ways are tried
-_SOME = 1000  # pieces up to which merging them is worth its linear programs
+_SOME = 1000  # pieces up to which merging them is worth its linear programs; simplices, whose complex is known: `_FEW`
 Hinges = dict[tuple[int, ...], tuple[Fraction, ...]]
 """The jumps of all outputs on some planes."""
 
@@ -294,7 +297,8 @@ def _ways(analysis: Analysis) -> list[tuple[Divided, Hinges]]:
     None if it is affine.
     """
     p = analysis.function
-    peeled = peel(p, analysis.neighbours) if p.mesh is None and p.tol == 0 and p.num_pieces <= _SOME else None
+    some = _SOME if p.mesh is None else _FEW
+    peeled = peel(p, analysis.neighbours) if p.tol == 0 and p.num_pieces <= some else None
     rest = None if peeled is None else divide(peeled.rest)
     if peeled is None or rest is None or len(rest.projection) < p.dim:
         whole = divide(p)
