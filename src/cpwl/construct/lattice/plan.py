@@ -555,7 +555,7 @@ def _arranged(
     most = max(formula.leaves - 1 for formula in formulas)
     for t in sorted({min(fewest + more, most) for more in (_MORE if most < _LARGE else (0,))}):
         values = [arrange(f, law, t) for f, law in zip(formulas, laws, strict=True)]
-        lowering = _lower(values, inputs, box, best and best.size)
+        lowering = _lower(values, inputs, box, None if best is None else best.size)
         if lowering is not None and (best is None or lowering.size < best.size):
             best = lowering
     return best
