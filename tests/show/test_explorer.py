@@ -719,3 +719,19 @@ def test_a_plant_in_a_file_has_its_loop_on_the_page(tmp_path: Path, monkeypatch:
     assert data["plant"] == {"A": [[0.5, 0], [0, 0]], "B": [[1], [1]]}
     with pytest.raises(cpwl.errors.InputError, match="shapes"):
         cpwl.report(HAT, plant=([[1, 0]], [[1]]), prove=False)
+
+
+@pytest.mark.parametrize("name", ["line", "outputs"])
+def test_the_button_decides_the_statement_again(tab: browser.Tab, pages: dict[str, Path], name: str) -> None:
+    """What is proved is confirmed in the browser; with one bias changed it is refuted, with a difference."""
+    tab.open(pages[name])
+    answer = "document.querySelector('#proofs .checked').textContent"
+
+    def pressed(word: str) -> str:
+        tab.ask("document.querySelector('#proofs button.check').click()")
+        again = f"const wait = () => {answer}.includes('{word}') ? done({answer}) : setTimeout(wait, 20)"
+        return str(tab.ask(f"new Promise((done) => {{ {again}; wait(); }})"))
+
+    assert pressed("confirmed").strip().startswith("confirmed network = function on every piece")
+    tab.ask("explorer.data.statements.claims[0].layers[0].bias[0] += '1'")
+    assert "the largest difference is" in pressed("refuted") or "without bound" in pressed("refuted")

@@ -164,7 +164,7 @@ function build() {
   const parts = [];
   if (data.costs) parts.push(section("costs", "What each construction would cost", costTable(data.costs), data.lower.length ? lowerBounds(data.lower) : null));
   if (data.tradeoff) parts.push(section("tradeoff", "Fewer neurons within a stated error", tradeoffTable(data.tradeoff)));
-  if (data.proofs.length) parts.push(section("proof", "What is proved", proofTable(data.proofs)));
+  if (data.proofs.length) parts.push(section("proof", "What is proved", proofTable(data.proofs, data.statements)));
   if (data.findings.length || data.healthy !== null) parts.push(section("doctor", "What the doctor says", data.healthy ? make("p", {}, "A continuous function on a convex domain; nothing is wrong.") : null, findingList(data.findings, goTo)));
   parts.push(section("again", "Make this page again", recipe(data.recipe)));
   find("rest").replaceChildren(...parts);

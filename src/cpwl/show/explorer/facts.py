@@ -59,6 +59,8 @@ class Examined:
         Of a pair, whether the two are equal.
     notes
         What could not be found out, and why.
+    pairs
+        For each proof the function and the network that it is about.
     """
 
     items: tuple[Item, ...]
@@ -67,6 +69,7 @@ class Examined:
     doctor: Report | None
     verdict: Verdict | None
     notes: tuple[str, ...]
+    pairs: tuple[tuple[CPWL, Network], ...] = ()
 
     @property
     def function(self) -> CPWL | None:
@@ -108,6 +111,7 @@ class _Look:
         self.box, self.prove, self.progress = box, prove, progress
         self.notes: list[str] = []
         self.proofs: list[tuple[str, Certificate]] = []
+        self.pairs: list[tuple[CPWL, Network]] = []
 
     def one(self, shown: CPWL | Network, name: str) -> Examined:
         if isinstance(shown, CPWL):
@@ -143,7 +147,7 @@ class _Look:
     def _examined(
         self, items: tuple[Item, ...], compiled: Compiled | None, doctor: Report | None, verdict: Verdict | None
     ) -> Examined:
-        return Examined(items, compiled, tuple(self.proofs), doctor, verdict, tuple(self.notes))
+        return Examined(items, compiled, tuple(self.proofs), doctor, verdict, tuple(self.notes), tuple(self.pairs))
 
     def _item(self, shown: CPWL | Network, name: str) -> Item:
         if isinstance(shown, CPWL):
@@ -181,6 +185,7 @@ class _Look:
         proof = self._try(f"no proof for {what}", lambda: certify(p, network, rounded_from=rounded_from))
         if proof is not None:
             self.proofs.append((what, proof))
+            self.pairs.append((p, network))
 
     def _try(self, otherwise: str, step: Callable[[], _Found]) -> _Found | None:
         """The result of a step; None, and a note, where it ends in one of our own errors."""
@@ -383,7 +388,9 @@ def proofs(found: Examined) -> list[dict[str, Any]]:
                 _figure(f"what evaluation in {name} adds at most", bound)
                 for name, bound in proof.evaluation_bound.items()
             ]
-        said.append({"word": word, "state": state, "what": what, "statement": proof.statement, "lines": lines})
+        said.append(
+            {"word": word, "state": state, "what": what, "statement": proof.statement, "lines": lines, "numbered": True}
+        )
     return said
 
 

@@ -6,7 +6,7 @@ import base64
 import json
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from html import escape
 from importlib.metadata import version
@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import cpwl.function.picture as of_function
+from cpwl.documents.write import function_document, network_document
 from cpwl.doors import check_call, check_path, check_switch, within_float64
 from cpwl.errors import InputError
-from cpwl.exact.rational import fraction_array
+from cpwl.exact.rational import fraction, fraction_array
 from cpwl.files import write_text
 from cpwl.function import CPWL
 from cpwl.levels import Tradeoff
@@ -42,6 +43,7 @@ _SCRIPTS = (
     "surface.js",
     "layers.js",
     "loop.js",
+    "verify.js",
     "tables.js",
     "main.js",
     "view.js",
@@ -178,6 +180,7 @@ def page_of(
         "tradeoff": None if tradeoff is None else tradeoff.data,
         "plant": None if plant is None else _plant(plant, shown.inputs, shown.outputs),
         "proofs": proofs(found),
+        "statements": statements(found),
         "findings": marks,
         "healthy": None if found.doctor is None else found.doctor.healthy,
         "recipe": recipe or _recipe(found),
@@ -248,6 +251,47 @@ def _recipe(found: Examined) -> list[dict[str, str]]:
     names = ", ".join(item.name if item.name.isidentifier() else "p" for item in found.items)
     code = f'import cpwl\n\ncpwl.report({names}, path="report.html")'
     return [{"what": f"With cpwl {version('cpwl')}:", "code": code}]
+
+
+_EXACT = 400_000  # letters of exact numbers on a page
+_STEPS = 500_000  # pieces times neurons that a browser looks at within seconds
+
+
+def statements(found: Examined) -> dict[str, Any] | None:
+    """What was proved, in exact numbers, so that the page can decide it again (verify.js); None where that is too much.
+
+    Pieces once, and for each proof that bounds the difference by a number its layers and that number.
+    """
+    proved = [
+        (k, network, proof.error_bound)
+        for k, ((_, proof), (_, network)) in enumerate(zip(found.proofs, found.pairs, strict=False))
+        if proof.proved and isinstance(proof.error_bound, Fraction)
+    ]
+    if not proved:
+        return None
+    p = found.pairs[0][0]
+    if p.num_pieces * max(network.sizes.neurons for _, network, _ in proved) > _STEPS:
+        return None
+    held = function_document(replace(p, mesh=None))["pieces"]
+    claims = [
+        {"proof": k, "layers": network_document(network)["layers"], "bound": bound} for k, network, bound in proved
+    ]
+    said: dict[str, Any] = {"n": p.dim, "pieces": _in_words(held), "claims": _in_words(claims)}
+    return said if len(json.dumps(said)) <= _EXACT else None
+
+
+def _in_words(value: Any) -> Any:
+    """A document whose numbers are texts "p/q": JavaScript reads a long number as a nearby one. Places stay numbers."""
+    if isinstance(value, dict):
+        return {
+            name: [[i, j, _in_words(w)] for i, j, w in part]
+            if name == "entries"
+            else part
+            if name in ("rows", "columns", "proof")
+            else _in_words(part)
+            for name, part in value.items()
+        }
+    return [_in_words(part) for part in value] if isinstance(value, list) else str(fraction(value))
 
 
 def _filled(title: str, data: dict[str, Any]) -> str:

@@ -42,11 +42,56 @@ function lowerBounds(bounds) {
   return make("ul", { id: "lower-bounds" }, ...bounds.map((bound) => make("li", {}, make("b", {}, `at least ${count(bound.neurons)} neurons`), ` ${bound.text}`)));
 }
 
-function proofTable(proofs) {
-  return make("dl", { id: "proofs" }, ...proofs.flatMap((proof) => [
-    make("dt", {}, make("span", { class: `chip ${proof.state}` }, proof.word), ` ${proof.what}`),
-    make("dd", {}, make("p", {}, proof.statement), ...proof.lines.map((line) => make("p", { class: "soft" }, line))),
-  ]));
+function proofTable(proofs, statements) {
+  const first = proofs.findIndex((proof) => proof.numbered); // a verdict on a pair stands before the proofs
+  const claims = (statements || { claims: [] }).claims;
+  return make("dl", { id: "proofs" }, ...proofs.flatMap((proof, k) => {
+    const claim = claims.find((one) => one.proof === k - first);
+    return [
+      make("dt", {}, make("span", { class: `chip ${proof.state}` }, proof.word), ` ${proof.what}`),
+      make("dd", {}, make("p", {}, proof.statement), ...proof.lines.map((line) => make("p", { class: "soft" }, line)), claim ? checkHere(statements, claim) : null),
+    ];
+  }));
+}
+
+const CELLS = 300000; // more take minutes
+
+// A button that decides a statement again, in this browser, in exact arithmetic.
+function checkHere(statements, claim) {
+  const said = make("span", { class: "checked", "aria-live": "polite" });
+  const button = make("button", { type: "button", class: "check", onclick: () => run() }, "check it in this browser");
+  const run = () => {
+    button.disabled = true;
+    const begin = performance.now(), steps = verify.walk({ n: statements.n, pieces: statements.pieces, layers: claim.layers });
+    const more = () => {
+      const until = performance.now() + 40;
+      for (let step = steps.next(); ; step = steps.next()) {
+        if (step.done) return end(step.value);
+        if (step.value.cells >= CELLS) return tell("", `not decided: more than ${count(CELLS)} cells`);
+        if (performance.now() > until) { said.textContent = ` piece ${count(step.value.piece + 1)} of ${count(statements.pieces.length)}`; return setTimeout(more); }
+      }
+    };
+    const tell = (state, text) => { button.disabled = false; said.replaceChildren(" ", make("span", { class: `chip ${state}` }, state === "good" ? "confirmed" : state === "wrong" ? "refuted" : "open"), " " + text); };
+    const end = (found) => tell(verify.holds(found, verify.bound(claim.bound)) ? "good" : "wrong", verdictText(found, performance.now() - begin));
+    setTimeout(more);
+  };
+  return make("p", {}, button, said);
+}
+
+function verdictText(found, time) {
+  const looked = ` (${count(found.cells)} cells of all pieces, exact integers, ${(time / 1000).toFixed(1)} s)`;
+  if (found.endless) return "they differ without bound" + looked;
+  if (!found.solid) return "no piece has an interior: there is nothing to prove";
+  if (found.worst[0] === 0n) return "network = function on every piece" + looked;
+  const point = found.at.slice(0, -1).map((v) => ratio(v, found.at[found.at.length - 1]));
+  return `the largest difference is ${number(ratio(...found.worst))}, at ${pointText(point)}` + looked;
+}
+
+// A quotient of long integers as a number, with 60 bits.
+function ratio(above, below) {
+  const length = (x) => (x < 0n ? -x : x).toString(2).length;
+  const shift = Math.max(0, 60 + length(below) - length(above));
+  return Number((above << BigInt(shift)) / below) * 2 ** -Math.min(shift, 1000) * 2 ** -Math.max(0, shift - 1000);
 }
 
 function findingList(findings, goTo) {
