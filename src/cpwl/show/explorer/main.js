@@ -94,7 +94,7 @@ function lawOf(pieces, q) {
 function readout(view) {
   const [x, y] = state.axes.map((axis) => state.at[axis]);
   const value = scene.field.value(x, y);
-  const lines = [["point", !data.named || data.n > 4 ? pointText(state.at) : data.labels.map((name, k) => `${name} = ${number(state.at[k])}`).join(", ")], [isDifference() ? "first − second" : data.values[state.output], number(value), "value"]];
+  const lines = [["point", !data.named || data.n > 4 ? pointText(state.at) : data.labels.map((name, k) => `${name} = ${number(state.at[k])}`).join(", ")], [isDifference() ? "first − second" : data.values[state.output], number(value), isDifference() ? undefined : "value"]];
   const q = isDifference() ? null : pieceOf();
   if (q !== null && item().pieces) lines.push(["piece", `${q} of ${count(item().pieces.count)}`], ["law", lawOf(item().pieces, q)]);
   if (view.network) {
