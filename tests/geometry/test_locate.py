@@ -37,12 +37,13 @@ TABLES = [delaunay(2, 60, 0), delaunay(3, 30, 1), uneven(), CPWL.from_grid([rang
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("p", TABLES)
-@pytest.mark.parametrize("count", [40, 400])
-def test_points_are_found_where_they_are(p, count):
+@pytest.mark.parametrize("batch", [1, 1 << 15])
+def test_points_are_found_where_they_are(p, batch, monkeypatch):
     """A piece that is found holds the point; where none is, none does. Few points and many take different grids."""
+    monkeypatch.setattr(locate_module, "_BATCH", batch)
     rng = np.random.default_rng(2)
     low, high = p.mesh.points.min(axis=0), p.mesh.points.max(axis=0)
-    x = low + (high - low) * rng.uniform(-0.1, 1.1, (count, p.dim))
+    x = low + (high - low) * rng.uniform(-0.1, 1.1, (200, p.dim))
     for piece, held in zip(find_pieces(p, x), brute(p, x), strict=True):
         assert piece in held if held else piece == -1
 
@@ -67,10 +68,14 @@ PIECES = [
 ]
 
 
+@pytest.mark.parametrize("batch", [1, 1 << 15])
 @pytest.mark.parametrize("p", PIECES)
-def test_buckets_find_what_a_look_at_all_rows_finds(p):
-    """Inside, on corners of the pieces, within rounding of them, outside, and far away where pieces are unbounded."""
-    assert locate_module._buckets(p.polyhedra, p.tol) is not None
+def test_buckets_find_what_a_look_at_all_rows_finds(p, batch, monkeypatch):
+    """Inside, on corners of the pieces, within rounding of them, outside, and far away where pieces are unbounded; in
+    the grid for few points and in that for many."""
+    monkeypatch.setattr(locate_module, "_BATCH", batch)
+    coarse, fine = (locate_module._buckets(p.polyhedra, p.tol, cells) for cells in (0, locate_module._CELLS))
+    assert coarse.size <= fine.size
     rng = np.random.default_rng(5)
     corners = p.polyhedra.extents().points
     size = np.abs(corners).max()
@@ -93,7 +98,7 @@ def test_the_grid_is_built_once_and_a_bucket_has_few_pieces(p, monkeypatch):
     monkeypatch.setattr(locate_module, "extents", None)
     x = np.random.default_rng(0).random((500, p.dim))
     p(x), p(x[0])
-    grid = locate_module._buckets(p.polyhedra, p.tol)
+    grid = locate_module._buckets(p.polyhedra, p.tol, 0)
     cell = locate_module._cell_number(x, grid.origin, grid.cell, grid.size)
     assert np.mean(grid.first[cell + 1] - grid.first[cell]) < 5 * p.dim
 

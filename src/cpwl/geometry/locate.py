@@ -27,6 +27,8 @@ _FAR = 1e150  # beyond, products may overflow
 _SAMPLE = 256  # polyhedra whose corners say where the grid is to be fine
 _MANY = 1 << 21  # sets of rows that are tried for boxes
 _FULL = 2.0  # polyhedra in a bucket, in the mean, that are not divided further
+_BATCH = 1 << 15  # points for which a finer grid is made
+_CELLS, _FINE = 1 << 18, 1.2  # of the finer grid, and polyhedra in a bucket of it
 
 
 def locate(polyhedra: Polyhedra, x: NDArray[np.float64], tol: float = 0.0) -> NDArray[np.int64]:
@@ -38,7 +40,7 @@ def locate(polyhedra: Polyhedra, x: NDArray[np.float64], tol: float = 0.0) -> ND
     line = _line(polyhedra, tol)
     if line is not None:
         return line.locate(x[:, 0])
-    buckets = _buckets(polyhedra, tol)
+    buckets = _buckets(polyhedra, tol, _CELLS if len(x) >= _BATCH else 0)
     if buckets is not None:
         return buckets.locate(x)
     found = np.full(len(x), -1, dtype=np.int64)
@@ -62,7 +64,7 @@ def locate_one(polyhedra: Polyhedra, x: NDArray[np.float64], tol: float = 0.0) -
     if line is not None:
         k = bisect_right(line.begins, at[0]) - 1
         return int(line.order[k]) if k >= 0 and at[0] <= line.high[k] else -1
-    buckets = _buckets(polyhedra, tol)
+    buckets = _buckets(polyhedra, tol, 0)
     return -1 if buckets is None else buckets.locate_one(x, at)
 
 
@@ -260,8 +262,9 @@ class _Buckets:
 
 
 @fact
-def _buckets(polyhedra: Polyhedra, tol: float) -> _Buckets | None:
-    """The grid; None for few polyhedra, in many dimensions, or where one has far more rows than the others."""
+def _buckets(polyhedra: Polyhedra, tol: float, cells: int) -> _Buckets | None:
+    """The grid of a few cells for each polyhedron, or of up to `cells` if those are more; None for few polyhedra, in
+    many dimensions, or where one has far more rows than the others."""
     n, count = polyhedra.dim, len(polyhedra)
     rows = np.diff(polyhedra.start)
     if not 2 <= n <= _DIMENSIONS or count <= _FEW or rows.max() * count > 8 * len(polyhedra.b):
@@ -281,9 +284,9 @@ def _buckets(polyhedra: Polyhedra, tol: float) -> _Buckets | None:
     bodies = _Bodies(A, b + limit * (np.abs(b) + unit * np.abs(A).sum(axis=2)), *_boxes(A, b, limit, reach), limit)
     size, index, member = 1, np.zeros((count, n), dtype=np.int64), np.arange(count)
     factor = 4 if n == 2 else 2
-    while len(member) > _FULL * size**n and (factor * size) ** n <= 4 * factor * count:
+    while len(member) > (_FINE if cells else _FULL) * size**n and (factor * size) ** n <= max(4 * factor * count, cells):
         finer = bodies.divided(index, member, low, width / (factor * size), size, factor)
-        if len(finer[1]) > 64 * count:
+        if len(finer[1]) > max(64 * count, 8 * cells):
             break
         size, (index, member) = factor * size, finer
     cell = np.asarray(np.ravel_multi_index(tuple(index.T), (size,) * n))
