@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import block_array, csr_array, issparse
 
 from cpwl.errors import InputError, LimitError, counted
 from cpwl.exact.rational import as_reals, fraction_array, to_float, unmasked
@@ -33,23 +33,21 @@ _HELD = 2**20  # numbers that a network keeps from one call to the next
 
 def evaluate(network: Network, x: NDArray[Any]) -> NDArray[Any]:
     """The outputs ``(N, m)`` at the points `x` ``(N, n)``, in the type of the points, float64 or float32."""
-    layers = _operators(network, str(x.dtype), len(x) < _FEWEST)
+    layers = _operators(network, x.dtype.char, len(x) < _FEWEST)
     if len(x) == 1:
-        h: NDArray[Any] = x[0]
-        for i, (weight, bias, _) in enumerate(layers):
-            h = weight @ (np.maximum(h, 0.0) if i else h)
-            h += bias
+        h: NDArray[Any] = np.ones(network.inputs + 1, dtype=x.dtype)
+        h[:-1] = x[0]
+        for i, weight in enumerate(layers):
+            h = weight.dot(np.maximum(h, 0.0) if i else h)
         return h[None]
-    widest = max(max(weight.shape) for weight, _, _ in layers)
+    widest = max(max(weight.shape) for weight in layers)
     result = np.empty((len(x), network.outputs), dtype=x.dtype)
     for block in _blocks(len(x), max(_FEWEST, _BLOCK // widest)):
         # One column a point: a sparse matrix times a dense one runs along the rows of both.
-        h = np.ascontiguousarray(x[block].T)
-        for i, (weight, _, bias) in enumerate(layers):
-            if i:
-                np.maximum(h, 0.0, out=h)
-            h = weight @ h
-            h += bias
+        h = np.ones((network.inputs + 1, len(x[block])), dtype=x.dtype)
+        h[:-1] = x[block].T
+        for i, weight in enumerate(layers):
+            h = weight @ (np.maximum(h, 0.0, out=h) if i else h)
         result[block] = h.T
     return result
 
@@ -73,21 +71,23 @@ def _blocks(points: int, size: int) -> Iterator[slice]:
     return (slice(start, start + size) for start in range(0, points, size))
 
 
-def _operators(network: Network, dtype: str, few: bool) -> list[tuple[Any, NDArray[Any], NDArray[Any]]]:
-    """Weights, dense where that is faster for few or for many points, and biases as rows and as columns."""
-    key = f"{dtype}, {'few' if few else 'many'}"
-    found: list[tuple[Any, NDArray[Any], NDArray[Any]]] = network.held.get(key, [])
+def _operators(network: Network, dtype: str, few: bool) -> list[Any]:
+    """Weights with the bias as last column, dense where that is faster for few or for many points; the last row of a
+    hidden layer hands on the 1 that biases are multiplied by."""
+    key = dtype + "few" if few else dtype
+    found: list[Any] = network.held.get(key, [])
     if found:
         return found
-    if dtype == "float32":
-        rounded(network, dtype)  # `LimitError` for a weight beyond the type
+    if dtype == "f":
+        rounded(network, "float32")  # `LimitError` for a weight beyond the type
     size = 0
-    for weight, bias in network.layers:
-        entries = weight.shape[0] * weight.shape[1]
-        dense = entries <= (_CALL if few else _DENSE_ENTRIES) and (few or weight.nnz * _DENSITY >= entries)
-        used = weight.toarray() if dense else weight
-        size += entries if dense else weight.nnz
-        found.append((used.astype(dtype, copy=False), bias.astype(dtype, copy=False), bias[:, None].astype(dtype)))
+    for number, (weight, bias) in enumerate(network.layers, start=1):
+        one = [] if number == len(network.layers) else [[None, np.ones((1, 1))]]
+        joined = csr_array(block_array([[weight, csr_array(bias[:, None])], *one], dtype=dtype))
+        entries = joined.shape[0] * joined.shape[1]
+        dense = entries <= (_CALL if few else _DENSE_ENTRIES) and (few or joined.nnz * _DENSITY >= entries)
+        size += entries if dense else joined.nnz
+        found.append(joined.toarray() if dense else joined)
     if size <= _HELD:
         network.held[key] = found
     return found
