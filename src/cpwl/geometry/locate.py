@@ -284,7 +284,8 @@ def _buckets(polyhedra: Polyhedra, tol: float, cells: int) -> _Buckets | None:
     bodies = _Bodies(A, b + limit * (np.abs(b) + unit * np.abs(A).sum(axis=2)), *_boxes(A, b, limit, reach), limit)
     size, index, member = 1, np.zeros((count, n), dtype=np.int64), np.arange(count)
     factor = 4 if n == 2 else 2
-    while len(member) > (_FINE if cells else _FULL) * size**n and (factor * size) ** n <= max(4 * factor * count, cells):
+    full, most = _FINE if cells else _FULL, max(4 * factor * count, cells)
+    while len(member) > full * size**n and (factor * size) ** n <= most:
         finer = bodies.divided(index, member, low, width / (factor * size), size, factor)
         if len(finer[1]) > max(64 * count, 8 * cells):
             break
