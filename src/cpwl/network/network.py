@@ -82,8 +82,8 @@ def _operators(network: Network, dtype: str, few: bool) -> list[Any]:
         rounded(network, "float32")  # `LimitError` for a weight beyond the type
     size = 0
     for number, (weight, bias) in enumerate(network.layers, start=1):
-        one = [] if number == len(network.layers) else [[None, np.ones((1, 1))]]
-        joined = csr_array(block_array([[weight, csr_array(bias[:, None])], *one], dtype=dtype))
+        rows: list[Any] = [[weight, csr_array(bias[:, None])], [None, csr_array([[1.0]])]]
+        joined = csr_array(block_array(rows[: 1 if number == len(network.layers) else 2], dtype=dtype))
         entries = joined.shape[0] * joined.shape[1]
         dense = entries <= (_CALL if few else _DENSE_ENTRIES) and (few or joined.nnz * _DENSITY >= entries)
         size += entries if dense else joined.nnz
