@@ -12,6 +12,7 @@ from bench_functions import delaunay as table
 from bench_functions import rational_delaunay
 from cpwl import CPWL, ConstructionError, InputError, certify, compile
 from cpwl.exact.rational import fraction_array
+from cpwl.function.order import order_components
 from cpwl.io.json import load
 from shallow import random_shallow
 from support.catalogue import function
@@ -102,9 +103,11 @@ def test_cutting_pieces_up_changes_nothing(name, data):
 
 @pytest.mark.parametrize("name", sorted(BASES))
 def test_splits_are_counted(name):
-    """No split where Algorithm 1 is right; where it is wrong, at least one."""
+    """No split where one component tells every two pieces apart: above the function on one, below it on the other."""
     p = BASES[name]
-    assert (plain_lattice(p).splits == 0) == algorithm_1_is_right(p)
+    order = order_components(p, 0)
+    apart = all((above & below).any() for above in order.above for below in order.below)
+    assert (shared_lattice(p).splits == 0) == apart
 
 
 # --- domains that are not convex ----------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from cpwl.construct.clamped import plan as clamped_gates
 from cpwl.construct.gates.plane import plane_gates as in_the_plane
 from cpwl.construct.gates.space import space_gates as in_space
 from cpwl.construct.lattice import plan as lattice
+from cpwl.construct.lattice.separate import max_min_rows
 from cpwl.construct.plan import Options
 from cpwl.construct.strips import plan as in_strips
 from cpwl.construct.table import TABLE
@@ -59,7 +60,9 @@ def strips(p, **options):
 
 def plain_lattice(p, output=0):
     """The max of mins of one output, and its rows."""
-    return lattice.plain_lattice(Analysis(p), output)
+    sides = lattice.shared_lattice(Analysis(p)).sides[output]
+    rows = max_min_rows(sides.above, sides.below)
+    return SimpleNamespace(network=max_of_mins(p.components(output), rows), rows=[tuple(row.tolist()) for row in rows])
 
 
 def shared_lattice(p):

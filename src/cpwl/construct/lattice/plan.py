@@ -11,13 +11,23 @@ from numpy.typing import NDArray
 
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.common import max_of_mins, outputs_together
-from cpwl.construct.lattice.separate import Affine, Extremum, Formula, Kind, Value, arrange, contenders
-from cpwl.construct.lattice.sides import Region, find_sides, repair
+from cpwl.construct.lattice.separate import (
+    Affine,
+    Extremum,
+    Formula,
+    Kind,
+    Value,
+    arrange,
+    contenders,
+    max_min_rows,
+)
+from cpwl.construct.lattice.sides import Sides, find_sides
 from cpwl.construct.plan import Least, Plan
 from cpwl.construct.select import Candidate, measured_error, select
-from cpwl.errors import ConstructionError, CpwlError
+from cpwl.errors import CpwlError
 from cpwl.exact.sparse import RationalMatrix, Span
-from cpwl.function.order import Order, PieceOrder, RowTest, value_tolerance
+from cpwl.function import CPWL
+from cpwl.function.order import Order
 from cpwl.function.snap.snap import meant_components
 from cpwl.network import Network
 
@@ -493,8 +503,22 @@ class SharedLattice:
 
     network: Network
     formulas: tuple[Formula, ...]
-    splits: int
-    solves: int
+    sides: tuple[Sides, ...]
+
+    @property
+    def splits(self) -> int:
+        """How often a piece was cut."""
+        return sum(own.splits for own in self.sides)
+
+    @property
+    def solves(self) -> int:
+        """How many linear programs that took."""
+        return sum(own.solves for own in self.sides)
+
+    def plain(self, p: CPWL) -> Network:
+        """The maxima of minima of the components of `p` that the same tables give, each output by itself."""
+        rows = [max_min_rows(own.above, own.below) for own in self.sides]
+        return outputs_together([max_of_mins(p.components(j), own) for j, own in enumerate(rows)])
 
 
 def shared_lattice(analysis: Analysis, orders: Sequence[Order] | None = None) -> SharedLattice:
@@ -509,19 +533,16 @@ def shared_lattice(analysis: Analysis, orders: Sequence[Order] | None = None) ->
     ('max(0, min(1, 2))', Network(1 -> 1 -> 1 -> 1))
     """
     p, small = analysis.function, analysis.essential.function
-    found: list[list[Formula]] = []
-    splits, solves = 0, 0
+    orders = analysis.orders if orders is None else orders
+    sides = tuple(find_sides(small, j, order, analysis.options.progress) for j, order in enumerate(orders))
+    found = [contenders(own.above, own.below, p.dim) for own in sides]
     components = [meant_components(p, j) for j in range(p.outputs)]
-    for j, order in enumerate(analysis.orders if orders is None else orders):
-        sides = find_sides(small, j, order, analysis.options.progress)
-        found.append(contenders(sides.above, sides.below, p.dim))
-        splits, solves = splits + sides.splits, solves + sides.solves
     laws = [[Affine(tuple(row)) for row in rows] for rows in components]
     leaves = sum(formulas[0].leaves for formulas in found)
     # Of float data the proof reads the first formula best.
     count = 1 if p.tol else max(1, min(_FORMULAS, _LARGE // leaves))
     lowering, formulas = _smallest([formulas[:count] for formulas in found], laws, p.dim, analysis.box)
-    return SharedLattice(lowering.network(), formulas, splits, solves)
+    return SharedLattice(lowering.network(), formulas, sides)
 
 
 def _smallest(
@@ -561,97 +582,6 @@ def _arranged(
     return best
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PlainLattice:
-    """A max-min network for one output, its rows, and what it took."""
-
-    network: Network
-    rows: tuple[tuple[int, ...], ...]
-    splits: int
-    solves: int
-
-
-def plain_lattice(analysis: Analysis, output: int = 0) -> PlainLattice:
-    """A max-min network whose rows never exceed the function and reach it on every piece.
-
-    >>> from cpwl.function import CPWL
-    >>> made = plain_lattice(Analysis(CPWL.from_breakpoints([0, 1], [0, 1], left_slope=0, right_slope=0)))
-    >>> made.rows, made.splits
-    (((0,), (1, 2)), 0)
-    """
-    small, order = analysis.essential.function, analysis.orders[output]
-    work = PieceOrder.of(small, output, value_tolerance(small))
-    regions, splits = repair(small, output, order, work, analysis.options.progress)
-    test = RowTest(small, output, order)
-    short = {_shorten(test, order, region.above) for region in regions}
-    rows = _cover(_without_supersets(sorted(short, key=lambda r: (len(r), r))), regions)
-    network = max_of_mins(analysis.function.components(output), [np.array(row) for row in rows])
-    return PlainLattice(network, tuple(rows), splits, test.probe.solves)
-
-
-def _shorten(test: RowTest, order: Order, above: NDArray[np.bool_]) -> tuple[int, ...]:
-    """Few members of a valid row that are still valid together.
-
-    One member below `p` on a piece keeps the row below it there: a hitting set, chosen greedily. Pieces where
-    only several members together do so are looked at last; there the row grows until the linear program is
-    content.
-    """
-    members = np.flatnonzero(above)
-    hits = order.below[:, members]
-    open_pieces = hits.any(axis=1)
-    chosen: list[int] = []
-    rank = order.below.sum(axis=0)[members] / (len(hits) + 1)  # a common favourite makes rows alike
-    while open_pieces.any():
-        k = int(np.argmax(hits[open_pieces].sum(axis=0) + rank))
-        chosen.append(int(members[k]))
-        open_pieces &= ~hits[:, k]
-    row = np.array(sorted(chosen), dtype=np.int64)
-    if len(row) == len(members) or (len(row) and test.find_excess(row) is None):
-        return tuple(row.tolist())
-    rest = [int(m) for m in members[np.argsort(-rank, kind="stable")] if m not in chosen]
-    return _grown(test, row, rest)
-
-
-def _grown(test: RowTest, row: NDArray[np.int64], rest: list[int]) -> tuple[int, ...]:
-    """The row with members that lower it at each excess found, until there is none."""
-    excess = test.find_excess(row) if len(row) else None
-    while len(row) == 0 or excess is not None:
-        if excess is None:
-            best = rest[0]
-        else:
-            x = np.append(excess.point, 1)
-            values = [test.value(m, x) for m in rest]
-            best = rest[int(np.argmin(values))]
-        rest = [m for m in rest if m != best]
-        row = np.array(sorted([*row.tolist(), best]), dtype=np.int64)
-        excess = test.find_excess(row)
-    return tuple(row.tolist())
-
-
-def _without_supersets(rows: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Rows that contain no other row: a superset has a smaller minimum and adds nothing to the maximum."""
-    kept: list[frozenset[int]] = []
-    for row in rows:
-        members = frozenset(row)
-        if not any(other <= members for other in kept):
-            kept.append(members)
-    return [tuple(sorted(row)) for row in kept]
-
-
-def _cover(rows: list[tuple[int, ...]], regions: Sequence[Region]) -> list[tuple[int, ...]]:
-    """Few rows such that every region has one inside its `above`: greedy, by regions reached for each member."""
-    above = np.array([region.above for region in regions])
-    reached = np.array([above[:, list(row)].all(axis=1) for row in rows])
-    length = np.array([len(row) + 1 for row in rows])
-    chosen: list[int] = []
-    waiting = np.ones(len(regions), dtype=bool)
-    while waiting.any():
-        k = int(np.argmax(reached[:, waiting].sum(axis=1) / length))
-        chosen.append(k)
-        waiting &= ~reached[k]
-    return [rows[k] for k in sorted(chosen)]
-
-
 _PRIME = 2**20 - 3
 _LAWS = 1500  # laws whose differences are all looked at: a million takes a second
 
@@ -664,20 +594,16 @@ def plan(analysis: Analysis) -> Plan:
     2
     """
     options, points = analysis.options, analysis.sample.points
-    made = _of_exact(analysis) or shared_lattice(analysis)
+    made, source = _of_exact(analysis), analysis.simplest
+    if made is None:
+        made, source = shared_lattice(analysis), analysis
     shared = Plan.of("lattice", made.network, points, solves=made.solves, splits=made.splits)
     small = Candidate.of(shared, analysis)
     if options.minimize != "depth" and small.error <= options.max_error:
         return shared
     # Sharing makes networks small and deep, and laws that nearly depend on each other may cancel: a plain tournament is
     # larger, may have fewer layers, and has weights 1 and -1 beyond its first layer.
-    try:
-        parts = [plain_lattice(analysis, j) for j in range(analysis.function.outputs)]
-    except ConstructionError:  # noise hides which rows are valid
-        return shared
-    solves = made.solves + sum(part.solves for part in parts)
-    network = outputs_together([part.network for part in parts])
-    plain = Plan.of("lattice", network, points, solves=solves, splits=made.splits)
+    plain = Plan.of("lattice", made.plain(source.function), points, solves=made.solves, splits=made.splits)
     return select([small, Candidate.of(plain, analysis)], options.minimize, options.max_error).best.plan
 
 

@@ -100,6 +100,36 @@ def contenders(
     return [best, *{str(f): f for f in others}.values()]
 
 
+def max_min_rows(above: NDArray[np.bool_], below: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+    """Few rows of few components: the maximum over rows of the minimum over components tells all parts apart.
+
+    Of each ``A(X)`` enough components to have one in every ``D(Y)``, chosen greedily; a common favourite makes rows
+    alike. Then what is not needed is cut off.
+
+    >>> max_min_rows(np.array([[1, 0, 1], [0, 1, 1], [1, 1, 0]], bool), np.array([[1, 1, 0], [1, 0, 1]], bool))
+    [array([0]), array([1, 2])]
+    """
+    game, rank = _Game(above, below, Random(0)), below.sum(axis=0)
+    rows: dict[frozenset[int], None] = {}
+    for members in map(np.flatnonzero, above):
+        chosen, waiting = list[int](), np.ones(len(below), dtype=bool)
+        while waiting.any():
+            hits = below[np.ix_(waiting, members)].sum(axis=0)
+            chosen.append(int(members[np.lexsort((-rank[members], -hits))[0]]))
+            waiting &= ~below[:, chosen[-1]]
+        rows[frozenset(chosen)] = None
+    minima = [_joined("min", [game.leaf[m] for m in sorted(row, key=lambda m: rank[m])]) for row in rows]
+    formula = _joined("max", minima)
+    for _ in range(2):  # a row that was cut may do for another
+        formula = game.tighten(formula, game.rows, game.columns)
+    kept = formula.parts if formula.kind == "max" else (formula,)
+    return [np.array(sorted(leaf.component for leaf in part.parts or (part,))) for part in kept]
+
+
+def _joined(kind: Kind, parts: list[Formula]) -> Formula:
+    return _combine(kind, parts) if len(parts) > 1 else parts[0]
+
+
 def _total(formula: Formula, inputs: int) -> int:
     return formula.cost + inputs * formula.depth
 
@@ -192,7 +222,7 @@ class _Game:
                 parts = others
         for k in range(len(parts)):
             parts[k] = self.tighten(parts[k], *self._need(formula.kind, parts, k, rows, columns))
-        return _combine(formula.kind, parts) if len(parts) > 1 else parts[0]
+        return _joined(formula.kind, parts)
 
     def _need(self, kind: Kind, parts: list[Formula], k: int, rows: int, columns: int) -> tuple[int, int]:
         """What part `k` is needed for: rows (of a maximum) or columns (of a minimum) that no other part has."""
@@ -219,7 +249,7 @@ class _Game:
             need = self._need(formula.kind, parts, k, rows, columns)
             if not all(need):
                 del parts[k]  # nothing needs it any more
-                return _combine(formula.kind, parts) if len(parts) > 1 else parts[0]
+                return _joined(formula.kind, parts)
             parts[k] = self._build_again(parts[k], *need)
             return formula if parts[k] is formula.parts[k] else _combine(formula.kind, parts)
         other = self.tighten(self._solve(rows, columns, self.leaf), rows, columns)
