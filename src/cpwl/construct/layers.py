@@ -76,16 +76,15 @@ def _networks(found: Layered) -> Iterator[Network]:
     rows = _Rows(found)
     for turned in _turnings(rows):
         weights = _weights(rows, turned)
-        if weights is not None:
-            u, free = weights
-            direct = _direct(rows, u)
-            if direct is None:  # other signs leave the same
-                return
-            yield _assembled(rows, turned, u, direct)
-            other = _without_rest(rows, turned, u, free, direct)
-            left = None if other is None else _direct(rows, other)
-            if other is not None and left is not None:
-                yield _assembled(rows, turned, other, left)
+        direct = None if weights is None else _direct(rows, weights[0])
+        if weights is None or direct is None:  # other signs leave the same
+            return
+        u, free = weights
+        yield _assembled(rows, turned, u, direct)
+        other = _without_rest(rows, turned, u, free, direct)
+        left = None if other is None else _direct(rows, other)
+        if other is not None and left is not None:
+            yield _assembled(rows, turned, other, left)
 
 
 @dataclass(frozen=True, eq=False)  # without slots: `cached_property` keeps its values in the instance's dictionary
@@ -252,9 +251,10 @@ def _binaries(rows: _Rationals, count: int) -> Iterator[NDArray[np.bool_]]:
 
 
 def _weights(rows: _Rows, turned: NDArray[np.bool_]) -> tuple[list[_Rationals], list[_Rationals]] | None:
-    """The weights ``(a, b, c)`` of all neurons, affine terms in few directions, and what may be added to each; or None.
+    """The weights ``(a, b, c)`` of all neurons, affine terms in few directions, and what may be added to each.
 
-    Neurons without free weights come first: what they need is needed.
+    None if a neuron has no weights with its signs, whichever forms are turned. Neurons without free weights come first:
+    what they need is needed.
     """
     n, forms = rows.dim, rows.found.forms
     basis = np.zeros((0, n), dtype=object)
@@ -292,10 +292,13 @@ def _signed(rows: _Rows, j: int, conditions: _Rationals) -> tuple[_Rationals, _R
     if solved is None:
         return None
     (one, basis), (places, side) = solved, rows.demands[j]
+    if (_whole(rows.values[places], one) * side >= 0).all():
+        return one, basis
+    if len(basis) > _FREE:
+        return None
     scale = math.lcm(*(v.denominator for v in one), *(v.denominator for v in basis.ravel()))
     table = _integers(np.concatenate([one[None], basis]) * scale)
-    value = rows.values[places].dot(table.T) * side.astype(object)[:, None]
-    y = _nonnegative(value)
+    y = _nonnegative(rows.values[places].dot(table.T) * side.astype(object)[:, None])
     return None if y is None else (np.asarray(one + y.dot(basis)), basis)
 
 

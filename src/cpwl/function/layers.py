@@ -19,7 +19,7 @@ and rays in rationals. See docs/layers.md.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
@@ -384,20 +384,24 @@ def _united(
     items: list[_Class], hinges: list[_Hinge], forms: NDArray[np.object_], sides: NDArray[np.bool_]
 ) -> list[_Class]:
     """Classes of one neuron: a common `z` exists, and fewer equations are independent than of both together."""
+    count = len(forms) + forms.shape[1]  # unknowns; a row has its right-hand side, too
     tables = [
-        _modular(np.concatenate([_equations(hinges[e], s, forms, sides) for e, s in item.hinges])) for item in items
+        _modular(
+            _residues(np.concatenate([_equations(hinges[e], s, forms, sides) for e, s in item.hinges])).ravel(), count
+        )
+        for item in items
     ]
-    done: list[tuple[_Class, NDArray[np.object_]]] = []
-    for item, table in sorted(zip(items, tables, strict=True), key=lambda pair: -len(pair[1])):
-        if not table[-1, :-1].any():
+    done: list[tuple[_Class, list[int]]] = []
+    for item, table in sorted(zip(items, tables, strict=True), key=lambda pair: -len(pair[1] or ())):
+        if table is None:
             raise ConstructionError(f"{_NOT}: a bend is not the zero set of a function of the first layer")
+        other_side = [-v % _PRIME if k % (count + 1) == count else v for k, v in enumerate(table)]
         for at, (other, known) in enumerate(done):
             if hinges[other.own[0]].v != hinges[item.own[0]].v:
                 continue
-            for s in (1, -1):
-                turned = np.concatenate([table[:, :-1], table[:, -1:] * s % _PRIME], axis=1)
-                both = _modular(np.concatenate([known, turned]))
-                if both[-1, :-1].any() and len(both) < len(known) + len(table):
+            for s, turned in ((1, table), (-1, other_side)):
+                both = _modular(known + turned, count, len(known) + len(table) - 1)
+                if both is not None:
                     joined = _Class(other.own + item.own, other.sense + tuple(s * t for t in item.sense))
                     done[at] = joined, both
                     break
@@ -409,12 +413,15 @@ def _united(
     return [item for item, _ in done]
 
 
-def _modular(rows: NDArray[np.object_]) -> NDArray[np.object_]:
-    """The nonzero rows of the reduced echelon form modulo the prime."""
-    entries = _residues(rows) if rows.dtype == object else rows
-    reduced, rank = nmod_mat(*rows.shape, [int(v) for v in entries.ravel()], _PRIME).rref()
-    table = np.array([int(v) for v in reduced.entries()], dtype=object).reshape(rows.shape)
-    return table[:rank]
+def _modular(entries: Iterable[int], count: int, most: float = np.inf) -> list[int] | None:
+    """Equations in `count` unknowns in reduced echelon form modulo the prime, as a flat list.
+
+    None if they have no solution, or if the list would be longer than `most`."""
+    flat = list(entries)
+    reduced, rank = nmod_mat(len(flat) // (count + 1), count + 1, flat, _PRIME).rref()
+    if rank * (count + 1) > most or not any(int(reduced[rank - 1, k]) for k in range(count)):
+        return None
+    return [int(v) for v in reduced.entries()[: rank * (count + 1)]]
 
 
 def _residues(values: NDArray[np.object_]) -> NDArray[np.object_]:
@@ -422,6 +429,8 @@ def _residues(values: NDArray[np.object_]) -> NDArray[np.object_]:
 
 
 def _modulo(value: Any) -> int:
+    if isinstance(value, int):
+        return value % _PRIME
     return int(value.numerator) * pow(int(value.denominator), _PRIME - 2, _PRIME) % _PRIME
 
 
