@@ -20,7 +20,7 @@ from cpwl.io import from_onnx, to_onnx
 from cpwl.io.json import load, save
 from cpwl.network import Network
 from cpwl.network.algorithms import extremum, identity, side_by_side
-from cpwl.regions.cells import find_pieces
+from cpwl.regions.pieces import find_pieces
 from support import catalogue
 from support.strategies import networks, points
 

@@ -27,8 +27,8 @@ from cpwl.passes.simplify import simplify
 from cpwl.progress import Progress, Shown, shows_progress
 from cpwl.proofs.certify import Certificate
 from cpwl.proofs.certify import certify as prove
-from cpwl.regions.cells import find_pieces
 from cpwl.regions.extract import as_function
+from cpwl.regions.pieces import find_pieces
 
 _REGIONS = 10_000  # regions up to which a network is taken apart and built anew: seconds
 _PROGRAMS = 200  # neurons up to which linear programs on the domain are affordable

@@ -11,7 +11,7 @@ from cpwl import CPWL, InputError, Network, compile, equal, extract
 from cpwl.equality.decide import overlay
 from cpwl.geometry.generators import box_pairs
 from cpwl.geometry.probe import Probe
-from cpwl.regions.cells import cells
+from cpwl.regions.pieces import find_pieces
 from support.functions import five_pieces
 
 
@@ -104,15 +104,15 @@ def test_a_repeated_piece_with_another_law_is_not_overlooked():
 def test_cells_in_pieces_by_brute_force(seed):
     """Every pair of a cell and a piece against all corners and rays in rationals."""
     network, p = random_network([2, 4, 2, 1], seed), extract(random_network([2, 3, 1], seed))
-    found = cells(network, exact=True)
+    found = find_pieces(network, None, True, spans=True)
     laid = overlay(found, p)
     expected = set()
     for c, i in product(range(len(found)), range(p.num_pieces)):
-        places = found.generators[found.member[found.start[c] : found.start[c + 1]]]
+        places = found.spans.exact[found.spans.of_piece(c)]
         rows = p.polyhedra[i].integer()
         if all((row[:-1] * place[:-1]).sum() <= row[-1] * place[-1] for row, place in product(rows, places)):
             expected.add((c, i))
-    if len(found.lines) == 0:
+    if found.spans.rank == p.dim:
         assert set(zip(laid.cell.tolist(), laid.piece.tolist(), strict=True)) == expected
 
 

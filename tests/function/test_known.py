@@ -16,8 +16,8 @@ from cpwl.function.lineality import divided
 from cpwl.function.parts import Known
 from cpwl.function.sample import inner_points
 from cpwl.geometry.probe import Probe
-from cpwl.regions.cells import find_pieces
 from cpwl.regions.extract import as_function
+from cpwl.regions.pieces import find_pieces
 
 
 def _pairs(found):

@@ -16,10 +16,9 @@ from cpwl import CPWL, CpwlWarning, InputError, LimitError, Network, compile, ex
 from cpwl.cli import main
 from cpwl.geometry.polyhedra import as_domain
 from cpwl.io.json import load, save
-from cpwl.regions import cells as cells_module
-from cpwl.regions.cells import cells, find_pieces, has_few_faces
+from cpwl.regions import pieces as pieces_module
 from cpwl.regions.extract import as_function, count_regions
-from cpwl.regions.pieces import pieces_of_subdivision, pieces_of_walk
+from cpwl.regions.pieces import find_pieces, has_few_faces, is_short, pieces_of_subdivision, pieces_of_walk
 from cpwl.regions.subdivide.subdivide import subdivide
 from cpwl.regions.walk import chamber
 from cpwl.regions.walk import walk as walking
@@ -42,6 +41,12 @@ def small_integers(*widths, seed=0, most=1):
     return Network([(draw((b, a)), draw(b)) for a, b in pairwise(widths)])
 
 
+def cells(network, domain=None, *, exact=None):
+    """All cells by cutting the whole complex, with their corners and rays."""
+    made = subdivide(network, as_domain(domain, network.inputs))
+    return pieces_of_subdivision(made, is_short(network) if exact is None else exact, spans=True)[0]
+
+
 def box(n, low, high):
     unit = np.eye(n, dtype=int)
     return [*unit.tolist(), *(-unit).tolist()], [high] * n + [-low] * n
@@ -57,15 +62,13 @@ def laws_by_pattern(c):
 
 def exact_inside(c):
     """A rational point inside each cell: the mean of its points, plus its rays."""
-    count = len(c.points)
     points = []
     for i in range(len(c)):
-        own = [c.generators[g] for g in c.member[c.start[i] : c.start[i + 1]]]
+        own = c.spans.exact[c.spans.of_piece(i)]
         finite = [[Fraction(int(v), int(row[-1])) for v in row[:-1]] for row in own if row[-1]]
         rays = [[Fraction(int(v)) for v in row[:-1]] for row in own if not row[-1]]
         x = np.array(finite, dtype=object).sum(axis=0) / len(finite)
         points.append(x + np.array(rays, dtype=object).sum(axis=0) if rays else x)
-    assert (c.generators[:count, -1] > 0).all()
     return np.array(points, dtype=object)
 
 
@@ -133,17 +136,19 @@ def test_walking_finds_the_same(network, domain):
 def test_generators(network, domain):
     """Vertices and rays lie in the closed cell, and at each vertex the cell's law is the network, in rationals."""
     c = cells(network, domain, exact=True)
-    values = network(np.array([[Fraction(int(v), int(g[-1])) for v in g[:-1]] for g in c.generators if g[-1]]))
+    places = c.spans.exact
+    finite = np.flatnonzero(places[:, -1])
+    values = network(np.array([[Fraction(int(v), int(g[-1])) for v in g[:-1]] for g in places[finite]]))
     rows, start = c.polyhedra.integer(), c.polyhedra.start
     for i in range(len(c)):
-        own = c.member[c.start[i] : c.start[i + 1]]
-        at = c.generators[own]
+        own = c.spans.of_piece(i)
+        at = places[own]
         side = at[:, None, :-1] * rows[None, start[i] : start[i + 1], :-1]
         assert (side.sum(axis=2) <= at[:, -1:] * rows[None, start[i] : start[i + 1], -1]).all()
-        for g in own[own < len(c.points)]:
-            x = c.generators[g]
+        for g in own[np.isin(own, finite)]:
+            x = places[g]
             law = [Fraction(int((row[:-1] * x).sum()), int(row[-1] * x[-1])) for row in c.laws.exact[i]]
-            assert law == list(values[g])
+            assert law == list(values[np.searchsorted(finite, g)])
 
 
 # --- formulas --------------------------------------------------------------------------------------------------------
@@ -174,7 +179,7 @@ def test_non_generic_arrangements():
     assert regions(np.eye(4, dtype=int), [0] * 4) == 16
     braid = [[1, -1, 0, 0], [1, 0, -1, 0], [1, 0, 0, -1], [0, 1, -1, 0], [0, 1, 0, -1], [0, 0, 1, -1]]
     assert regions(braid, [0] * 6) == 24  # 4!, on three directions
-    assert len(cells(Network([(braid, [0] * 6), ([[1] * 6], [0])])).lines) == 1
+    assert cells(Network([(braid, [0] * 6), ([[1] * 6], [0])])).spans.rank == 3
 
 
 def test_identically_zero_on_a_region():
@@ -211,9 +216,10 @@ def test_far_box():
     """With all vertices inside, a large box cuts off nothing, and its facets are the only boundary."""
     network = gaussian(2, 6, 5, 1)
     whole, boxed = cells(network), cells(network, box(2, -(10**4), 10**4))
-    assert np.abs(whole.points).max() < 10**4
+    corners = whole.spans.view[whole.spans.view[:, -1] > 0]
+    assert np.abs(corners[:, :-1] / corners[:, -1:]).max() < 10**4
     assert np.array_equal(whole.signs, boxed.signs)
-    assert len(boxed.rays) == 0
+    assert (boxed.spans.view[:, -1] > 0).all()
     assert (whole.neighbour >= 0).all()
     assert (boxed.neighbour < 0).any()
 
@@ -503,5 +509,5 @@ def test_boxes_in_seven_dimensions_are_walked(monkeypatch):
     box = as_domain(None, 7, box=([-1] * 7, [1] * 7))
     assert has_few_faces(network, None)
     slow = {tuple(row) for row in cells(network, (box.A, box.b)).signs.tolist()}
-    monkeypatch.setattr(cells_module, "subdivide", None)
+    monkeypatch.setattr(pieces_module, "subdivide", None)
     assert {tuple(row) for row in find_pieces(network, box, True).signs.tolist()} == slow

@@ -39,7 +39,7 @@ from cpwl.equality.regions import (
 )
 from cpwl.equality.verdict import Apart, Verdict, farther
 from cpwl.errors import InputError, LimitError, ProofError
-from cpwl.exact.integers import primitive, sides, unit_view
+from cpwl.exact.integers import number_rows, primitive, sides, unit_view
 from cpwl.exact.rational import fraction_array
 from cpwl.executors import check_executor, spread
 from cpwl.function import CPWL
@@ -52,7 +52,7 @@ from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 from cpwl.progress import Progress, Shown, shows_progress
 from cpwl.proofs.certify import certify
-from cpwl.regions.cells import Cells
+from cpwl.regions.pieces import Pieces
 from cpwl.regions.tiles.stream import Journal, searched
 
 # The cells of a network laid over the pieces of a function: which cell is inside which piece.
@@ -77,11 +77,10 @@ class Overlay:
     """For each cell whether it is in a piece."""
 
 
-def overlay(found: Cells, p: CPWL) -> Overlay:
+def overlay(found: Pieces, p: CPWL) -> Overlay:
     """Lays all cells, with their generators in integers, over the pieces; the cells cover all of the domain."""
-    assert found.generators is not None
     rows, own = primitive(p.polyhedra.integer()), primitive(found.polyhedra.integer())
-    number = _numbers(np.concatenate([rows, own]))
+    number = number_rows(np.concatenate([rows, own]))[1]
     of_piece, of_cell = number[: len(rows)], number[len(rows) :]
     cell, piece = _candidates(found.inside, p)
     inside = _contained(found, rows, p, cell, piece, of_piece, of_cell)
@@ -89,12 +88,6 @@ def overlay(found: Cells, p: CPWL) -> Overlay:
     covered = np.zeros(len(found), dtype=bool)
     covered[cell] = True
     return Overlay(cell, piece, _filled(found, p, cell, piece, of_piece, of_cell), covered)
-
-
-def _numbers(rows: NDArray[np.object_]) -> NDArray[np.int64]:
-    """Equal numbers for equal rows."""
-    known: dict[tuple[int, ...], int] = {}
-    return np.array([known.setdefault(tuple(row), len(known)) for row in rows.tolist()], dtype=np.int64)
 
 
 def _candidates(points: NDArray[np.float64], p: CPWL) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -118,7 +111,7 @@ def _candidates(points: NDArray[np.float64], p: CPWL) -> tuple[NDArray[np.int64]
 
 
 def _contained(
-    found: Cells,
+    found: Pieces,
     rows: NDArray[np.object_],
     p: CPWL,
     cell: NDArray[np.int64],
@@ -127,22 +120,23 @@ def _contained(
     of_cell: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
     """Which of the pairs are a cell inside a piece: at all corners and along all rays all rows hold."""
-    assert found.generators is not None
-    start = p.polyhedra.start
+    spans, start = found.spans, p.polyhedra.start
+    assert spans is not None
+    assert spans.exact is not None
     row, pair = ranges(start[piece], np.diff(start)[piece])
     # A row that is one of the cell's own holds on it.
     size = int(max(of_piece.max(initial=0), of_cell.max(initial=0))) + 1
     known = np.isin(cell[pair] * size + of_piece[row], found.polyhedra.owner * size + of_cell)
     row, pair = row[~known], pair[~known]
-    member, question = ranges(found.start[cell[pair]], np.diff(found.start)[cell[pair]])
-    place, asked = found.member[member], row[question]
+    member, question = ranges(spans.start[cell[pair]], np.diff(spans.start)[cell[pair]])
+    place, asked = spans.member[member], row[question]
     good = np.ones(len(cell), dtype=bool)
-    good[pair[question[sides(rows, found.generators, asked, place) > 0]]] = False
+    good[pair[question[sides(rows, spans.exact, asked, place) > 0]]] = False
     return good
 
 
 def _filled(
-    found: Cells,
+    found: Pieces,
     p: CPWL,
     cell: NDArray[np.int64],
     piece: NDArray[np.int64],
@@ -450,7 +444,8 @@ class _Work:
         rest = np.flatnonzero(~laid.filled).tolist()
         if rest and (compared.apart is None or compared.apart.size != math.inf):
             left = None if most is None else most - compared.regions
-            if len(found.lines):
+            assert found.spans is not None
+            if found.spans.rank < p.dim:
                 others, _ = self._on_pieces(p, network, rest, left, compared.apart or seen)
             else:
                 others = self._on_overlay(p, found, np.array(rest))
@@ -461,7 +456,7 @@ class _Work:
             compared = replace(compared, hole=next((x for x in bare if x is not None), None))
         return compared, f"compared on {_count(compared.regions, 'linear region')} in {_count(p.num_pieces, 'piece')}"
 
-    def _in_pieces(self, p: CPWL, network: Network, body: Polyhedron | None, found: Cells, laid: Overlay) -> Compared:
+    def _in_pieces(self, p: CPWL, network: Network, body: Polyhedron | None, found: Pieces, laid: Overlay) -> Compared:
         """The cells of pieces that are filled by them, each against the law of its piece."""
         mine = laid.filled[laid.piece]
         cell, piece, laws = laid.cell[mine], laid.piece[mine], p.laws.integer()
@@ -470,7 +465,7 @@ class _Work:
             apart = self._valued(p, network, int(piece[apart.pair]), apart)
         return Compared(len(cell), apart, True)
 
-    def _on_overlay(self, p: CPWL, found: Cells, rest: NDArray[np.int64]) -> Compared:
+    def _on_overlay(self, p: CPWL, found: Pieces, rest: NDArray[np.int64]) -> Compared:
         """Some pieces against all cells: the corners of the common refinement decide."""
         (number, mine), (kept, cells) = pieces_of(p), solid(found.polyhedra)
         boxes = boxes_around(mine.spans, len(mine), p.dim), boxes_around(cells.spans, len(cells), p.dim)

@@ -28,8 +28,7 @@ from cpwl.network.algorithms import side_by_side
 from cpwl.network.network import ExactLayer, assemble, exact_layers, float_layer
 from cpwl.passes.simplify import drop_unused, merge_proportional, rebuilt
 from cpwl.progress import Progress
-from cpwl.regions.cells import Cells, cells_of
-from cpwl.regions.pieces import Pieces, pieces_of_walk
+from cpwl.regions.pieces import Pieces, pieces_of_subdivision, pieces_of_walk
 from cpwl.regions.subdivide.subdivide import Subdivision, TooMany, essential_dimension, subdivide
 from cpwl.regions.tiles.stream import Errand, Journal, Tile, stream
 from cpwl.regions.walk.walk import walk
@@ -242,10 +241,10 @@ def cells_at_once(network: Network) -> int:
 def _compare_cells(
     network: Network, domain: Polyhedron | None, made: Subdivision, target: NDArray[np.object_]
 ) -> Compared:
-    found = cells_of(made, False)
+    found = pieces_of_subdivision(made, False)[0]
     if _is_everywhere(network, found, target):
         return Compared(len(found), None, _are_all(made, found, domain))
-    found = cells_of(made, True)
+    found = pieces_of_subdivision(made, True, spans=True)[0]
     return Compared(len(found), _farthest(network, domain, found, target), _are_all(made, found, domain))
 
 
@@ -366,12 +365,12 @@ def _recalled(_: Tile, noted: Any) -> Compared:
     return Compared(int(noted["regions"]), apart, bool(noted["complete"]))
 
 
-def _are_all(made: Subdivision, found: Cells, domain: Polyhedron | None) -> bool:
+def _are_all(made: Subdivision, found: Pieces, domain: Polyhedron | None) -> bool:
     """Whether the cells fill the domain: none is left out, and facets without a neighbour are in rows of the domain."""
     if found.complete or not made.whole or domain is None:
         return found.complete
     # A neuron that vanishes on the boundary of the domain may give its name to a facet there: rows tell.
-    exact = found if found.generators is not None else cells_of(made, True)
+    exact = found if found.spans is not None else pieces_of_subdivision(made, True)[0]
     border = {tuple(row) for row in primitive(domain.integer())}
     alone = primitive(exact.polyhedra.integer()[exact.neighbour < 0])
     return made.lattice.euler() == 1 and all(tuple(row) in border for row in alone)
@@ -418,7 +417,7 @@ def largest_on(probe: Probe, body: Polyhedron, form: NDArray[np.object_]) -> Apa
     return apart
 
 
-def _is_everywhere(network: Network, found: Cells | Pieces, target: NDArray[np.object_]) -> bool:
+def _is_everywhere(network: Network, found: Pieces, target: NDArray[np.object_]) -> bool:
     """Whether all cells have one law, and that law is the target."""
     if (found.component != found.component[0]).any():
         return False
@@ -434,7 +433,7 @@ def _differences(
     return rows, laws[..., -1] * goal[None, :, -1]
 
 
-def cells_on(network: Network, domain: Polyhedron | None, most: int) -> Cells | None:
+def cells_on(network: Network, domain: Polyhedron | None, most: int) -> Pieces | None:
     """All cells with their generators in integers, if they are at most so many, in few directions."""
     if essential_dimension(network, domain) > _LOW:
         return None
@@ -442,14 +441,14 @@ def cells_on(network: Network, domain: Polyhedron | None, most: int) -> Cells | 
         made = subdivide(network, domain, most=most, strict=True)
     except TooMany:
         return None
-    found = cells_of(made, True)
+    found = pieces_of_subdivision(made, True, spans=True)[0]
     return found if _are_all(made, found, domain) else None
 
 
 def farthest_on_cells(
     network: Network,
     domain: Polyhedron | None,
-    found: Cells,
+    found: Pieces,
     cell: NDArray[np.int64],
     targets: NDArray[np.object_],
 ) -> Apart | None:
@@ -461,7 +460,8 @@ def farthest_on_cells(
     rows = laws[..., :-1] * targets[..., -1:] - targets[..., :-1] * laws[..., -1:]
     below = laws[..., -1] * targets[..., -1]
     apart: Apart | None = None
-    lines = _lines(network, domain) if len(found.lines) else []
+    assert found.spans is not None
+    lines = _lines(network, domain) if found.spans.rank < network.inputs else []
     for j in range(rows.shape[1]):
         different = np.flatnonzero((rows[:, j] != 0).any(axis=1))
         if len(different):
@@ -470,23 +470,25 @@ def farthest_on_cells(
     return apart
 
 
-def _farthest(network: Network, domain: Polyhedron | None, found: Cells, target: NDArray[np.object_]) -> Apart | None:
+def _farthest(network: Network, domain: Polyhedron | None, found: Pieces, target: NDArray[np.object_]) -> Apart | None:
     goal = _homogeneous(target)
     targets = np.broadcast_to(goal, (len(found), *goal.shape))
     return farthest_on_cells(network, domain, found, np.arange(len(found)), targets)
 
 
 def _at_cells(
-    found: Cells,
+    found: Pieces,
     cell: NDArray[np.int64],
     rows: NDArray[np.object_],
     below: NDArray[np.object_],
     different: NDArray[np.int64],
 ) -> Apart | None:
     """The largest difference at the corners of some cells, infinite if it changes along a ray."""
-    assert found.generators is not None
-    entry, owner = ranges(found.start[cell[different]], np.diff(found.start)[cell[different]])
-    return at_generators(found.generators[found.member[entry]], different[owner], rows, below)
+    spans = found.spans
+    assert spans is not None
+    assert spans.exact is not None
+    entry, owner = ranges(spans.start[cell[different]], np.diff(spans.start)[cell[different]])
+    return at_generators(spans.exact[spans.member[entry]], different[owner], rows, below)
 
 
 def at_generators(
@@ -524,7 +526,7 @@ def _quotients(above: NDArray[np.object_], below: NDArray[np.object_], exponent:
 
 
 def _along_lines(
-    found: Cells,
+    found: Pieces,
     cell: NDArray[np.int64],
     rows: NDArray[np.object_],
     different: NDArray[np.int64],

@@ -39,8 +39,15 @@ from cpwl.function.parts import Known
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.network.network import Network
 from cpwl.progress import Progress, Shown, shows_progress
-from cpwl.regions.cells import find_pieces, has_few_faces, is_short
-from cpwl.regions.pieces import Pieces, find_thin, pieces_of_subdivision, points_inside
+from cpwl.regions.pieces import (
+    Pieces,
+    find_pieces,
+    find_thin,
+    has_few_faces,
+    is_short,
+    pieces_of_subdivision,
+    points_inside,
+)
 from cpwl.regions.subdivide.subdivide import TooMany, subdivide
 from cpwl.regions.tiles.stream import SIZE, Errand, Journal, Tile, searched, stream
 from cpwl.regions.walk.walk import walk

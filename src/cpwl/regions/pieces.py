@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,18 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from cpwl.errors import LimitError
-from cpwl.exact.integers import integer_rows, primitive, ratio_view
+from cpwl.errors import InputError, LimitError
+from cpwl.exact.integers import integer_rows, number_rows, primitive, ratio_view
+from cpwl.function.cpwl import CPWL
 from cpwl.function.parts import Laws
+from cpwl.function.sample import inner_points
 from cpwl.geometry.generators import Spans
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
 from cpwl.geometry.probe import Probe
 from cpwl.network.network import Network
+from cpwl.progress import Progress
 from cpwl.regions.forms import EPS, Forms
 from cpwl.regions.subdivide.faces import Lattice
-from cpwl.regions.subdivide.subdivide import Subdivision
+from cpwl.regions.subdivide.subdivide import Subdivision, TooMany, essential_dimension, subdivide
 from cpwl.regions.walk.chamber import forms_on
-from cpwl.regions.walk.walk import Walk
+from cpwl.regions.walk.walk import Walk, walk
 
 # Which laws are equal, as rationals: floats with error bounds find the candidates, integers decide.
 
@@ -40,7 +44,7 @@ def label_laws(
     """
     count, outputs = laws.offset.shape
     if laws.exact is not None:
-        return np.stack([_number_rows(laws.exact[:, j]) for j in range(outputs)], axis=1)
+        return np.stack([number_rows(laws.exact[:, j])[1] for j in range(outputs)], axis=1)
     view, reading = laws.coefficients(), read_neurons(network, signs)
     # Along a fixed generic direction equal laws are equal: a sort finds all that may be.
     generic = np.cos(1.0 + 2.3 * np.arange(view.shape[2]))
@@ -76,7 +80,7 @@ def _decide(
     shared = np.flatnonzero(size[group] > 1)
     label = group * (len(at) + 1)
     if len(shared):
-        label[shared] += _number_rows(exactly(pieces[shared])[:, j])
+        label[shared] += number_rows(exactly(pieces[shared])[:, j])[1]
     return label
 
 
@@ -117,30 +121,30 @@ def _pattern(weight: Any) -> csr_array[Any, tuple[int, int]]:
     return csr_array((ones, weight.indices, weight.indptr), shape=weight.shape)
 
 
-def _number_rows(rows: NDArray[np.object_]) -> NDArray[np.int64]:
-    numbers: dict[tuple[int, ...], int] = {}
-    return np.array([numbers.setdefault(tuple(row), len(numbers)) for row in rows], dtype=np.int64)
-
-
 _BATCH = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pieces:
-    """Cells in the order of their activation patterns; the fields are those of `Cells`.
-
-    Neighbours are -1 at the boundary of the domain, and -2 where the search has ended early.
-    """
+    """The full-dimensional cells of a network, on each of which every neuron keeps its sign, sorted by their signs."""
 
     polyhedra: Polyhedra
+    """The cells by irredundant rows ``A x <= b``."""
     laws: Laws
+    """The affine map on each cell."""
     component: NDArray[np.int64]
+    """``component[i, j]``: a number for the law of output `j` on cell `i`; equal iff the laws are, as rationals."""
     signs: NDArray[np.int8]
+    """``signs[i, j]``: the sign of hidden neuron `j` on the inside of cell `i`; 0 iff it vanishes on all of it."""
     neighbour: NDArray[np.int64]
+    """For each row of `polyhedra` the cell across that facet; -1 on the boundary of the domain, -2 where the search
+    ended early."""
     inside: NDArray[np.float64]
+    """A point inside each cell."""
     complete: bool
+    """Every facet has a neighbour or lies on the boundary of the domain, and the faces add up as those of a ball do."""
     spans: Spans | None = None
-    """Corners and rays of the cells, where they were asked for and are held."""
+    """Corners and rays of the cells, where they were asked for and are held; in integers where numbers are exact."""
 
     def __len__(self) -> int:
         return len(self.signs)
@@ -393,3 +397,73 @@ def _inside(lattice: Lattice, view: NDArray[np.float64]) -> NDArray[np.float64]:
         at = np.add.reduceat(at[lattice.sub[k]], lattice.start[k][:-1], axis=0)
         at = at / np.diff(lattice.start[k])[:, None]
     return at
+
+
+# The cells of a network as pieces, by the way that suits: the whole complex, or a walk from cell to cell.
+
+
+_LOW = 8  # up to this many directions the whole complex is kept; beyond, its faces are too many
+_LOW_IN_BOX = 6  # the same on a domain with many rows: a cube alone has 3^n faces
+_AFTER_INTERRUPTION = 256  # regions to find when the whole complex was given up
+
+
+def has_few_faces(network: Network, domain: Polyhedron | None) -> bool:
+    """Whether the whole complex is kept: there are few directions, or a walk would take longer."""
+    directions = essential_dimension(network, domain)
+    return directions <= (_LOW if domain is None or len(domain.b) < directions else _LOW_IN_BOX)
+
+
+def find_pieces(
+    network: Network,
+    domain: Polyhedron | None,
+    exact: bool,
+    *,
+    most: int | None = None,
+    resume: CPWL | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    spans: bool = False,
+    whole: bool = False,
+) -> Pieces:
+    """The cells as pieces: by subdivision where there are few directions, otherwise by walking from cell to cell.
+
+    With `spans` corners and rays are kept, where there are. An interruption gives a part, unless only the `whole` is of
+    use: then it is raised.
+    """
+    start = None if resume is None else _inner_points(resume, network.inputs)
+    if has_few_faces(network, domain):
+        try:
+            made = subdivide(network, domain, most=most, progress=progress)
+            return pieces_of_subdivision(made, exact, spans=spans)[0]
+        except TooMany:
+            pass
+        except KeyboardInterrupt:
+            if whole:
+                raise
+            # A part that takes no time; the complex that was under way is in no state to be used.
+            most = min(most or _AFTER_INTERRUPTION, _AFTER_INTERRUPTION)
+            part = pieces_of_subdivision(subdivide(network, domain, most=most), exact, spans=spans)[0]
+            if part.complete:
+                raise  # nothing is lost by ending, and whoever asked for it must be told
+            return part
+    found = walk(network, domain, most=most, start=start, executor=executor, progress=progress, whole=whole)
+    return pieces_of_walk(found, exact)
+
+
+def _inner_points(p: CPWL, dim: int) -> NDArray[np.float64]:
+    """A point inside each piece."""
+    if p.dim != dim:
+        raise InputError(f"`resume` is a function of {p.dim} inputs, but the network has {dim}")
+    points = inner_points(p, range(p.num_pieces)).values()
+    return np.array([np.asarray(x, dtype=np.float64) for x in points]).reshape(-1, dim)
+
+
+def is_short(network: Network) -> bool:
+    """Whether the weights are rationals, or floats of few digits such as 0.5: then exact laws stay short."""
+    if network.exact is not None:
+        return True
+    for weight, bias in network.layers:
+        mantissa, _ = np.frexp(np.concatenate([weight.data, bias]))
+        if (np.ldexp(mantissa, 16) % 1 != 0).any():
+            return False
+    return True

@@ -24,8 +24,7 @@ from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import bounding_box
 from cpwl.network.network import Network
 from cpwl.progress import Progress
-from cpwl.regions.cells import find_pieces, has_few_faces
-from cpwl.regions.pieces import Pieces, pieces_of_subdivision
+from cpwl.regions.pieces import Pieces, find_pieces, has_few_faces, pieces_of_subdivision
 from cpwl.regions.subdivide.subdivide import TooMany, subdivide
 from cpwl.regions.tiles.stream import Journal
 

@@ -23,8 +23,7 @@ from cpwl.executors import spread
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.network.network import Network
 from cpwl.progress import Progress
-from cpwl.regions.cells import find_pieces
-from cpwl.regions.pieces import Pieces
+from cpwl.regions.pieces import Pieces, find_pieces
 from cpwl.regions.subdivide.subdivide import TooMany, essential_dimension
 
 # What was found so far, in a folder: a line for each tile, so that a search which was killed goes on where it was.
