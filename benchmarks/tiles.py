@@ -17,7 +17,7 @@ import numpy as np
 from cpwl import Network
 from cpwl.cli.options import executor_of
 from cpwl.regions.extract import COUNT
-from cpwl.regions.tiles.stream import stream
+from cpwl.regions.tiles import stream
 
 
 def main() -> None:

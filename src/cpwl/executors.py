@@ -283,6 +283,8 @@ class More:
     """What work gives that is better done in parts: these, in the place of the one that it was given."""
 
     items: list[Any]
+    asked: int = 0
+    """How many parts were asked for, where that says which they are."""
 
 
 def unfold(

@@ -53,7 +53,7 @@ from cpwl.network import Network
 from cpwl.progress import Progress, Shown, shows_progress
 from cpwl.proofs.certify import certify
 from cpwl.regions.pieces import Pieces
-from cpwl.regions.tiles.stream import Journal, searched
+from cpwl.regions.tiles import Journal, searched
 
 # The cells of a network laid over the pieces of a function: which cell is inside which piece.
 #

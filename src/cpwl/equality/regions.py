@@ -30,7 +30,7 @@ from cpwl.passes.simplify import drop_unused, merge_proportional, rebuilt
 from cpwl.progress import Progress
 from cpwl.regions.pieces import Pieces, pieces_of_subdivision, pieces_of_walk
 from cpwl.regions.subdivide.subdivide import Subdivision, TooMany, essential_dimension, subdivide
-from cpwl.regions.tiles.stream import Errand, Journal, Tile, stream
+from cpwl.regions.tiles import Errand, Journal, Part, stream
 from cpwl.regions.walk.walk import walk
 
 # The difference of two networks as one network, exactly, with what they have in common shared.
@@ -259,7 +259,7 @@ def _compare_in_tiles(
 ) -> Compared:
     """The same for more cells than memory holds, tile by tile; a difference that was seen is worth keeping."""
     regions, apart = 0, None
-    errand: Errand[Compared] = Errand("compared", partial(_compare_tile, target=target), _noted, _recalled)
+    errand: Errand[Compared] = Errand(partial(_compare_tile, target=target), _noted, _recalled)
     size = cells_at_once(network)
     tiles = stream(network, domain, errand, size=size, executor=executor, journal=journal, progress=progress)
     for _, found in tiles:
@@ -347,7 +347,7 @@ def _kept(
     return kept, most[most > 0]
 
 
-def _noted(_: Tile, found: Compared) -> dict[str, Any]:
+def _noted(_: Part, found: Compared) -> dict[str, Any]:
     """What was found on a tile as it is kept in a journal: rationals as "p/q"."""
     if found.apart is None:
         return {"regions": found.regions, "complete": found.complete}
@@ -356,7 +356,7 @@ def _noted(_: Tile, found: Compared) -> dict[str, Any]:
     return {"regions": found.regions, "complete": found.complete, "apart": apart}
 
 
-def _recalled(_: Tile, noted: Any) -> Compared:
+def _recalled(_: Part, noted: Any) -> Compared:
     apart = None
     if "apart" in noted:
         point = np.array([Fraction(v) for v in noted["apart"]["point"]], dtype=object)

@@ -47,7 +47,7 @@ from cpwl.geometry.probe import Probe
 from cpwl.mpqp.critical import CriticalRegion, critical_region, integer_law, solve_kkt
 from cpwl.mpqp.program import Program, beside, indefinite_direction, independent, take
 from cpwl.progress import Progress
-from cpwl.regions.tiles.stream import Journal
+from cpwl.regions.tiles import Journal
 
 _CHUNK = 8  # regions that are opened at a time
 _DIGITS = (16, 40)  # binary digits of inner points that are tried before exact ones, which are long

@@ -27,7 +27,7 @@ from cpwl.mpqp.critical import conic_basis, critical_region, integer_law
 from cpwl.mpqp.explore import Edge, Region, corners, explore
 from cpwl.mpqp.program import Program, beside, exact_matrix, fractions_of, half_spaces
 from cpwl.progress import Shown, shows_progress
-from cpwl.regions.tiles.stream import Journal
+from cpwl.regions.tiles import Journal
 
 
 @shows_progress

@@ -49,7 +49,7 @@ from cpwl.regions.pieces import (
     points_inside,
 )
 from cpwl.regions.subdivide.subdivide import TooMany, subdivide
-from cpwl.regions.tiles.stream import SIZE, Errand, Journal, Tile, searched, stream
+from cpwl.regions.tiles import SIZE, Errand, Journal, Part, searched, stream
 from cpwl.regions.walk.walk import walk
 
 _TOL = 1e-9
@@ -250,7 +250,7 @@ def _parts(
     progress: Progress | None,
 ) -> Iterator[CPWL]:
     exactly = is_short(network) if exact is None else exact
-    errand: Errand[CPWL] = Errand("parts", _EXACT if exactly else _FLOAT, _nothing, _no_recall)
+    errand: Errand[CPWL] = Errand(_EXACT if exactly else _FLOAT)
     with ExitStack() as stack:
         journal = None
         if checkpoint is not None:
@@ -281,17 +281,17 @@ _EXACT = partial(_function_on, exact=True)
 _FLOAT = partial(_function_on, exact=False)
 
 
-def _file(tile: Tile) -> str:
+def _file(tile: Part) -> str:
     return "-".join(["part", *map(str, tile.name)]) + ".json"
 
 
-def _save(folder: Path, tile: Tile, part: CPWL) -> dict[str, Any]:
+def _save(folder: Path, tile: Part, part: CPWL) -> dict[str, Any]:
     text = document_text(function_document(part), None)
     write_text(folder / _file(tile), text)
     return {"file": _file(tile), "pieces": part.num_pieces, "hash": sha256(text.encode()).hexdigest()}
 
 
-def _load(folder: Path, tile: Tile, noted: Any) -> CPWL:
+def _load(folder: Path, tile: Part, noted: Any) -> CPWL:
     """A part that an earlier search has found, which must be there as it was noted."""
     path = folder / _file(tile)
     if sha256(read_bytes(path)).hexdigest() != noted["hash"]:
@@ -300,42 +300,41 @@ def _load(folder: Path, tile: Tile, noted: Any) -> CPWL:
     return replace(function_from_pieces(data), complete=True)
 
 
-def _nothing(_: Tile, __: CPWL) -> None:
-    return None
-
-
-def _no_recall(_: Tile, __: Any) -> CPWL:
-    raise InternalError("nothing was noted")
-
-
-# How many linear regions? Four numbers that go by that name.
-
-
-# Activation cells counted tile by tile.
+# How many linear regions? Four numbers that go by that name. Activation cells are counted tile by tile.
 
 
 def count_cells(network: Network, body: Polyhedron | None, size: int) -> int:
     """How many cells there are on a tile; `TooMany` for more than `size`."""
-    if has_few_faces(network, body):
-        made = subdivide(network, body, most=size, strict=True)
-        if not made.complete:
+    count, complete = _counted(network, body, size, strict=True)
+    if not complete:
+        if has_few_faces(network, body):
             raise InternalError("the cells of a tile do not add up to a ball")
-        return made.cells
-    found = walk(network, body, most=size)
-    if not found.complete:
         raise TooMany(f"there are more than {size} cells")
-    return len(found.signs)
-
-
-def _note(_: Tile, count: int) -> int:
     return count
 
 
-def _recall(_: Tile, noted: Any) -> int:
-    return int(noted)
+def _counted(
+    network: Network,
+    domain: Polyhedron | None,
+    most: int | None,
+    *,
+    strict: bool = False,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> tuple[int, bool]:
+    """How many cells there are, and whether these are all; no rows, laws or neighbours are worked out."""
+    if has_few_faces(network, domain):
+        try:
+            made = subdivide(network, domain, most=most, strict=strict, progress=progress)
+            return made.cells, made.complete
+        except TooMany:
+            if strict:
+                raise
+    found = walk(network, domain, most=most, executor=executor, progress=progress)
+    return len(found.signs), found.complete
 
 
-COUNT = Errand("cells", count_cells, _note, _recall)
+COUNT = Errand(count_cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,9 +435,9 @@ def _count_cells(
     executor: Executor | None,
     progress: Progress | None,
 ) -> tuple[int, bool]:
-    """How many cells there are, and whether these are all; no rows, laws or neighbours are worked out."""
+    """How many cells there are, and whether these are all, tile by tile where they may be many."""
     if checkpoint is None and (most is not None or not has_few_faces(network, domain)):
-        return _count_some(network, domain, most, executor, progress)
+        return _counted(network, domain, most, executor=executor, progress=progress)
     made = nullcontext() if checkpoint is None else Journal(checkpoint, searched(network, domain), question="cells")
     with made as journal:
         total = 0
@@ -451,19 +450,6 @@ def _count_cells(
         except KeyboardInterrupt:
             return total, False
         return total, True
-
-
-def _count_some(
-    network: Network, domain: Polyhedron | None, most: int | None, executor: Executor | None, progress: Progress | None
-) -> tuple[int, bool]:
-    if most is not None and has_few_faces(network, domain):
-        try:
-            made = subdivide(network, domain, most=most, progress=progress)
-            return made.cells, made.complete
-        except TooMany:
-            pass
-    found = walk(network, domain, most=most, executor=executor, progress=progress)
-    return len(found.signs), found.complete
 
 
 def connected_pieces(pieces: Pieces) -> int:

@@ -32,8 +32,8 @@ from cpwl.geometry.bodies import integral_of
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.network.network import Network
 from cpwl.progress import Progress
-from cpwl.regions.portions import Limits, Notes, Portions, Question, Whole
-from cpwl.regions.tiles.stream import Journal, searched
+from cpwl.regions.portions import Limits, Portions, Question, Whole
+from cpwl.regions.tiles import Journal, searched
 
 _T = TypeVar("_T")
 
@@ -247,14 +247,13 @@ class Inquiry:
     def _extremes(self, output: int | None, senses: tuple[int, ...]) -> list[Extremum]:
         """The largest value, with a sense of -1 the least; one search for all."""
         j = self._output(output)
-        question = Question(_extremes, (j, senses))
+        question = Question(_extremes, (j, senses), _noted, _recalled)
         if self.checkpoint is None or isinstance(self.subject, CPWL):
             found, complete = self._fold(question, partial(_better, senses), _are_unbounded)
         else:
             asked = {"question": "extremes", "output": j, "senses": list(senses), "at_once": self.at_once}
             with Journal(self.checkpoint, searched(self.subject, self.domain), **asked) as journal:
-                notes = Notes(journal, _noted, _recalled)
-                found, complete = self._fold(question, partial(_better, senses), _are_unbounded, notes)
+                found, complete = self._fold(question, partial(_better, senses), _are_unbounded, journal)
                 if complete:
                     journal.finish()
         return [replace(each, complete=complete) for each in found]
@@ -271,21 +270,21 @@ class Inquiry:
         question: Question[_T],
         best: Callable[[_T, _T], _T],
         last: Callable[[_T], bool] | None = None,
-        notes: Notes[_T] | None = None,
+        journal: Journal | None = None,
     ) -> tuple[_T, bool]:
         """The best answer of all portions, and whether these were all; `last` says when nothing can be better.
 
-        A search with notes that is interrupted ends with what it has seen.
+        An interrupted search with a journal ends with what it has seen.
         """
         found: _T | None = None
-        walk = self._walk(question, notes=notes)
+        walk = self._walk(question, journal=journal)
         try:
             for answer in walk:
                 found = answer if found is None else best(found, answer)
                 if last is not None and last(found):
                     return found, True
         except KeyboardInterrupt:
-            if notes is None or found is None:
+            if journal is None or found is None:
                 raise
             return found, False
         if found is None:
@@ -303,14 +302,14 @@ class Inquiry:
         return answer
 
     def _walk(
-        self, question: Question[_T], *, overlap: bool = False, notes: Notes[_T] | None = None
+        self, question: Question[_T], *, overlap: bool = False, journal: Journal | None = None
     ) -> Portions[_T] | Whole[_T]:
         if isinstance(self.subject, CPWL):
             return Whole(question(asked(self.subject, self.domain, None)))
-        if self.checkpoint is not None and notes is None:
+        if self.checkpoint is not None and journal is None:
             raise InputError("`checkpoint` keeps the search for `range`, `argmin` or `argmax`: ask this without it")
         limits = Limits(self.subject, self.at_once, self.max_regions, overlap, question)
-        return Portions(limits, self.domain, self.executor, self.progress, notes)
+        return Portions(limits, self.domain, self.executor, self.progress, journal)
 
 
 def _extremes(about: Asked, j: int, senses: tuple[int, ...]) -> list[Extremum]:

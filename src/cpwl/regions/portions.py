@@ -17,7 +17,7 @@ import numpy as np
 
 from cpwl.errors import LimitError
 from cpwl.exact.integers import primitive
-from cpwl.executors import More, unfold
+from cpwl.executors import More
 from cpwl.function.questions.extent import Asked
 from cpwl.geometry.bodies import Bodies, solid, stacked
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
@@ -26,7 +26,7 @@ from cpwl.network.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.pieces import Pieces, find_pieces, has_few_faces, pieces_of_subdivision
 from cpwl.regions.subdivide.subdivide import TooMany, subdivide
-from cpwl.regions.tiles.stream import Journal
+from cpwl.regions.tiles import Journal, Notes, Part, through_parts
 
 _DEEPEST = 200  # halvings of one part
 _T = TypeVar("_T")
@@ -38,26 +38,12 @@ class Question(Generic[_T]):
 
     function: Callable[..., _T]
     arguments: tuple[Any, ...]
+    note: Callable[[_T], Any] | None = None
+    recall: Callable[[Any], _T] | None = None
+    """How an answer is written into a journal and read back, where that can be done."""
 
     def __call__(self, about: Asked) -> _T:
         return self.function(about, *self.arguments)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Notes(Generic[_T]):
-    """A journal, and how an answer is written into it and read back."""
-
-    journal: Journal
-    note: Callable[[_T], Any]
-    recall: Callable[[Any], _T]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Portion:
-    """A part of the domain; `name` says which half was taken each time."""
-
-    name: tuple[int, ...]
-    body: Polyhedron | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,19 +56,19 @@ class Limits:
     overlap: bool
     question: Question[Any]
 
-    def at(self, portion: _Portion) -> tuple[int, bool]:
+    def at(self, portion: Part) -> tuple[int, bool]:
         """How many regions a portion may have, and whether that is the end of the search."""
         # Around a corner of many regions all of them stay together, however small it is: more must be held then.
         most = self.at_once << (len(portion.name) // (3 * self.network.inputs))
         last = self.max_regions is not None and self.max_regions < most
         return min(most, self.max_regions or most), last or len(portion.name) == _DEEPEST
 
-    def halves(self, portion: _Portion) -> More:
+    def halves(self, portion: Part) -> More:
         halves = _halves(portion.body, self.network.inputs, len(portion.name), self.overlap)
-        return More([_Portion((*portion.name, k), halves[k]) for k in (1, 0)])
+        return More([Part((*portion.name, k), halves[k]) for k in (1, 0)])
 
 
-def _attempt(limits: Limits, portion: _Portion) -> Any:
+def _attempt(limits: Limits, portion: Part) -> Any:
     """How many regions there are, and the answer; or halves; or nothing, at the end of what is allowed."""
     most, last = limits.at(portion)
     try:
@@ -120,9 +106,10 @@ class Portions(Generic[_T]):
         domain: Polyhedron | None,
         executor: Executor | None,
         progress: Progress | None,
-        notes: Notes[_T] | None,
+        journal: Journal | None,
     ) -> None:
-        self.limits, self.domain, self.executor, self.progress, self.notes = limits, domain, executor, progress, notes
+        self.limits, self.domain, self.executor, self.progress = limits, domain, executor, progress
+        self.notes = None if journal is None else Notes(journal, self._noted, self._recalled)
         self.seen, self.complete = 0, True
 
     @property
@@ -139,16 +126,11 @@ class Portions(Generic[_T]):
         if not has_few_faces(self.limits.network, self.domain):
             yield self.limits.question(self._at_once())
             return
-        known, most = None if self.notes is None else self._recalled, self.limits.max_regions
-        found = unfold(_attempt, self.limits, [_Portion((), self.domain)], self.executor, known=known)
-        for portion, outcome in found:
-            if outcome != _NOTHING:
-                self._note(portion, outcome)
+        most = self.limits.max_regions
+        for _, outcome in through_parts(_attempt, self.limits, Part((), self.domain), self.executor, self.notes):
             if isinstance(outcome, More):
                 continue
-            if outcome == _NOTHING or (
-                self.limits.max_regions is not None and self.seen + outcome[0] > self.limits.max_regions
-            ):
+            if outcome == _NOTHING or (most is not None and self.seen + outcome[0] > most):
                 self.complete = False
                 return
             self.seen += outcome[0]
@@ -156,23 +138,20 @@ class Portions(Generic[_T]):
                 self.progress(self.seen, most or self.seen, "regions")
             yield outcome[1]
 
-    def _note(self, portion: _Portion, outcome: Any) -> None:
-        if self.notes is None or self.notes.journal.get(portion.name) is not None:
-            return
-        if isinstance(outcome, More):
-            self.notes.journal.add(portion.name, split=len(outcome.items))
-        else:
-            self.notes.journal.add(portion.name, regions=outcome[0], done=self.notes.note(outcome[1]))
-
-    def _recalled(self, portion: _Portion) -> Any:
-        """What an earlier search has found on a portion."""
-        assert self.notes is not None
-        noted = self.notes.journal.get(portion.name)
-        if noted is None:
+    def _noted(self, _: Part, outcome: Any) -> dict[str, Any] | None:
+        if outcome == _NOTHING:
             return None
+        if isinstance(outcome, More):
+            return {"split": len(outcome.items)}
+        assert self.limits.question.note is not None
+        return {"regions": outcome[0], "done": self.limits.question.note(outcome[1])}
+
+    def _recalled(self, portion: Part, noted: dict[str, Any]) -> Any:
+        """What an earlier search has found on a portion."""
         if "split" in noted:
             return self.limits.halves(portion)
-        return int(noted["regions"]), self.notes.recall(noted["done"])
+        assert self.limits.question.recall is not None
+        return int(noted["regions"]), self.limits.question.recall(noted["done"])
 
     def _at_once(self) -> Asked:
         """Many inputs: regions are walked through, and held, up to the limit."""

@@ -1,4 +1,4 @@
-"""One tile after the other, by whoever has time: what does not fit is split, what is done is noted."""
+"""Parts of a domain, one after the other, by whoever has time: what does not fit is split, what is done is noted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import numpy as np
 from cpwl.documents.write import document_text, network_document
 from cpwl.errors import InputError, InternalError
 from cpwl.exact.sparse import RationalMatrix
-from cpwl.executors import spread
+from cpwl.executors import More, unfold
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.network.network import Network
 from cpwl.progress import Progress
@@ -173,20 +173,54 @@ def searched(network: Network, domain: Polyhedron | None) -> str:
     return document_text(network_document(network), None) + json.dumps(rows)
 
 
-# Tiles: cells of the first neurons of a network. No activation cell crosses the border of a tile.
-#
-# Fix the order in which neurons are drawn, layer by layer. The first `r` of them cut the domain into polyhedra on which
-# they keep their signs, and later neurons only cut these further: so every activation cell lies in exactly one of the
-# polyhedra, and counts, pieces and extrema of the network are those of its tiles, put together.
+# Parts: tiles, which cut no cell, and portions (`cpwl.regions.portions`), which may overlap.
+
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tile:
+class Part:
     """A part of the domain; `name` is the way to it: the third part of the first part is ``(0, 2)``."""
 
     name: tuple[int, ...]
     body: Polyhedron | None
     """None is all of R^n."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Notes:
+    """A journal; what it says of a part (None: nothing), and what is read out of it again, `More` parts included."""
+
+    journal: Journal
+    note: Callable[[Part, Any], dict[str, Any] | None]
+    recall: Callable[[Part, dict[str, Any]], Any]
+
+
+def through_parts(
+    work: Callable[[Any, Part], Any], shared: Any, first: Part, executor: Executor | None, notes: Notes | None
+) -> Iterator[tuple[Part, Any]]:
+    """`unfold` from the `first` part on: what the journal holds is not worked out again, and what is new is noted."""
+    if notes is None:
+        yield from unfold(work, shared, [first], executor)
+        return
+
+    def known(part: Part) -> Any:
+        noted = notes.journal.get(part.name)
+        return None if noted is None else notes.recall(part, noted)
+
+    for part, outcome in unfold(work, shared, [first], executor, known=known):
+        told = notes.note(part, outcome) if notes.journal.get(part.name) is None else None
+        if told is not None:
+            notes.journal.add(part.name, **told)
+        yield part, outcome
+
+
+# Tiles: cells of the first neurons of a network. No activation cell crosses the border of a tile.
+#
+# Fix the order in which neurons are drawn, layer by layer. The first `r` of them cut the domain into polyhedra on which
+# they keep their signs, and later neurons only cut these further: so every activation cell lies in exactly one of the
+# polyhedra, and counts, pieces and extrema of the network are those of its tiles, put together.
 
 
 def first_neurons(network: Network, count: int) -> Network:
@@ -216,7 +250,7 @@ def _rows(weight: Any, width: int) -> Any:
     return weight[:width]
 
 
-def split(network: Network, tile: Tile, parts: int) -> list[Tile]:
+def split(network: Network, tile: Part, parts: int) -> list[Part]:
     """The tile cut by as many neurons as make at most `parts` parts; the order of neurons decides, nothing else."""
     total = sum(weight.shape[0] for weight, _ in network.layers[:-1])
     low, best = 1, None
@@ -229,7 +263,7 @@ def split(network: Network, tile: Tile, parts: int) -> list[Tile]:
         else:
             low, best = middle + 1, made
     assert best is not None  # one neuron makes at most two parts
-    return [Tile((*tile.name, i), best.polyhedra[i]) for i in range(len(best))]
+    return [Part((*tile.name, i), best.polyhedra[i]) for i in range(len(best))]
 
 
 def _cells(network: Network, body: Polyhedron | None, most: int) -> Pieces | None:
@@ -242,7 +276,9 @@ SIZE = 100_000  # cells of a tile: half a GB in R^4, a second's work
 _FEWEST, _MOST = 8, 1024  # parts of a tile that is split
 _ROOM = 4  # how much smaller than the limit parts should be, so that few are split again
 
-Result = TypeVar("Result")
+
+def _as_it_is(_: Part, found: Any) -> Any:
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,18 +288,9 @@ class Errand(Generic[Result]):
     `work(network, body, size)` raises `TooMany` where the tile has more than `size` cells.
     """
 
-    name: str
     work: Callable[[Network, Polyhedron | None, int], Result]
-    note: Callable[[Tile, Result], Any]
-    recall: Callable[[Tile, Any], Result]
-
-
-@dataclass(frozen=True, slots=True)
-class _Split:
-    """A tile of too many cells: asked to be split into this many parts, and the parts."""
-
-    asked: int
-    tiles: list[Tile]
+    note: Callable[[Part, Result], Any] = _as_it_is
+    recall: Callable[[Part, Any], Result] = _as_it_is
 
 
 def stream(
@@ -275,58 +302,52 @@ def stream(
     executor: Executor | None = None,
     journal: Journal | None = None,
     progress: Progress | None = None,
-) -> Iterator[tuple[Tile, Result]]:
+) -> Iterator[tuple[Part, Result]]:
     """The result of each tile, whole or split as the number of its cells demands; together they are the domain.
 
     The tiles depend on network, domain and `size` alone, and so do the results and their order.
     """
-    waiting, done = [Tile((), domain)], 0
-    shared = (network, size, errand.work)
-    while waiting:
-        fresh = [tile for tile in waiting if journal is None or journal.get(tile.name) is None]
-        found = spread(_attempt, shared, fresh, executor)
-        after: list[Tile] = []
-        for tile in waiting:
-            noted = None if journal is None else journal.get(tile.name)
-            outcome: Any = next(found) if noted is None else _recalled(network, tile, noted, errand)
-            if isinstance(outcome, _Split):
-                if journal is not None and noted is None:
-                    journal.add(tile.name, split=outcome.asked, parts=len(outcome.tiles))
-                after += outcome.tiles
-                continue
-            if journal is not None and noted is None:
-                journal.add(tile.name, done=errand.note(tile, outcome))
-            done += 1
-            if progress is not None:
-                progress(done, done + len(waiting) + len(after), f"{done:,} tiles")
-            yield tile, outcome
-        waiting = after
+
+    def note(tile: Part, outcome: Any) -> dict[str, Any]:
+        if isinstance(outcome, More):
+            return {"split": outcome.asked, "parts": len(outcome.items)}
+        return {"done": errand.note(tile, outcome)}
+
+    def recall(tile: Part, noted: dict[str, Any]) -> Any:
+        if "split" not in noted:
+            return errand.recall(tile, noted["done"])
+        tiles = split(network, tile, noted["split"])
+        if len(tiles) != noted["parts"]:
+            raise InternalError(f"tile {tile.name} was split into {noted['parts']} parts before and {len(tiles)} now")
+        return More(tiles, noted["split"])
+
+    notes = None if journal is None else Notes(journal, note, recall)
+    done, known = 0, 1
+    for tile, outcome in through_parts(_attempt, (network, size, errand.work), Part((), domain), executor, notes):
+        if isinstance(outcome, More):
+            known += len(outcome.items) - 1
+            continue
+        done += 1
+        if progress is not None:
+            progress(done, known, f"{done:,} tiles")
+        yield tile, outcome
     if journal is not None:
         journal.finish()
 
 
-def _attempt(shared: tuple[Network, int, Callable[..., Result]], tile: Tile) -> Result | _Split:
+def _attempt(shared: tuple[Network, int, Callable[..., Result]], tile: Part) -> Result | More:
     network, size, work = shared
     try:
         return work(network, tile.body, size)
     except TooMany as reason:
         parts = _parts(network, tile, reason)
-        return _Split(parts, split(network, tile, parts))
+        return More(split(network, tile, parts), parts)
 
 
-def _parts(network: Network, tile: Tile, reason: TooMany) -> int:
+def _parts(network: Network, tile: Part, reason: TooMany) -> int:
     """How many parts would do: `m` neurons in general position make about ``m^d`` cells."""
     if "neurons" not in reason.details:
         return _FEWEST
     share = reason.details["of"] / reason.details["neurons"]
     expected = _ROOM * share ** min(essential_dimension(network, tile.body), 8)
     return int(min(max(expected, _FEWEST), _MOST))
-
-
-def _recalled(network: Network, tile: Tile, noted: dict[str, Any], errand: Errand[Result]) -> Result | _Split:
-    if "split" not in noted:
-        return errand.recall(tile, noted["done"])
-    tiles = split(network, tile, noted["split"])
-    if len(tiles) != noted["parts"]:
-        raise InternalError(f"tile {tile.name} was split into {noted['parts']} parts before and {len(tiles)} now")
-    return _Split(noted["split"], tiles)
