@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
@@ -14,10 +14,10 @@ from cpwl.cli.batch import batch
 from cpwl.cli.check import check
 from cpwl.cli.compile import compile, mpc
 from cpwl.cli.files import bench_run, bounds, convert, doctor, info
-from cpwl.cli.limits import limited, own_process
+from cpwl.cli.limits import command, own_process
 from cpwl.cli.networks import compress, count_regions, equal, extract, milp, vnnlib
 from cpwl.cli.options import whole_boxes
-from cpwl.cli.output import run
+from cpwl.cli.output import Said, run
 from cpwl.cli.pictures import demo, plot, report, tradeoff
 
 _EPILOG = (
@@ -27,28 +27,15 @@ _EPILOG = (
 )
 
 _app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
-_app.command()(limited(compile))
-_app.command()(limited(tradeoff))
-_app.command()(limited(convert))
-_app.command()(limited(info))
-_app.command()(limited(check))
-_app.command()(limited(doctor))
-_app.command()(limited(equal))
-_app.command()(limited(ask))
-_app.command()(limited(mpc))
-_app.command()(limited(compress))
-_app.command()(limited(extract))
-_app.command()(limited(count_regions))
-_app.command("count", hidden=True)(limited(count_regions))  # its name up to 0.2
+_ABOUT_FUNCTIONS = (compile, tradeoff, convert, info, check, doctor, equal, ask, mpc)
+_ABOUT_NETWORKS = (compress, extract, count_regions, milp, vnnlib)
+_COMMANDS: tuple[Callable[..., Said | None], ...] = (*_ABOUT_FUNCTIONS, *_ABOUT_NETWORKS, bounds, report, plot, demo)
+for _each in _COMMANDS:
+    _app.command()(command(_each))
+_app.command("count", hidden=True)(command(count_regions))  # its name up to 0.2
 _app.command()(batch)
-_app.command()(limited(milp))
-_app.command()(limited(vnnlib, timeout="time_limit"))
-_app.command()(limited(bounds))
-_app.command()(limited(report))
-_app.command()(limited(plot))
-_app.command()(limited(demo))
 _bench = typer.Typer(help="Measure on this machine.", rich_markup_mode=None)
-_bench.command("run")(limited(bench_run))
+_bench.command("run")(command(bench_run))
 _bench.callback()(lambda: None)
 _app.add_typer(_bench, name="bench")
 

@@ -12,20 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpwl.cli.limits import BeyondLimit
-from cpwl.cli.options import (
-    AsJson,
-    BoxBounds,
-    Dask,
-    Workers,
-    box_domain,
-    executor_of,
-    file_argument,
-    load_any,
-    path_option,
-)
-from cpwl.cli.output import Code, print_json, spelled
+from cpwl.cli.options import BoxBounds, Work, box_domain, file_argument, load_any, path_option
+from cpwl.cli.output import Code, Said, spelled
 from cpwl.errors import InputError, LimitError
-from cpwl.progress import progress_bar
 
 if TYPE_CHECKING:
     from cpwl.function import CPWL
@@ -80,10 +69,9 @@ def ask(
     checkpoint: Annotated[
         Path | None, path_option("FOLDER", "Networks: save the progress of --max and --min there, and resume from it.")
     ] = None,
-    workers: Workers = 1,
-    dask: Dask = None,
-    as_json: AsJson = False,
-) -> None:
+    *,
+    work: Work,
+) -> Said:
     """Answer questions about a function or a network, exactly and with a witness.
 
     Exit status: 0 all questions answered, and none with no; 1 an answer is no; 2 an answer is undecided.
@@ -100,7 +88,7 @@ def ask(
         [_place(i, names[: f.inputs], option) for i in given or ()]
         for given, option in ((increasing, "--increasing"), (decreasing, "--decreasing"), (depends_on, "--depends-on"))
     )
-    with progress_bar() as progress, executor_of(workers, dask) as executor:
+    with work() as how:
         if checkpoint is not None and not hasattr(f, "layers"):
             raise typer.BadParameter("only questions about networks can be resumed.", param_hint="'--checkpoint'")
         desk = ask_about(
@@ -108,8 +96,7 @@ def ask(
             domain=domain,
             max_regions=max_regions,
             checkpoint=checkpoint,
-            executor=executor,
-            progress=progress,
+            **how,
         )
         ends = _Ends(desk, both=largest and least)
         questions: list[tuple[str, Callable[[], _Reply]]] = []
@@ -149,16 +136,14 @@ def ask(
             raise typer.BadParameter("give a question, such as --max or --convex.")
         replies = _all_asked(questions)
     labels = getattr(f, "labels", ())
-    if as_json:
-        named = {"inputs": labels[: f.inputs], "outputs": labels[f.inputs :]} if labels else {}
-        print_json({"file": str(path), **named, "answers": {name: reply.data for name, reply in replies.items()}})
-    else:
-        if labels:
-            print(f"x = ({', '.join(labels[: f.inputs])}), value = {', '.join(labels[f.inputs :])}")
-        for name, reply in replies.items():
-            print(f"{name}: {reply.text}")
+    named = {"inputs": labels[: f.inputs], "outputs": labels[f.inputs :]} if labels else {}
+    head = [f"x = ({', '.join(labels[: f.inputs])}), value = {', '.join(labels[f.inputs :])}"] if labels else []
     held = [reply.holds for reply in replies.values()]
-    raise typer.Exit(Code.REFUTED if False in held else Code.UNDECIDED if None in held else Code.DONE)
+    return Said(
+        "\n".join([*head, *(f"{name}: {reply.text}" for name, reply in replies.items())]),
+        {"file": str(path), **named, "answers": {name: reply.data for name, reply in replies.items()}},
+        Code.REFUTED if False in held else Code.UNDECIDED if None in held else Code.DONE,
+    )
 
 
 def _place(word: str, names: tuple[str, ...], option: str) -> int:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpwl.cli.options import AsJson, BoxBounds, Dask, Workers, executor_of, file_argument, load_network
-from cpwl.cli.output import Code, print_json
+from cpwl.cli.options import BoxBounds, Work, file_argument, load_network
+from cpwl.cli.output import Code, Said
 
 if TYPE_CHECKING:
     from cpwl.network import Network
@@ -32,10 +32,9 @@ def check(
         ),
     ] = None,
     box: BoxBounds = None,
-    workers: Workers = 1,
-    dask: Dask = None,
-    as_json: AsJson = False,
-) -> None:
+    *,
+    work: Work,
+) -> Said:
     """Check a proof against the function and the weights, with the stand-alone checker.
 
     Two networks are compared on R^n, or on the box of --box; the proof itself does not contain the box.
@@ -56,20 +55,17 @@ def check(
             weights = Path(folder) / "network.json"
             floats = load_network(network)
             save(floats, weights)
-        with executor_of(workers, dask) as executor:
+        with work() as how:
             files = [str(path) for path in (law, weights, proof)]
-            code, found = _decided(files, max_error, box, executor, folder)
+            code, found = _decided(files, max_error, box, how["executor"], folder)
     verdict = f"{found.pop('verdict')}: {found.pop('reason')}"
     if code == Code.DONE and floats is not None and "cells" not in found:
         caution = _evaluated(function, floats, max_error)
         found["caution"] = caution
         if caution:
             code, verdict = Code.EXACTLY, f"proved in exact arithmetic only: {caution}; {verdict}"
-    if as_json:
-        print_json({"proved": code == Code.DONE, "verdict": verdict, **found})
-    else:
-        print(verdict, file=sys.stdout if code in (Code.DONE, Code.REFUTED, Code.EXACTLY) else sys.stderr)
-    raise typer.Exit(code)
+    aside = code not in (Code.DONE, Code.REFUTED, Code.EXACTLY)
+    return Said(verdict, {"proved": code == Code.DONE, "verdict": verdict, **found}, code, aside)
 
 
 def _evaluated(function: Path, network: Network, max_error: float | None) -> str:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 import typer
 
 from cpwl.cli.options import (
-    AsJson,
     Certify,
     CForm,
     CTest,
-    Dask,
     Dtype,
     Fixed,
     Layout,
@@ -24,25 +23,24 @@ from cpwl.cli.options import (
     Outside,
     Precision,
     Train,
-    Workers,
+    Work,
     check_neurons,
-    executor_of,
     file_argument,
     load_function,
+    load_network,
     output_option,
     path_option,
 )
 from cpwl.cli.output import (
+    Said,
     check_ending,
     check_output,
     plain_integer,
-    print_json,
     readable_integer,
     table_of,
     table_text,
 )
-from cpwl.errors import counted
-from cpwl.progress import progress_bar
+from cpwl.errors import InternalError, LimitError, counted
 
 if TYPE_CHECKING:
     from cpwl.compiler import Alternative, Compiled, Within
@@ -50,6 +48,9 @@ if TYPE_CHECKING:
     from cpwl.function import CPWL
     from cpwl.io.c.write import CCode
     from cpwl.io.formula import Formula
+
+
+_T = TypeVar("_T")
 
 
 def _known(construction: str) -> str:
@@ -117,14 +118,12 @@ def compile(
         typer.Option(help="Points outside a bounded domain: free (no guarantee), clip to the box, or error (OUT.h)."),
     ] = "free",
     max_neurons: MaxNeurons = None,
-    workers: Workers = 1,
-    dask: Dask = None,
     certify: Certify = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Print the size of every construction, and why this one was selected.")
     ] = False,
-    as_json: AsJson = False,
-) -> None:
+    work: Work,
+) -> Said:
     """Compile a function into a ReLU network that computes it exactly, or within a stated error."""
     proof = output.with_suffix(".proof.json") if certify else None
     integer = dtype in ("int16", "int8")
@@ -147,7 +146,7 @@ def compile(
     p = load_function(source, "`cpwl compile` takes a function", layout) if written is None else written.function()
     weights: Weights = "exact" if output.suffix.lower() == ".json" else dtype or "float64"
     began = perf_counter()
-    with progress_bar() as progress, executor_of(workers, dask) as executor:
+    with work() as how:
         compiled = compile_function(
             p,
             construction=cast("ConstructionName", construction),  # `_known` has looked
@@ -160,37 +159,30 @@ def compile(
             certify=certify,
             weights=weights,
             inputs=inputs,
-            executor=executor,
             # C code with floats clips by itself.
             outside="free" if output.suffix.lower() == ".h" and not integer else outside,
-            progress=progress,
+            **how,
         )
     seconds = perf_counter() - began
     check_neurons(compiled.sizes.neurons, max_neurons)
-    told = ""
-    if not as_json:
-        told = _sizes_text(p, compiled, source, output, seconds)
-        if compiled.within is not None:
-            told += within_text(compiled.within, compiled.sizes.neurons, explain=explain) + "\n"
-        if explain:
-            told += explain_choice(compiled)
+    lines = [_sizes_text(p, compiled, source, output, seconds).removesuffix("\n")]
+    if compiled.within is not None:
+        lines.append(within_text(compiled.within, compiled.sizes.neurons, explain=explain))
+    if explain:
+        lines.append(explain_choice(compiled).removesuffix("\n"))
+    data = _summary(p, compiled, source, output, seconds)
     # Files come last: who ends the command before finds none.
     if proof is not None:
         _check_proof(p, compiled, max_error, dtype)
-        code, statement = None, _write_proved(compiled, output, proof, dtype)
-    else:
-        options = {"form": c_form, "outside": outside, "max_bytes": max_bytes, "test": c_test, "fixed": fixed}
-        code = _write(compiled, output, dtype, options)
-        statement = None
-    if as_json:
-        more = {**({} if statement is None else statement), **({} if code is None else _c_summary(code))}
-        print_json({**_summary(p, compiled, source, output, seconds), **more})
-    else:
-        print(told, end="")
-        if code is not None:
-            print(code)
-        if statement is not None:
-            print(f"{proof}: proved: {statement['statement']}")
+        statement = _write_proved(compiled, output, proof, dtype)
+        lines.append(f"{proof}: proved: {statement['statement']}")
+        return Said("\n".join(lines), data | statement)
+    options = {"form": c_form, "outside": outside, "max_bytes": max_bytes, "test": c_test, "fixed": fixed}
+    code = _write(compiled, output, dtype, options)
+    if code is not None:
+        lines.append(str(code))
+        data |= _c_summary(code)
+    return Said("\n".join(lines), data)
 
 
 def _formula(source: Path | None, text: str | None, variables: str | None) -> Formula | None:
@@ -259,7 +251,6 @@ def _c_summary(code: CCode) -> dict[str, Any]:
 
 def _check_proof(p: CPWL, compiled: Compiled, max_error: float | None, dtype: str | None) -> None:
     """Refuse to write a network without a proof, or with one of a larger error than is allowed."""
-    from cpwl.errors import LimitError
     from cpwl.function.sample import sample
 
     certificate = compiled.certificate
@@ -286,11 +277,8 @@ def _check_proof(p: CPWL, compiled: Compiled, max_error: float | None, dtype: st
 def _write_proved(compiled: Compiled, output: Path, proof: Path, dtype: str | None) -> dict[str, Any]:
     """Network and proof, together. The proof is of the network as it is in its file: the weights are read back."""
     import json
-    import tempfile
 
-    from cpwl.cli.options import load_network
     from cpwl.documents.write import network_document
-    from cpwl.errors import InternalError
     from cpwl.files import write_together
     from cpwl.network.network import rounded
 
@@ -299,21 +287,31 @@ def _write_proved(compiled: Compiled, output: Path, proof: Path, dtype: str | No
     told = {"proof": str(proof), "statement": certificate.statement, "evaluation_bound": certificate.evaluation_bound}
     if compiled.integer is not None:  # the proof is of the exact network, and of its integers
         exact = json.dumps(network_document(meant), separators=(",", ":")) + "\n"
-        with tempfile.TemporaryDirectory() as folder:
-            draft = Path(folder, output.name)
-            _write(compiled, draft, dtype, {"outside": compiled.outside} if draft.suffix == ".h" else {})
-            texts = [(output, draft.read_bytes()), (proof, certificate.text.encode())]
-        write_together([*texts, (output.with_suffix(".network.json"), exact.encode())])
+        options = {"outside": compiled.outside} if output.suffix == ".h" else {}
+        _, files = _drafted(output, lambda draft: _write(compiled, draft, dtype, options))
+        files += [(proof, certificate.text.encode()), (output.with_suffix(".network.json"), exact.encode())]
+        write_together(files)
         return told
     if output.suffix.lower() != ".json":
         meant = rounded(meant, dtype or "float64")
-    with tempfile.TemporaryDirectory() as folder:
-        draft = Path(folder, f"network{output.suffix}")
+
+    def checked(draft: Path) -> None:
         _write(compiled, draft, dtype, {})
         if network_document(load_network(draft)) != network_document(meant):
             raise InternalError(f"{output} would not hold the network that was proved")
-        write_together([(output, draft.read_bytes()), (proof, certificate.text.encode())])
+
+    _, files = _drafted(output, checked)
+    write_together([*files, (proof, certificate.text.encode())])
     return told
+
+
+def _drafted(output: Path, write: Callable[[Path], _T]) -> tuple[_T, list[tuple[Path, bytes]]]:
+    """What `write` returns for a draft of the file, and the files that it wrote: `write_together` puts them there."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        found = write(Path(folder, output.name))
+        return found, [(output.with_name(file.name), file.read_bytes()) for file in sorted(Path(folder).iterdir())]
 
 
 def _summary(p: CPWL, compiled: Compiled, source: Path, output: Path, seconds: float) -> dict[str, Any]:
@@ -372,10 +370,8 @@ def _sizes_text(p: CPWL, compiled: Compiled, source: Path, output: Path, seconds
     for name, other in compiled.alternatives.items():
         if other.neurons is None and other.valid is None:
             continue  # --explain says why
-        verdict = " (wrong here)" if other.valid is False else ""
-        depth, neurons = ("-" if v is None else readable_integer(v) for v in (other.depth, other.neurons))
-        width, nonzeros = ("-", "-") if other.sizes is None else (other.sizes.width, other.sizes.nonzeros)
-        table.add_row(f"{name}{verdict}", depth, _number(width), neurons, _number(nonzeros))
+        neurons, depth, width, nonzeros, _ = _cells(other)
+        table.add_row(f"{name}{' (wrong here)' if other.valid is False else ''}", depth, width, neurons, nonzeros)
     for name, bound in compiled.bounds.items():
         limits = (bound.layers, bound.width, bound.neurons)
         table.add_row(f"bound: {_title(name)}", *map(readable_integer, limits), "-")
@@ -385,10 +381,6 @@ def _sizes_text(p: CPWL, compiled: Compiled, source: Path, output: Path, seconds
         f"{counted(p.dim, 'input')}, {counted(p.outputs, 'output')}",
         f"{output}: compiled in {seconds:.2f} s",
     )
-
-
-def _number(value: int | str) -> str:
-    return value if isinstance(value, str) else readable_integer(value)
 
 
 def _title(name: str) -> str:
@@ -445,11 +437,10 @@ def _against_data(compiled: Compiled) -> list[str]:
 
 
 def _cells(other: Alternative) -> tuple[str, ...]:
-    count, depth = ("-" if v is None else readable_integer(v) for v in (other.neurons, other.depth))
-    width, nonzeros = (
-        ("-", "-") if other.sizes is None else map(readable_integer, (other.sizes.width, other.sizes.nonzeros))
-    )
-    return count, depth, width, nonzeros, _error(other.error)
+    """Neurons, layers, width, nonzeros and the predicted error; what is not known is a dash."""
+    width, nonzeros = (None, None) if other.sizes is None else (other.sizes.width, other.sizes.nonzeros)
+    known = ("-" if size is None else readable_integer(size) for size in (other.neurons, other.depth, width, nonzeros))
+    return *known, _error(other.error)
 
 
 def _error(value: float | None) -> str:
@@ -471,8 +462,6 @@ def mpc(
     checkpoint: Annotated[
         Path | None, path_option("FOLDER", "Save the regions found so far there, and resume from them.")
     ] = None,
-    workers: Workers = 1,
-    dask: Dask = None,
     certify: Annotated[
         bool,
         typer.Option(
@@ -481,8 +470,9 @@ def mpc(
             "OUT.net.json and OUT.proof.json for `cpwl check`.",
         ),
     ] = False,
-    as_json: AsJson = False,
-) -> None:
+    *,
+    work: Work,
+) -> Said:
     """Solve a model predictive controller exactly, and write its law as C code."""
     if output.suffix.lower() != ".h":
         raise typer.BadParameter(f"`{output}` must end in .h; `cpwl compile PLANT` writes networks.", param_hint="'-o'")
@@ -490,14 +480,13 @@ def mpc(
     for path in (output, *beside):
         check_output(path, source)
     from cpwl.compiler import compile as compile_function
-    from cpwl.errors import LimitError
     from cpwl.io.mpqp import read_plant
 
     plan = read_plant(source)
     began = perf_counter()
-    with progress_bar() as progress, executor_of(workers, dask) as executor:
-        law = plan.solve(executor=executor, max_regions=max_regions, checkpoint=checkpoint, progress=progress)
-        made = compile_function(law, minimize="nonzeros", certify=certify, executor=executor)
+    with work() as how:
+        law = plan.solve(max_regions=max_regions, checkpoint=checkpoint, **how)
+        made = compile_function(law, minimize="nonzeros", certify=certify, executor=how["executor"])
     certificate = made.certificate
     if certificate is not None and not certificate.proved:
         raise LimitError(f"nothing was written, because no proof was found: {certificate.reason}")
@@ -523,29 +512,19 @@ def mpc(
         "statement": statement,
         "seconds": round(perf_counter() - began, 6),
     }
-    if as_json:
-        print_json(found)
-        return
-    print(f"{source}: {plan.stability}")
-    print(f"{law.num_pieces} regions, none is missing; {made.sizes.neurons} neurons; {found['seconds']:.2f} s")
-    print(code)
-    if statement is not None:
-        print(f"{beside[-1]}: proved: {statement}")
+    sizes = f"{law.num_pieces} regions, none is missing; {made.sizes.neurons} neurons; {found['seconds']:.2f} s"
+    lines = [f"{source}: {plan.stability}", sizes, str(code)]
+    lines += [] if statement is None else [f"{beside[-1]}: proved: {statement}"]
+    return Said("\n".join(lines), found)
 
 
 def _write_all(law: CPWL, made: Compiled, output: Path, beside: list[Path], options: dict[str, Any]) -> CCode:
     """The header, and function, network and proof with it if there is one; together."""
-    import tempfile
-
     from cpwl.documents.write import document_text, function_document, network_document
     from cpwl.files import write_together
     from cpwl.io.c.write import to_c
 
-    with tempfile.TemporaryDirectory() as folder:
-        draft = Path(folder, output.name)
-        code = to_c(made, draft, **options)
-        drafts = sorted(Path(folder).iterdir())  # the header, and its test if there is one
-        files = [(output.with_name(file.name), file.read_bytes()) for file in drafts]
+    code, files = _drafted(output, lambda draft: to_c(made, draft, **options))
     if beside and made.certificate is not None:
         texts = [document_text(document, None) for document in (function_document(law), network_document(made.network))]
         texts.append(made.certificate.text)

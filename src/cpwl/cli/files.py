@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpwl.cli.options import AsJson, Dask, Layout, Workers, executor_of, file_argument, load_any, load_function
-from cpwl.cli.output import Code, check_output, plain_integer, print_json, readable_integer, table_of, table_text
-from cpwl.errors import counted
+from cpwl.cli.options import Layout, Work, file_argument, load_any, load_function
+from cpwl.cli.output import Code, Said, check_output, plain_integer, readable_integer, table_of, table_text
+from cpwl.errors import InputError, LimitError, counted
 
 if TYPE_CHECKING:
     from cpwl.function import CPWL
@@ -24,22 +23,16 @@ if TYPE_CHECKING:
 
 def info(
     source: Annotated[Path | None, file_argument("[FILE]", "File with a function or a network.")] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Said:
     """Describe the content of a file. Without a file, list the supported formats."""
     if source is None:
         said = _kinds()
     else:
-        from cpwl.cli.options import load_any
         from cpwl.io.endings import recognized
 
         held, door = load_any(source), recognized(source)
         said = {"input": str(source), **({} if door is None else {"file": door.what}), **summary(held)}
-    if as_json:
-        print_json(said)
-    else:
-        for name, value in said.items():
-            print(f"{name}: {_plain(value)}")
+    return Said("\n".join(f"{name}: {_plain(value)}" for name, value in said.items()), said)
 
 
 def summary(held: CPWL | Network) -> dict[str, Any]:
@@ -92,10 +85,8 @@ def convert(
     units: Annotated[
         str | None, typer.Option(metavar="LIST", help="Their units, such as m,m/s,N; empty for none.")
     ] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Said:
     """Convert a file to another format; `cpwl info` lists the formats."""
-    from cpwl.errors import InputError
     from cpwl.io.endings import write, writer_of
     from cpwl.network import Network
 
@@ -107,10 +98,8 @@ def convert(
             raise InputError("--names and --units are for functions, and --units needs --names")
         held = held.named(_list(names), None if units is None else _list(units))
     write(held, output)
-    if as_json:
-        print_json({"input": str(source), "output": str(output), "kind": door.what, "holds": repr(held)})
-    else:
-        print(f"{output}: {held!r}, as {door.what}")
+    data = {"input": str(source), "output": str(output), "kind": door.what, "holds": repr(held)}
+    return Said(f"{output}: {held!r}, as {door.what}", data)
 
 
 def _list(text: str) -> list[str]:
@@ -120,23 +109,14 @@ def _list(text: str) -> list[str]:
 def doctor(
     source: Annotated[Path, file_argument("LAW", "File with the function.")],
     layout: Layout = None,
-    workers: Workers = 1,
-    dask: Dask = None,
-    as_json: AsJson = False,
-) -> None:
+    *,
+    work: Work,
+) -> Said:
     """Report jumps, gaps, overlaps and other defects of a function, each with a point, a size and a remedy."""
     p = load_function(source, "`cpwl doctor` takes a function", layout)
-    with executor_of(workers, dask) as executor:
-        report = p.doctor(executor=executor)
-    if as_json:
-        print_json(_summary(p, report, source))
-    else:
-        _print_table(p, report, source)
-    raise typer.Exit(Code.DONE if report.healthy else Code.REFUTED)
-
-
-def _summary(p: CPWL, report: Report, source: Path) -> dict[str, Any]:
-    return {
+    with work() as how:
+        report = p.doctor(executor=how["executor"])
+    data = {
         "input": str(source),
         "healthy": report.healthy,
         "pieces": p.num_pieces,
@@ -153,9 +133,10 @@ def _summary(p: CPWL, report: Report, source: Path) -> dict[str, Any]:
             for finding in report
         ],
     }
+    return Said(_table(p, report, source), data, Code.DONE if report.healthy else Code.REFUTED)
 
 
-def _print_table(p: CPWL, report: Report, source: Path) -> None:
+def _table(p: CPWL, report: Report, source: Path) -> str:
     from rich.text import Text
 
     table = table_of("", "kind", "where", numbers=["size"], show_header=len(report) > 0)
@@ -170,7 +151,7 @@ def _print_table(p: CPWL, report: Report, source: Path) -> None:
         if report.healthy
         else f"not a continuous function on a convex domain ({counted(len(report.errors), 'error')})"
     )
-    print(table_text(table, f"{counts}: {verdict}"), end="")
+    return table_text(table, f"{counts}: {verdict}")
 
 
 def _where(finding: Finding) -> str:
@@ -180,13 +161,14 @@ def _where(finding: Finding) -> str:
 
 
 _Sizes = dict[str, int | None]
-_TITLES = {
-    "theorem1": "Theorem 1",
-    "theorem2": "Theorem 2",
-    "theorem3": "Theorem 3",
-    "he2020": "He et al. 2020",
-    "hertrich2021": "Hertrich et al. 2021",
-    "arora2018": "Arora et al. 2018",
+# For each bound its title, the numbers that it needs in the order of its arguments, and the sizes that it is about.
+_BOUNDS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "theorem1": ("Theorem 1", ("pieces",), ("layers", "width", "neurons")),
+    "theorem2": ("Theorem 2", ("components", "pieces"), ("layers", "width", "neurons")),
+    "theorem3": ("Theorem 3", ("dim", "components"), ("layers", "width", "neurons")),
+    "he2020": ("He et al. 2020", ("dim", "components", "pieces"), ("neurons",)),
+    "hertrich2021": ("Hertrich et al. 2021", ("dim", "components"), ("neurons",)),
+    "arora2018": ("Arora et al. 2018", ("dim",), ("layers",)),
 }
 
 
@@ -196,73 +178,42 @@ def bounds(
         int | None, typer.Option(min=1, metavar="K", help="Number of distinct linear components.")
     ] = None,
     dim: Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of inputs.")] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Said:
     """Print published upper bounds on network size, given the number of pieces, components and inputs.
 
     A bound is printed if all numbers that it needs are given.
     """
-    from cpwl.errors import InputError
-
-    if pieces is None and components is None and dim is None:
+    numbers = {"pieces": pieces, "components": components, "dim": dim}
+    given = {name: value for name, value in numbers.items() if value is not None}
+    if not given:
         raise typer.BadParameter("give at least one of them.", param_hint="'--pieces', '--components', '--dim'")
     try:
-        rows = dict(_rows(dim, components, pieces))
+        rows = {name: _bound(name, given) for name, (_, needs, _) in _BOUNDS.items() if given.keys() >= {*needs}}
     except InputError as error:  # what is wrong here is wrong on the command line
         raise typer.BadParameter(str(error)) from error
-    given = {"pieces": pieces, "components": components, "dim": dim}
-    if as_json:
-        _print_bounds_json({name: value for name, value in given.items() if value is not None}, rows)
-    else:
-        _print_bounds(rows)
-
-
-def _rows(n: int | None, k: int | None, q: int | None) -> Iterator[tuple[str, _Sizes]]:
-    from cpwl import bounds as published
-
-    if q is not None:
-        yield "theorem1", _all(lambda: published.theorem1(q))
-    if k is not None and q is not None:
-        yield "theorem2", _all(lambda: published.theorem2(k, q))
-    if n is not None and k is not None:
-        yield "theorem3", _all(lambda: published.theorem3(n, k))
-    if n is not None and k is not None and q is not None:
-        yield "he2020", {"neurons": _within(lambda: published.he2020(n, k, q))}
-    if n is not None and k is not None:
-        yield "hertrich2021", {"neurons": _within(lambda: published.hertrich2021(n, k))}
-    if n is not None:
-        yield "arora2018", {"layers": published.arora2018_hidden_layers(n) + 1}
-
-
-def _within(bound: Callable[[], Any]) -> Any:
-    """The bound, or None if it is too large to compute."""
-    from cpwl.errors import LimitError
-
-    try:
-        return bound()
-    except LimitError:
-        return None
-
-
-def _all(bound: Callable[[], Any]) -> _Sizes:
-    sizes = _within(bound)
-    return {name: None if sizes is None else getattr(sizes, name) for name in ("layers", "width", "neurons")}
-
-
-def _print_bounds_json(given: dict[str, int], rows: dict[str, _Sizes]) -> None:
+    table = table_of("bound", numbers=("layers", "width", "neurons"))
+    for name, sizes in rows.items():
+        table.add_row(_BOUNDS[name][0], *(_cell(sizes, key) for key in ("layers", "width", "neurons")))
     found = {
         name: {key: None if size is None else plain_integer(size) for key, size in sizes.items()}
         for name, sizes in rows.items()
     }
-    print_json({**{name: plain_integer(value) for name, value in given.items()}, "bounds": found})
+    return Said(table_text(table), {**{name: plain_integer(value) for name, value in given.items()}, "bounds": found})
 
 
-def _print_bounds(rows: dict[str, _Sizes]) -> None:
-    table = table_of("bound", numbers=("layers", "width", "neurons"))
-    for name, sizes in rows.items():
-        cells = (_cell(sizes, key) for key in ("layers", "width", "neurons"))
-        table.add_row(_TITLES[name], *cells)
-    print(table_text(table), end="")
+def _bound(name: str, given: dict[str, int]) -> _Sizes:
+    """The sizes that a bound gives; None for those that are too large to compute."""
+    from cpwl import bounds as published
+
+    _, needs, sizes = _BOUNDS[name]
+    numbers = [given[each] for each in needs]
+    if name == "arora2018":
+        return {"layers": published.arora2018_hidden_layers(*numbers) + 1}
+    try:
+        found = getattr(published, name)(*numbers)
+    except LimitError:
+        return dict.fromkeys(sizes)
+    return {size: getattr(found, size, found) for size in sizes}
 
 
 def _cell(sizes: _Sizes, key: str) -> str:
@@ -279,8 +230,7 @@ def bench_run(
     source: Annotated[Path, file_argument("FILE", "File with a function or a network.")],
     layout: Layout = None,
     points: Annotated[int, typer.Option(min=1, help="Number of random points of the domain.")] = 10_000,
-    as_json: AsJson = False,
-) -> None:
+) -> Said:
     """Measure every way to run this function on this machine: time per point, bytes, multiply-adds.
 
     Times are of this run: compare them with each other only.
@@ -295,13 +245,11 @@ def bench_run(
         "Python, one point": taken(ways, "Python", single=True),
         "Python, batches": taken(ways, "Python"),
     }
-    if as_json:
-        names = {where: None if way is None else way.name for where, way in best.items()}
-        print_json({"input": str(source), "points": points, "ways": [way.to_dict() for way in ways], "taken": names})
-        return
+    names = {where: None if way is None else way.name for where, way in best.items()}
+    data = {"input": str(source), "points": points, "ways": [way.to_dict() for way in ways], "taken": names}
     notes = [f"{way.name}: {way.note}" for way in ways if way.note]
     notes += [f"Fastest in {where}: {way.name}" for where, way in best.items() if way is not None]
-    print(_table_of_ways(ways, notes), end="")
+    return Said(_table_of_ways(ways, notes), data)
 
 
 def _table_of_ways(ways: list[Way], notes: list[str]) -> str:

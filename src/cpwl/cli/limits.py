@@ -1,4 +1,4 @@
-"""``--timeout`` and ``--max-memory``: options that every command has which can run long."""
+"""The options that commands share, ``--timeout`` and ``--max-memory`` among them, and how these are kept."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Annotated, Any, NoReturn, get_type_hints
 
 import typer
 
-from cpwl.cli.output import Code, say
+from cpwl.cli.options import working
+from cpwl.cli.output import Code, Said, say
 from cpwl.errors import LimitError
 from cpwl.files import written
 
@@ -233,35 +234,51 @@ class _Reached:
     reason: str = ""
 
 
-def limited(command: Callable[..., None], *, timeout: str = "timeout") -> Callable[..., None]:
-    """The command with ``--timeout`` and ``--max-memory``; `timeout`: another name, where that is taken."""
-    hints = get_type_hints(command, include_extras=True)
-    signature = inspect.signature(command)
-    option = f"--{timeout.replace('_', '-')}"
-    more = {
-        timeout: Annotated[
-            float | None,
-            typer.Option(
-                min=0.001,
-                metavar="SECONDS",
-                help="Stop after SECONDS. Partial results are written; the exit status is 2.",
-            ),
-        ],
-        "max_memory": Annotated[
-            str | None,
-            typer.Option(
-                metavar="SIZE", help="Stop when memory exceeds SIZE, such as 500M or 4G; the exit status is 2."
-            ),
-        ],
-    }
+_SAID = {"as_json": Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]}
+_WORK = {
+    "workers": Annotated[int, typer.Option(min=1, help="Number of processes. The results do not depend on it.")],
+    "dask": Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Run the work on a Dask scheduler, such as tcp://host:8786.")
+    ],
+}
+_TIMEOUT = Annotated[
+    float | None,
+    typer.Option(
+        min=0.001, metavar="SECONDS", help="Stop after SECONDS. Partial results are written; the exit status is 2."
+    ),
+]
+_MEMORY = Annotated[
+    str | None,
+    typer.Option(metavar="SIZE", help="Stop when memory exceeds SIZE, such as 500M or 4G; the exit status is 2."),
+]
+_DEFAULTS = {"workers": 1, "as_json": False}
 
-    @wraps(command)
+
+def command(function: Callable[..., Said | None]) -> Callable[..., None]:
+    """A command with the options that commands share.
+
+    All have ``--timeout`` (``--time-limit`` where that name is taken) and ``--max-memory``. One that says something
+    (`Said`) has ``--json``, and one with a parameter `work` has ``--workers`` and ``--dask``.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    own = inspect.signature(function).parameters
+    timeout = "time_limit" if "timeout" in own else "timeout"
+    option = f"--{timeout.replace('_', '-')}"
+    more: dict[str, Any] = {**(_WORK if "work" in own else {}), **(_SAID if hints["return"] is Said else {})}
+    more |= {timeout: _TIMEOUT, "max_memory": _MEMORY}
+
+    @wraps(function)
     def run(*arguments: Any, **options: Any) -> None:
-        seconds, size = (options.pop(name) for name in more)
+        given = {name: options.pop(name) for name in more}
+        if "work" in own:
+            options["work"] = partial(working, given["workers"], given["dask"])
+        size = given["max_memory"]
         before, reached = len(written()), _Reached()
         try:
-            with _watch(seconds, None if size is None else parse_memory(size), option, reached):
-                command(*arguments, **options)
+            with _watch(given[timeout], None if size is None else parse_memory(size), option, reached):
+                said = function(*arguments, **options)
+                if said is not None:
+                    said.show(given["as_json"])
         except (typer.Exit, LimitError):
             raise
         except (Exception, BeyondLimit):
@@ -270,11 +287,11 @@ def limited(command: Callable[..., None], *, timeout: str = "timeout") -> Callab
                 raise
             raise LimitError(f"{reached.reason}; {_left(written()[before:])}") from None
 
-    kept = [each.replace(annotation=hints.get(name, each.annotation)) for name, each in signature.parameters.items()]
+    kept = [each.replace(annotation=hints[name]) for name, each in own.items() if name != "work"]
     kind = inspect.Parameter.KEYWORD_ONLY
-    extra = [inspect.Parameter(name, kind, default=None, annotation=hint) for name, hint in more.items()]
-    vars(run).pop("__wrapped__")  # typer would look at the signature of the command itself
-    vars(run)["__signature__"] = signature.replace(parameters=[*kept, *extra])
+    extra = [inspect.Parameter(name, kind, default=_DEFAULTS.get(name), annotation=hint) for name, hint in more.items()]
+    vars(run).pop("__wrapped__")  # typer would look at the signature of the function itself
+    vars(run)["__signature__"] = inspect.Signature([*kept, *extra])
     run.__annotations__ = {**hints, **more}
     return run
 

@@ -14,17 +14,15 @@ import typer
 
 from cpwl.cli.limits import BeyondLimit
 from cpwl.cli.options import (
-    AsJson,
     BoxBounds,
     Certify,
-    Dask,
     Dtype,
     MaxNeurons,
-    Workers,
+    NeededBox,
+    Work,
     box_domain,
     box_of,
     check_neurons,
-    executor_of,
     file_argument,
     load_any,
     load_network,
@@ -32,9 +30,8 @@ from cpwl.cli.options import (
     path_option,
     within_neurons,
 )
-from cpwl.cli.output import Code, check_ending, check_output, print_json, spelled
-from cpwl.errors import counted
-from cpwl.progress import progress_bar
+from cpwl.cli.output import Code, Said, check_ending, check_output, spelled
+from cpwl.errors import CpwlError, CpwlWarning, InputError, counted
 
 if TYPE_CHECKING:
     from cpwl.compressor import Compressed
@@ -60,10 +57,9 @@ def equal(
         Path | None,
         path_option("FOLDER", "Save the progress of a comparison of two networks there, and resume from it."),
     ] = None,
-    workers: Workers = 1,
-    dask: Dask = None,
-    as_json: AsJson = False,
-) -> None:
+    *,
+    work: Work,
+) -> Said:
     """Prove that two networks or functions are equal, or print a point where they differ.
 
     Exit status: 0 equal; 1 different; 2 undecided within --max-regions, --timeout and --max-memory, or equal but no
@@ -82,17 +78,9 @@ def equal(
             param_hint="'--output' / '-o'",
         )
     domain = box_domain(box, a.dim if hasattr(a, "dim") else a.inputs)
-    with progress_bar() as progress, executor_of(workers, dask) as executor:
+    with work() as how:
         try:
-            verdict = compare(
-                a,
-                b,
-                domain=domain,
-                max_regions=max_regions,
-                checkpoint=checkpoint,
-                executor=executor,
-                progress=progress,
-            )
+            verdict = compare(a, b, domain=domain, max_regions=max_regions, checkpoint=checkpoint, **how)
         except BeyondLimit as reason:
             verdict = Verdict(None, None, (None, None), None, 0, str(reason))
     proof = None
@@ -102,18 +90,16 @@ def equal(
             proof.save(output)
     files = (first, second) if verdict.equal is False else ()
     replayed = {str(path): values for path in files if (values := replay(path, verdict.witness)) is not None}
-    if as_json:
-        said = {} if proof is None else {"proof": proof.statement}
-        print_json({"first": str(first), "second": str(second), **summary(verdict), "onnxruntime": replayed, **said})
-    else:
-        print(spelled(verdict.statement, {"max_regions": "--max-regions", "box": "--box"}))
-        if proof is not None:
-            print(f"{output}: {proof.statement}" if proof.proved else proof.statement)
-        for path, values in replayed.items():
-            print(f"onnxruntime on {path}, there: {', '.join(repr(value) for value in values)}")
-    if verdict.equal and (proof is None or proof.proved):
-        raise typer.Exit(Code.DONE)
-    raise typer.Exit(Code.REFUTED if verdict.equal is False else Code.UNDECIDED)
+    lines = [spelled(verdict.statement, {"max_regions": "--max-regions", "box": "--box"})]
+    if proof is not None:
+        lines.append(f"{output}: {proof.statement}" if proof.proved else proof.statement)
+    for path, values in replayed.items():
+        lines.append(f"onnxruntime on {path}, there: {', '.join(repr(value) for value in values)}")
+    done = verdict.equal and (proof is None or proof.proved)
+    code = Code.DONE if done else Code.REFUTED if verdict.equal is False else Code.UNDECIDED
+    said = {} if proof is None else {"proof": proof.statement}
+    found = {"first": str(first), "second": str(second), **summary(verdict), "onnxruntime": replayed, **said}
+    return Said("\n".join(lines), found, code)
 
 
 def _proof(first: Network, second: Network, domain: Any, max_error: float) -> Certificate:
@@ -180,36 +166,33 @@ def count_regions(
     checkpoint: Annotated[
         Path | None, path_option("FOLDER", "Save progress there, and resume from it (with --cells).")
     ] = None,
-    workers: Workers = 1,
-    dask: Dask = None,
-    as_json: AsJson = False,
-) -> None:
+    *,
+    work: Work,
+) -> Said:
     """Count the linear regions of a ReLU network: activation cells, convex pieces, connected pieces, laws."""
     if checkpoint is not None and not cells:
         raise typer.BadParameter("only counts of cells can be resumed: add --cells.", param_hint="'--checkpoint'")
-    from cpwl.cli.options import box_domain, load_network
     from cpwl.regions.extract import count_regions as count_of
 
     network = load_network(source)
     began = perf_counter()
-    with progress_bar() as progress, executor_of(workers, dask) as executor:
+    with work() as how:
         found = count_of(
             network,
             domain=box_domain(box, network.inputs),
             only="cells" if cells else None,
             max_regions=max_regions,
             checkpoint=checkpoint,
-            executor=executor,
-            progress=progress,
+            **how,
         )
     seconds = perf_counter() - began
-    if as_json:
-        print_json({"input": str(source), **asdict(found), "seconds": round(seconds, 6)})
-    else:
-        names = {name: number for name, number in asdict(found).items() if name != "complete" and number is not None}
-        what = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in names.items())
-        print(f"{source}: {'' if found.complete else 'at least '}{what} in {seconds:.2f} s")
-    raise typer.Exit(Code.DONE if found.complete else Code.UNDECIDED)
+    names = {name: number for name, number in asdict(found).items() if name != "complete" and number is not None}
+    what = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in names.items())
+    return Said(
+        f"{source}: {'' if found.complete else 'at least '}{what} in {seconds:.2f} s",
+        {"input": str(source), **asdict(found), "seconds": round(seconds, 6)},
+        Code.DONE if found.complete else Code.UNDECIDED,
+    )
 
 
 def extract(
@@ -226,40 +209,38 @@ def extract(
         bool | None, typer.Option("--exact/--float", help="Write rationals or floats.  [default: as the weights are]")
     ] = None,
     resume: Annotated[Path | None, path_option("PART.json", "Resume from the output of an earlier run.")] = None,
-    workers: Workers = 1,
-    dask: Dask = None,
-    as_json: AsJson = False,
-) -> None:
+    *,
+    work: Work,
+) -> Said:
     """Compute every linear region of a ReLU network, with its affine map."""
     if not output.suffix:
-        _extract_parts(source, output, box, exact, (merge, max_regions, resume), workers, dask, as_json)
-        return
+        return _extract_parts(
+            source, output, box, exact, {"merge": merge, "max-regions": max_regions, "resume": resume}, work
+        )
     if output.suffix.lower() != ".json":
         message = f"`{output}` must end in .json, or be a folder, without an ending, for parts."
         raise typer.BadParameter(message, param_hint="'--output' / '-o'")
     check_output(output, source)
-    from cpwl.cli.options import load_network
-    from cpwl.errors import CpwlWarning
     from cpwl.io.json import save
     from cpwl.regions.extract import extract as extract_pieces
 
     network = load_network(source)
     known = None if resume is None else _load_pieces(resume)
     began = perf_counter()
-    with progress_bar() as progress, executor_of(workers, dask) as executor:
+    with work() as how:
         p = extract_pieces(
             network,
-            box=box,
+            domain=box_domain(box, network.inputs),
             merge=merge,
             max_regions=max_regions,
             exact=exact,
             resume=known,
-            executor=executor,
-            progress=progress,
+            **how,
         )
     seconds = perf_counter() - began
     held = 0 if p.complete else _pieces_in(output)
-    if held > p.num_pieces:
+    saved = held <= p.num_pieces
+    if not saved:
         message = (
             f"{output} holds {counted(held, 'piece')}, more than the {p.num_pieces:,} found here: it is left as it is"
         )
@@ -267,8 +248,22 @@ def extract(
     else:
         note = None if p.complete else f"not complete: {counted(p.num_pieces, 'region')} of {source.name} and no more"
         save(p, output, note=note)
-    _print(p, source, output, seconds, as_json, saved=held <= p.num_pieces)
-    raise typer.Exit(Code.DONE if p.complete else Code.UNDECIDED)
+    what = "complete" if p.complete else "incomplete; --resume continues from this file"
+    sizes = f"{counted(p.num_pieces, 'piece')}, {counted(p.num_components, 'law')}"
+    data = {
+        "input": str(source),
+        "output": str(output),
+        "dim": p.dim,
+        "outputs": p.outputs,
+        "pieces": p.num_pieces,
+        "components": p.num_components,
+        "exact": p.tol == 0,
+        "complete": bool(p.complete),
+        "saved": saved,
+        "seconds": round(seconds, 6),
+    }
+    text = f"{output}: {sizes} in {seconds:.2f} s: {what}" if saved else ""
+    return Said(text, data, Code.DONE if p.complete else Code.UNDECIDED)
 
 
 def _extract_parts(
@@ -276,29 +271,19 @@ def _extract_parts(
     folder: Path,
     box: tuple[str, str] | None,
     exact: bool | None,
-    not_for_parts: tuple[bool, int | None, Path | None],
-    workers: int,
-    dask: str | None,
-    as_json: bool,
-) -> None:
+    not_for_parts: dict[str, Any],
+    work: Work,
+) -> Said:
     """Every part as a file of its own; a search that was ended goes on when the command is given again."""
-    for given, name in zip(not_for_parts, ("merge", "max-regions", "resume"), strict=True):
+    for name, given in not_for_parts.items():
         if given:
             raise typer.BadParameter(f"a folder of parts has no --{name}.", param_hint=f"'--{name}'")
-    from cpwl.cli.options import box_domain, load_network
     from cpwl.regions.extract import extract_parts
 
     network = load_network(source)
     began, parts, pieces, complete = perf_counter(), 0, 0, False
-    with progress_bar() as progress, executor_of(workers, dask) as executor:
-        found = extract_parts(
-            network,
-            domain=box_domain(box, network.inputs),
-            exact=exact,
-            checkpoint=folder,
-            executor=executor,
-            progress=progress,
-        )
+    with work() as how:
+        found = extract_parts(network, domain=box_domain(box, network.inputs), exact=exact, checkpoint=folder, **how)
         try:
             for part in found:
                 parts, pieces = parts + 1, pieces + part.num_pieces
@@ -306,19 +291,17 @@ def _extract_parts(
         except KeyboardInterrupt:
             pass
     seconds = perf_counter() - began
-    if as_json:
-        numbers = {"parts": parts, "pieces": pieces, "complete": complete, "seconds": round(seconds, 6)}
-        print_json({"input": str(source), "output": str(folder), **numbers})
-    else:
-        what = "complete" if complete else "incomplete; run the same command again to resume"
-        print(f"{folder}: {counted(pieces, 'piece')} in {counted(parts, 'part')} in {seconds:.2f} s: {what}")
-    raise typer.Exit(Code.DONE if complete else Code.UNDECIDED)
+    what = "complete" if complete else "incomplete; run the same command again to resume"
+    numbers = {"parts": parts, "pieces": pieces, "complete": complete, "seconds": round(seconds, 6)}
+    return Said(
+        f"{folder}: {counted(pieces, 'piece')} in {counted(parts, 'part')} in {seconds:.2f} s: {what}",
+        {"input": str(source), "output": str(folder), **numbers},
+        Code.DONE if complete else Code.UNDECIDED,
+    )
 
 
 def _pieces_in(path: Path) -> int:
     """How many pieces of a function a file holds; 0 if it is not there or holds something else."""
-    from cpwl.errors import CpwlError
-
     try:
         return _load_pieces(path).num_pieces if path.exists() else 0
     except CpwlError:
@@ -326,7 +309,6 @@ def _pieces_in(path: Path) -> int:
 
 
 def _load_pieces(path: Path) -> CPWL:
-    from cpwl.errors import InputError
     from cpwl.function import CPWL
     from cpwl.io.json import load
 
@@ -334,29 +316,6 @@ def _load_pieces(path: Path) -> CPWL:
     if not isinstance(p, CPWL):
         raise InputError(f"{path} holds a network, not the pieces that an earlier run found", path=str(path))
     return p
-
-
-def _print(p: CPWL, source: Path, output: Path, seconds: float, as_json: bool, *, saved: bool) -> None:
-    if as_json:
-        print_json(
-            {
-                "input": str(source),
-                "output": str(output),
-                "dim": p.dim,
-                "outputs": p.outputs,
-                "pieces": p.num_pieces,
-                "components": p.num_components,
-                "exact": p.tol == 0,
-                "complete": bool(p.complete),
-                "saved": saved,
-                "seconds": round(seconds, 6),
-            }
-        )
-        return
-    if not saved:
-        return
-    what = "complete" if p.complete else "incomplete; --resume continues from this file"
-    print(f"{output}: {counted(p.num_pieces, 'piece')}, {counted(p.num_components, 'law')} in {seconds:.2f} s: {what}")
 
 
 # ``cpwl compress``: a smaller network that is proved equal.
@@ -371,10 +330,9 @@ def compress(
     ] = 10_000,
     max_neurons: MaxNeurons = None,
     certify: Certify = False,
-    workers: Workers = 1,
-    dask: Dask = None,
-    as_json: AsJson = False,
-) -> None:
+    *,
+    work: Work,
+) -> Said:
     """Write a smaller network that is proved equal, or the same network if none is found.
 
     With --certify, the exit status is 2 if the network was written but no proof was found.
@@ -387,57 +345,42 @@ def compress(
     from cpwl.compressor import compress as shrink
     from cpwl.equality import equal
     from cpwl.files import write_together
+    from cpwl.io.endings import write
 
     network = load_network(source)
     domain = box_domain(box, network.inputs)
-    with progress_bar() as progress, executor_of(workers, dask) as executor, tempfile.TemporaryDirectory() as folder:
-        found = shrink(network, domain=domain, max_regions=max_regions, executor=executor, progress=progress)
+    with work() as how, tempfile.TemporaryDirectory() as folder:
+        found = shrink(network, domain=domain, max_regions=max_regions, **how)
         check_neurons(found.after.neurons, max_neurons)
         draft = Path(folder, f"network{output.suffix}")
-        _write(found, draft)
+        write(found.network, draft)
         content = draft.read_bytes()
         # What is written is rounded to float64: the proof is about that file, too, or says how far it is off.
         small = load_network(draft)
-        written = equal(network, small, domain=domain, executor=executor, progress=progress)
+        written = equal(network, small, domain=domain, **how)
     proof = None
     if certify and (written.equal or (written.gap is not None and written.gap < math.inf)):
         off = float(written.gap or 0)
         proof = _proof(network, small, domain, math.nextafter(off, math.inf) if off else 0.0)
     proofs = [(path, proof.text.encode())] if proof is not None and proof.proved else []
     write_together([(output, content), *proofs])
-    if as_json:
-        sizes = {"before": asdict(found.before), "after": asdict(found.after)}
-        verdicts = {"proof": summary(found.verdict), "written": summary(written)}
-        said = {"certificate": proof and proof.statement} if certify else {}
-        print_json({"input": str(source), "output": str(output), "method": found.method, **sizes, **verdicts, **said})
-    else:
-        _print_compressed(found, written, source, output)
-        if proof is not None:
-            print(f"{path}: {proof.statement}" if proof.proved else proof.statement)
-    if certify and (proof is None or not proof.proved):
-        raise typer.Exit(Code.UNDECIDED)
+    lines = _compressed_text(found, written, source, output)
+    if proof is not None:
+        lines.append(f"{path}: {proof.statement}" if proof.proved else proof.statement)
+    data: dict[str, Any] = {"input": str(source), "output": str(output), "method": found.method}
+    data |= {"before": asdict(found.before), "after": asdict(found.after)}
+    data |= {"proof": summary(found.verdict), "written": summary(written)}
+    data |= {"certificate": proof and proof.statement} if certify else {}
+    unproved = certify and (proof is None or not proof.proved)
+    return Said("\n".join(lines), data, Code.UNDECIDED if unproved else Code.DONE)
 
 
-def _write(found: Compressed, output: Path) -> None:
-    if output.suffix.lower() == ".json":
-        from cpwl.io.json import save
-
-        save(found.network, output)
-    else:
-        from cpwl.io.onnx.write import to_onnx
-
-        to_onnx(found.network, output)
-
-
-def _print_compressed(found: Compressed, written: Verdict, source: Path, output: Path) -> None:
-    print(f"{source}: {_counts(found.before)}")
+def _compressed_text(found: Compressed, written: Verdict, source: Path, output: Path) -> list[str]:
+    lines = [f"{source}: {_counts(found.before)}"]
     if found.method == "unchanged":
-        print(f"{output}: the same network; no smaller one was found")
-        return
-    print(f"{output}: {_counts(found.after)} ({found.method})")
-    print(f"proved equal: {found.verdict.reason}")
-    if not written.equal:
-        print(f"as written, rounded to float64: {_rounding(written.gap)}")
+        return [*lines, f"{output}: the same network; no smaller one was found"]
+    lines += [f"{output}: {_counts(found.after)} ({found.method})", f"proved equal: {found.verdict.reason}"]
+    return lines if written.equal else [*lines, f"as written, rounded to float64: {_rounding(written.gap)}"]
 
 
 def _counts(sizes: Sizes) -> str:
@@ -459,10 +402,7 @@ def _rounding(gap: Any) -> str:
 def vnnlib(
     source: Annotated[Path, file_argument("IN", "File with a function or a network.")],
     output: Annotated[Path, output_option("FOLDER", "Output folder, new or empty.")],
-    box: Annotated[
-        tuple[str, str] | None,
-        typer.Option(metavar="LO HI", help="Bounds of all inputs, or one pair LO,HI for each. Networks need them."),
-    ] = None,
+    box: NeededBox = None,
     against: Annotated[
         Path | None, path_option("OTHER", "Write queries about the difference to this function or network.")
     ] = None,
@@ -473,10 +413,8 @@ def vnnlib(
     timeout: Annotated[int, typer.Option(min=1, help="Timeout in seconds of each instance, for instances.csv.")] = 60,
     max_regions: Annotated[int, typer.Option(min=1, help="Stop after this many linear regions.")] = 100_000,
     max_neurons: MaxNeurons = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Said:
     """Write a verification benchmark with known answers: instances.csv, ONNX and VNN-LIB files, ground_truth.json."""
-    from cpwl.cli.options import load_any
     from cpwl.io.vnnlib import check_new_folder, to_vnnlib
 
     check_new_folder(output)
@@ -491,24 +429,16 @@ def vnnlib(
         timeout=timeout,
         max_regions=max_regions,
     )
-    if as_json:
-        queries: list[dict[str, Any]] = [
-            {"name": q.name, "answer": q.answer, "value": str(q.value)} for q in made.queries
-        ]
-        print_json({"input": str(source), "output": str(output), "queries": queries})
-    else:
-        for query in made.queries:
-            print(f"{query.name}: {query.answer}: {query.about}")
-        print(f"{output}: {counted(len(made.queries), 'instance')}")
+    queries = [{"name": q.name, "answer": q.answer, "value": str(q.value)} for q in made.queries]
+    lines = [f"{q.name}: {q.answer}: {q.about}" for q in made.queries]
+    lines.append(f"{output}: {counted(len(queries), 'instance')}")
+    return Said("\n".join(lines), {"input": str(source), "output": str(output), "queries": queries})
 
 
 def milp(
     source: Annotated[Path, file_argument("IN", "File with a function or a network.")],
     output: Annotated[Path, output_option("OUT", "OUT.lp, OUT.mps, or OUT.onnx with bounds for OMLT.")],
-    box: Annotated[
-        tuple[str, str] | None,
-        typer.Option(metavar="LO HI", help="Bounds of all inputs, or one pair LO,HI for each. Networks need them."),
-    ] = None,
+    box: NeededBox = None,
     max_regions: Annotated[
         int,
         typer.Option(
@@ -516,15 +446,13 @@ def milp(
         ),
     ] = 5000,
     max_neurons: MaxNeurons = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Said:
     """Write a mixed-integer program of a network, with exact neuron ranges as big-M constants."""
     suffix = check_ending(output, ".lp", ".mps", ".onnx")
     check_output(output, source)
     if suffix == ".onnx":
         for what in ("bounds", "neurons"):
             check_output(Path(f"{output}.{what}.json"), source)
-    from cpwl.cli.options import load_any
     from cpwl.io.milp import to_milp, to_omlt
 
     held = load_any(source)
@@ -534,9 +462,7 @@ def milp(
         bounds = to_omlt(made, output, domain=domain, max_regions=max_regions)
     else:
         bounds = to_milp(made, output, domain=domain, max_regions=max_regions).bounds
-    if as_json:
-        said = {"input": str(source), "output": str(output), "neurons": bounds.counts, "exact": bounds.exact}
-        print_json({**said, "outputs": [[str(low), str(high)] for low, high in bounds.layers[-1]]})
-    else:
-        counts = ", ".join(f"{count} always {name}" for name, count in bounds.counts.items() if name != "open")
-        print(f"{output}: {counts}, {bounds.counts['open']} with a binary; ranges of neurons are {bounds.how}")
+    counts = ", ".join(f"{count} always {name}" for name, count in bounds.counts.items() if name != "open")
+    data = {"input": str(source), "output": str(output), "neurons": bounds.counts, "exact": bounds.exact}
+    data["outputs"] = [[str(low), str(high)] for low, high in bounds.layers[-1]]
+    return Said(f"{output}: {counts}, {bounds.counts['open']} with a binary; ranges of neurons are {bounds.how}", data)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
 from cpwl.errors import InputError, LimitError, counted
+from cpwl.progress import progress_bar
 
 if TYPE_CHECKING:
     from cpwl.compiler import Compiled
@@ -65,13 +66,18 @@ Fixed = Annotated[
 ]
 MaxBytes = Annotated[int | None, typer.Option(min=1, metavar="BYTES", help="Most bytes of constants in OUT.h.")]
 
-# ``--workers`` and ``--dask``: who does the work.
+# ``--workers`` and ``--dask``: who does the work. A command asks for them with a parameter `work`.
 
 
-Workers = Annotated[int, typer.Option(min=1, help="Number of processes. The results do not depend on it.")]
-Dask = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="Run the work on a Dask scheduler, such as tcp://host:8786.")
-]
+Work: TypeAlias = Callable[[], AbstractContextManager[dict[str, Any]]]
+"""``with work() as how``: `how` has the `executor` and the `progress` that a long step is called with."""
+
+
+@contextmanager
+def working(workers: int, dask: str | None) -> Iterator[dict[str, Any]]:
+    """The executor that the options name, and a progress bar."""
+    with progress_bar() as progress, executor_of(workers, dask) as executor:
+        yield {"executor": executor, "progress": progress}
 
 
 @contextmanager
@@ -194,10 +200,15 @@ def box_domain(box: tuple[str, str] | None, dim: int) -> Polyhedron | None:
     return None if bounds is None else box_polyhedron(bounds, dim)
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 BoxBounds = Annotated[
     tuple[str, str] | None,
     typer.Option("--box", metavar="LO HI", help="Restrict all inputs to [LO, HI]; or one pair LO,HI for each input."),
+]
+NeededBox = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        "--box", metavar="LO HI", help="Bounds of all inputs, or one pair LO,HI for each. Networks need them."
+    ),
 ]
 Layout = Annotated[
     Literal["points", "matrix"] | None,

@@ -185,9 +185,24 @@ def check_ending(path: Path, *endings: str) -> str:
     return suffix
 
 
-def print_json(value: dict[str, Any]) -> None:
-    """One JSON object, on one line."""
-    print(json.dumps(value, allow_nan=False))
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a command prints: text for people, or with ``--json`` one object on one line; and its exit code."""
+
+    text: str
+    data: dict[str, Any]
+    code: int = Code.DONE
+    aside: bool = False
+    """Whether the text goes to stderr."""
+
+    def show(self, as_json: bool) -> None:
+        """Print it, and end the command if it has not just succeeded."""
+        if as_json:
+            print(json.dumps(self.data, allow_nan=False))
+        elif self.text:
+            print(self.text.removesuffix("\n"), file=sys.stderr if self.aside else sys.stdout)
+        if self.code != Code.DONE:
+            raise typer.Exit(self.code)
 
 
 def table_of(*words: str, numbers: Sequence[str], **options: Any) -> Table:

@@ -10,21 +10,20 @@ from typing import Annotated, Any
 import typer
 
 from cpwl.cli.options import (
-    AsJson,
     BoxBounds,
-    Dask,
     Dtype,
     Layout,
     PictureKind,
     Train,
-    Workers,
-    executor_of,
+    Work,
+    box_of,
     file_argument,
+    load_any,
     load_function,
     output_option,
 )
-from cpwl.cli.output import Code, check_ending, check_output, print_json, table_text
-from cpwl.errors import counted
+from cpwl.cli.output import Code, Said, check_ending, check_output, table_text
+from cpwl.errors import LimitError, counted
 from cpwl.progress import progress_bar
 
 # ``cpwl demo``: the bundled examples compiled and proved before your eyes.
@@ -83,7 +82,6 @@ def report(
     ] = False,
 ) -> None:
     """Write an interactive HTML page about a function, a network, or a pair of them. The page works offline."""
-    from cpwl.cli.options import box_of, load_any
     from cpwl.io.json import plant_in
     from cpwl.levels import tradeoff as levels_of
     from cpwl.network import Network
@@ -159,10 +157,9 @@ def tradeoff(
     ] = None,
     train: Train = False,
     layout: Layout = None,
-    workers: Workers = 1,
-    dask: Dask = None,
-    as_json: AsJson = False,
-) -> None:
+    *,
+    work: Work,
+) -> Said:
     """Print neurons and bytes of C code against the proved error, from 10 % of the range to equality.
 
     Exit status: 0 if every row is proved, or --no-certify; 2 if the proof of a row was not found.
@@ -176,28 +173,15 @@ def tradeoff(
 
     p = load_function(source, "`cpwl tradeoff` takes a function", layout)
     levels = LEVELS if within is None else within.split(",")
-    with progress_bar() as progress, executor_of(workers, dask) as executor:
-        found = levels_of(
-            p,
-            within=levels,
-            certify=certify,
-            weights=dtype or "exact",
-            train=train,
-            executor=executor,
-            progress=progress,
-        )
+    with work() as how:
+        found = levels_of(p, within=levels, certify=certify, weights=dtype or "exact", train=train, **how)
     if output is not None and output.suffix.lower() == ".csv":
         write_text(output, found.csv)
     elif output is not None:
         _save(found.plot, output)
-    if as_json:
-        print_json({"source": str(source), "rows": found.data})
-    else:
-        print(found)
-        if output is not None:
-            print(output)
-    if certify and not all(row["proved"] for row in found.data):
-        raise typer.Exit(Code.UNDECIDED)
+    proved = not certify or all(row["proved"] for row in found.data)
+    text = f"{found}" if output is None else f"{found}\n{output}"
+    return Said(text, {"source": str(source), "rows": found.data}, Code.DONE if proved else Code.UNDECIDED)
 
 
 def plot(
@@ -208,7 +192,6 @@ def plot(
     box: BoxBounds = None,
 ) -> None:
     """Plot a function as a curve, a map of its pieces or a surface; or a network as a graph."""
-    from cpwl.cli.options import box_of, load_any
     from cpwl.network import Network
 
     check_ending(output, ".svg", ".png", ".pdf")
@@ -231,7 +214,6 @@ def _save(draw: Callable[[], Any], output: Path) -> None:
     """Draw without a screen, and write the file whole or not at all."""
     from io import BytesIO
 
-    from cpwl.errors import LimitError
     from cpwl.files import write_bytes
 
     try:
