@@ -1,4 +1,4 @@
-"""Draws the diagrams that explain: the gate lemma, the segment lemma, how a construction is chosen, who checks a proof.
+"""Draws the diagrams that explain lemmas and constructions, how a construction is chosen, and who checks a proof.
 
 Curves are computed, not drawn by hand; all colours follow light and dark. ``python docs/make_diagrams.py``
 """
@@ -19,9 +19,12 @@ STYLE = (
     "rect{fill:#eef3fb;stroke:#3f6db3}.end{fill:#e6f4ea;stroke:#17703c}.out{fill:#fdf3e4;stroke:#b8741a}"
     "path{fill:none;stroke:#555;stroke-width:1.4}marker path{fill:#555;stroke:none}.axis{stroke:#b9c3cd}"
     ".one{stroke:#0b61b8;stroke-width:2.4}.two{stroke:#d1710a;stroke-width:2.4}.dash{stroke-dasharray:5 4}"
+    ".area{fill:#0b61b8;fill-opacity:.16;stroke:none}.thin.area{stroke:#0b61b8}.thin{stroke-width:1.4}"
+    ".dot{fill:#222;stroke:none}.bad{fill:#c3211a}"
     "@media(prefers-color-scheme:dark){text{fill:#e6e6e6}.s{fill:#9aa6b3}rect{fill:#22304a;stroke:#7ea6e0}"
     ".end{fill:#16301f;stroke:#7ddb9d}.out{fill:#33270f;stroke:#e0a15c}path{stroke:#aaa}marker path{fill:#aaa}"
-    ".axis{stroke:#3a4653}.one{stroke:#6cb2f5}.two{stroke:#f0a04b}}"
+    ".axis{stroke:#3a4653}.one{stroke:#6cb2f5}.two{stroke:#f0a04b}.area{fill:#6cb2f5}.thin.area{stroke:#6cb2f5}.dot{fill:#e6e6e6}"
+    ".bad{fill:#ff7b72}}"
 )
 ARROW = (
     '<marker id="a" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
@@ -147,6 +150,164 @@ def segment() -> str:
     return svg(640, 280, "The segment lemma", parts)
 
 
+def columns() -> str:
+    """A column of a grid: what a window of the step function of its values has under it."""
+    values = [2.0, 3.0, 1.0, 4.0, 2.0]
+
+    def integral(x: float) -> float:
+        return sum(r * min(max(x - k, 0), 1) for k, r in enumerate(values))
+
+    def column(u: float, t: float) -> float:
+        """The sum of the hats of the column, each times its value, at height `u` and `t` beside the column."""
+        return max(min(integral(u + 1), integral(u + 1 - t)) - max(integral(u), integral(u - t)), 0.0)
+
+    def hats(u: float, t: float) -> float:
+        a, b = max(t, 0.0), min(t, 0.0)
+        return sum(r * max(1 - max(a - (u - k), 0) - max(u - k - b, 0), 0) for k, r in enumerate(values))
+
+    assert all(abs(column(u, t) - hats(u, t)) < 1e-12 for u in np.linspace(-2, 6, 161) for t in np.linspace(-1, 1, 21))
+    steps, graph = Panel((20, 40), -0.6, 6, -0.4, 4.6), Panel((320, 40), -0.6, 6, -0.4, 4.6)
+    graph.wide = steps.wide = 270
+    u, t = 1.6, 0.3
+    ends = u, u + 1 - t
+    shade = [(ends[0], 0.0), (ends[0], 3.0), (2.0, 3.0), (2.0, 1.0), (ends[1], 1.0), (ends[1], 0.0)]
+    tread = [point for k, r in enumerate(values) for point in ((k, r), (k + 1, r))]
+    knots = sorted({k + s for k in range(-1, 7) for s in (0.0, t)})
+    parts = [
+        *steps.axes(),
+        _polygon(steps, shade, "area"),
+        _polyline(steps, [(0, 0), *tread, (5, 0)], "one"),
+        text(155, 26, "values of a column as steps", "b"),
+        text(steps.place(1.95, 0)[0], steps.place(0, 3.2)[1], "window I", "s", "end"),
+        *graph.axes(),
+        graph.curve(lambda x: column(x, 0.0), range(-1, 7)[1:], "one"),
+        graph.curve(lambda x: column(x, t), [x for x in knots if -0.6 <= x <= 6], "two"),
+        _dot(graph, u, column(u, t)),
+        text(455, 26, "area of the window = sum of the hats", "b"),
+        text(graph.place(3.75, 0)[0], graph.place(0, 4.1)[1], "blue: on the column", "s", "start"),
+        text(graph.place(3.75, 0)[0], graph.place(0, 3.5)[1], "orange: 0.3 beside it", "s", "start"),
+        *(text(panel.left + 262, panel.place(0, 0)[1] + 15, "u", "s") for panel in (steps, graph)),
+    ]
+    return svg(660, 225, "A column of a grid: the area under a moving window", parts)
+
+
+def windows() -> str:
+    """Blocks of a convex lifting, and the clamps that are 0 away from them."""
+    W = lambda x: max((2 * k + 1) * x - k * (k + 1) for k in range(8))  # noqa: E731 - x * x, straight between integers
+    R = lambda x: max(2 * k * x - k * k for k in range(0, 9, 2))  # noqa: E731 - tangents: R - C, below W
+    blocks = [lambda x, a=a: max((2 * k + 1) * x - k * (k + 1) for k in (a, a + 1)) for a in (1, 3, 5)]
+    xs = [1 + k / 60 for k in range(361)]
+    assert all(abs(W(x) - max(F(x) for F in blocks)) < 1e-9 for x in xs)
+    assert all(abs(max(max(F(x) - R(x), 0) for F in blocks) - (W(x) - R(x))) < 1e-9 for x in xs)
+    assert all(min(blocks[0](x) - R(x), blocks[2](x) - R(x)) <= 0 for x in xs)  # one class: never both
+    low = lambda f: lambda x: f(x) - 8 * x  # noqa: E731 - the same drawn less steep
+    left, right = Panel((30, 40), 0.6, 7.4, -19, -2), Panel((330, 40), 0.6, 7.4, -0.15, 1.3)
+    left.wide = right.wide = 260
+    kinds = ("two", "one", "two")
+    parts = [
+        left.curve(low(R), [1, 3, 5, 7], "dash"),
+        *(
+            left.curve(low(F), [max(a - 1, 0.6), a + 1, min(a + 3, 7.4)], kind)
+            for a, F, kind in zip((1, 3, 5), blocks, kinds, strict=True)
+        ),
+        text(160, 26, "W is the maximum of its blocks", "b"),
+        text(left.place(2.1, 0)[0], left.place(0, -6)[1], "R - C dashed, below W", "s", "start"),
+        f'<path class="axis" d="M{right.left:g} {right.place(1, 0)[1]:g}h{right.wide:g}"/>',
+        *(right.curve(lambda x, F=F: max(F(x) - R(x), 0), xs, kind) for F, kind in zip(blocks, kinds, strict=True)),
+        text(460, 26, "s(F - R + C) is 0 away from its block", "b"),
+        text(460, 222, "orange: one class, whose clamps never overlap", "s"),
+    ]
+    return svg(620, 235, "Windows on a convex lifting, in one dimension", parts)
+
+
+def near() -> str:
+    """A region of the data and the piece that it is compared with; and the bound in one dimension."""
+    data = [(60.0, 60.0), (210.0, 48.0), (228.0, 160.0), (72.0, 184.0)]
+    meant = [(66.0, 66.0), (204.0, 54.0), (222.0, 166.0), (66.0, 178.0)]
+    laws = [(-0.05, 2.1, lambda x: 0.9 * x + 0.1), (1.95, 4.0, lambda x: 2.25 - 0.2 * (x - 2))]
+    q = cpwl.CPWL.from_breakpoints([0, 2, 4], [0.05, 2.05, 1.75])
+    value = lambda x: float(q([[x]])[0, 0])  # noqa: E731
+    bound = max(abs(f(x) - value(x)) for a, b, f in laws for x in (max(a, 0), 2, b) if a <= x <= b)
+    panel = Panel((330, 40), 0, 4, -0.4, 2.9)
+    panel.wide = 260
+    band = [(x, value(x) + s * bound) for s, xs in ((1, (0, 2, 4)), (-1, (4, 2, 0))) for x in xs]
+    shape = lambda points: "M" + "L".join(f"{x:g} {y:g}" for x, y in points) + "Z"  # noqa: E731
+    parts = [
+        f'<path class="two dash" d="{shape(data)}"/>',
+        f'<path class="one" d="{shape(meant)}"/>',
+        *(
+            f'<path class="thin" d="M{a[0]:g} {a[1]:g}L{b[0]:g} {b[1]:g}"/>'
+            f'<circle class="dot" cx="{a[0]:g}" cy="{a[1]:g}" r="2.6"/>'
+            for a, b in zip(data, meant, strict=True)
+        ),
+        text(145, 26, "every corner v has a partner v'", "b"),
+        text(150, 112, "Q: data", "s"),
+        text(150, 130, "S: exact piece", "s"),
+        text(48, 56, "v", "b"),
+        text(80, 84, "v'", "b"),
+        _polygon(panel, band, "area"),
+        panel.curve(value, [0, 2, 4], "one"),
+        *(panel.curve(f, [max(a, 0), b], "two dash") for a, b, f in laws),
+        text(460, 26, "all of the data is within the bound", "b"),
+        text(panel.place(4, 0)[0], panel.place(0, 0.55)[1], "dashed: laws that do not meet", "s", "end"),
+        text(panel.place(4, 0)[0], panel.place(0, 0.2)[1], "band: exact function ± bound", "s", "end"),
+    ]
+    return svg(620, 225, "How data that only nearly fits is compared with an exact function", parts)
+
+
+def flags() -> str:
+    """Signs of flags on one line: they cancel where pieces fit, and stay where one is missing."""
+    a, m, b = (150.0, 40.0), (150.0, 120.0), (150.0, 200.0)
+    pieces = [[a, b, (30.0, 120.0)], [a, m, (260.0, 80.0)], [m, b, (260.0, 160.0)]]
+
+    def signs(shown: list[list[tuple[float, float]]]) -> dict[tuple[float, float], list[int]]:
+        """For each corner on the line the signs of the flags (line, corner) of these pieces."""
+        found: dict[tuple[float, float], list[int]] = {a: [], m: [], b: []}
+        for first, second, third in shown:
+            side = 1 if third[0] > first[0] else -1
+            found[first].append(side * (1 if second[1] > first[1] else -1))
+            found[second].append(side * (1 if first[1] > second[1] else -1))
+        return found
+
+    assert all(sum(s) == 0 for s in signs(pieces).values())
+    parts = []
+    for shift, shown, title in (
+        (0, pieces, "pieces that fit: all sums are 0"),
+        (330, pieces[:2], "a gap: two sums are not 0"),
+    ):
+        moved = lambda x, shift=shift: x + shift  # noqa: E731
+        for corners in shown:
+            drawn = "L".join(f"{moved(x):g} {y:g}" for x, y in corners)
+            parts.append(f'<path class="one thin area" d="M{drawn}Z"/>')
+        parts += [f'<path class="dash" d="M{moved(150)} 28V212"/>', text(moved(150), 20, title, "b")]
+        for (x, y), found in signs(shown).items():
+            at, lift = moved(x), {40.0: 6, 120.0: 4, 200.0: 2}[y]
+            left = [s for s, piece in zip(found, [p for p in shown if (x, y) in p], strict=True) if piece[2][0] < 150]
+            right = [s for s, piece in zip(found, [p for p in shown if (x, y) in p], strict=True) if piece[2][0] > 150]
+            parts += [
+                text(at - 8, y + lift, " ".join("+" if s > 0 else "−" for s in left), "b", "end"),
+                text(at + 8, y + lift, " ".join("+" if s > 0 else "−" for s in right), "b", "start"),
+                f'<circle class="dot" cx="{at:g}" cy="{y:g}" r="3"/>',
+            ]
+            if sum(found):
+                parts.append(text(at + 60, y + lift, f"sum {sum(found):+d}".replace("-", "−"), "b bad", "start"))
+    return svg(640, 225, "Flags on one line: their signs cancel where the pieces fit", parts)
+
+
+def _polyline(panel: Panel, points: Sequence[tuple[float, float]], kind: str) -> str:
+    places = (panel.place(x, y) for x, y in points)
+    return f'<path class="{kind}" d="M{"L".join(f"{u:.1f} {v:.1f}" for u, v in places)}"/>'
+
+
+def _polygon(panel: Panel, points: Sequence[tuple[float, float]], kind: str) -> str:
+    return _polyline(panel, points, kind).replace('"/>', 'Z"/>')
+
+
+def _dot(panel: Panel, x: float, y: float) -> str:
+    u, v = panel.place(x, y)
+    return f'<circle class="dot" cx="{u:.1f}" cy="{v:.1f}" r="3.4"/>'
+
+
 def choice() -> str:
     """How "auto" chooses, from the function to the network."""
     rows = [
@@ -215,6 +376,10 @@ if __name__ == "__main__":
     for name, drawn in {
         "theory/gate": gate(),
         "theory/segment": segment(),
+        "theory/columns": columns(),
+        "theory/windows": windows(),
+        "theory/near": near(),
+        "theory/flags": flags(),
         "choice": choice(),
         "pipeline": pipeline(),
     }.items():

@@ -88,6 +88,10 @@ def test_diagrams_are_what_their_program_draws():
     for name, path in (
         ("gate", "theory/gate"),
         ("segment", "theory/segment"),
+        ("columns", "theory/columns"),
+        ("windows", "theory/windows"),
+        ("near", "theory/near"),
+        ("flags", "theory/flags"),
         ("choice", "choice"),
         ("pipeline", "pipeline"),
     ):
