@@ -55,6 +55,18 @@ assert small.verdict.equal
 assert after.neurons <= before.neurons
 
 # %% [markdown]
+# ## Equal means equal
+# `equal` decides it again; of a network with one weight changed by a billionth it finds a point where the two differ.
+
+# %%
+print(cpwl.equal(network, small.network, box=(-1, 1)).statement)
+weight, bias = small.network.layers[-1]
+other = cpwl.Network([*small.network.layers[:-1], (weight * (1 + 1e-9), bias)])
+verdict = cpwl.equal(small.network, other, box=(-1, 1))
+print("changed by a billionth:", verdict.equal, f"- the largest difference is {float(verdict.gap):.1e}")
+cpwl.extract(small.network, box=(-1, 1))
+
+# %% [markdown]
 # ## Look at both
 
 # %%

@@ -1,21 +1,40 @@
-"""A lookup table from a CSV file as a float32 ONNX model: exact decimals in, a proved distance out."""
+# %% [markdown]
+# # A lookup table as an ONNX file, with a proof
+# A table from a CSV file becomes a float32 ONNX model. Decimals are read exactly. The distance between the table and
+# the weights in the file is proved.
 
+# %%
 from pathlib import Path
 
 import numpy as np
 
 import cpwl
 
-# A table as it comes from a test bench: speed, load, and the torque that was measured.
+# %% [markdown]
+# ## The table
+# As it comes from a test bench: speed, load, and the torque that was measured. The first line has names and units.
+
+# %%
 speeds, loads = range(7), range(5)
 rows = [f"{s / 10:.1f},{load / 4:.2f},{round(np.sin(s / 2) * load, 2)}" for s in speeds for load in loads]
-Path("torque.csv").write_text("speed,load,torque\n" + "\n".join(rows))
-
+Path("torque.csv").write_text("speed [krpm],load [1],torque [Nm]\n" + "\n".join(rows))
 table = cpwl.io.from_csv("torque.csv")  # 0.1 is one tenth, so that the grid is even
+table
+
+# %% [markdown]
+# ## The network
+# `compile` chooses a construction that is accurate in float32 and writes the weights in float32.
+
+# %%
 made = cpwl.compile(table, precision="float32", certify=True, weights="float32")
 print(f"{table.num_pieces} triangles -> {made.sizes.neurons} neurons ({made.construction})")
 cpwl.io.to_onnx(made.network, "torque.onnx", dtype="float32", batch="N")
 
+# %% [markdown]
+# ## The proof
+# It is about the weights in the file. Evaluation in float32 adds a rounding error, which has a bound of its own.
+
+# %%
 written = cpwl.io.from_onnx("torque.onnx")
 certificate = cpwl.certify(table, written, rounded_from=made.network)
 print("proved for the weights in torque.onnx:", certificate.statement)

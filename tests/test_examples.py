@@ -167,15 +167,34 @@ def test_scripts_are_notebooks() -> None:
         assert text.count("\n# %%\n") >= 4
 
 
-def test_the_notebook_is_the_script_with_its_output(run: Callable[[str], Ran]) -> None:
-    """`pendulum_to_c.ipynb` has the cells of the script, and what the script prints."""
-    script = next(script for script in SCRIPTS if script.stem == "pendulum_to_c")
-    cells = json.loads(script.with_suffix(".ipynb").read_text("utf-8"))["cells"]
+NOTEBOOKS = sorted((Path(__file__).parent.parent / "examples").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize(
+    "path", [pytest.param(p, id=p.stem, marks=[pytest.mark.slow] if p.stem in LONG else []) for p in NOTEBOOKS]
+)
+def test_a_notebook_is_its_script_with_its_output(path: Path, run: Callable[[str], Ran]) -> None:
+    """A notebook has the cells of the script, and what the script prints; `python docs/make_notebook.py` writes it."""
+    text = path.with_suffix(".py").read_text("utf-8")
+    cells = json.loads(path.read_text("utf-8"))["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    assert code == [part.split("\n# %%")[0].strip() for part in script.read_text("utf-8").split("\n# %%\n")[1:]]
-    said, folder = run("pendulum_to_c")
-    assert "".join(line for cell in cells for out in cell.get("outputs", ()) for line in out["text"]) == said
-    assert "PASS" in (folder / "pendulum_test.c").read_text()
+    assert code == [part.split("\n# %%")[0].strip() for part in text.split("\n# %%\n")[1:]]
+    said, _ = run(path.stem)
+    assert "".join(line for cell in cells for out in cell.get("outputs", ()) for line in out.get("text", ())) == said
+    assert path.stat().st_size < 60_000
+
+
+def test_all_notebooks_are_written() -> None:
+    """The program that writes notebooks knows those that there are."""
+    import runpy
+
+    made = runpy.run_path(str(Path(__file__).parent.parent / "docs" / "make_notebook.py"))
+    assert sorted(made["NOTEBOOKS"]) == [path.stem for path in NOTEBOOKS]
+
+
+def test_the_c_code_of_the_pendulum_tests_itself(run: Callable[[str], Ran]) -> None:
+    """The example writes a program beside the header that compares it with values, and prints PASS."""
+    assert "PASS" in (run("pendulum_to_c")[1] / "pendulum_test.c").read_text()
 
 
 def _check(folder: Path, law: str, network: str, proof: str) -> None:

@@ -5,8 +5,10 @@ mkdocs calls these functions while it builds the site; see mkdocs.yml.
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import runpy
 import tempfile
 from html import escape
 from pathlib import Path
@@ -64,6 +66,7 @@ def on_config(config: Any) -> Any:
         {"Tutorial": "tutorial.md"},
         {"How to": pages("howto", "README.md")},
         {"Gallery": "gallery.md"},
+        {"Notebooks": [f"notebooks/{name}.md" for name in notebooks()]},
         {"Constructions": [{title(DOCS / f"{name}.md"): f"{name}.md"} for name in constructions]},
         {"In depth": listed},
         {"Theory": pages("theory", "README.md")},
@@ -97,6 +100,15 @@ def api() -> str:
         parts.append(f"## {kind}\n")
         parts += [f"::: {homes[name]}\n" for name in names]
     return "\n".join(parts)
+
+
+def notebooks() -> dict[str, str]:
+    """The executed notebooks as pages, by name."""
+    made = runpy.run_path(str(DOCS / "make_notebook.py"))
+    return {
+        name: made["as_page"](json.loads((ROOT / "examples" / f"{name}.ipynb").read_text(encoding="utf-8")), name)
+        for name in made["NOTEBOOKS"]
+    }
 
 
 def commands() -> str:
@@ -241,6 +253,8 @@ def on_files(files: Files, config: Any) -> Files:
     files.append(File.generated(config, "api.md", content=api()))
     files.append(File.generated(config, "commands.md", content=commands()))
     files.append(File.generated(config, "changelog.md", content=(ROOT / "CHANGELOG.md").read_text(encoding="utf-8")))
+    for name, text in notebooks().items():
+        files.append(File.generated(config, f"notebooks/{name}.md", content=text))
     with tempfile.TemporaryDirectory() as folder:
         for slug, drawn in gallery(Path(folder)).items():
             files.append(File.generated(config, f"gallery/{slug}.svg", content=drawn))
