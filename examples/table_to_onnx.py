@@ -17,7 +17,7 @@ import cpwl
 # %%
 speeds, loads = range(7), range(5)
 rows = [f"{s / 10:.1f},{load / 4:.2f},{round(np.sin(s / 2) * load, 2)}" for s in speeds for load in loads]
-Path("torque.csv").write_text("speed [krpm],load [1],torque [Nm]\n" + "\n".join(rows))
+Path("torque.csv").write_text("speed [krpm],load,torque [Nm]\n" + "\n".join(rows))
 table = cpwl.io.from_csv("torque.csv")  # 0.1 is one tenth, so that the grid is even
 table
 

@@ -18,8 +18,10 @@ curve
 equal = cpwl.compile(curve)
 rough = cpwl.compile(curve, within="2%", certify=True)
 print(f"{equal.sizes.neurons} neurons are equal to the table, {rough.sizes.neurons} are within 2 %")
-largest = rough.within.distance
-print(f"the largest distance is {float(largest.largest):.6g}, at x = {largest.point[0]}; proved: {rough.certificate.proved}")
+found = rough.within.distance
+print(
+    f"the largest distance is {float(found.largest):.6g}, at x = {found.point[0]}; proved: {rough.certificate.proved}"
+)
 
 # %% [markdown]
 # The network is a function itself: its linear pieces are those that were left.

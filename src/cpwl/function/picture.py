@@ -173,6 +173,7 @@ def picture(p: CPWL) -> str | None:
     name = f"map-{p.num_pieces}-{p.num_components}"
     shapes = polygons(p, low, high, through=through)
     values = np.concatenate([shape.values for shape in shapes]) if shapes else np.zeros(1)
+    values[np.abs(values) <= 1e-12 * np.ptp(values)] = 0.0  # what rounding left of 0
     drawn = map_of_pieces(p, low, high, name=name, through=through)
     return _framed(drawn, window[0], window[1], _names(p), title, bar=(name, values.min(), values.max()))
 
