@@ -478,4 +478,4 @@ def test_an_affine_function_of_many_inputs():
 )
 def test_every_bend_hyperplane_costs_a_neuron(p):
     """Hinges and gates bend on one hyperplane each: "auto" counts on it where a lattice is smaller than that."""
-    assert space_gates(p).sizes.neurons >= bend_planes(p) > 0
+    assert space_gates(p).network.sizes.neurons >= bend_planes(p) > 0

@@ -16,9 +16,8 @@ from cpwl.function.lineality import essential_coordinates, on_coordinates
 from cpwl.function.order import order_at_generators
 from cpwl.geometry.generators import Generators, generators
 from cpwl.geometry.polyhedra import Polyhedra
-from cpwl.network.algorithms import end_to_end, extrema, extremum, maxmin
 from shallow import from_hidden_layer, random_shallow
-from support.functions import abs_sum, delaunay, five_pieces
+from support.functions import abs_sum, five_pieces
 
 small = st.integers(-3, 3)
 
@@ -128,24 +127,6 @@ def test_slopes_outside_the_span_of_the_rows_count():
     """Laws that differ in a direction of no row (a function that is not continuous) keep that direction."""
     p = CPWL.from_pieces([[[1, 0, 0, 0]], [[-1, 0, 0, 0]]], [[0], [0]], [[0, 0, 0, 0], [0, 0, 1, 0]], [0, 0])
     assert essential_coordinates(p).tolist() == [0, 2]
-
-
-@pytest.mark.parametrize("p", [five_pieces(), delaunay(2, 9, 0), random_shallow(5, 3, 1)])
-def test_maxmin_is_minima_then_maximum(p):
-    """Weight for weight what Algorithms 2 to 5 make of rational functions."""
-    laws = p.components(0).integer()[:, 0]
-    k = len(laws)
-    rows = [np.arange(i % 3, k) if i % 3 < k else np.arange(k) for i in range(5)]
-    gradient = np.array([[Fraction(v, law[-1]) for v in law[:-1]] for law in laws], dtype=object)
-    minima = extrema(gradient[:, :-1], gradient[:, -1], rows, "min")
-    slow = end_to_end(minima, extremum(np.eye(5, dtype=int), np.zeros(5, dtype=int), "max"))
-    fast = maxmin(laws, rows)
-    for (weight, bias), (other, other_bias) in zip(fast.exact, slow.exact, strict=True):
-        assert (weight.toarray() == other.toarray()).all()
-        assert (bias == other_bias).all()
-    for (weight, bias), (other, other_bias) in zip(fast.layers, slow.layers, strict=True):
-        assert (weight.toarray() == other.toarray()).all()
-        assert (bias == other_bias).all()
 
 
 def test_large_denominators_are_not_made_common():

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from cpwl.network import Network, Sizes
-from cpwl.network.network import Layer
 from cpwl.progress import Progress
 
 ConstructionName = Literal[
@@ -106,24 +105,10 @@ class Plan:
         >>> plan.sizes.neurons, plan.largest
         (2, 3.0)
         """
-        build = partial(_itself, network)
-        return cls.of_layers(construction, network.sizes, network.layers, points, build, solves=solves, splits=splits)
-
-    @classmethod
-    def of_layers(
-        cls,
-        construction: str,
-        sizes: Sizes,
-        layers: Sequence[Layer],
-        points: NDArray[np.float64],
-        build: Callable[[], Network],
-        *,
-        solves: int = 0,
-        splits: int = 0,
-    ) -> Plan:
-        """The plan of a network whose layers are known in floats."""
+        layers = network.layers
         largest = max(float(np.abs(part).max(initial=0.0)) for weight, bias in layers for part in (weight.data, bias))
-        return cls(construction, sizes, noise(layers, points), largest, build, solves, splits)
+        build = partial(_itself, network)
+        return cls(construction, network.sizes, noise(layers, points), largest, build, solves, splits)
 
 
 @dataclass(frozen=True, slots=True)

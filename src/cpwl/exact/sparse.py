@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -201,8 +201,9 @@ def block_diagonal(blocks: Sequence[RationalMatrix]) -> RationalMatrix:
 # The span of sparse rational vectors, grown one vector at a time, and coordinates in it.
 
 
-Vector = dict[int, Fraction]
-_Inner = dict[int, fmpq]  # many times faster than fractions
+Vector = Mapping[Any, Any]
+"""Rationals of Python or of flint, by keys that have an order."""
+_Inner = dict[Any, fmpq]  # many times faster than fractions
 
 
 class Span:
@@ -232,7 +233,7 @@ class Span:
         self.rank += 1
         return True
 
-    def express(self, vector: Vector) -> Vector | None:
+    def express(self, vector: Vector) -> dict[int, Fraction] | None:
         """Factors of the inserted vectors, by number; None if the vector is outside."""
         rest, made = self._reduce(vector)
         return None if rest else {key: from_flint(value) for key, value in made.items()}

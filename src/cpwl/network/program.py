@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from scipy.sparse import csr_array, vstack
 from cpwl.errors import LimitError, check_memory
 from cpwl.exact.rational import fraction_array, is_exact_float, to_float
 from cpwl.exact.sparse import RationalMatrix, stack_rows
-from cpwl.network.network import Network
+from cpwl.network.network import ExactLayer, Layer, Network, assemble
 
 # Affine forms over the inputs and neurons of a network in the making, exactly.
 
@@ -512,3 +513,54 @@ def _layer(weight: Any, bias: NDArray[Any]) -> tuple[Any, Any]:
     if bias.dtype == object and is_exact_float(bias):
         bias = to_float(bias)
     return weight, bias
+
+
+# Rows of neurons, layer by layer: what a construction that has chosen its layers hands over.
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One neuron before its ReLU: weights by column, and the bias; rationals of Python or of flint."""
+
+    weights: Mapping[int, Any]
+    bias: Any
+
+
+Chain = list[list[Row]]
+"""The rows of every layer, the inputs' layer first and the outputs last."""
+
+
+def chained(chain: Chain, inputs: int) -> Network:
+    """The network of these rows; its floats are made here, and its weights become `Fraction` when someone asks.
+
+    >>> chained([[Row({0: 1}, 0), Row({0: -1}, Fraction(1, 3))], [Row({1: 3, 0: 1}, 0)]], 1)(["-1/2"])
+    array([Fraction(5, 2)], dtype=object)
+    """
+    layers: list[Layer] = []
+    exact: list[ExactLayer] = []
+    width = inputs
+    for rows in chain:
+        entries = [sorted((j, v) for j, v in row.weights.items() if v != 0) for row in rows]
+        start = np.cumsum([0, *map(len, entries)], dtype=np.int64)
+        columns = np.array([j for own in entries for j, _ in own], dtype=np.int64)
+        values, biases = [v for own in entries for _, v in own], [row.bias for row in rows]
+        shape = (len(rows), width)
+        weight: Any = csr_array((_floats(values), columns.copy(), start.copy()), shape=shape)
+        weight.eliminate_zeros()
+        layers.append((weight, _floats(biases)))
+        exact.append((RationalMatrix(shape, start, columns, partial(_exactly, values)), _exactly(biases)))
+        width = len(rows)
+    return assemble(layers, exact)
+
+
+def _exactly(values: list[Any]) -> NDArray[np.object_]:
+    found = np.empty(len(values), dtype=object)
+    found[:] = [Fraction(int(v.numerator), int(v.denominator)) for v in values]
+    return found
+
+
+def _floats(values: list[Any]) -> NDArray[np.float64]:
+    try:
+        return np.array([int(v.numerator) / int(v.denominator) for v in values], dtype=np.float64)
+    except OverflowError:
+        raise LimitError("a weight is too large for float64") from None

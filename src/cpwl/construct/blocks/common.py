@@ -20,7 +20,7 @@ from cpwl.function.order import Order
 from cpwl.function.parts import Laws
 from cpwl.geometry.generators import box_pairs
 from cpwl.network import Network
-from cpwl.network.algorithms import end_to_end, extrema, extremum, identity, maxmin, share_first_layer, side_by_side
+from cpwl.network.algorithms import end_to_end, extrema, extremum, identity, share_first_layer, side_by_side
 
 # The type of rational numbers in sums that are built up term by term: `flint`'s, which has no usable type hints.
 
@@ -132,9 +132,11 @@ def max_of_mins(laws: Laws, rows: list[NDArray[np.int64]]) -> Network:
         f"Algorithm 1's network of about {3 * members:,} neurons",
         'Use construction="gates" or "lattice", which need far fewer.',
     )
+    gradient, offset = laws.gradient[:, 0], laws.offset[:, 0]
     if laws.exact is not None:
-        return maxmin(laws.exact[:, 0], rows)
-    minima = extrema(laws.gradient[:, 0], laws.offset[:, 0], rows, "min")
+        whole = fraction_array(laws.exact[:, 0, :-1]) / laws.exact[:, 0, -1:]
+        gradient, offset = whole[:, :-1], whole[:, -1]
+    minima = extrema(gradient, offset, rows, "min")
     return end_to_end(minima, extremum(eye_array(len(rows), format="csr"), np.zeros(len(rows)), "max"))
 
 

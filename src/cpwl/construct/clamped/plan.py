@@ -30,9 +30,10 @@ from cpwl.construct.select import SAFETY
 from cpwl.errors import ConstructionError, InputError, InternalError
 from cpwl.exact.integers import determinant
 from cpwl.exact.rational import from_flint, to_flint, to_float
-from cpwl.exact.sparse import RationalMatrix
 from cpwl.function.bends.table import Table
 from cpwl.network import Network
+from cpwl.network.program import Row as Neuron
+from cpwl.network.program import chained
 from cpwl.search import exact_cover
 
 # From bumps to a plain network: tiles, hinges, halves, and few neurons that take the larger half of many bumps.
@@ -236,12 +237,6 @@ class _Layer:
             self.rows.append(self.make(name))
         return self.names[name]
 
-    def layer(self, width: int) -> tuple[RationalMatrix, NDArray[np.object_]]:
-        rows = [(i, j, from_flint(x)) for i, (row, _) in enumerate(self.rows) for j, x in sorted(row.items()) if x != 0]
-        i, j, x = zip(*rows, strict=True)
-        bias = np.array([from_flint(b) for _, b in self.rows], dtype=object)
-        return RationalMatrix.from_triples(i, j, np.array(x, dtype=object), (len(self.rows), width)), bias
-
 
 def lower(
     stars: Stars,
@@ -291,11 +286,10 @@ class _Lowering:
             rows = [sums[c] for c in sorted(sums)] + ([carried] if carried else [])
             last += rows
             taken += [k] * len(rows)
-        top = _Layer(lambda i: (last[i], fmpq(0)), rows=[(row, fmpq(0)) for row in last])
-        parts = [part for part in (self.clip, self.hinge, self.half, top) if part.rows]
-        widths = [2, *(len(part.rows) for part in parts)]
-        layers = [part.layer(width) for part, width in zip(parts, widths, strict=False)]
-        return Network([*layers, (RationalMatrix.from_dense(share[:, taken]), base)])
+        top = [(row, fmpq(0)) for row in last]
+        parts = [part for part in (self.clip.rows, self.hinge.rows, self.half.rows, top) if part]
+        ends = [({c: to_flint(own[k]) for c, k in enumerate(taken)}, b) for own, b in zip(share, base, strict=True)]
+        return chained([[Neuron(*row) for row in rows] for rows in (*parts, ends)], 2)
 
     def _clipped(self, name: tuple[str, int, int]) -> tuple[Row, fmpq]:
         """``relu(x - X_i)`` and ``relu(X_i - x)``, and so for `y`."""

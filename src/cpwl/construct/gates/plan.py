@@ -5,9 +5,6 @@ The common lineality space is divided out first: a function of many inputs that 
 
 from __future__ import annotations
 
-from functools import partial
-from operator import attrgetter
-
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.common import lifted
 from cpwl.construct.blocks.hinges import hinge_network
@@ -27,12 +24,10 @@ def plan(analysis: Analysis) -> Plan:
     """
     exact, points = analysis.exact, analysis.sample.points
     small = exact.essential
+    network = _network(small)
     if small is not exact:
-        return Plan.of("gates", lifted(exact.function, exact.divided.coordinates, _network(small)), points)
-    if small.function.dim > 2:
-        made = space_gates(small)
-        return Plan.of_layers("gates", made.sizes, made.float_layers, points, partial(attrgetter("network"), made))
-    return Plan.of("gates", _network(small), points)
+        network = lifted(exact.function, exact.divided.coordinates, network)
+    return Plan.of("gates", network, points)
 
 
 def least(analysis: Analysis) -> Least:

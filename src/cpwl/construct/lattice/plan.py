@@ -25,11 +25,12 @@ from cpwl.construct.lattice.sides import Sides, find_sides
 from cpwl.construct.plan import Least, Plan
 from cpwl.construct.select import Candidate, measured_error, select
 from cpwl.errors import CpwlError
-from cpwl.exact.sparse import RationalMatrix, Span
+from cpwl.exact.sparse import Span
 from cpwl.function import CPWL
 from cpwl.function.order import Order
 from cpwl.function.snap.snap import meant_components
 from cpwl.network import Network
+from cpwl.network.program import Row, chained
 
 # From values to a plain network: which atom in which layer, and what has to be carried past it.
 #
@@ -242,12 +243,8 @@ class Lowering:
     def network(self) -> Network:
         """All weights."""
         reads = [*(level.reads for level in self.levels[1:]), self.outputs]
-        return Network(
-            [
-                _layer([level.row(form) for form in forms], len(level.reads))
-                for level, forms in zip(self.levels, reads, strict=True)
-            ]
-        )
+        levels = zip(self.levels, reads, strict=True)
+        return chained([[level.row(form) for form in forms] for level, forms in levels], self.levels[0].inputs)
 
 
 def _lower(
@@ -294,7 +291,7 @@ class _Level:
         self.carried.append((neurons, constant))
         return True
 
-    def row(self, form: Form) -> tuple[dict[int, Fraction], Fraction]:
+    def row(self, form: Form) -> Row:
         """Weights and bias with which a neuron reads a form."""
         row = {self.atoms[key]: value for key, value in form.items() if key in self.atoms}
         bias = form.get(self.inputs, ZERO)
@@ -305,7 +302,7 @@ class _Level:
             neurons, constant = self.carried[k]
             row = combine(row, factor, neurons)
             bias += factor * constant
-        return row, bias
+        return Row(row, bias)
 
 
 class _Schedule:
@@ -474,14 +471,6 @@ def rounded_down(x: Fraction) -> Fraction:
     size = x.numerator.bit_length() - x.denominator.bit_length()
     unit = Fraction(2) ** (size - 8)
     return (x / unit).__floor__() * unit
-
-
-def _layer(rows: list[tuple[dict[int, Fraction], Fraction]], width: int) -> tuple[RationalMatrix, object]:
-    entries = [(i, j, w) for i, (row, _) in enumerate(rows) for j, w in sorted(row.items())]
-    where = np.array([(i, j) for i, j, _ in entries], dtype=np.int64).reshape(-1, 2)
-    weights = np.array([w for _, _, w in entries], dtype=object)
-    matrix = RationalMatrix.from_triples(where[:, 0], where[:, 1], weights, (len(rows), width))
-    return matrix, np.array([bias for _, bias in rows], dtype=object)
 
 
 # The irredundant lattice of all outputs, lowered together: monotone expressions of components, few neurons.

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
 from flint import fmpq
-from scipy.sparse import csr_array
 
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.common import rounded_up
@@ -28,7 +26,7 @@ from cpwl.exact.integers import sign as sign_of
 from cpwl.exact.rational import from_flint, to_flint
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.function.bends.planar import PlanarBends
-from cpwl.network import Network, Sizes
+from cpwl.network import Network
 
 # From slots and slabs to the layers of a plain network, all numbers exact.
 #
@@ -373,13 +371,6 @@ class Layout:
         """The network with these layers."""
         return to_network(self.layers)
 
-    @property
-    def sizes(self) -> Sizes:
-        """What the network costs."""
-        hidden = [len(bias) for _, bias in self.layers[:-1]]
-        nonzeros = sum(int((weight != 0).sum()) for weight, _ in self.layers)
-        return Sizes(sum(hidden), len(self.layers), max(hidden), nonzeros)
-
 
 def lay_strips(analysis: Analysis, *, count: int | None = None) -> Layout | None:
     """A network with at most four hidden layers and ``O(sqrt V)`` neurons that equals `p` on its bounded domain.
@@ -416,7 +407,7 @@ def _cuts(bends: PlanarBends, count: int | None) -> Cuts:
 
 
 def plan(analysis: Analysis) -> Plan:
-    """The sizes and the rounding errors of `lay_strips`, without the network in rationals.
+    """The plan of the network of `lay_strips`.
 
     >>> from cpwl.function import CPWL
     >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [0, 1, 2], [0, 0, 0]])
@@ -428,5 +419,4 @@ def plan(analysis: Analysis) -> Plan:
     laid = lay_strips(exact)
     if laid is None:
         return Plan.of("strips", hinge_network(exact.solid), points)
-    floats = [(csr_array(to_floats(weight)), to_floats(bias)) for weight, bias in laid.layers]
-    return Plan.of_layers("strips", laid.sizes, floats, points, partial(to_network, laid.layers))
+    return Plan.of("strips", laid.network, points)

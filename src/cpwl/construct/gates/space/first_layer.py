@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import gcd
 
 import numpy as np
@@ -16,6 +15,7 @@ from cpwl.construct.blocks.common import Rational
 from cpwl.construct.gates.space.gate_sum import GateSum
 from cpwl.construct.gates.space.terms import ZERO, Gate, Plane, Terms
 from cpwl.exact.rational import outwards
+from cpwl.network.program import Row
 
 # How steep and how large formal functions can be: multipliers of gates, offsets of carried sums.
 #
@@ -247,14 +247,6 @@ def _float(value: Rational) -> float:
 def _exactly(value: float) -> Rational:
     top, bottom = value.as_integer_ratio()
     return fmpq(top, bottom)
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One neuron before its ReLU: weights by column, and the bias."""
-
-    weights: dict[int, Rational]
-    bias: Rational
 
 
 def bounded_first_layer(gate_sum: GateSum, needs: Sequence[Terms], domain: Domain) -> tuple[list[Row], list[Row]]:

@@ -12,21 +12,17 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TypeVar
 
-import numpy as np
 from flint import fmpq
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from cpwl.construct.blocks.common import Rational
 from cpwl.construct.gates.space import first_layer as gate_bounds
-from cpwl.construct.gates.space.first_layer import Domain, Row, Slopes, bounded_first_layer, unbounded_first_layer
+from cpwl.construct.gates.space.first_layer import Domain, Slopes, bounded_first_layer, unbounded_first_layer
 from cpwl.construct.gates.space.gate_sum import GateSum
 from cpwl.construct.gates.space.terms import ZERO, Gate, Terms
-from cpwl.exact.rational import from_flint, outwards
-from cpwl.exact.sparse import RationalMatrix
-from cpwl.network import Network, Sizes
+from cpwl.exact.rational import outwards, to_flint
+from cpwl.exact.sparse import Span
+from cpwl.network.program import Chain, Row
 
 # Fewer gates on one plane: no more than the rank of what is read from them.
 #
@@ -34,7 +30,6 @@ from cpwl.network import Network, Sizes
 # functions, as many gates do.
 
 
-K = TypeVar("K", bound=Hashable)
 _Vector = dict[Hashable, Rational]
 
 
@@ -128,42 +123,18 @@ def vector(terms: Terms, *, constant: bool = True) -> _Vector:
 
 def independent(vectors: Sequence[_Vector]) -> tuple[list[int], list[dict[int, Rational]]]:
     """The first independent vectors, and each vector as a combination of those (by their place among them)."""
-    rows: list[tuple[Hashable, _Vector, dict[int, Rational]]] = []
-    basis: list[int] = []
-    shares: list[dict[int, Rational]] = []
+    span, basis, shares = Span(), list[int](), list[dict[int, Rational]]()
     for i, vector in enumerate(vectors):
-        rest, share = dict(vector), dict[int, Rational]()
-        for pivot, row, made in rows:
-            factor = rest.get(pivot)
-            if factor:
-                _subtract(rest, row, factor)
-                _subtract(share, made, -factor)
-        if rest:
-            pivot = min(rest, key=repr)
-            lead = rest[pivot]
-            made = {b: -v / lead for b, v in share.items()}
-            made[len(basis)] = 1 / lead
-            rows.append((pivot, {key: v / lead for key, v in rest.items()}, made))
+        share = span.express(vector)
+        if share is None:
+            span.insert(vector)
             share = {len(basis): fmpq(1)}
             basis.append(i)
-        shares.append(share)
+        shares.append({k: to_flint(v) for k, v in share.items()})
     return basis, shares
 
 
-def _subtract(target: dict[K, Rational], row: dict[K, Rational], factor: Rational) -> None:
-    for key, value in row.items():
-        total = target.get(key, fmpq(0)) - factor * value
-        if total == 0:
-            target.pop(key, None)
-        else:
-            target[key] = total
-
-
-# A chain of rows as a network: scaled by powers of two, its sizes, its weights in floats and in rationals.
-
-
-Chain = list[list[Row]]
-"""The rows of every layer, the inputs' layer first and the outputs last."""
+# A chain of rows, scaled by powers of two.
 
 
 def scaled(chain: Chain) -> Chain:
@@ -186,51 +157,6 @@ def scaled(chain: Chain) -> Chain:
         result.append(new)
         scale = exponents
     return result
-
-
-def sizes_of(chain: Chain) -> Sizes:
-    """What the network of these rows costs.
-
-    >>> sizes_of([[Row({0: fmpq(1)}, fmpq(0)), Row({0: fmpq(-1)}, fmpq(2))], [Row({0: fmpq(3)}, fmpq(0))]])
-    Sizes(neurons=2, depth=2, width=2, nonzeros=3)
-    """
-    hidden = [len(rows) for rows in chain[:-1]]
-    nonzeros = sum(len(row.weights) for rows in chain for row in rows)
-    return Sizes(sum(hidden), len(chain), max(hidden, default=0), nonzeros)
-
-
-def float_layers(chain: Chain, inputs: int) -> list[tuple[csr_array, NDArray[np.float64]]]:
-    """The weights and biases in floats."""
-    layers, width = [], inputs
-    for rows in chain:
-        start, columns = _places(rows)
-        data = np.array([int(v.p) / int(v.q) for v in _entries(rows)], dtype=np.float64)
-        weight = csr_array((data, columns, start), shape=(len(rows), width))
-        layers.append((weight, np.array([int(row.bias.p) / int(row.bias.q) for row in rows])))
-        width = len(rows)
-    return layers
-
-
-def network_of(chain: Chain, inputs: int) -> Network:
-    """The network of some rows, in rationals."""
-    layers, width = [], inputs
-    for rows in chain:
-        start, columns = _places(rows)
-        owner = np.repeat(np.arange(len(rows)), np.diff(start))
-        values = np.array([from_flint(v) for v in _entries(rows)], dtype=object)
-        weight = RationalMatrix.from_triples(owner, columns, values, (len(rows), width))
-        layers.append((weight, np.array([from_flint(row.bias) for row in rows], dtype=object)))
-        width = len(rows)
-    return Network(layers)
-
-
-def _places(rows: Sequence[Row]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    start = np.cumsum([0, *(len(row.weights) for row in rows)], dtype=np.int64)
-    return start, np.array([j for row in rows for j in row.weights], dtype=np.int64)
-
-
-def _entries(rows: Sequence[Row]) -> list[Rational]:
-    return [v for row in rows for v in row.weights.values()]
 
 
 def _exponent(values: Iterable[Rational]) -> int:

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.common import Rational
 from cpwl.construct.blocks.hinges import sides
-from cpwl.construct.gates.space.first_layer import Row
 from cpwl.construct.gates.space.gate_sum import (
     GateSum,
     LocalFunctions,
@@ -29,7 +28,7 @@ from cpwl.construct.gates.space.gate_sum import (
     share_gates,
     share_jointly,
 )
-from cpwl.construct.gates.space.lowering import Chain, float_layers, lower, network_of, reduce_rank, scaled, sizes_of
+from cpwl.construct.gates.space.lowering import lower, reduce_rank, scaled
 from cpwl.construct.gates.space.terms import ZERO, Planes
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.integers import primitive, signs_at
@@ -39,8 +38,8 @@ from cpwl.function.bends.table import Neighbours
 from cpwl.function.parts import Laws, Mesh, Parts
 from cpwl.geometry.complex import Complex, complex_of, from_simplices
 from cpwl.geometry.polyhedra import Polyhedra
-from cpwl.network import Network, Sizes
-from cpwl.network.network import Layer
+from cpwl.network import Network
+from cpwl.network.program import Chain, Row, chained
 
 # A function as laws on a face-to-face complex, with its common lineality space divided out.
 
@@ -219,31 +218,15 @@ def _laws(law: NDArray[np.object_]) -> Laws:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpaceGates:
-    """A network of hinges and gates as the rows of its layers, and what it is made of."""
+    """A network of hinges and gates, and what it is made of."""
 
-    chain: Chain
-    inputs: int
+    network: Network
     planes: int
     """The number of planes with a hinge."""
     gates: dict[int, int]
     """The number of gates, by the codimension of their faces."""
     cells: int
     """The number of cells of the face-to-face complex."""
-
-    @property
-    def network(self) -> Network:
-        """The network, in rationals."""
-        return network_of(self.chain, self.inputs)
-
-    @property
-    def sizes(self) -> Sizes:
-        """What the network costs."""
-        return sizes_of(self.chain)
-
-    @property
-    def float_layers(self) -> list[Layer]:
-        """The network in floats, without its rationals as matrices."""
-        return float_layers(self.chain, self.inputs)
 
 
 def space_gates(analysis: Analysis) -> SpaceGates:
@@ -253,18 +236,16 @@ def space_gates(analysis: Analysis) -> SpaceGates:
     >>> made = space_gates(Analysis(p))
     >>> made.planes, made.gates, made.network([[1.0, 0.5]])
     (5, {2: 1}, array([[0.5]]))
-    >>> made.sizes == made.network.sizes
-    True
     """
     p, tell = analysis.function, analysis.options.progress or _silent
     tell(0, _STEPS, "gates: faces")
     ways = _ways(analysis)
     if not ways:
-        return SpaceGates(_affine(p), p.dim, 0, {}, p.num_pieces)
+        return SpaceGates(chained(_affine(p), p.dim), 0, {}, p.num_pieces)
     tell(1, _STEPS, "gates: planes")
     made = [_on_complex(p, divided, hinges) for divided, hinges in ways]
     tell(_STEPS, _STEPS, "gates")
-    return min(made, key=lambda gates: gates.sizes.neurons)
+    return min(made, key=lambda gates: gates.network.sizes.neurons)
 
 
 def _on_complex(p: CPWL, divided: Divided, hinges: Hinges) -> SpaceGates:
@@ -272,12 +253,12 @@ def _on_complex(p: CPWL, divided: Divided, hinges: Hinges) -> SpaceGates:
     gate_sum = _gate_sum(divided.complex, divided.laws, hinges)
     cells = len(divided.complex.faces[-1])
     if not any(terms.hinges or terms.gates for terms in gate_sum.outputs):
-        return SpaceGates(_affine(p), p.dim, 0, {}, cells)
+        return SpaceGates(chained(_affine(p), p.dim), 0, {}, cells)
     gate_sum, inputs = _with_rest(gate_sum, divided)
     chain, planes = lower(gate_sum, vertices_of(divided.complex))
     chain[0] = [_lifted(row, inputs) for row in chain[0]]
     gates = Counter(gate.codimension for gate in gate_sum.gates)
-    return SpaceGates(scaled(chain), p.dim, planes, dict(sorted(gates.items())), cells)
+    return SpaceGates(chained(scaled(chain), p.dim), planes, dict(sorted(gates.items())), cells)
 
 
 _STEPS = 2
