@@ -8,20 +8,26 @@
     is at least 0, a zero something that is at most 0, `read_roles`, `Circuit.need_sign`; a gate perhaps everywhere,
     because this is so for fans of hinges, `of_fans`, or because what it reads is 0 on its plane and grows along a
     vector across it, `is_zero_on`, `slopes`
-(3) network and law agree at points that span the piece, for every piece and output, `check_piece`
-(4) on every plane that cuts a piece, the jump of the network's slope across it is 0 on the section, `Circuit.bends`,
-    `Circuit.is_zero`
-(5) a piece that is not empty and has no interior is cut by no plane, `check_piece`
+(3) on every plane that cuts a piece, the jump of the network's slope across it is 0 on the section, `Circuit.bends`,
+    `Circuit.is_zero`, `need_affine`
+(4) the affine function that the network is next to one point inside a piece is the law at the generators of the piece,
+    for every piece and output, `check_piece`. It is found from the atoms that are open there, `Circuit.fold`; or from
+    that of a piece on the other side of a common facet and the jump on the facet, `Known.across`
+(5) a piece that is not empty and has no interior is cut by no plane, `need_affine`
 
 then the network is the function on every piece.
 Why the theorem holds is in docs/proof.md.
 """
 
+import functools
 import heapq
 import math
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
+from itertools import accumulate
+from operator import mul, or_
 from typing import Any, NamedTuple
 
 from cpwl_check.budget import Refused, each, long, longest, need, share, spend, work
@@ -30,8 +36,10 @@ from cpwl_check.pieces import Form, Law, Layers, Piece, half_space, over_one
 from cpwl_check.reading import Rational, read
 
 Steps = dict[frozenset[int], int]  # a sum of factors times products of indicators of half-spaces, see `Atom.side`
-Jumps = dict[int, Steps]  # one for each plane
+Jumps = dict[int, tuple[Steps, Fraction]]  # one for each plane, and what it is to be multiplied with
 Terms = list[tuple[int, int]]  # factors and numbers of atoms
+Output = tuple[tuple[list[int], Terms, int], Jumps]  # as `Circuit.whole` has it, and its bends
+Facet = frozenset[tuple[int, ...]]  # its corners and rays
 LIMIT = 20000  # regions into which one question may be cut
 
 
@@ -44,6 +52,20 @@ class Sides(NamedTuple):
 
     def of(self, k: int) -> int:
         return 1 if not self.below >> k & 1 else -1 if not self.above >> k & 1 else 0
+
+    def inside(self, one: "Sides") -> "Sides":
+        """The sides of points next to these places in the direction of another one; of these the sides are `one`."""
+        open = ~(self.above | self.below)
+        return Sides(self.above | one.above & open, self.below | one.below & open)
+
+    def at(self, side: int) -> int:
+        """Of a point: 1, -1 or 0 where the form of a side, as in `Atom.side`, is positive, negative or 0."""
+        k = abs(side)
+        return ((self.above >> k & 1) - (self.below >> k & 1)) * (1 if side > 0 else -1)
+
+    def around(self, one: "Sides") -> "Sides":
+        """Of these places and of others."""
+        return Sides(self.above | one.above, self.below | one.below)
 
     def cut(self) -> list[int]:
         """The planes with places on both sides."""
@@ -80,7 +102,6 @@ class Circuit:
 
     def __init__(self, n: int, planes: list[list[int]]) -> None:
         self.n, self.planes, self.atoms, self.hinges = n, planes, list[Atom](), dict[int, int]()
-        self.known: dict[tuple[int, ...], dict[int, int]] = {}  # values at points: of atom i, of output o as ~o
         self.signs: dict[tuple[int, ...], Sides] = {}  # at places
         self.number = {tuple(v): s * (k + 1) for k, row in enumerate(planes) for s, v in ((1, row), (-1, minus(row)))}
         need(len(self.number) == 2 * len(planes), "planes", "one comes twice")
@@ -179,14 +200,14 @@ class Circuit:
         self.atoms.append(Atom(side, plane if side > 0 else minus(plane), affine, terms))
         return {self.n + len(self.atoms): Fraction(1, d)}
 
-    def fold(self, part: Cone, rest: list[int], factors: dict[int, int]) -> tuple[list[int], dict[int, int]]:
-        """The same sum there; atoms that are Y, or 0, all over the cone are replaced by that."""
+    def fold(self, part: Cone | Sides, rest: list[int], factors: dict[int, int]) -> tuple[list[int], dict[int, int]]:
+        """The same sum on a cone or at a point; atoms that are Y, or 0, all over it are replaced by that."""
         kept, todo = {}, [-a for a in factors]  # the last atom first: others may come up that it reads
         heapq.heapify(todo)
         while todo:
             if c := factors.pop(a := -heapq.heappop(todo), 0):
                 atom = self.atoms[a]
-                side = part.side(atom.row)
+                side = part.side(atom.row) if isinstance(part, Cone) else part.at(atom.side)
                 if side > 0:
                     spend(len(rest) // 8 + (1 + len(atom.terms)) * (1 + long(c)), "atoms")
                     rest = [x + c * y for x, y in zip(rest, atom.affine, strict=True)]
@@ -212,26 +233,46 @@ class Circuit:
                     steps, others = jumps.setdefault(abs(s), {}), product - {s}
                     steps[others] = steps.get(others, 0) + (slope if s > 0 else -slope)
                 todo += [(factor * c, b, product) for c, b in atom.terms]
-        return {k: whole for k, jump in jumps.items() if (whole := self.whole_steps(jump))}
+        return {k: whole for k, jump in jumps.items() if (whole := self.whole_steps(jump))[0]}
 
-    def sides(self, places: list[list[int]]) -> Sides:
-        """On which sides of all planes some places are; many pieces share a corner, at which values are found once."""
-        above = below = 0
-        for g in places:
-            if tuple(g) not in self.signs:
-                spend(len(self.planes) * (1 + work(len(g), 64, longest([g]))), "planes")
-                values = [dot(row, g) for row in reversed(self.planes)]
-                over, under = ("".join("1" if v * s > 0 else "0" for v in values) + "0" for s in (1, -1))
-                self.signs[tuple(g)] = Sides(int(over, 2), int(under, 2))
-            one = self.signs[tuple(g)]
-            above, below = above | one.above, below | one.below
-        return Sides(above, below)
+    def sides(self, g: list[int]) -> Sides:
+        """On which sides of all planes a place is; many pieces share a corner, at which values are found once."""
+        if tuple(g) not in self.signs:
+            above = below = 0
+            spend(len(self.parallel) * (1 + work(len(g), 64, longest([g])) + len(self.planes) // 2000), "planes")
+            for normal, constants, bits in self.parallel:
+                value, scale = -sum(map(mul, normal, g)), g[-1]  # the constants are to be compared with the ratio
+                first = last = 0 if value < 0 else len(bits) - 1
+                if scale:
+                    last = bisect_right(constants, value // scale)
+                    first = last if value % scale else bisect_left(constants, value // scale)
+                elif not value:
+                    continue
+                above, below = above | bits[-1] ^ bits[last], below | bits[first]
+            self.signs[tuple(g)] = Sides(above, below)
+        return self.signs[tuple(g)]
 
-    def whole_steps(self, jump: dict[frozenset[int], Fraction]) -> Steps:
-        """A positive multiple of a step function, in integers without a common divisor; without terms that are 0."""
-        numbers = over_one(list(jump.values()))[0]
+    @functools.cached_property
+    def parallel(self) -> list[tuple[tuple[int, ...], list[int], list[int]]]:
+        """Planes with one normal: their constants in order, and one bit for each plane of the first k, for every k."""
+        spend(len(self.planes) * (4 + len(self.planes) // 500), "planes")
+        found: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+        for k, (*normal, constant) in enumerate(self.planes, 1):
+            found.setdefault((*normal,), []).append((constant, 1 << k))
+        some = [(normal, sorted(own)) for normal, own in found.items()]
+        return [(a, [c for c, _ in own], [*accumulate((b for _, b in own), or_, initial=0)]) for a, own in some]
+
+    def inside(self, places: Iterable[list[int]]) -> Sides:
+        """The sides of a point inside the hull of some places: next to the first one, on the way to the second, next to
+        that way on the way to the third, and so on. A plane that has no side contains all places."""
+        return functools.reduce(Sides.inside, map(self.sides, places))
+
+    def whole_steps(self, jump: dict[frozenset[int], Fraction]) -> tuple[Steps, Fraction]:
+        """A step function in integers without a common divisor, without terms that are 0; and the positive factor."""
+        numbers, d = over_one(list(jump.values()))
         divisor = math.gcd(*numbers) or 1
-        return {product: c // divisor for product, c in zip(jump, numbers, strict=True) if c}
+        steps = {product: c // divisor for product, c in zip(jump, numbers, strict=True) if c}
+        return steps, Fraction(divisor, d)
 
     def is_zero(self, steps: Steps, cone: Cone, where: str) -> bool:
         """Whether a step function is 0 on the cone, but for its boundary and the planes."""
@@ -337,7 +378,7 @@ def is_zero_on(circuit: Circuit, row: list[int], form: Form, where: str) -> bool
     points = [[int(i == j) for i in range(circuit.n - 1)] + [1] for j in range(circuit.n)]
     if any(dot(rest, x) + sum(c * flat.value(a, x, {}) for c, a in factors) for x in points):
         return False
-    sections = ((flat.planes[h - 1], steps) for h, steps in flat.bends(total, where).items())
+    sections = ((flat.planes[h - 1], steps) for h, (steps, _) in flat.bends(total, where).items())
     return all(flat.is_zero(steps, region(circuit.n - 1, [h, minus(h)]), where) for h, steps in sections)
 
 
@@ -439,37 +480,102 @@ def on_section(plane: int, planes: list[list[int]], places: list[list[int]], ste
     return found
 
 
-def check_piece(piece: Piece, cone: Cone, circuit: Circuit, outputs: list[tuple[Any, Jumps]], j: int) -> None:
-    """The network does not bend inside the piece, and it is the law at points that span it."""
+class Known:
+    """The affine functions that the outputs are, times their scales, on pieces that were looked at, by facets."""
+
+    def __init__(self, circuit: Circuit, outputs: list[Output]) -> None:
+        self.circuit, self.outputs = circuit, outputs
+        self.beyond: dict[Facet, tuple[Sides, list[list[int]]]] = {}
+        self.held: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
+
+    def laws(self, cone: Cone, inside: Sides) -> list[list[int]]:
+        """The affine functions on a piece on which no output bends, of which `inside` is a point."""
+        spend(len(self.outputs) * len(self.circuit.atoms), "atoms")
+        facets = facets_of(cone)
+        known = next((facet for facet in facets if facet in self.beyond), None)
+        if known is None:
+            laws = [self.open(affine, terms, inside) for (affine, terms, _), _ in self.outputs]
+        else:
+            laws = self.across(known, inside)
+        for facet in facets:
+            if self.beyond.pop(facet, None) is None:
+                self.beyond[facet] = inside, laws
+        return laws
+
+    def open(self, affine: list[int], terms: Terms, inside: Sides) -> list[int]:
+        """The sum of what is open at a point. An atom whose plane contains the piece is 0 on it."""
+        return self.circuit.fold(inside, affine, {a: c for c, a in terms})[0]
+
+    def across(self, facet: Facet, inside: Sides) -> list[list[int]]:
+        """The same from a piece with the same facet: if that is on the other side of a plane, with the jump there."""
+        there, laws = self.beyond[facet]
+        on = self.circuit.inside(list(g) for g in sorted(facet))
+        apart = (inside.above & there.below | inside.below & there.above) & ~(on.above | on.below)
+        if not apart:
+            return laws
+        plane = apart.bit_length() - 1
+        need(apart == 1 << plane, "planes", "one comes twice")  # a facet spans its plane
+        row, found = self.circuit.planes[plane - 1], list[list[int]]()
+        for o, law in enumerate(laws):
+            (_, _, scale), bends = self.outputs[o]
+            jump = sum(c for up, down, c in self.bits(o, plane) if not (up & ~on.above or down & ~on.below))
+            unit = Fraction(bends[plane][1] if jump else 0, next(x for x in row if x))
+            factor = inside.at(plane) * scale * unit * jump
+            need(factor.denominator == 1, "planes", f"the network is not continuous on plane {plane - 1}")
+            found.append([x + factor.numerator * y for x, y in zip(law, row, strict=True)])
+        return found
+
+    def bits(self, o: int, plane: int) -> list[tuple[int, int, int]]:
+        """Of the products of a jump one bit for each plane above which, and for each below which, one is not 0; and the
+        factors."""
+        if (o, plane) not in self.held:
+            steps = self.outputs[o][1].get(plane, ({}, 0))[0]
+            spend(len(steps) * (1 + len(self.circuit.planes) // 256), "planes")
+            signs = [[sum(1 << v * s for s in product if v * s > 0) for v in (1, -1)] for product in steps]
+            self.held[o, plane] = [(up, down, c) for (up, down), c in zip(signs, steps.values(), strict=True)]
+        return self.held[o, plane]
+
+
+def facets_of(cone: Cone) -> list[Facet]:
+    """The facets of a pointed cone with an interior, but for one at infinity, by their rays: the largest faces."""
+    if cone.lines or not cone.is_solid():
+        return []
+    spend(cone.rows * (len(cone.rays) + cone.rows) // 4, "facets")
+    faces = {frozenset(tuple(g) for g, bits in cone.rays if bits >> r & 1) for r in range(cone.rows)}
+    return [one for one in faces if any(g[-1] for g in one) and not any(one < other for other in faces)]
+
+
+def need_affine(cone: Cone, circuit: Circuit, bends: Jumps, sides: Sides, where: str) -> None:
+    """(3): an output does not bend inside a piece."""
+    places, cut = cone.generators(), sides.cut()
+    spend(len(circuit.planes) // 20 + len(cut), where)
+    need(not cut or cone.is_solid(), where, "it has no interior, and a plane cuts it")
+    for plane in cut:
+        left = local(bends.get(plane, ({}, 0))[0], sides.of)
+        if left:
+            spend(len(places) * len(left), where)
+            left = local(left, on_section(plane, circuit.planes, places, left).__getitem__)
+        if left:
+            row = circuit.planes[plane - 1]
+            zero = circuit.is_zero(left, cone.cut(row).cut(minus(row)), where)
+            need(zero, where, f"the network bends inside, on plane {plane - 1}", places)
+
+
+def check_piece(piece: Piece, cone: Cone, known: Known, j: int) -> None:
+    """The network does not bend inside the piece, and what it is there is the law at the generators."""
     places = cone.generators()
-    sides = circuit.sides(places)
-    cut = sides.cut()
-    spend(len(circuit.planes) // 20 + len(cut), f"piece {j}")
-    base = next(g for g, _ in cone.rays if g[-1])
-    points = [g if g[-1] else mix(1, base, 1, g) for g in places]
-    known = [circuit.known.setdefault(tuple(x), {}) for x in points]
-    solid = not cut or cone.is_solid()
-    need(solid, f"piece {j}", "it has no interior, and a plane cuts it")
-    for o, ((affine, terms, scale), bends) in enumerate(outputs):
-        (law, d), where = piece.laws[o], f"output {o}, piece {j}"
-        spend(2 * len(points) + len(cut), where)
-        for i, x in enumerate(points):
-            if ~o not in known[i]:  # corners are shared by many pieces
-                spend(2 + len(terms) // 4, where)
-                known[i][~o] = dot(affine, x) + sum(c * circuit.value(a, x, known[i]) for c, a in terms)
-            value = known[i][~o]
+    signs = [known.circuit.sides(g) for g in places]
+    sides = functools.reduce(Sides.around, signs)
+    for o, (_, bends) in enumerate(known.outputs):
+        need_affine(cone, known.circuit, bends, sides, f"output {o}, piece {j}")
+    laws = known.laws(cone, functools.reduce(Sides.inside, signs))
+    for o, (own, (law, d), ((_, _, scale), _)) in enumerate(zip(laws, piece.laws, known.outputs, strict=True)):
+        spend(2 * len(places), f"output {o}, piece {j}")
+        for i, x in enumerate(places):
             meant = law[i] * x[-1] if piece.corners else dot(law, x)
-            if value * d != meant * scale:
-                raise Refused(f"{where}: network and function differ at {show(x)}", [x])
-        for plane in cut:
-            left = local(bends.get(plane, {}), sides.of)
-            if left:
-                spend(len(places) * len(left), where)
-                left = local(left, on_section(plane, circuit.planes, places, left).__getitem__)
-            if left:
-                row = circuit.planes[plane - 1]
-                zero = circuit.is_zero(left, cone.cut(row).cut(minus(row)), where)
-                need(zero, where, f"the network bends inside, on plane {plane - 1}")
+            if dot(own, x) * d != meant * scale:
+                base = x if x[-1] else mix(1, next(g for g in places if g[-1]), 1, x)
+                raise Refused(f"output {o}, piece {j}: network and function differ at {show(base)}", [base])
 
 
 def bends(law: Law, layers: Layers, proof: Any) -> Fraction:
@@ -485,12 +591,12 @@ def bends(law: Law, layers: Layers, proof: Any) -> Fraction:
     circuit = Circuit(n, [mix(1, row, 0, row) for row in (over_one(v)[0] for v in planes)])
     rows = [half_space(row)[0] for row in limits]
     forms = enumerate(read_roles(roles, layers, rows, circuit))
-    outputs = [(circuit.whole(form), circuit.bends(form, f"output {o}")) for o, form in forms]
+    known = Known(circuit, [(circuit.whole(form), circuit.bends(form, f"output {o}")) for o, form in forms])
     for j, piece in share(law.pieces):
         cone = piece_cone(piece, n)
         spend(len(rows) * (1 + (len(cone.rays) + 2 * len(cone.lines)) * (1 + n // 8) // 4), f"piece {j}")
         inside = all(dot(row, g) >= 0 for row in rows for g in cone.generators())
         need(inside, "limits", f"piece {j} is not inside")
         if any(g[-1] for g, _ in cone.rays):  # otherwise the piece is empty
-            check_piece(piece, cone, circuit, outputs, j)
+            check_piece(piece, cone, known, j)
     return Fraction(0)

@@ -18,7 +18,7 @@ from cpwl.geometry.probe import Probe
 from cpwl.proofs.entries import NoProof
 from cpwl.proofs.provers import bends as bends_prover
 from cpwl.proofs.provers.bends import _domain, points_in
-from cpwl_check.bends import of_fans
+from cpwl_check.bends import Known, of_fans
 from cpwl_check.budget import Refused, Undecided
 from cpwl_check.cones import dot, region
 from cpwl_check.decide import check
@@ -433,6 +433,50 @@ def test_cones_are_what_their_rows_say():
 
 
 # --- Right, but not proved --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: delaunay(2, 12, 0),
+        lambda: delaunay(3, 4, 1),
+        lambda: arrangement(2, 4, 0),
+        lambda: arrangement(3, 4, 1, dependent=True),
+        lambda: CPWL.from_grid([[0, 1, 2, 4]] * 2, np.arange(16).reshape(4, 4) ** 2 % 7),
+    ],
+)
+def test_laws_from_neighbours_are_those_of_open_atoms(make, monkeypatch):
+    """What is carried across a facet is the sum over all neurons, on every piece; and it is asked for."""
+    p, counts = make(), [0, 0]
+    across = Known.across
+
+    def compared(self, facet, inside):
+        laws = across(self, facet, inside)
+        assert laws == [self.open(affine, terms, inside) for (affine, terms, _), _ in self.outputs]
+        counts[0] += 1
+        counts[1] += laws != self.beyond[facet][1]
+        return laws
+
+    monkeypatch.setattr(Known, "across", compared)
+    documents = files(p, (plane_gates(p) if p.dim == 2 else space_gates(p)).network)
+    counts[:] = [0, 0]
+    check(*documents)
+    assert counts[0] >= p.num_pieces // 2
+    assert counts[1] > 0
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_an_overlapping_piece_with_another_law_is_refused(number):
+    """Also where it has a facet in common with a piece on the same side, or none with an interior."""
+    p = arrangement(2, 4, 0)
+    function, network, proof = files(p, plane_gates(p).network)
+    check(function, network, proof)
+    pieces = function["pieces"]
+    for place in (0, len(pieces)):
+        wrong = pieces[number] | {"gradient": pieces[number - 1]["gradient"], "offset": pieces[number - 1]["offset"]}
+        with pytest.raises(Refused):
+            check(function | {"pieces": [*pieces[:place], wrong, *pieces[place:]]}, network, proof)
+        check(function | {"pieces": [*pieces[:place], pieces[number], *pieces[place:]]}, network, proof)
 
 
 def test_what_is_not_recognised_is_not_called_wrong():
