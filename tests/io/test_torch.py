@@ -98,6 +98,11 @@ IMAGES = {
     "batch normalization": (nn.Sequential(nn.Conv2d(1, 3, 2), nn.BatchNorm2d(3), nn.ReLU()).eval(), (1, 3, 3)),
     "averages": (nn.Sequential(nn.AvgPool2d(2, padding=1), nn.Conv2d(1, 1, 2)), (1, 4, 4)),
     "maxima": (nn.Sequential(nn.MaxPool2d(2), nn.Conv2d(1, 1, 2)), (1, 5, 4)),
+    "maxima on a line": (
+        nn.Sequential(nn.Conv1d(2, 2, 1), nn.MaxPool1d(3, stride=2, padding=1), nn.AvgPool1d(2)),
+        (2, 7),
+    ),
+    "averages in space": (nn.Sequential(nn.AvgPool3d(2), nn.MaxPool3d((1, 2, 1)), nn.Conv3d(1, 1, 1)), (1, 4, 4, 2)),
     "leaky": (nn.Sequential(nn.Linear(3, 4), nn.LeakyReLU(0.125), nn.Linear(4, 2)), (3,)),
     "prelu": (nn.Sequential(nn.Conv1d(1, 3, 2), nn.PReLU(3)), (1, 4)),
     "clipped": (nn.Sequential(nn.Linear(3, 4), nn.ReLU6(), nn.Linear(4, 3), nn.Hardtanh(-0.5, 0.25)), (3,)),
@@ -140,6 +145,109 @@ class Doubled(nn.Linear):
         return 2 * super().forward(x)
 
 
+class Free(nn.Module):
+    """A module with layers, a buffer, and a `forward` that is given as a function."""
+
+    def __init__(self, forward, **layers):
+        super().__init__()
+        for name, layer in layers.items():
+            self.add_module(name, layer)
+        self.register_buffer("k", torch.tensor([1.0, -2.0], dtype=torch.float64))
+        self.rule = forward
+
+    def forward(self, x):
+        """Whatever was given."""
+        return self.rule(self, x)
+
+
+def residual(m, x):
+    """Skips, a branch, a mean, a slice, and activations of every kind."""
+    h = nn.functional.relu(m.a(x), inplace=True)
+    g = m.d(m.n(torch.relu(m.b(h)) + h))
+    y = m.c(torch.cat([h, g], 1))
+    return torch.maximum(y, -y) * m.k - y.mean(1, keepdim=True) / 3 + x[:, 1:3].clamp(-1, 1) + 0.5
+
+
+def small_image(m, x):
+    """A convolution, both kinds of pooling, and reshaping."""
+    x = nn.functional.avg_pool2d(m.p(torch.relu(m.a(x))), 2)
+    x = m.q(x)
+    return m.l(x.view(x.size(0), -1)) - torch.flatten(x, 1)
+
+
+def extremes(m, x):
+    """Reductions, permutations, selections and the other operations."""
+    y = x.view(-1, 2, 3).permute(0, 2, 1)
+    z = torch.minimum(y.amax(dim=1), y.sum(dim=1)) - 2 * y.transpose(1, 2).amin(2).abs()
+    part = nn.functional.leaky_relu(y[:, 1], 0.25) - nn.functional.relu6(y.select(1, 2))
+    return 1 - torch.add(z, part, alpha=2) @ m.a.weight.T.contiguous()
+
+
+FREE = {
+    "residual": (
+        lambda: Free(
+            residual, a=nn.Linear(4, 6), b=nn.Linear(6, 6), c=nn.Linear(12, 2), n=nn.BatchNorm1d(6), d=nn.Dropout()
+        ),
+        (4,),
+    ),
+    "image": (
+        lambda: Free(
+            small_image,
+            a=nn.Conv2d(1, 2, 3, padding=1),
+            p=nn.MaxPool2d(2),
+            q=nn.AdaptiveAvgPool2d(1),
+            l=nn.Linear(2, 2),
+        ),
+        (1, 8, 8),
+    ),
+    "extremes": (lambda: Free(extremes, a=nn.Linear(2, 2)), (6,)),
+    "doubled": (lambda: nn.Sequential(Doubled(2, 3), nn.ReLU()), (2,)),
+    "constants": (lambda: Free(lambda m, x: m.a(x) * torch.relu(m.k).sum() + torch.ones(2), a=nn.Linear(3, 2)), (3,)),
+}
+
+
+@pytest.mark.parametrize("case", FREE)
+def test_modules_with_a_forward_of_their_own(case):
+    """What `torch.export` traces is the network: both agree at random samples, up to float64 rounding."""
+    torch.manual_seed(1)
+    make, shape = FREE[case]
+    module = make().double().eval()
+    x = np.random.default_rng(0).normal(size=(20, int(np.prod(shape))))
+    network = from_torch(module, shape=shape)
+    np.testing.assert_allclose(network(x), run(module, x.reshape(20, *shape)).reshape(20, -1), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("forward", "message"),
+    [
+        (lambda m, x: m.a(x) * x, "two values that depend on the input"),
+        (lambda m, x: torch.tanh(m.a(x)), "`aten.tanh.default` of the module is not read"),
+        (lambda m, x: m.a(x) - m.a(x).mean(0), "along the samples"),
+        (lambda m, x: m.a(x) - m.a(x).mean(0, keepdim=True), "along the samples"),
+        (lambda m, x: m.a(x).view(1, -1), "sample of a batch by itself"),
+        (lambda m, x: m.a(x) + m.a(x).sum(1), "have 2 and 1 dimensions"),
+        (lambda m, x: m.a(x).T, "moves the samples|sample of a batch"),
+        (lambda m, x: torch.cat([m.a(x), x], 0), "along the samples"),
+        (lambda m, x: m.a(x) + torch.rand(3), "it is random"),
+        (lambda m, x: m.a(x) + torch.arange(9.0).view(3, 3), "differ from sample to sample"),
+        (lambda m, x: m.a(x) if x.sum() > 0 else x, "cannot trace the module"),
+        (lambda m, x: (m.a(x), x), "one input and one output"),
+        (lambda m, _: m.k, "does not depend on its input|cannot trace"),
+        (lambda m, x: nn.functional.dropout(m.a(x)), "is not read"),
+    ],
+)
+def test_refuses_what_is_not_piecewise_linear_or_mixes_samples(forward, message):
+    """An operation that is unknown, random, or looks at several samples at once, is named and refused."""
+    with pytest.raises(InputError, match=message):
+        from_torch(Free(forward, a=nn.Linear(3, 3)).double().eval())
+
+
+def test_refuses_modules_in_training_mode():
+    """Statistics of the batch at hand are not a function of a sample."""
+    with pytest.raises(InputError, match=r"\.eval\(\)"):
+        from_torch(Free(lambda m, x: m.n(m.a(x)), a=nn.Linear(3, 3), n=nn.BatchNorm1d(3)).double())
+
+
 def with_hook():
     """A layer whose output is changed by a hook."""
     layer = nn.Linear(2, 2)
@@ -173,7 +281,6 @@ def patched():
             r"module `1` \(Dropout\) is random in training mode",
         ),
         (nn.Sequential(nn.Flatten(0), nn.Linear(2, 2)), "must flatten all but the first"),
-        (nn.Sequential(Doubled(2, 2)), r"module `0` \(Doubled\) is not one of"),
         (nn.Sequential(with_hook()), "has hooks"),
         (nn.Sequential(nn.ReLU()), "no layer with weights"),
         (nn.Linear(2, 2, dtype=torch.complex64), "must be real floats"),

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import operator
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,9 +35,10 @@ def layer_kinds() -> list[Any]:
     """All layers that we read."""
     from torch import nn
 
-    affine = [nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.BatchNorm1d, nn.BatchNorm2d, nn.AvgPool2d]
-    bent = [nn.ReLU, nn.LeakyReLU, nn.PReLU, nn.ReLU6, nn.Hardtanh, nn.MaxPool2d]
-    return [*affine, *bent, nn.Identity, nn.Flatten, nn.Dropout]
+    affine = [nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.BatchNorm1d, nn.BatchNorm2d]
+    bent = [nn.ReLU, nn.LeakyReLU, nn.PReLU, nn.ReLU6, nn.Hardtanh]
+    pools = [nn.AvgPool1d, nn.AvgPool2d, nn.AvgPool3d, nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d]
+    return [*affine, *bent, *pools, nn.Identity, nn.Flatten, nn.Dropout]
 
 
 def check_layer(layer: Any, where: str, name: str) -> None:
@@ -47,7 +53,7 @@ def check_layer(layer: Any, where: str, name: str) -> None:
         raise InputError(f"{where} normalises by the batch at hand; call `.eval()` first", module=name)
     if getattr(layer, "padding_mode", "zeros") != "zeros":
         raise InputError(f"{where} pads with something else than zeros", module=name)
-    if isinstance(layer, nn.MaxPool2d) and layer.return_indices:
+    if getattr(layer, "return_indices", False):
         raise InputError(f"{where} gives the places of its maxima, too", module=name)
     for parameter in layer.parameters():
         if not parameter.dtype.is_floating_point:
@@ -74,7 +80,7 @@ def apply_layer(tape: Tape, x: Tensor, layer: Any) -> Tensor:
             return _convolved(x, layer)
         case nn.BatchNorm1d() | nn.BatchNorm2d():
             return _normalised(x, layer)
-        case nn.AvgPool2d() | nn.MaxPool2d():
+        case nn.AvgPool1d() | nn.AvgPool2d() | nn.AvgPool3d() | nn.MaxPool1d() | nn.MaxPool2d() | nn.MaxPool3d():
             return _pooled(tape, x, layer)
         case nn.Flatten():
             return x.take(x.numbers.reshape(1, -1))
@@ -113,24 +119,22 @@ def _normalised(x: Tensor, layer: Any) -> Tensor:
 
 
 def _pooled(tape: Tape, x: Tensor, layer: Any) -> Tensor:
-    from torch import nn
-
-    if len(x.shape) != 4:
-        raise ValueError("it pools images with channels")
-    dilation = _pair(layer.dilation) if isinstance(layer, nn.MaxPool2d) else [1, 1]
-    padding = _pair(layer.padding)
+    n = int(type(layer).__name__[-2])
+    if len(x.shape) != n + 2:
+        raise ValueError(f"it pools channels of {n} dimensions")
+    padding = _each(layer.padding, n)
     windows = Windows.slide(
         x.shape[2:],
-        _pair(layer.kernel_size),
-        strides=_pair(layer.stride),
-        dilations=dilation,
+        _each(layer.kernel_size, n),
+        strides=_each(layer.stride, n),
+        dilations=_each(getattr(layer, "dilation", 1), n),
         before=padding,
         after=padding,
         ceil=layer.ceil_mode,
     )
     shape = (*x.shape[:2], *windows.shape)
-    if isinstance(layer, nn.AvgPool2d):
-        if layer.ceil_mode or layer.divisor_override:
+    if not hasattr(layer, "dilation"):  # averages
+        if layer.ceil_mode or getattr(layer, "divisor_override", None):
             raise ValueError("`ceil_mode` and `divisor_override` are not read")
         return x.linear(average(windows, x.shape[1], count_padding=layer.count_include_pad), shape)
     index = windows.filled()
@@ -148,8 +152,10 @@ def _along(x: Tensor) -> tuple[int, ...]:
     return (1, -1) + (1,) * (len(x.shape) - 2)
 
 
-def _pair(value: Any) -> list[int]:
-    return [int(v) for v in (value if isinstance(value, (tuple, list)) else (value, value))]
+def _each(value: Any, n: int) -> list[int]:
+    """One integer for each of `n` dimensions."""
+    given = [int(v) for v in value] if isinstance(value, (tuple, list)) else [int(value)]
+    return given * n if len(given) == 1 else given
 
 
 def _array(parameter: Any) -> NDArray[np.float64]:
@@ -227,19 +233,19 @@ def lookup_arrays(p: CPWL, dtype: Dtype) -> dict[str, NDArray[Any]]:
 
 
 def from_torch(module: torch.nn.Module, *, shape: Sequence[int] | None = None) -> Network:
-    """The network of a module made of `Sequential`, `Linear`, `ReLU` and other layers that are piecewise linear.
+    """The network of a module that is piecewise linear, with every weight at its exact value.
 
-    Those are `LeakyReLU`, `PReLU`, `ReLU6`, `Hardtanh`, `Conv1d`, `Conv2d`, `Conv3d`, `BatchNorm1d`, `BatchNorm2d`,
-    `AvgPool2d`, `MaxPool2d`, `Identity`, `Flatten` and `Dropout`. `shape` is that of one sample, without the batch;
-    it is needed where the first layer is a convolution. Weights are taken at their exact value. `Dropout` and
-    `BatchNorm` must be in evaluation mode.
+    `Sequential` may contain `Linear`, `ReLU`, `LeakyReLU`, `PReLU`, `ReLU6`, `Hardtanh`, `Conv1d` to `Conv3d`,
+    `BatchNorm1d`, `BatchNorm2d`, pooling by averages and maxima, `Identity`, `Flatten` and `Dropout`. A module with a
+    `forward` of its own is traced by `torch.export`; sums, products with constants, maxima, minima, slices and
+    concatenations are read, too. `Dropout` and `BatchNorm` must be in evaluation mode.
 
     Parameters
     ----------
     module : torch.nn.Module
-        The module. One with a `forward` of its own, or with hooks, may compute anything and is refused.
+        The module. One with hooks, or whose `forward` was replaced on the object, is refused.
     shape : sequence of int, optional
-        The shape of one sample, without the batch.
+        The shape of one sample, without the batch. It is needed where the first layer is not `Linear`.
 
     Returns
     -------
@@ -248,6 +254,8 @@ def from_torch(module: torch.nn.Module, *, shape: Sequence[int] | None = None) -
     """
     _check_module(module)
     _check_global_hooks()
+    if any(not type(part).__module__.startswith("torch.nn.") for part in module.modules()):
+        return _traced(module, shape)
     layers = list(_layers(module, ""))
     sample = _sample_shape(layers) if shape is None else tuple(int(size) for size in shape)
     tape = Tape(math.prod(sample))
@@ -265,12 +273,7 @@ def from_torch(module: torch.nn.Module, *, shape: Sequence[int] | None = None) -
 def _layers(module: Any, name: str) -> Iterator[tuple[str, Any]]:
     """The layers in order, each with its place, all of them of a kind that we know."""
     nn = _torch().nn
-    where = f"module `{name}` ({type(module).__name__})" if name else f"the module ({type(module).__name__})"
-    if module._forward_hooks or module._forward_pre_hooks:
-        raise InputError(f"{where} has hooks, which may compute anything; remove them first", module=name)
-    # A subclass, a class or a module with a `forward` of its own may compute anything.
-    if {"forward", "__call__", "_call_impl"} & module.__dict__.keys() or _is_foreign(type(module), "__call__"):
-        raise InputError(f"{where} has been given a `forward` or `__call__` of its own, which may compute anything")
+    where = _check_calls(module, name)
     known = [nn.Sequential, *layer_kinds()]
     kind = next((k for k in known if isinstance(module, k) and type(module).forward is k.forward), None)
     if kind is not None and _is_foreign(kind, "forward"):
@@ -285,6 +288,16 @@ def _layers(module: Any, name: str) -> Iterator[tuple[str, Any]]:
     else:
         check_layer(module, where, name)
         yield where, module
+
+
+def _check_calls(module: Any, name: str) -> str:
+    """Where the module is; hooks, and what was put in the place of a method, may compute anything and are refused."""
+    where = f"module `{name}` ({type(module).__name__})" if name else f"the module ({type(module).__name__})"
+    if module._forward_hooks or module._forward_pre_hooks:
+        raise InputError(f"{where} has hooks, which may compute anything; remove them first", module=name)
+    if {"forward", "__call__", "_call_impl"} & module.__dict__.keys() or _is_foreign(type(module), "__call__"):
+        raise InputError(f"{where} has been given a `forward` or `__call__` of its own, which may compute anything")
+    return where
 
 
 def _is_foreign(kind: Any, method: str) -> bool:
@@ -316,6 +329,321 @@ def _sample_shape(layers: list[tuple[str, Any]]) -> tuple[int, ...]:
             message = f"{place} needs the shape of a sample: write from_torch(module, shape=(1, 28, 28))"
             raise InputError(message, module=place)
     raise InputError("there is no layer with weights; write from_torch(module, shape=(n,))")
+
+
+# Modules with a `forward` of their own: `torch.export` lists their operations, which are read one by one.
+
+
+_BATCH = 3  # samples of the trace: what looks at several of them at once changes the first dimension
+
+
+def _traced(module: Any, shape: Sequence[int] | None) -> Network:
+    """The network of any module, by its operations on a batch; every step must treat each sample by itself."""
+    torch = _torch()
+    for name, part in module.named_modules():
+        _check_calls(part, name)
+    if shape is None:
+        first = next((part for part in module.modules() if isinstance(part, torch.nn.Linear)), None)
+        if first is None:
+            raise InputError("the shape of a sample is not known: write from_torch(module, shape=(1, 28, 28))")
+        shape = (first.in_features,)
+    sample = tuple(int(size) for size in shape)
+    dtype = next((part.dtype for part in module.parameters()), torch.float64)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            given = (torch.zeros((_BATCH, *sample), dtype=dtype),)
+            program = torch.export.export(module, given).run_decompositions({})
+    except Exception as error:  # whatever a module and the tracer may raise
+        said = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise InputError(f"`torch.export` cannot trace the module on samples of shape {sample}: {said:.200}") from None
+    tape = Tape(math.prod(sample))
+    return network_of(tape, _run(program, tape, tape.input((1, *sample))))
+
+
+def _run(program: Any, tape: Tape, x: Tensor) -> Tensor:
+    """What a traced program gives for one sample."""
+    torch = _torch()
+    signature = program.graph_signature
+    if signature.buffers_to_mutate or len(signature.user_inputs) != 1 or len(signature.user_outputs) != 1:
+        raise InputError("a module must have one input and one output, and change none of its buffers: call `.eval()`")
+    held = {**program.constants, **program.state_dict}
+    places = {
+        **signature.inputs_to_parameters,
+        **signature.inputs_to_buffers,
+        **signature.inputs_to_lifted_tensor_constants,
+    }
+    values: dict[Any, Any] = {}
+    for node in program.graph.nodes:
+        if node.op == "placeholder":
+            values[node] = x if node.name in signature.user_inputs else held[places[node.name]]
+        elif node.op == "call_function":
+            args, named = torch.fx.node.map_arg((node.args, node.kwargs), values.__getitem__)
+            try:
+                values[node] = _operation(tape, node, list(args), dict(named))
+            except (ValueError, TypeError, AttributeError) as error:
+                raise InputError(f"the operation `{node.target}` of the module is not read: {error}") from None
+    result = values[next(node for node in program.graph.nodes if node.op == "output").args[0][0]]
+    if not isinstance(result, Tensor):
+        raise InputError("the output of the module does not depend on its input")
+    return result
+
+
+def _operation(tape: Tape, node: Any, args: list[Any], named: dict[str, Any]) -> Any:
+    """One operation: of constants by PyTorch itself, otherwise by `_READ`."""
+    torch = _torch()
+    if node.target is operator.getitem:
+        return _same_samples(args[0][args[1]], node)
+    if not any(isinstance(value, Tensor) for value in _flat([args, list(named.values())])):
+        if torch.Tag.nondeterministic_seeded in node.target.tags:
+            raise ValueError("it is random")
+        with torch.no_grad():
+            return node.target(*args, **named)
+    name = node.target.overloadpacket.__name__
+    if name not in _READ:
+        raise ValueError(f"those that are read are {', '.join(sorted(_READ))}")
+    found = _READ[name](_Step(tape, node), *args, **named)
+    return found if isinstance(found, tuple) else _same_samples(found, node)
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    """All members of nested lists."""
+    if isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _flat(part)
+    else:
+        yield value
+
+
+def _same_samples(found: Any, node: Any) -> Any:
+    """The result, if it has the shape of the trace, one sample in place of all."""
+    if isinstance(found, Tensor):
+        traced = tuple(node.meta["val"].shape)
+        if traced[:1] != (_BATCH,) or found.shape != (1, *traced[1:]):
+            raise ValueError("it does not treat each sample of a batch by itself")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """An operation of a traced program, with what it needs to be read."""
+
+    tape: Tape
+    node: Any
+
+    def constant(self, value: Any, x: Tensor) -> NDArray[Any]:
+        """A number or a tensor of constants, the same for each sample."""
+        array = np.array(value, dtype=np.float64) if isinstance(value, (int, float)) else _array(value)
+        if array.ndim > len(x.shape) or (array.ndim == len(x.shape) and array.shape[0] != 1):
+            raise ValueError("its constants differ from sample to sample")
+        return array
+
+    def pair(self, a: Any, b: Any) -> tuple[Tensor, Tensor | NDArray[Any]]:
+        """Two operands of an operation that does not mind their order; the first depends on the input."""
+        a, b = (a, b) if isinstance(a, Tensor) else (b, a)
+        if not isinstance(b, Tensor):
+            return a, self.constant(b, a)
+        if len(a.shape) != len(b.shape):
+            raise ValueError(f"its operands have {len(a.shape)} and {len(b.shape)} dimensions")
+        return a, b
+
+    def add(self, a: Any, b: Any, alpha: float = 1) -> Tensor:
+        if alpha != 1:
+            b = b.times(np.array(float(alpha))) if isinstance(b, Tensor) else b * alpha
+        first, second = self.pair(a, b)
+        return first.plus(second)
+
+    def sub(self, a: Any, b: Any, alpha: float = 1) -> Tensor:
+        return self.add(a, b, -alpha)
+
+    def mul(self, a: Any, b: Any) -> Tensor:
+        first, second = self.pair(a, b)
+        if isinstance(second, Tensor):
+            raise ValueError("a product of two values that depend on the input is not piecewise linear")
+        return first.times(second)
+
+    def div(self, a: Any, b: Any, **_: Any) -> Tensor:
+        if isinstance(b, Tensor) or _:
+            raise ValueError("only quotients by constants, without rounding, are piecewise linear")
+        return a.times(np.asarray(1 / fraction_array(self.constant(b, a))))
+
+    def maximum(self, a: Any, b: Any) -> Tensor:
+        return self.tape.maximum(*self.pair(a, b))
+
+    def minimum(self, a: Any, b: Any) -> Tensor:
+        return self.tape.minimum(*self.pair(a, b))
+
+    def linear(self, x: Any, weight: Any, bias: Any = None) -> Tensor:
+        return _plus(x.matmul(_array(weight).T), bias, 1)
+
+    def matmul(self, x: Any, weight: Any) -> Tensor:
+        if isinstance(weight, Tensor) or weight.dim() > 2:
+            raise ValueError("only products of the input's side with a constant matrix are read")
+        return Tensor.matmul(x, _array(weight))
+
+    def addmm(self, bias: Any, x: Any, weight: Any) -> Tensor:
+        return self.add(self.matmul(x, weight), bias)
+
+    def clamp(self, x: Tensor, low: Any = None, high: Any = None, **ends: Any) -> Tensor:
+        return self.tape.clip(x, ends.get("min", low), ends.get("max", high))
+
+    def prelu(self, x: Tensor, weight: Any) -> Tensor:
+        slope = _array(weight)
+        return self.tape.leaky(x, slope if slope.size == 1 else slope.reshape(_along(x)))
+
+    def dropout(self, x: Tensor, share: float, training: bool) -> Tensor:
+        if training and share:
+            raise ValueError("it is random in training mode; call `.eval()` first")
+        return x
+
+    def reshaped(self, x: Tensor, *_: Any, **__: Any) -> Tensor:
+        """Other dimensions behind the first one, which stays: each sample keeps its entries."""
+        count, *others = self.node.meta["val"].shape
+        if count != _BATCH:
+            raise ValueError("it does not treat each sample of a batch by itself")
+        return x.take(x.numbers.reshape(1, *others))
+
+    def permute(self, x: Tensor, order: list[int]) -> Tensor:
+        order = [k % len(x.shape) for k in order]
+        if order[0]:
+            raise ValueError("it moves the samples")
+        return x.take(x.numbers.transpose(order))
+
+    def transpose(self, x: Tensor, a: int, b: int) -> Tensor:
+        order = list(range(len(x.shape)))
+        order[a], order[b] = order[b], order[a]
+        return self.permute(x, order)
+
+    def axis(self, x: Tensor, dim: int) -> int:
+        if dim % len(x.shape) == 0:
+            raise ValueError("it works along the samples")
+        return dim % len(x.shape)
+
+    def slice(self, x: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
+        if dim % len(x.shape) == 0 and (start or 0) == 0 and (end is None or end >= _BATCH) and step == 1:
+            return x
+        part = [slice(None)] * len(x.shape)
+        part[self.axis(x, dim)] = slice(start, end, step)
+        return x.take(x.numbers[tuple(part)])
+
+    def select(self, x: Tensor, dim: int, index: int) -> Tensor:
+        return x.take(np.take(x.numbers, index, self.axis(x, dim)))
+
+    def cat(self, parts: list[Any], dim: int = 0) -> Tensor:
+        if not all(isinstance(part, Tensor) for part in parts):
+            raise ValueError("it joins the input with constants")
+        joined, numbers = self.tape.joined(parts)
+        return joined.take(np.concatenate(numbers, axis=self.axis(parts[0], dim)))
+
+    def along(self, x: Tensor, dims: Any, keep: bool) -> tuple[NDArray[np.int64], tuple[int, ...]]:
+        """The numbers of all entries, those that become one in a row; and the shape of the result."""
+        given = [dims] if isinstance(dims, int) else list(dims or [])
+        axes = {self.axis(x, dim) for dim in given} or set(range(1, len(x.shape)))
+        rest = [k for k in range(len(x.shape)) if k not in axes]
+        kept = tuple(1 if k in axes else size for k, size in enumerate(x.shape) if keep or k not in axes)
+        return x.numbers.transpose([*rest, *axes]).reshape(math.prod(kept), -1), kept
+
+    def sum(self, x: Tensor, dims: Any = None, keepdim: bool = False, **_: Any) -> Tensor:
+        rows, shape = self.along(x, dims, keepdim)
+        parts = [x.take(rows[:, k]) for k in range(rows.shape[1])]
+        total = parts[0]
+        for part in parts[1:]:
+            total = total.plus(part)
+        return total.take(total.numbers.reshape(shape))
+
+    def mean(self, x: Tensor, dims: Any = None, keepdim: bool = False, **_: Any) -> Tensor:
+        count = self.along(x, dims, keepdim)[0].shape[1]
+        return self.sum(x, dims, keepdim).times(np.array(Fraction(1, count), dtype=object))
+
+    def amax(self, x: Tensor, dims: Any = (), keepdim: bool = False) -> Tensor:
+        rows, shape = self.along(x, dims, keepdim)
+        best = self.tape.largest([x.take(rows[:, k]) for k in range(rows.shape[1])])
+        return best.take(best.numbers.reshape(shape))
+
+    def amin(self, x: Tensor, dims: Any = (), keepdim: bool = False) -> Tensor:
+        return -self.amax(-x, dims, keepdim)
+
+    def convolution(
+        self,
+        x: Tensor,
+        weight: Any,
+        bias: Any = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        n = weight.dim() - 2
+        layer = SimpleNamespace(
+            weight=weight,
+            bias=bias,
+            in_channels=weight.shape[1] * groups,
+            kernel_size=tuple(weight.shape[2:]),
+            stride=_each(stride, n),
+            padding=padding if isinstance(padding, str) else _each(padding, n),
+            dilation=_each(dilation, n),
+            groups=groups,
+        )
+        return _convolved(x, layer)
+
+    def normalised(self, x: Tensor, weight: Any, bias: Any, mean: Any, var: Any, *options: Any) -> tuple[Tensor]:
+        fields = {"num_features": len(mean), "running_mean": mean, "running_var": var, "eps": options[-1]}
+        return (_normalised(x, SimpleNamespace(weight=weight, bias=bias, **fields)),)
+
+    def pool(self, x: Tensor, kernel: Any, stride: Any = None, *options: Any, **named: Any) -> Tensor:
+        """Pooling by a layer: averages and maxima have the same order of options there."""
+        kind = self.node.target.overloadpacket.__name__
+        layer = getattr(_torch().nn, {"avg": "AvgPool", "max": "MaxPool"}[kind[:3]] + kind[-2:])
+        names = ["padding", "ceil_mode", "count_include_pad", "divisor_override"]
+        if kind.startswith("max"):
+            names = ["padding", "dilation", "ceil_mode"]
+        given = dict(zip(names, options, strict=False)) | named
+        return _pooled(self.tape, x, layer(kernel, stride or kernel, **given))
+
+    def adaptive(self, x: Tensor, size: list[int]) -> Tensor:
+        if any(v != 1 for v in size):
+            raise ValueError("only averages over a whole image are read")
+        return self.mean(x, list(range(2, len(x.shape))), True)
+
+
+_READ: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(["add", "add_"], _Step.add),
+    "sub": _Step.sub,
+    "rsub": lambda step, x, y: step.sub(y, x),
+    "mul": _Step.mul,
+    "div": _Step.div,
+    "neg": lambda _, x: -x,
+    "abs": lambda step, x: step.tape.absolute(x),
+    "relu": lambda step, x: step.tape.relu(x),
+    "relu6": lambda step, x: step.tape.clip(x, 0, 6),
+    "leaky_relu": lambda step, x, slope=0.01: step.tape.leaky(x, np.array(slope, dtype=np.float64)),
+    "prelu": _Step.prelu,
+    "hardtanh": lambda step, x, low=-1, high=1: step.tape.clip(x, low, high),
+    "clamp": _Step.clamp,
+    "clamp_min": _Step.clamp,
+    "clamp_max": lambda step, x, high: step.tape.clip(x, None, high),
+    "maximum": _Step.maximum,
+    "minimum": _Step.minimum,
+    "linear": _Step.linear,
+    **dict.fromkeys(["matmul", "mm"], _Step.matmul),
+    "addmm": _Step.addmm,
+    "dropout": _Step.dropout,
+    **dict.fromkeys(["clone", "contiguous", "alias", "detach", "lift_fresh_copy"], lambda _, x, **__: x),
+    **dict.fromkeys(["view", "reshape", "_unsafe_view", "flatten", "squeeze", "unsqueeze"], _Step.reshaped),
+    "permute": _Step.permute,
+    "transpose": _Step.transpose,
+    "slice": _Step.slice,
+    "select": _Step.select,
+    "cat": _Step.cat,
+    "sum": _Step.sum,
+    "mean": _Step.mean,
+    "amax": _Step.amax,
+    "amin": _Step.amin,
+    **dict.fromkeys(["conv1d", "conv2d", "conv3d"], _Step.convolution),
+    "_native_batch_norm_legit_no_training": _Step.normalised,
+    **dict.fromkeys([f"{kind}_pool{n}d" for kind in ("avg", "max") for n in (1, 2, 3)], _Step.pool),
+    **dict.fromkeys([f"adaptive_avg_pool{n}d" for n in (1, 2, 3)], _Step.adaptive),
+}
 
 
 def _torch() -> Any:
