@@ -465,7 +465,8 @@ class _Step:
     def div(self, a: Any, b: Any, **_: Any) -> Tensor:
         if isinstance(b, Tensor) or _:
             raise ValueError("only quotients by constants, without rounding, are piecewise linear")
-        return a.times(np.asarray(1 / fraction_array(self.constant(b, a))))
+        result: Tensor = a.times(np.asarray(1 / fraction_array(self.constant(b, a))))
+        return result
 
     def maximum(self, a: Any, b: Any) -> Tensor:
         return self.tape.maximum(*self.pair(a, b))
