@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.plan import Plan
 from cpwl.errors import ConstructionError
-from cpwl.exact.sparse import RationalMatrix
 from cpwl.function.mesh import KuhnGrid, is_even, kuhn_grid
 from cpwl.network.network import Network
+from cpwl.network.program import Chain, Row, chained
 
 # The neurons of one column: ``s(min A - max B)``, where the A and the B come in the same order, whatever it is.
 #
@@ -52,7 +52,7 @@ Expression = dict[tuple[str, int], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Neuron:
     """A neuron: coefficients of what it reads, and how often `K` is added.
 
     In the first layer it reads ``("A", c)`` and ``("B", c)``, later ``("", i)``: neuron `i` of the layer below.
@@ -79,7 +79,7 @@ def contenders(foot: Sequence[int], steps: Sequence[int]) -> tuple[tuple[int, ..
 
 
 @lru_cache(maxsize=1024)
-def column_layers(largest: tuple[int, ...], least: tuple[int, ...]) -> tuple[tuple[Row, ...], ...]:
+def column_layers(largest: tuple[int, ...], least: tuple[int, ...]) -> tuple[tuple[Neuron, ...], ...]:
     """The layers of a column; the last has one neuron, which is the column's value.
 
     >>> [len(layer) for layer in column_layers((0, 1), (0, 1))], [len(layer) for layer in column_layers((1,), (0,))]
@@ -113,7 +113,7 @@ def column_layers(largest: tuple[int, ...], least: tuple[int, ...]) -> tuple[tup
 
 
 def _round(
-    values: list[Expression], shifts: list[int], rows: list[Row]
+    values: list[Expression], shifts: list[int], rows: list[Neuron]
 ) -> tuple[list[Expression], list[int], int | None]:
     """One round on ``a_2, a_3, ..``: appends its neurons; the new values, how often `K` is in them, and who beat 1."""
     if not values:
@@ -148,8 +148,8 @@ def _plus(a: Expression, b: Expression, factor: int) -> Expression:
     return {key: value for key, value in total.items() if value}
 
 
-def _row(expression: Expression, clamp: int = 0) -> Row:
-    return Row(tuple((kind, number, factor) for (kind, number), factor in expression.items()), clamp)
+def _row(expression: Expression, clamp: int = 0) -> Neuron:
+    return Neuron(tuple((kind, number, factor) for (kind, number), factor in expression.items()), clamp)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,7 +159,7 @@ class _Column:
     output: int
     foot: tuple[int, ...]
     height: NDArray[np.object_]
-    layers: tuple[tuple[Row, ...], ...]
+    layers: tuple[tuple[Neuron, ...], ...]
 
 
 def best_axis(steps: tuple[int, ...]) -> int:
@@ -205,13 +205,11 @@ def lower(grid: KuhnGrid) -> Network:
     bases = [_base(table) for table in values]
     columns = list(_columns(values, steps, bases))
     if not columns:  # every output is constant
-        return Network([(np.full((len(bases), len(steps)), Fraction(0), dtype=object), np.array(bases, dtype=object))])
+        return chained([[Row({}, base) for base in bases]], len(steps))
     depth = max(len(column.layers) for column in columns)
-    layers = _places(grid, order)
-    layers.append(_hinges(layers.pop(), steps))
-    first = _first_layer(columns, steps)
-    layers += [first, *_later_layers(columns, depth, len(values)), _output(columns, depth, bases)]
-    return Network(layers)
+    front, places = _places(grid, order)
+    chain = [*front, _hinges(places, steps), _first_layer(columns, steps), *_later_layers(columns, depth, len(values))]
+    return chained([*chain, _output(columns, depth, bases)], len(steps))
 
 
 def _columns(values: NDArray[np.object_], steps: tuple[int, ...], bases: list[Fraction]) -> Iterator[_Column]:
@@ -223,38 +221,25 @@ def _columns(values: NDArray[np.object_], steps: tuple[int, ...], bases: list[Fr
                 yield _Column(output, foot, height, column_layers(*contenders(foot, steps[:-1])))
 
 
-_Layer = tuple[RationalMatrix, NDArray[np.object_]]
-
-
-def _places(grid: KuhnGrid, order: tuple[int, ...]) -> list[_Layer]:
-    """The numbers ``u`` of places, axes in that order, as the last affine map; with uneven axes behind a layer."""
-    n = len(order)
-    if all(is_even(axis) for axis in grid.axes):
-        scale = [1 / (grid.axes[i][1] - grid.axes[i][0]) for i in order]
-        shift = np.array([-grid.axes[i][0] * s for i, s in zip(order, scale, strict=True)], dtype=object)
-        return [(RationalMatrix.from_triples(range(n), order, np.array(scale, dtype=object), (n, n)), shift)]
-    front: list[list[Fraction]] = []
-    bias: list[Fraction] = []
-    number: list[tuple[int, Fraction]] = []
-    for k, i in enumerate(order):
+def _places(grid: KuhnGrid, order: tuple[int, ...]) -> tuple[Chain, list[Row]]:
+    """The numbers ``u`` of places, axes in that order, as forms; with uneven axes on a layer before, which is first."""
+    even = all(is_even(axis) for axis in grid.axes)
+    front: list[Row] = []
+    forms = []
+    for i in order:
         axis = grid.axes[i]
-        sense = 1 if axis[1] > axis[0] else -1
+        if even:
+            scale = 1 / (axis[1] - axis[0])
+            forms.append(Row({i: scale}, -axis[0] * scale))
+            continue
+        sense, weights = 1 if axis[1] > axis[0] else -1, dict[int, Fraction]()
         slopes = [Fraction(0), *(1 / abs(b - a) for a, b in pairwise(axis))]
         for place, (before, after) in zip(axis, pairwise(slopes), strict=False):
             if after != before:
-                front.append([Fraction(sense * (c == i)) for c in range(n)])
-                bias.append(-sense * place)
-                number.append((k, after - before))
-    back = _matrix([(k, j, change) for j, (k, change) in enumerate(number)], (n, len(bias)))
-    return [
-        (RationalMatrix.from_dense(front), np.array(bias, dtype=object)),
-        (back, np.full(n, Fraction(0), dtype=object)),
-    ]
-
-
-def _matrix(triples: list[tuple[int, int, Fraction]], shape: tuple[int, int]) -> RationalMatrix:
-    rows, columns, values = zip(*triples, strict=True) if triples else ((), (), ())
-    return RationalMatrix.from_triples(rows, columns, np.array(values, dtype=object), shape)
+                weights[len(front)] = after - before
+                front.append(Row({i: sense}, -sense * place))
+        forms.append(Row(weights, Fraction(0)))
+    return [] if even else [front], forms
 
 
 def hinge_list(steps: tuple[int, ...]) -> list[tuple[int, int, int]]:
@@ -271,17 +256,14 @@ def hinge_list(steps: tuple[int, ...]) -> list[tuple[int, int, int]]:
     return found
 
 
-def _hinges(places: _Layer, steps: tuple[int, ...]) -> _Layer:
+def _hinges(places: list[Row], steps: tuple[int, ...]) -> list[Row]:
     """The first layer that reads numbers of places."""
-    listed = hinge_list(steps)
-    rows = np.full((len(listed), len(steps)), Fraction(0), dtype=object)
-    for k, (c, sign, _) in enumerate(listed):
-        rows[k, -1] = Fraction(sign)
-        if c:
-            rows[k, c - 1] = Fraction(-sign)
-    weight, shift = places
-    matrix = RationalMatrix.from_dense(rows)
-    return matrix @ weight, matrix @ shift + np.array([Fraction(-sign * j) for _, sign, j in listed], dtype=object)
+    rows, top = [], places[-1]
+    for c, sign, j in hinge_list(steps):
+        foot = places[c - 1] if c else Row({}, 0)
+        weights = {k: sign * (top.weights.get(k, 0) - foot.weights.get(k, 0)) for k in {**top.weights, **foot.weights}}
+        rows.append(Row(weights, sign * (top.bias - foot.bias - j)))
+    return rows
 
 
 def _low(c: int, steps: tuple[int, ...]) -> int:
@@ -294,29 +276,25 @@ def _middle(c: int, steps: tuple[int, ...], place: int) -> int:
     return (_low(c, steps) + steps[-1]) // 2 if len(steps) == 2 or not c else steps[-1] // 2 - place
 
 
-def _first_layer(columns: list[_Column], steps: tuple[int, ...]) -> _Layer:
+def _first_layer(columns: list[_Column], steps: tuple[int, ...]) -> list[Row]:
     """The neurons that read ``A_c`` and ``B_c``."""
     number = {hinge: k for k, hinge in enumerate(hinge_list(steps))}
-    triples: list[tuple[int, int, Fraction]] = []
-    bias: list[Fraction] = []
+    rows = []
     for column in columns:
-        for row in column.layers[0]:
-            constant = Fraction(row.clamp * max(column.height))
-            for c in {c for _, c, _ in row.terms}:
+        for neuron in column.layers[0]:
+            constant, weights = Fraction(neuron.clamp * max(column.height)), dict[int, Fraction]()
+            for c in {c for _, c, _ in neuron.terms}:
                 middle = _middle(c, steps, column.foot[c - 1] if c else 0)
-                slopes, value = _read(row, column, steps, c, middle)
+                slopes, value = _read(neuron, column, steps, c, middle)
                 constant += value
-                triples += [
-                    (len(bias), number[c, sign, j], change)
-                    for sign, j, change in _changes(slopes, _low(c, steps), middle)
-                    if change
-                ]
-            bias.append(constant)
-    return _matrix(triples, (len(bias), len(number))), np.array(bias, dtype=object)
+                for sign, j, change in _changes(slopes, _low(c, steps), middle):
+                    weights[number[c, sign, j]] = change
+            rows.append(Row(weights, constant))
+    return rows
 
 
 def _read(
-    row: Row, column: _Column, steps: tuple[int, ...], c: int, middle: int
+    row: Neuron, column: _Column, steps: tuple[int, ...], c: int, middle: int
 ) -> tuple[NDArray[np.object_], Fraction]:
     """What a neuron reads along ``w_c``, a sum of ``S(w_c + k)``: slopes between whole numbers, value in the middle."""
     low, top = _low(c, steps), steps[-1]
@@ -349,47 +327,37 @@ def _integral(height: NDArray[np.object_], end: int) -> Fraction:
     return Fraction(inner + max(0, end - len(height)) * height[-1])
 
 
-def _later_layers(columns: list[_Column], depth: int, outputs: int) -> Iterator[_Layer]:
+def _later_layers(columns: list[_Column], depth: int, outputs: int) -> Iterator[list[Row]]:
     """The next rounds of the columns that are not done, and for each output one sum of those that are."""
     place = _numbering([len(column.layers[0]) for column in columns])
-    width = sum(len(column.layers[0]) for column in columns)
     carried: dict[int, int] = {}
     for level in range(1, depth):
-        triples: list[tuple[int, int, Fraction]] = []
-        bias: list[Fraction] = []
+        rows: list[Row] = []
         for column, start in zip(columns, place, strict=True):
-            for row in column.layers[level] if level < len(column.layers) else ():
-                triples += [(len(bias), start + i, Fraction(factor)) for _, i, factor in row.terms]
-                bias.append(Fraction(row.clamp * max(column.height)))
+            for neuron in column.layers[level] if level < len(column.layers) else ():
+                weights = {start + i: factor for _, i, factor in neuron.terms}
+                rows.append(Row(weights, neuron.clamp * max(column.height)))
         carries: dict[int, int] = {}
         for output in range(outputs):
             done = [s for c, s in zip(columns, place, strict=True) if c.output == output and len(c.layers) == level]
             before = [carried[output]] if output in carried else []
             if done or before:
-                carries[output] = len(bias)
-                triples += [(len(bias), source, Fraction(1)) for source in (*done, *before)]
-                bias.append(Fraction(0))
-        yield _matrix(triples, (len(bias), width)), np.array(bias, dtype=object)
+                carries[output] = len(rows)
+                rows.append(Row(dict.fromkeys((*done, *before), 1), 0))
+        yield rows
         place = _numbering([len(c.layers[level]) if level < len(c.layers) else 0 for c in columns])
-        carried, width = carries, len(bias)
+        carried = carries
 
 
 def _numbering(lengths: list[int]) -> list[int]:
     return np.concatenate([[0], np.cumsum(lengths)])[:-1].astype(int).tolist()  # type: ignore[no-any-return]
 
 
-def _output(columns: list[_Column], depth: int, bases: list[Fraction]) -> _Layer:
+def _output(columns: list[_Column], depth: int, bases: list[Fraction]) -> list[Row]:
     """The base of each output, its columns that were done last, and the sum of the others."""
-    last = [column for column in columns if len(column.layers) == depth]
-    rows = [column.output for column in last]
-    numbers = list(range(len(last)))
-    for output in range(len(bases)):
-        if any(c.output == output and len(c.layers) < depth for c in columns):
-            rows.append(output)
-            numbers.append(len(numbers))
-    ones = np.full(len(rows), Fraction(1), dtype=object)
-    shape = (len(bases), len(numbers))
-    return RationalMatrix.from_triples(rows, numbers, ones, shape), np.array(bases, dtype=object)
+    owner = [column.output for column in columns if len(column.layers) == depth]
+    owner += sorted({column.output for column in columns if len(column.layers) < depth})
+    return [Row({k: 1 for k, o in enumerate(owner) if o == output}, base) for output, base in enumerate(bases)]
 
 
 def plan(analysis: Analysis) -> Plan:

@@ -23,10 +23,10 @@ from cpwl.construct.strips.cuts import Cuts, Floats, Frame, Objects, choose_cuts
 from cpwl.construct.strips.slots import FIRST, SECOND, Geometry, OutputSlots, Slab, fill_slots, find_bases, place_slabs
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import sign as sign_of
-from cpwl.exact.rational import from_flint, to_flint
-from cpwl.exact.sparse import RationalMatrix
+from cpwl.exact.rational import to_flint
 from cpwl.function.bends.planar import PlanarBends
 from cpwl.network import Network
+from cpwl.network.program import Row, chained
 
 # From slots and slabs to the layers of a plain network, all numbers exact.
 #
@@ -63,7 +63,8 @@ def dense_layers(frame: Frame, geometry: Geometry, outputs: list[OutputSlots]) -
 
 def to_network(layers: list[Dense]) -> Network:
     """The network with these layers."""
-    return Network([_exact(weight, bias) for weight, bias in layers])
+    rows = [zip(weight, bias, strict=True) for weight, bias in layers]
+    return chained([[Row(dict(enumerate(row)), shift) for row, shift in own] for own in rows], 2)
 
 
 def _first_layer(frame: Frame, geometry: Geometry) -> Dense:
@@ -82,15 +83,6 @@ def _first_layer(frame: Frame, geometry: Geometry) -> Dense:
     rows = np.array([[to_flint(v) for v in form] for form in forms], dtype=object)
     t, u = (np.array(row, dtype=object) for row in (frame.t, frame.u))
     return rows[:, :1] * t + rows[:, 1:2] * u, rows[:, 2]
-
-
-def _exact(weight: Objects, bias: Objects) -> tuple[RationalMatrix, Objects]:
-    rows, columns = np.nonzero(weight != 0)
-    values = np.empty(len(rows), dtype=object)
-    values[:] = [from_flint(v) for v in weight[rows, columns]]
-    biases = np.empty(len(bias), dtype=object)
-    biases[:] = [from_flint(v) for v in bias]
-    return RationalMatrix.from_triples(rows, columns, values, (weight.shape[0], weight.shape[1])), biases
 
 
 def _diagonal(blocks: list[Dense]) -> Dense:

@@ -32,10 +32,10 @@ from cpwl.construct.blocks.hinges import hinge_network
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import primitive, ratio_view, sign
 from cpwl.exact.rational import to_float
-from cpwl.exact.sparse import RationalMatrix
 from cpwl.function.bends.planar import PlanarBends, away_from, cross, orientations, power_of_two, signed
 from cpwl.network import Network
 from cpwl.network.network import without_unread
+from cpwl.network.program import Row, chained
 from cpwl.search import cover
 
 # Which lines become gates? Fewest neurons first, then small multipliers.
@@ -344,18 +344,14 @@ def lower(bends: PlanarBends, alpha: NDArray[np.object_], gates: list[Gate], *, 
     basis, share = shared_columns(_dense([row for row, _ in sums], len(forms)))
     carried, out, constant = _carries(bends, forms, sizes, [sums[j][0] for j in basis])
     rows += carried
-    second = RationalMatrix.from_triples(*_triples([row for row, _ in rows]), (len(rows), len(forms)))
     last = np.full((alpha.shape[1], len(rows)), Fraction(0), dtype=object)
     for k, gate in enumerate(gates):
         last[:, k] = gate.output * gate.sign
     last[:, len(gates) :] = share @ out
     bias = np.array([shift for _, shift in sums], dtype=object) + share @ constant
-    layers = [
-        (RationalMatrix.from_dense(first[:, :2]), first[:, 2]),
-        (second, np.array([shift for _, shift in rows], dtype=object)),
-        (RationalMatrix.from_dense(last), bias),
-    ]
-    return Network(layers), hinges
+    chain = [[Row({0: a, 1: b}, c) for a, b, c in first], [Row(*row) for row in rows]]
+    chain.append([Row(dict(enumerate(own)), shift) for own, shift in zip(last, bias, strict=True)])
+    return chained(chain, 2), hinges
 
 
 _Row = dict[int, Fraction]
@@ -469,13 +465,6 @@ def _dense(rows: list[_Row], width: int) -> NDArray[np.object_]:
 
 def _over(rows: NDArray[np.object_], scale: NDArray[np.object_]) -> NDArray[np.object_]:
     return np.asarray(np.frompyfunc(Fraction, 2, 1)(rows, np.broadcast_to(scale, rows.shape)), dtype=object)
-
-
-def _triples(rows: list[_Row]) -> tuple[list[int], list[int], NDArray[np.object_]]:
-    index = [i for i, row in enumerate(rows) for _ in row]
-    column = [k for row in rows for k in row]
-    values = np.array([w for row in rows for w in row.values()], dtype=object)
-    return index, column, values
 
 
 _SHARP = 2**24  # products of crossings and hinges up to which multipliers are sharp
