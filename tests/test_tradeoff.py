@@ -180,7 +180,7 @@ def test_a_trained_network_is_proved_like_any_other():
     x, y = np.meshgrid(side, side, indexing="ij")
     z = np.sin(3 * x) * np.cos(2.5 * y) + 0.8 * np.exp(-12 * ((x - 0.35) ** 2 + (y - 0.6) ** 2))
     p = CPWL.from_grid([range(9), range(9)], np.round(2**16 * z) / 2**16)
-    task = Task(compile(p).network, [], False)
+    task = Task(compile(p).network, [], False, lambda q: compile(q).network)
     proposal = next(trained(p, tolerances(p, "10%"), task))
     assert proposal.name == "trained"
     assert proposal.made.sizes.neurons < task.most

@@ -12,10 +12,12 @@ import pytest
 from cpwl import CPWL, InputError, certify, compile, distance
 from cpwl.cli.app import run_command
 from cpwl.documents.write import function_document, network_document
+from cpwl.function import coarser
 from cpwl.function.coarser import tolerances
 from cpwl.io.c.text import network_tables
 from cpwl.io.onnx.read import from_onnx
-from cpwl.network.network import weight_bytes
+from cpwl.network.network import evaluate_exact, exact_layers, weight_bytes
+from cpwl.proposals import Task, _counted_in_steps, uneven
 from cpwl_check.budget import Refused
 from cpwl_check.decide import check
 from support.rational_pieces import with_noise
@@ -83,6 +85,38 @@ def test_nothing_that_is_farther_by_1e_30_passes(name):
             with pytest.raises(Refused):
                 check(function, network_document(moved), proof)
     assert beyond or p.tol
+
+
+def steep(count=12):
+    """A table that is steep at one corner, with axes that are finer there."""
+    axes = [np.arange(count + 1) ** 2, np.arange(count) ** 2]
+    x, y = np.meshgrid(*axes, indexing="ij")
+    return CPWL.from_grid(axes, np.round(2**16 * (1 / (1 + x / 4) + np.exp(-y / 8))) / 2**16)
+
+
+@pytest.mark.parametrize("within", ["5%", "1%"])
+def test_uneven_axes(within):
+    """The network counts the steps of uneven axes first; it is within the tolerance, and so is the function."""
+    p = steep()
+    e, task = tolerances(p, within), Task(compile(p).network, [], False, lambda q: compile(q).network)
+    network = next(uneven(p, e, task)).made
+    function = next(coarser.uneven(p, e, lambda shape, _: np.prod(shape), p.num_pieces)).made
+    even = next(coarser.propose(p, e, lambda shape, _: np.prod(shape), p.num_pieces), None)
+    assert network.sizes.neurons < task.most
+    assert 0 < distance(p, network).largest <= e[0]
+    assert distance(p, function).largest <= e[0]
+    assert even is None or function.num_pieces < even.made.num_pieces
+    assert p.approximate(within).num_pieces <= function.num_pieces
+
+
+def test_a_network_counts_the_steps_of_an_axis():
+    """At the knots of an axis the number of intervals before them, affine in between."""
+    axes = [[Fraction(v) for v in (-1, 0, 1, 5, 9)], [Fraction(1, 3), Fraction(2, 3), Fraction(5)]]
+    count = _counted_in_steps(axes)
+    for i, x in enumerate(axes[0]):
+        for j, y in enumerate(axes[1]):
+            assert evaluate_exact(exact_layers(count), np.array([[x, y]], dtype=object)).tolist() == [[i, j]]
+    assert count.sizes.neurons == 4
 
 
 def test_another_function_inside_a_proof_is_refused():
@@ -159,6 +193,15 @@ def test_a_percentage_needs_a_range():
     with pytest.raises(InputError, match="is constant"):
         compile(CPWL.from_grid([[0, 1]], [2, 2]), within="1%")
     assert compile(CPWL.from_breakpoints([0, 1, 2], [0, 1, 0]), within=0.1).within.proposal == "equal"
+
+
+def test_integer_weights_are_refused_in_words_of_the_command(tmp_path, capsys):
+    """--dtype int8 needs equality; the sentence names the option that makes weights short."""
+    (tmp_path / "curve.csv").write_text("x,y\n0,0\n1,1\n2,0\n")
+    args = ["compile", tmp_path / "curve.csv", "-o", tmp_path / "net.onnx", "--within", "5%", "--dtype", "int8"]
+    assert run_command([str(v) for v in args]) == 65
+    assert '`--within`, `--minimize "bytes"` makes' in capsys.readouterr().err
+    assert not (tmp_path / "net.onnx").exists()
 
 
 def test_the_command_writes_and_tells(tmp_path, capsys):

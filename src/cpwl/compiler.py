@@ -479,7 +479,10 @@ class _Job:
     def levels(self, levels: Sequence[Any]) -> Iterator[Compiled]:
         """A network for each tolerance, starting with what was found for the one before where that was smaller."""
         if self.weights in INTEGER:
-            raise InputError(f'a stated error and weights="{self.weights}" do not go together: `p.approximate` first')
+            raise InputError(
+                f"integer weights ({self.weights}) and `within` do not go together; with `within`, "
+                '`minimize="bytes"` makes weights short integers where the tolerance allows it'
+            )
         with within_float64():
             wanted = [None if one is None else tolerances(self.p, one) for one in levels]
             found = self.equal
@@ -492,7 +495,7 @@ class _Job:
     def within(self, tolerance: list[Fraction], start: Compiled) -> Compiled:
         """The smallest network found that is within the tolerance, has a proof if one is wanted, and is smaller than
         the one to start with."""
-        task, tried = Task(start.network, [], self.train), list[tuple[str, int, float]]()
+        task, tried = Task(start.network, [], self.train, self._network), list[tuple[str, int, float]]()
         good: list[tuple[Compiled, _Proposal]] = []
         short = self.options.minimize == "bytes"
         aim = [e * (_FOR_WEIGHTS if short else 1) for e in tolerance]
@@ -525,8 +528,7 @@ class _Job:
     def _made(self, proposal: _Proposal) -> Compiled | None:
         """The network of a proposal, without a proof; None if rounding would spoil it."""
         if isinstance(proposal.made, CPWL):
-            many = self.construction == "auto" and proposal.made.num_pieces > _FEW and self.p.dim > 1
-            return self.compiled(proposal.made, None, _FOR_GRIDS if many else ())
+            return self._coarser(proposal.made)
         equal, network = self.equal, proposal.made
         if self.outside == "clip" and (box := box_to_clip(self.p)) is not None:
             network = clipped(network, *box)
@@ -537,6 +539,13 @@ class _Job:
             return None
         made = Compiled(network, proposal.name, network.sizes, equal.bounds, {}, None, 0, 0, error)
         return replace(made, reason="within the tolerance", analysis=equal.analysis, outside=self.outside)
+
+    def _coarser(self, q: CPWL) -> Compiled:
+        many = self.construction == "auto" and q.num_pieces > _FEW and self.p.dim > 1
+        return self.compiled(q, None, _FOR_GRIDS if many else ())
+
+    def _network(self, q: CPWL) -> Network:
+        return self._coarser(q).network
 
     def _proved(self, made: Compiled, proposal: _Proposal | None, tolerance: list[Fraction]) -> Compiled | None:
         """The network with its proof, or that of another construction that has one; None if there is none."""

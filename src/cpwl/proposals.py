@@ -29,16 +29,18 @@ from cpwl.network import Network
 from cpwl.network.network import assemble, exact_layers
 from cpwl.training import SAFE, Layers, Sample, Work, balanced, errors, fewer, polish, train
 
-__all__ = ["Source", "Task", "coarse", "formulas", "hinges", "shorter", "shrunk", "sources", "trained"]
+__all__ = ["Source", "Task", "coarse", "formulas", "hinges", "shorter", "shrunk", "sources", "trained", "uneven"]
 
 
 @dataclass(slots=True, eq=False)
 class Task:
-    """The best network so far, where the last proposal was too far off, and whether time does not matter."""
+    """The best network so far, where the last proposals were too far off, whether time does not matter, and how to
+    build the network of a function."""
 
     best: Network
     missed: list[Sequence[Fraction | float]]
     patient: bool
+    build: Callable[[CPWL], Network]
 
     @property
     def most(self) -> int:
@@ -58,12 +60,37 @@ def coarse(p: CPWL, tolerance: Sequence[Fraction], task: Task) -> Iterator[Propo
     yield from coarser.propose(p, tolerance, _grid_neurons, task.most)
 
 
-def _grid_neurons(shape: tuple[int, ...]) -> float:
-    """About how many neurons the function on an even grid of this shape takes, or a path of so many links."""
+def uneven(p: CPWL, tolerance: Sequence[Fraction], task: Task) -> Iterator[Proposal[Network]]:
+    """Even grids behind a layer that stretches the axes: a neuron for each change of a step, and one for each axis."""
+    for one in coarser.uneven(p, tolerance, _grid_neurons, task.most):
+        assert one.axes is not None
+        assert one.steps is not None
+        yield Proposal(one.name, task.build(one.steps) @ _counted_in_steps(one.axes))
+
+
+def _counted_in_steps(axes: coarser.Axes) -> Network:
+    """The network that maps each coordinate to the number of intervals before it."""
+    rows, ends, jumps = [], [], []
+    for k, axis in enumerate(axes):
+        slope = Fraction(0)
+        for i in (0, *coarser.breaks_of(axis)):
+            rows.append([Fraction(j == k) for j in range(len(axes))])
+            ends.append(-axis[i])
+            jumps.append([Fraction(0)] * len(axes))
+            jumps[-1][k] = 1 / (axis[i + 1] - axis[i]) - slope
+            slope = 1 / (axis[i + 1] - axis[i])
+    return Network([(rows, ends), (np.array(jumps, dtype=object).T, [Fraction(0)] * len(axes))])
+
+
+def _grid_neurons(shape: tuple[int, ...], breaks: tuple[int, ...]) -> float:
+    """About how many neurons the function on a grid of this shape takes, or a path of so many links; `breaks` are
+    changes of the step."""
     n = len(shape)
     if n == 1:
         return 0
-    planes = sum(shape) - n + sum(a + b - 1 for a, b in itertools.combinations(shape, 2))
+    planes = (
+        sum(shape) - n + (sum(breaks) + n) * any(breaks) + sum(a + b - 1 for a, b in itertools.combinations(shape, 2))
+    )
     columns = math.prod(shape) - math.prod(k - 1 for k in shape)
     return planes + (min(shape) + 2 - 2 * (min(shape) == 1) if n == 2 else 2 * columns / 3)
 
@@ -109,6 +136,7 @@ _POINTS = 20_000
 _WORK = 250.0  # see `Work`: some seconds
 _PATIENT = 8.0  # times that
 _ASKED = 5  # networks of one start: each is nearer where the one before was too far off
+_INPUTS = 3  # networks of more inputs have so many regions that their exact distance takes minutes
 _WEIGHTS = 600  # networks with more take minutes
 
 
@@ -120,7 +148,7 @@ def shrunk(p: CPWL, tolerance: Sequence[Fraction], task: Task) -> Iterator[Propo
 
 
 def _sample(p: CPWL, tolerance: Sequence[Fraction]) -> Sample | None:
-    return None if p.dim == 1 else Sample.of(p, _POINTS, np.array([float(e) for e in tolerance]))
+    return None if p.dim == 1 or p.dim > _INPUTS else Sample.of(p, _POINTS, np.array([float(e) for e in tolerance]))
 
 
 def _without_some(p: CPWL, sample: Sample, layers: Layers, name: str, task: Task) -> Iterator[Proposal[Network]]:
@@ -282,4 +310,4 @@ def shorter(_p: CPWL, _tolerance: Sequence[Fraction], task: Task) -> Iterator[Pr
 def sources(*, train: bool, short: bool) -> tuple[Source, ...]:
     """What is tried, in this order; `short` for few bytes."""
     last: tuple[Source, ...] = (shorter,) if short else ()
-    return (coarse, formulas, hinges, *((trained,) if train else ()), shrunk, *last)
+    return (coarse, uneven, formulas, hinges, *((trained,) if train else ()), shrunk, *last)

@@ -9,6 +9,7 @@ Every proposal is a guess of floats, and counts only once its distance is comput
   grid are one linear program (Chebyshev), with a row for either sign at the corners of the common refinement: on its
   cells the difference is affine. Interpolation at the grid points is a projection of norm 1, so that the best error is
   at least half of the interpolant's: most grids are ruled out without a program.
+- *Uneven axes*: few of the table's own knots, fitted alike.
 """
 
 from __future__ import annotations
@@ -37,13 +38,17 @@ from cpwl.geometry.overlay import overlay
 from cpwl.geometry.polyhedra import ranges
 
 Shape = tuple[int, ...]
+Axes = list[list[Fraction]]
+Cost = Callable[[Shape, Shape], float]
 Floats = NDArray[np.float64]
 
 _ROOM = 1e-6  # of the tolerance, for rounding
 _SHORT = 2**10  # steps of a value in the tolerance
+_SAFE = 1 - 2 / _SHORT  # of the tolerance, before values are rounded to such steps
 _INPUTS = 4  # even grids of more inputs have too many simplices
 _MOST = 20_000  # simplices of a grid
 _FEW = 150  # corners that rule out most grids
+_AT_MOST = 2 * (1 + 1e-9)  # times the tolerance: an interpolant that is farther off rules its grid out
 _ROUNDS = 40  # of adding corners that a program has not seen
 
 
@@ -52,10 +57,15 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Proposal(Generic[Made]):
-    """A function or a network that floats see within the tolerance, and how it was found."""
+    """A function or a network that floats see within the tolerance, and how it was found.
+
+    A function on uneven axes is also one of grid steps (`steps`): these are functions of one input each (`axes`).
+    """
 
     name: str
     made: Made
+    axes: Axes | None = None
+    steps: CPWL | None = None
 
 
 @within_float64()
@@ -63,11 +73,18 @@ def approximate(p: CPWL, within: Any) -> CPWL:
     """A function with fewer pieces that is within a tolerance of `p` everywhere; `p` itself if none is found."""
     check_argument(p, CPWL, "approximate")
     tolerance = tolerances(p, within)
-    for proposal in propose(p, tolerance, lambda shape: math.prod(shape) * math.factorial(len(shape)), p.num_pieces):
-        off = gaps(exactly(p), proposal.made)
-        if all(gap.largest <= e for gap, e in zip(off, tolerance, strict=True)):
-            return proposal.made
-    return p
+    found = p
+    for source in (propose, uneven):
+        for proposal in source(p, tolerance, _simplices, found.num_pieces):
+            off = gaps(exactly(p), proposal.made)
+            if all(gap.largest <= e for gap, e in zip(off, tolerance, strict=True)):
+                found = proposal.made
+                break
+    return found
+
+
+def _simplices(shape: Shape, _breaks: Shape) -> float:
+    return math.prod(shape) * math.factorial(len(shape))
 
 
 def gaps(p: CPWL, q: CPWL) -> list[Distance]:
@@ -118,12 +135,11 @@ def _tolerance(p: CPWL, one: Any, j: int) -> Fraction:
     return value / 100 * Fraction(high.value - low.value)
 
 
-def propose(
-    p: CPWL, tolerance: Sequence[Fraction], cost: Callable[[Shape], float], most: float
-) -> Iterator[Proposal[CPWL]]:
+def propose(p: CPWL, tolerance: Sequence[Fraction], cost: Cost, most: float) -> Iterator[Proposal[CPWL]]:
     """Functions within the tolerance of each output, as far as floats see, in order of `cost`, below `most`.
 
-    `cost` is asked for the number of links of a path, or for the numbers of intervals of a grid.
+    `cost` is asked for the number of links of a path, or for the numbers of intervals of a grid, and for how often the
+    length of an interval changes along each axis.
     """
     whole = exactly(p)
     _, bodies = pieces_of(whole)
@@ -131,7 +147,7 @@ def propose(
         return
     if p.dim == 1:
         found = _path(whole, tolerance)
-        if found is not None and cost((found.num_pieces,)) < most:
+        if found is not None and cost((found.num_pieces,), (0,)) < most:
             yield Proposal("tunnel", found)
     elif p.dim <= _INPUTS:
         yield from _grids(whole, bodies, tolerance, cost, most)
@@ -257,36 +273,33 @@ def _clip(polygon: list[Line], a: float, b: float, c: float) -> list[Line]:
 # Two to four inputs: even grids.
 
 
-def _grids(
-    p: CPWL, bodies: Bodies, tolerance: Sequence[Fraction], cost: Callable[[Shape], float], most: float
-) -> Iterator[Proposal[CPWL]]:
+def _grids(p: CPWL, bodies: Bodies, tolerance: Sequence[Fraction], cost: Cost, most: float) -> Iterator[Proposal[CPWL]]:
     box = box_around(p)
     assert box is not None
-    low, high = ([end[k] for end in box] for k in (0, 1))
     corners, values = corners_of(p, bodies)
     whole = domain_box(p) is not None
     scale = np.array([float(e) for e in tolerance])
-    longest = 1
-    while cost((longest + 1,) + (1,) * (p.dim - 1)) < most and longest < 256:
+    longest, flat = 1, (0,) * p.dim
+    while cost((longest + 1,) + (1,) * (p.dim - 1), flat) < most and longest < 256:
         longest += 1
     shapes = [
-        (cost(shape), shape)
+        (cost(shape, flat), shape)
         for shape in itertools.product(range(1, longest + 1), repeat=p.dim)
-        if math.prod(shape) * math.factorial(p.dim) <= _MOST and cost(shape) < most
+        if math.prod(shape) * math.factorial(p.dim) <= _MOST and cost(shape, flat) < most
     ]
-    place = (corners - np.asarray(low, dtype=np.float64)) / np.asarray(np.array(high) - np.array(low), dtype=np.float64)
     if whole:
-        enough = _along_edges(p, np.array(low, dtype=float), np.array(high, dtype=float), scale, longest)
+        low, high = np.array(box, dtype=np.float64).T
+        enough = _along_edges(p, low, high, scale, longest)
         shapes = [(c, shape) for c, shape in shapes if all(ok[k] for ok, k in zip(enough, shape, strict=True))]
-    few = np.linspace(0, len(place) - 1, min(len(place), _FEW)).astype(np.int64)
+    few = np.linspace(0, len(corners) - 1, min(len(corners), _FEW)).astype(np.int64)
     for _, shape in sorted(shapes):
         for flips in itertools.product((False, True), repeat=p.dim - 1):
-            grid = _Grid(low, high, shape, (*flips, False))
-            if whole and not all(grid.may_do(p, place[s], values[s], scale) for s in (few, slice(None))):
+            grid = _Grid.even(box, shape, (*flips, False))
+            if whole and any(grid.missed(p, corners[s], values[s], scale) > _AT_MOST for s in (few, slice(None))):
                 continue
-            found = grid.fitted(p, bodies, place, values, tolerance)
+            found = grid.fitted(p, bodies, corners, values, tolerance, _MOST)
             if found is not None:
-                yield Proposal(f"grid {' x '.join(map(str, shape))}", found)
+                yield Proposal(f"grid {' x '.join(map(str, shape))}", grid.function(found))
 
 
 def _along_edges(p: CPWL, low: Floats, high: Floats, scale: Floats, longest: int) -> list[NDArray[np.bool_]]:
@@ -312,6 +325,103 @@ def _around(axis: int, corner: tuple[float, ...]) -> list[tuple[int, float]]:
     return list(enumerate([*corner[:axis], 0.0, *corner[axis:]]))
 
 
+# Uneven axes.
+
+_FACTORS = (2.0, 1.4, 1.0, 0.7, 0.5, 0.35, 0.25, 0.17, 0.0)  # times the tolerance, for interpolation along one axis
+_SLACK = (0.0, 0.5)  # of an interval: how far knots may move such that neighbouring intervals are equal
+_KNOTS = 130  # of an axis that knots are taken from
+_PROGRAM = 700  # grid points of a program; with more the function interpolates
+
+
+def uneven(p: CPWL, tolerance: Sequence[Fraction], cost: Cost, most: float) -> Iterator[Proposal[CPWL]]:
+    """Functions on grids with uneven axes, as `propose`.
+
+    Along each axis the knots are the fewest of the table's own such that interpolation between them, along every line
+    of the table, is within a multiple of the tolerance. Knots may move such that neighbouring intervals are equal.
+    """
+    whole = exactly(p)
+    _, bodies = pieces_of(whole)
+    if not 2 <= p.dim <= _INPUTS or not bodies.known.all() or not is_bounded(bodies) or domain_box(whole) is None:
+        return
+    corners, values = corners_of(whole, bodies)
+    scale = np.array([float(e) for e in tolerance])
+    few = np.linspace(0, len(corners) - 1, min(len(corners), _FEW)).astype(np.int64)
+    grids = []
+    for axes in itertools.product(*_own_axes(whole, bodies, scale)):
+        shape, breaks = tuple(len(axis) - 1 for axis in axes), tuple(len(breaks_of(axis)) for axis in axes)
+        if any(breaks) and math.prod(shape) * math.factorial(p.dim) <= _MOST and cost(shape, breaks) < most:
+            grids.append((cost(shape, breaks), list(axes)))
+    for _, chosen in sorted(grids, key=lambda grid: grid[0]):
+        grid = _Grid(chosen, (False,) * p.dim)
+        far = 1.0 if math.prod(map(len, chosen)) > _PROGRAM else _AT_MOST
+        if any(grid.missed(whole, corners[s], values[s], scale) > far for s in (few, slice(None))):
+            continue
+        found = grid.fitted(whole, bodies, corners, values, tolerance, _PROGRAM)
+        if found is not None:
+            even = _Grid([[Fraction(i) for i in range(k + 1)] for k in grid.shape], grid.flips)
+            name = f"uneven grid {' x '.join(map(str, grid.shape))}"
+            yield Proposal(name, grid.function(found), chosen, even.function(found))
+
+
+def breaks_of(axis: list[Fraction]) -> list[int]:
+    """Where the intervals of an axis change their length."""
+    return [i for i in range(1, len(axis) - 1) if axis[i + 1] - axis[i] != axis[i] - axis[i - 1]]
+
+
+def _own_axes(p: CPWL, bodies: Bodies, scale: Floats) -> list[Axes]:
+    """For each axis some choices of knots, coarse and fine."""
+    own = []
+    for k in range(p.dim):
+        knots = sorted({Fraction(v, w) for v, w in bodies.places[:, [k, -1]].tolist()})
+        own.append(knots if len(knots) <= _KNOTS else _equal(knots[0], knots[-1], _KNOTS // 2))
+    floats = [np.array(knots, dtype=np.float64) for knots in own]
+    mesh = np.stack(np.meshgrid(*floats, indexing="ij"), axis=-1)
+    heights = np.asarray(p(mesh.reshape(-1, p.dim)), dtype=np.float64).reshape(*mesh.shape[:-1], -1) / scale
+    found = []
+    for k, knots in enumerate(own):
+        lines, axes = np.moveaxis(heights, k, 0).reshape(len(knots), -1), list[list[Fraction]]()
+        for factor, slack in itertools.product(_FACTORS, _SLACK):
+            axis = _evened([knots[i] for i in _needed(floats[k], lines, factor)], slack)
+            if axis not in axes:
+                axes.append(axis)
+        found.append(axes)
+    return found
+
+
+def _equal(low: Fraction, high: Fraction, count: int) -> list[Fraction]:
+    return [low + (high - low) * Fraction(i, count) for i in range(count + 1)]
+
+
+def _needed(x: Floats, lines: Floats, most: float) -> list[int]:
+    """The fewest of some knots between which interpolation is within `most` of all lines, found greedily."""
+    found = [0]
+    while found[-1] < len(x) - 1:
+        a = b = found[-1]
+        while b < len(x) - 1:
+            share = (x[a : b + 2] - x[a]) / (x[b + 1] - x[a])
+            off = lines[a : b + 2] - (lines[a] + share[:, None] * (lines[b + 1] - lines[a]))
+            if np.abs(off).max() > most + 1e-9:
+                break
+            b += 1
+        found.append(max(b, a + 1))
+    return found
+
+
+def _evened(axis: list[Fraction], slack: float) -> list[Fraction]:
+    """The axis with knots moved by up to a share of their intervals such that runs of intervals are equal."""
+    found, x = [axis[0]], np.array(axis, dtype=np.float64)
+    room = slack * np.minimum(np.diff(x, prepend=-np.inf), np.diff(x, append=np.inf))
+    while (a := len(found) - 1) < len(axis) - 1:
+        b = a + 1
+        while (
+            b + 1 < len(axis)
+            and (np.abs(np.linspace(x[a], x[b + 1], b + 2 - a) - x[a : b + 2]) <= room[a : b + 2]).all()
+        ):
+            b += 1
+        found += _equal(axis[a], axis[b], b - a)[1:]
+    return found
+
+
 def corners_of(p: CPWL, bodies: Bodies | None = None, laws: NDArray[np.object_] | None = None) -> tuple[Floats, Floats]:
     """The corners of the pieces, or of bodies that have laws, and the values there, in floats; each corner once."""
     number, pieces = pieces_of(p)
@@ -331,18 +441,31 @@ def corners_of(p: CPWL, bodies: Bodies | None = None, laws: NDArray[np.object_] 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Grid:
-    """An even grid on a box, cut along diagonals; along a flipped axis it is counted downwards."""
+    """A grid on a box, cut along diagonals; along a flipped axis it is counted downwards."""
 
-    low: list[Fraction]
-    high: list[Fraction]
-    shape: Shape
+    axes: Axes
     flips: tuple[bool, ...]
 
-    def weights(self, place: Floats) -> tuple[NDArray[np.int64], Floats]:
-        """For places in the unit cube the numbers of n + 1 grid points, and their weights in a value there."""
-        n = len(self.shape)
-        steps = np.array(self.shape)
-        u = np.where(self.flips, 1 - place, place) * steps
+    @classmethod
+    def even(cls, box: Sequence[tuple[Fraction, Fraction]], shape: Shape, flips: tuple[bool, ...]) -> _Grid:
+        """The grid whose axes have equal intervals."""
+        return cls([_equal(*ends, k) for ends, k in zip(box, shape, strict=True)], flips)
+
+    @property
+    def shape(self) -> Shape:
+        """The numbers of intervals."""
+        return tuple(len(axis) - 1 for axis in self.axes)
+
+    def counted(self) -> Axes:
+        """The axes, each in the order in which it is counted."""
+        return [axis[::-1] if flip else axis for axis, flip in zip(self.axes, self.flips, strict=True)]
+
+    def weights(self, points: Floats) -> tuple[NDArray[np.int64], Floats]:
+        """For points of the box the numbers of n + 1 grid points, and their weights in a value there."""
+        n, steps = len(self.shape), np.array(self.shape)
+        knots = (np.array(axis, dtype=np.float64) for axis in self.axes)
+        u = np.column_stack([np.interp(x, knot, np.arange(len(knot))) for x, knot in zip(points.T, knots, strict=True)])
+        u = np.where(self.flips, steps - u, u)
         cell = np.clip(np.floor(u), 0, steps - 1)
         rest = u - cell
         order = np.argsort(-rest, axis=1, kind="stable")
@@ -354,90 +477,81 @@ class _Grid:
         share = np.column_stack([1 - ranked[:, 0], ranked[:, :-1] - ranked[:, 1:], ranked[:, -1]])
         return np.stack(number, axis=1), share
 
-    def points(self) -> list[list[Fraction]]:
-        """The axes, each in the order in which it is counted."""
-        axes = [
-            [l + (h - l) * Fraction(i, k) for i in range(k + 1)]
-            for l, h, k in zip(self.low, self.high, self.shape, strict=True)
-        ]
-        return [axis[::-1] if flip else axis for axis, flip in zip(axes, self.flips, strict=True)]
-
     def function(self, values: NDArray[np.object_]) -> CPWL:
         """The function with these values at the grid points."""
-        axes = self.points()
+        axes = self.counted()
         if not any(self.flips):
             return CPWL.from_grid(axes, values.reshape(*(k + 1 for k in self.shape), -1))
         points = np.array(list(itertools.product(*axes)), dtype=object)
         return CPWL.from_simplices(points, kuhn_simplices(tuple(k + 1 for k in self.shape)), values)
 
-    def may_do(self, p: CPWL, place: Floats, values: Floats, scale: Floats) -> bool:
-        """Whether the interpolant is within twice the tolerance at some points: if not, no values are within it."""
-        number, share = self.weights(place)
+    def heights(self, p: CPWL, used: Any = slice(None)) -> Floats:
+        """The values of `p` at some grid points."""
+        axes = [np.array(axis, dtype=np.float64) for axis in self.counted()]
+        nodes = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))[used]
+        return np.asarray(p(nodes), dtype=np.float64).reshape(len(nodes), -1)
+
+    def missed(self, p: CPWL, points: Floats, values: Floats, scale: Floats) -> float:
+        """How far the interpolant is off at some points, in units of the tolerance: no values halve that."""
+        number, share = self.weights(points)
         used, entry = np.unique(number, return_inverse=True)
-        steps = np.stack(np.unravel_index(used, [k + 1 for k in self.shape]), axis=-1) / np.array(self.shape)
-        low, high = (np.asarray(end, dtype=np.float64) for end in (self.low, self.high))
-        nodes = low + (high - low) * np.where(self.flips, 1 - steps, steps)
-        heights = np.asarray(p(nodes), dtype=np.float64).reshape(len(nodes), -1)
+        heights = self.heights(p, used)
         if not np.isfinite(heights).all():
-            return True
+            return 0.0
         off = np.abs(np.einsum("qk,qkj->qj", share, heights[entry.reshape(number.shape)]) - values)
-        return bool((off.max(axis=0) <= 2 * scale * (1 + 1e-9)).all())
+        return float((off.max(axis=0) / scale).max())
 
     def fitted(
-        self, p: CPWL, bodies: Bodies, place: Floats, values: Floats, tolerance: Sequence[Fraction]
-    ) -> CPWL | None:
-        """The function on this grid that is nearest, if it is within the tolerance."""
-        low = np.asarray(self.low, dtype=np.float64)
-        width = np.asarray(np.array(self.high) - np.array(self.low), dtype=np.float64)
-        count = math.prod(k + 1 for k in self.shape)
-        steps = [_power(float(e) / _SHORT) for e in tolerance]
-        heights = np.zeros((count, len(tolerance)))
+        self, p: CPWL, bodies: Bodies, points: Floats, values: Floats, tolerance: Sequence[Fraction], most: int
+    ) -> NDArray[np.object_] | None:
+        """Values on this grid whose function is within the tolerance, as far as floats see.
+
+        The interpolant comes first, then the nearest one: programs of few corners, to which corners that the solution
+        misses are added, those of `p` before the rest. `most` grid points are those of a program.
+        """
+        heights = np.nan_to_num(self.heights(p)) / [float(e) for e in tolerance]
         everything: tuple[Floats, Floats] | None = None
-        most = 1 - 2.0 / _SHORT
         for j, e in enumerate(tolerance):
-            # A program of few corners first; corners that its solution misses are added, those of `p` before the rest.
-            pool, seen = (place, values), np.linspace(0, len(place) - 1, min(len(place), 2 * count)).astype(np.int64)
-            at, goal, complete = place[seen], values[seen], False
+            seen = np.linspace(0, len(points) - 1, min(len(points), 2 * len(heights))).astype(np.int64)
+            at, goal, pool, near = points[seen], values[seen], (points, values), 0.0
             for _ in range(_ROUNDS):
-                found = self.chebyshev(at, goal[:, j] / float(e))
-                if found is None or found[1] > most:
-                    return None
-                off = self.off(found[0], pool, j, float(e))
-                if off.max() <= most and not complete:
+                off = self.off(heights[:, j], pool, j, float(e))
+                if off.max() <= _SAFE and pool is not everything:
                     if everything is None:
-                        cut = overlay(bodies, pieces_of(self.function(np.zeros((count, 1), dtype=object)))[1])
-                        laws = p.laws.integer()[pieces_of(p)[0]][cut.one]
-                        x, y = corners_of(p, cut.cells, laws)
-                        everything = (x - low) / width, y
-                    pool, complete = everything, True
-                    off = self.off(found[0], pool, j, float(e))
-                if off.max() <= most:
+                        cut = overlay(bodies, pieces_of(self.function(np.zeros((len(heights), 1), dtype=object)))[1])
+                        everything = corners_of(p, cut.cells, p.laws.integer()[pieces_of(p)[0]][cut.one])
+                    pool = everything
+                    off = self.off(heights[:, j], pool, j, float(e))
+                if off.max() <= _SAFE:
                     break
-                worst = np.argsort(-off)[: max(50, count // 2)]
-                worst = worst[off[worst] > found[1]]
+                worst = np.argsort(-off)[: max(50, len(heights) // 2)]
+                worst = worst[off[worst] > near]
                 at, goal = np.concatenate([at, pool[0][worst]]), np.concatenate([goal, pool[1][worst]])
+                found = self.chebyshev(at, goal[:, j] / float(e)) if len(heights) <= most else None
+                if found is None or found[1] > _SAFE:
+                    return None
+                heights[:, j], near = found
             else:
                 return None
-            heights[:, j] = found[0]
-        exact = np.array(
+        steps = [_power(float(e) / _SHORT) for e in tolerance]
+        return np.array(
             [
                 [step * round(Fraction(v) * e / step) for v, step, e in zip(row, steps, tolerance, strict=True)]
                 for row in heights.tolist()
             ],
             dtype=object,
         )
-        return self.function(exact)
 
     def off(self, heights: Floats, pool: tuple[Floats, Floats], j: int, unit: float) -> Floats:
-        """How far these values are from output `j` at some places."""
+        """How far these values are from output `j` at some points."""
         number, share = self.weights(pool[0])
         return np.asarray(np.abs((share * heights[number]).sum(axis=1) - pool[1][:, j] / unit))
 
-    def chebyshev(self, place: Floats, goal: Floats) -> tuple[Floats, float] | None:
-        """The values on the grid that come nearest to a goal at some places, and how near; None if there are none."""
-        number, share = self.weights(place)
-        rows = np.zeros((len(place), math.prod(k + 1 for k in self.shape)))
-        np.add.at(rows, (np.arange(len(place))[:, None], number), share)
+    def chebyshev(self, points: Floats, goal: Floats) -> tuple[Floats, float] | None:
+        """The values on the grid that come nearest to a goal at some points, and how near; None if there are none."""
+        number, share = self.weights(points)
+        rows = np.zeros((len(points), math.prod(k + 1 for k in self.shape)))
+        np.add.at(rows, (np.arange(len(points))[:, None], number), share)
         middle = (goal.max() + goal.min()) / 2
         found = chebyshev(rows, goal - middle, (goal.max() - goal.min()) + 4)
         return None if found is None else (found[0] + middle, found[1])
