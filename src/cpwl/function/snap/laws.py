@@ -8,7 +8,6 @@ their jumps are multiples of one row.
 from __future__ import annotations
 
 import itertools
-from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -24,7 +23,7 @@ from cpwl.exact.rational import from_flint, to_flint
 from cpwl.function.snap.complex import Face, Meetings, Unfit
 from cpwl.function.snap.relations import Relation, in_rounds, noise_of, relations_of, smoothed
 from cpwl.function.snap.short import FINE, short, simple
-from cpwl.function.snap.system import Shared, solve_system
+from cpwl.function.snap.system import Formal, Shared, solve_system
 
 _Law = list[Fraction]
 _Floats = NDArray[np.float64]
@@ -78,8 +77,7 @@ def exact_laws(laws: _Floats, meetings: Meetings, reach: float, tol: float, in_t
     share = combination(laws, weight, meetings.pairs)
     whole = np.einsum("j,kjn->kn", np.array(share, dtype=np.float64), laws)
     exact = [law for (law,) in exact_laws(whole[:, None], meetings, reach, tol, in_turn)]
-    little = tol * float(np.abs(whole * weight).max())
-    return split_laws(exact, share, laws, meetings.faces, meetings.pairs, weight, little)
+    return split_laws(exact, share, laws, meetings.pairs, weight, tol * float(np.abs(whole * weight).max()))
 
 
 def _stacked(laws: _Floats) -> tuple[_Floats, _Ints]:
@@ -299,7 +297,7 @@ def _intersection(first: _Flat, rest: list[_Flat]) -> _Flat | None:
 
 
 def _combined(point: _Law, directions: list[_Law], share: list[Fraction]) -> _Law:
-    for x, step in zip(share, directions, strict=True):
+    for x, step in zip(share, directions, strict=False):
         point = [a + x * b for a, b in zip(point, step, strict=True)]
     return point
 
@@ -321,8 +319,8 @@ def _bits(law: _Law) -> int:
 # Outputs as shares of one exact combination of them: where their hyperplanes are bent at each other in a circle.
 #
 # Let `g` be the combination, with exact laws. Across a facet between laws `a` and `b` every output changes by ``c (g_a
-# - g_b)`` with a number `c` of its own, and around every face of codimension 2 these changes add up to 0: two linear
-# equations a face. They are solved exactly, near the float laws, and the last output is what the combination leaves.
+# - g_b)`` with a number `c` of its own: a system (`Formal`) with the symbols ``g_a - g_b``. It is solved exactly, near
+# the float laws, and the last output is what the combination leaves.
 
 
 _Pair = tuple[int, int]
@@ -343,170 +341,36 @@ def combination(laws: _Floats, weight: _Floats, pairs: Sequence[_Pair] = ()) -> 
         whole = np.einsum("j,ejn->en", np.array(list(candidate), dtype=np.float64), jumps)
         return float((np.abs(whole).max(axis=1) / largest).min(initial=np.inf))
 
-    steps = (13, 5, -3, 17, -7, 11) if len(powers) > 1 else (13,)
-    candidates: list[list[Fraction]] = [
+    candidates = [
         [Fraction(29 * (-1 if a < 0 else 1) ** j, 29 + abs(a) * j + 7 * j * j) for j in range(len(powers))]
-        for a in steps
+        for a in (13, 5, -3, 17, -7, 11)
     ]
-    best: list[Fraction] = max(candidates, key=least)
-    return [x / Fraction(2) ** power for x, power in zip(best, powers, strict=True)]
+    return [x / Fraction(2) ** power for x, power in zip(max(candidates, key=least), powers, strict=True)]
 
 
 def split_laws(
-    whole: list[_Law],
-    share: list[Fraction],
-    laws: _Floats,
-    faces: Sequence[Face],
-    pairs: Sequence[_Pair],
-    weight: _Floats,
-    little: float,
+    whole: list[_Law], share: list[Fraction], laws: _Floats, pairs: Sequence[_Pair], weight: _Floats, little: float
 ) -> list[list[_Law]]:
     """For each law its outputs, whose combination by `share` is `whole`; `laws` ``(k, m, n + 1)`` are near them."""
-    edges = {pair: k for k, pair in enumerate(dict.fromkeys((min(p), max(p)) for p in pairs))}
-    steps = [[x - y for x, y in zip(whole[a], whole[b], strict=True)] for a, b in edges]
-    equations = _equations(edges, steps, faces)
-    outputs = [_one_output(laws[:, j], edges, steps, equations, weight, little) for j in range(laws.shape[1] - 1)]
-    last = []
-    for k, law in enumerate(whole):
-        rest = [x - sum(s * f[k][t] for s, f in zip(share, outputs, strict=False)) for t, x in enumerate(law)]
-        last.append([x / share[-1] for x in rest])
-    return [list(laws_of_one) for laws_of_one in zip(*outputs, last, strict=True)]
-
-
-def _one_output(
-    laws: _Floats,
-    edges: dict[_Pair, int],
-    steps: list[_Law],
-    equations: list[dict[int, Fraction]],
-    weight: _Floats,
-    little: float,
-) -> list[_Law]:
-    """The laws of one output: nearly equal numbers taken as one, or each edge for itself, whichever fits."""
-    for together in (1e-7, 0.0):
-        change = _changes(laws, edges, steps, equations, weight, little if together else 0.0, together)
-        found = _walked(laws, edges, steps, change)
-        near = np.abs((np.array(found, dtype=np.float64) - laws) * weight).max() <= 1e3 * little
-        if near and all(
-            x - y == change[e] * z
-            for (a, b), e in edges.items()
-            for x, y, z in zip(found[a], found[b], steps[e], strict=True)
-        ):
-            return found
-    raise Unfit("several outputs bend in the same places only within rounding")
-
-
-def _equations(edges: dict[_Pair, int], steps: list[_Law], faces: Sequence[Face]) -> list[dict[int, Fraction]]:
-    """Linear equations for the numbers of the edges: two for each face, in coordinates where it is not degenerate."""
-    found: list[dict[int, Fraction]] = []
-    for ring in {face.laws for face in faces if face.closed and len(face.laws) > 2}:
-        around = []
-        for a, b in zip(ring, ring[1:] + ring[:1], strict=True):
-            pair = (min(a, b), max(a, b))
-            if pair in edges:
-                around.append((edges[pair], 1 if a < b else -1))
-        if len(around) < len(ring):  # noise has hidden where two of these laws meet
-            continue
-        view = np.array([steps[e] for e, _ in around], dtype=np.float64)
-        for t in _independent(view):
-            row: dict[int, Fraction] = {}
-            for e, s in around:
-                row[e] = row.get(e, Fraction(0)) + s * steps[e][t]
-            found.append(row)
-    return _distinct(found)
-
-
-def _independent(view: _Floats) -> _Pair:
-    """Two coordinates in which vectors of a plane are farthest from lying on a line."""
-
-    def area(two: tuple[int, ...]) -> float:
-        values = np.linalg.svd(view[:, list(two)], compute_uv=False)
-        return float(values[1])
-
-    one, two = max(itertools.combinations(range(view.shape[1]), 2), key=area)
-    return one, two
-
-
-def _changes(
-    laws: _Floats,
-    edges: dict[_Pair, int],
-    steps: list[_Law],
-    equations: list[dict[int, Fraction]],
-    weight: _Floats,
-    little: float,
-    together: float,
-) -> list[Fraction]:
-    """For each edge by how much one output changes, exactly such that all equations hold; nearly equal ones are one."""
-    if not edges:
-        return []
-    view = np.array(steps, dtype=np.float64) * weight
-    ends = np.array(list(edges), dtype=np.int64).reshape(-1, 2)
-    wanted = (laws[ends[:, 0]] - laws[ends[:, 1]]) * weight
-    near = np.einsum("ij,ij->i", view, wanted) / np.einsum("ij,ij->i", view, view)
-    group = _clusters(near, max(10 * little / np.abs(view).max(axis=1).min(), together * float(np.abs(near).max())))
-    values = [Fraction(0)] * (int(group.max()) + 1)
-    for k in range(len(values)):
-        mean = float(near[group == k].mean())
-        values[k] = Fraction(0) if abs(mean) <= 1e-6 * np.abs(near).max() else Fraction(mean)
-    rows = _grouped(equations, group)
-    # The largest values last, so that they are free, and small ones follow from them.
-    order = sorted(range(len(values)), key=lambda k: abs(values[k]))
-    flat = [to_flint(row.get(k, Fraction(0))) for row in rows for k in order]
-    reduced, rank = fmpq_mat(len(rows), len(order), flat).rref()
-    for i in range(rank):
-        entries = [(j, reduced[i, j]) for j in range(len(order)) if reduced[i, j] != 0]
-        terms = ((from_flint(x), order[j]) for j, x in entries[1:])
-        values[order[entries[0][0]]] = -sum((x * values[k] for x, k in terms), Fraction(0))
-    return [values[k] for k in group.tolist()]
-
-
-def _clusters(values: _Floats, little: float) -> NDArray[np.int64]:
-    """Numbers for values, equal where steps of a little lead from one to the other."""
-    order = np.argsort(values, kind="stable")
-    steps = np.diff(values[order]) > little
-    number = np.empty(len(values), dtype=np.int64)
-    number[order] = np.concatenate([[0], np.cumsum(steps)])
-    return number
-
-
-def _grouped(equations: list[dict[int, Fraction]], group: NDArray[np.int64]) -> list[dict[int, Fraction]]:
-    """The equations for groups of edges that have one number each."""
-    found: list[dict[int, Fraction]] = []
-    for equation in equations:
-        row: dict[int, Fraction] = {}
-        for e, x in equation.items():
-            row[int(group[e])] = row.get(int(group[e]), Fraction(0)) + x
-        found.append(row)
-    return _distinct(found)
-
-
-def _distinct(rows: Sequence[dict[int, Fraction]]) -> list[dict[int, Fraction]]:
-    """Each equation once, without its zeros, and without those that have nothing else."""
-    found = dict.fromkeys(tuple(sorted((k, x) for k, x in row.items() if x)) for row in rows)
-    return [dict(row) for row in found if row]
-
-
-def _walked(laws: _Floats, edges: dict[_Pair, int], steps: list[_Law], change: list[Fraction]) -> list[_Law]:
-    """The laws of one output, from the first one on along edges."""
-    near: list[list[tuple[int, int, int]]] = [[] for _ in laws]
-    for (a, b), e in edges.items():
-        near[a].append((b, e, -1))
-        near[b].append((a, e, 1))
-    found: dict[int, _Law] = {}
-    for root in range(len(laws)):
-        if root in found:
-            continue
-        if found:
-            raise Unfit("the regions of the laws do not hang together")
-        found[root] = [Fraction(x) for x in laws[root].tolist()]
-        waiting = deque([root])
-        while waiting:
-            here = waiting.popleft()
-            for other, e, s in near[here]:
-                if other not in found:
-                    c = s * change[e]
-                    found[other] = [x + c * y for x, y in zip(found[here], steps[e], strict=True)]
-                    waiting.append(other)
-    return [found[k] for k in range(len(laws))]
+    edges = list(dict.fromkeys((min(pair), max(pair)) for pair in pairs))
+    steps = [_minus(whole[a], whole[b]) for a, b in edges]
+    view, (one, two) = np.array(steps, dtype=np.float64) * weight, np.array(edges, dtype=np.int64).reshape(-1, 2).T
+    outputs = []
+    for own in laws[:, :-1].transpose(1, 0, 2):
+        near = ((own[one] - own[two]) * weight * view).sum(axis=1) / (view * view).sum(axis=1)
+        order = np.argsort(-np.abs(near), kind="stable")  # the largest are free, and small ones follow from them
+        system = Formal(near[order], steps, np.abs(view).max(axis=1), 100 * little)
+        for x, e in enumerate(order.tolist()):
+            system.add({edges[e][0]: Fraction(1), edges[e][1]: Fraction(-1)}, {(e, x): Fraction(-1)})
+        numbers = system.numbers([Fraction(v) for v in near[order].tolist()].__getitem__)
+        found = system.vectors(len(whole), numbers, [[Fraction(v) for v in law] for law in own.tolist()].__getitem__)
+        if np.abs((np.array(found, dtype=np.float64) - own) * weight).max() > 1e3 * little:
+            raise Unfit("several outputs bend in the same places only within rounding")
+        outputs.append(found)
+    rest = [
+        _minus(law, _combined([Fraction(0)] * len(law), [f[k] for f in outputs], share)) for k, law in enumerate(whole)
+    ]
+    return [[*(f[k] for f in outputs), [x / share[-1] for x in law]] for k, law in enumerate(rest)]
 
 
 # Laws of simple numbers: where every coefficient is next to a decimal, a dyadic number or a small fraction.
