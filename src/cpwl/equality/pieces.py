@@ -16,8 +16,9 @@ from cpwl.exact.integers import number_rows, primitive, signs_at
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.function.algebra.arithmetic import pieces_of
+from cpwl.function.cpwl import generators_of
 from cpwl.function.doctor.first_error import examine_mesh, first_error
-from cpwl.function.flags import consistency, corners_of_pieces
+from cpwl.function.flags import consistency
 from cpwl.function.form import Undecided, chains, hulls, together, totals
 from cpwl.geometry.bodies import Bodies, stacked
 from cpwl.geometry.generators import box_pairs, boxes_around, generators
@@ -123,9 +124,7 @@ def by_form(a: CPWL, b: CPWL, domain: Polyhedron | None) -> Told | None:
     if a.dim > _INPUTS or not (_is_consistent(a) or _is_consistent(b)):
         return None
     stacks = [f.polyhedra if domain is None else _cut_by(domain, f.polyhedra) for f in (a, b)]
-    spans = [
-        corners_of_pieces(f) if domain is None else generators(stack) for f, stack in zip((a, b), stacks, strict=True)
-    ]
+    spans = [generators_of(f) if domain is None else generators(stack) for f, stack in zip((a, b), stacks, strict=True)]
     if domain is not None:
         stacks.append(repeated(domain, 1))
         spans.append(generators(stacks[-1]))

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cpwl.doors import check_choice, check_count, check_list, check_number, within_float64
 from cpwl.errors import InputError, counted
+from cpwl.exact.integers import number_rows
 from cpwl.exact.rational import fraction
 from cpwl.function.answers import Answer, Distance, Extremum, Jump, LevelSet, Lipschitz, Range, Report, Solutions
 from cpwl.function.components import label_components
@@ -774,7 +775,7 @@ class CPWL:
 
 @fact
 def generators_of(p: CPWL) -> Generators:
-    """Corners and rays of the pieces, where they are few: of a table its points.
+    """Corners and rays of the pieces, where they are few: of a table its points, equal ones with one number.
 
     >>> found = generators_of(CPWL.from_simplices([[0], [1], [3]], [[0, 1], [1, 2]], [0, 1, 0]))
     >>> found.places[found.member].tolist()
@@ -783,7 +784,8 @@ def generators_of(p: CPWL) -> Generators:
     if p.mesh is None:
         return generators(p.polyhedra)
     start = np.arange(p.num_pieces + 1, dtype=np.int64) * (p.dim + 1)
-    return Generators(p.mesh.corners, p.mesh.simplices.ravel(), start)
+    first, number = number_rows(p.mesh.corners)
+    return Generators(p.mesh.corners[first], number[p.mesh.simplices.ravel()], start)
 
 
 @dataclass(frozen=True, slots=True)

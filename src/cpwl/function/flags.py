@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import number_rows, primitive, sign, signs_at
 from cpwl.function.answers import point_text
-from cpwl.function.cpwl import CPWL
+from cpwl.function.cpwl import CPWL, generators_of
 from cpwl.function.form import Hulls, Undecided, chains, exact_rank, hulls, totals, unique_rows
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
-from cpwl.geometry.generators import Generators, generators
+from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Polyhedra, fact
 
 _FEW = 12  # pieces that are looked at first
@@ -70,7 +70,7 @@ class Seams:
 def spanned(p: CPWL) -> Hulls | str:
     """What spans the pieces of `p` that have an interior, every number taken as it is; or why that takes too long."""
     try:
-        return hulls(p.polyhedra, corners_of_pieces(p))
+        return hulls(p.polyhedra, generators_of(p))
     except Undecided as limit:
         return str(limit)
 
@@ -206,15 +206,6 @@ def _covered_twice(stack: Hulls) -> str | None:
 
 
 _INPUTS = 4  # a simplex has (n + 1)! flags
-
-
-def corners_of_pieces(p: CPWL) -> Generators:
-    """The corners and rays of all pieces; of a table, its points."""
-    if p.mesh is None:
-        return generators(p.polyhedra)
-    start = np.arange(p.num_pieces + 1, dtype=np.int64) * (p.dim + 1)
-    first, number = number_rows(p.mesh.corners)
-    return Generators(p.mesh.corners[first], number[p.mesh.simplices.ravel()], start)
 
 
 @fact

@@ -34,7 +34,7 @@ from cpwl.exact.integers import signs_at
 from cpwl.function.cpwl import CPWL
 from cpwl.function.sums import Graph, graph_of, reduced_rows
 from cpwl.geometry.bodies import Bodies, solid
-from cpwl.geometry.generators import Spans
+from cpwl.geometry.generators import Generators
 from cpwl.geometry.overlay import split
 from cpwl.search import cover
 
@@ -240,7 +240,7 @@ def _compact(bodies: Bodies) -> Bodies:
     first = np.unique(np.array(new, dtype=np.int64), return_index=True)[1]
     spans, kept = bodies.spans, used[first]
     member = np.array(new, dtype=np.int64)[at.ravel()] if len(used) else spans.member
-    return Bodies(bodies.polyhedra, Spans(spans.view[kept], bodies.places[kept], spans.start, member, spans.rank))
+    return Bodies(bodies.polyhedra, Generators(bodies.places[kept], member, spans.start))
 
 
 # Hinges: bends of one region.

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
 from cpwl.doors import within_float64
-from cpwl.exact.integers import sides
+from cpwl.exact.integers import sides, unit_view
 from cpwl.function.components import label_maps
-from cpwl.function.cpwl import CPWL
+from cpwl.function.cpwl import CPWL, generators_of
 from cpwl.function.form import Hulls, Undecided, chains, hulls, unique_rows
 from cpwl.function.lineality import divided
 from cpwl.function.mesh import shared_facets
 from cpwl.function.parts import Mesh, Parts
 from cpwl.geometry.facets import Facet, FacetCover, Hyperplanes, facets_of, hyperplanes, redundant_rows, rows_of
-from cpwl.geometry.generators import Spans, generators
+from cpwl.geometry.generators import Generators, generators
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
 from cpwl.geometry.probe import Probe
 
@@ -213,10 +213,14 @@ class Merger:
         contacts: Contacts,
         bodies: dict[int, Body],
         probe: Probe,
-        spans: Spans | None,
+        spans: Generators | None,
     ) -> None:
         self.polyhedra, self.planes, self.contacts = polyhedra, planes, contacts
-        self.bodies, self.probe, self.spans = bodies, probe, spans
+        self.bodies, self.probe = bodies, probe
+        places: NDArray[Any] = np.zeros((0, polyhedra.dim + 1), dtype=object) if spans is None else spans.places
+        self.places, self.view = places, unit_view(places) if places.dtype == object else places
+        # In how many directions the pieces end: so many independent rows, with the one at infinity, hold a place.
+        self.rank = int((self.places != 0).any(axis=0).sum()) - 1
         self.body_of = {i: i for i in bodies}
         self.next = len(polyhedra)
         self._points = {i: self._points_of(body) for i, body in bodies.items()}
@@ -367,10 +371,9 @@ class Merger:
 
     def _cut_off(self, rows: dict[Key, int], members: list[int]) -> set[Key]:
         """The rows that do not hold at some corner or along some ray; integers decide where floats cannot tell."""
-        assert self.spans is not None
         keys, which = list(rows), list(rows.values())
         corners, owner = self._places(members)
-        a, c, places = self.polyhedra.A[which], self.polyhedra.b[which], self.spans.view[corners]
+        a, c, places = self.polyhedra.A[which], self.polyhedra.b[which], self.view[corners]
         value = places[:, :-1] @ a.T - places[:, -1:] * c
         if self.probe.tol:
             size = self.probe.unit * places[:, -1:] + np.abs(places[:, :-1]).max(axis=1, keepdims=True)
@@ -381,10 +384,9 @@ class Merger:
         own = np.array([[key in self.bodies[i].facets for key in keys] for i in members])
         beyond &= ~own[owner]
         if not self.probe.tol and beyond.any():
-            assert self.spans.exact is not None
             assert self.polyhedra.exact is not None
             place, row = np.nonzero(beyond)
-            at, exact = self.spans.exact[corners[place]], self.polyhedra.exact[np.array(which)[row]]
+            at, exact = self.places[corners[place]], self.polyhedra.exact[np.array(which)[row]]
             wrong = (at[:, :-1] * exact[:, :-1]).sum(axis=1) > at[:, -1] * exact[:, -1]
             beyond[place, row] = wrong.astype(bool)
         return {keys[k] for k in np.flatnonzero(beyond.any(axis=0))}
@@ -427,8 +429,7 @@ class Merger:
     def _points_of(self, body: Body) -> NDArray[np.float64]:
         """Points of a body, and rays, that refute most rows quickly: in homogeneous coordinates."""
         if body.corners is not None:
-            assert self.spans is not None
-            return np.asarray(self.spans.view[body.corners])
+            return np.asarray(self.view[body.corners])
         points = np.array([np.asarray(f.point, dtype=np.float64) for f in body.facets.values()])
         points = points.reshape(-1, self.polyhedra.dim)
         return np.column_stack([points, np.ones(len(points))])
@@ -438,12 +439,11 @@ class Merger:
         every = [body.corners for body in bodies if body.corners is not None]
         if len(every) < len(bodies):
             return None
-        assert self.spans is not None
         corners = np.unique(np.concatenate(every))
         rows = [f.row for f in facets.values()]
-        A, b, x = self.polyhedra.A[rows], self.polyhedra.b[rows], self.spans.view[corners]
+        A, b, x = self.polyhedra.A[rows], self.polyhedra.b[rows], self.view[corners]
         tight = np.abs(x[:, :-1] @ A.T - x[:, -1:] * b) <= 1e-9 * (np.abs(A).sum(axis=1) + np.abs(b))
-        return np.asarray(corners[tight.sum(axis=1) + (x[:, -1] == 0) >= self.spans.rank])
+        return np.asarray(corners[tight.sum(axis=1) + (x[:, -1] == 0) >= self.rank])
 
 
 # Whole unions at once, by the normal form: no linear program, and no pair of pieces is looked at.
@@ -519,7 +519,7 @@ def _hold_all(
 
 
 @within_float64()
-def merge(p: CPWL, spans: Spans | None = None) -> CPWL:
+def merge(p: CPWL, spans: Generators | None = None) -> CPWL:
     """The same function in fewer pieces, or `p` itself if no pieces can be merged.
 
     Exactly for exact data. For float data a row bounds a piece within `tol`, relative, and the law of the first
@@ -536,7 +536,7 @@ def merge(p: CPWL, spans: Spans | None = None) -> CPWL:
 
 
 def merge_with_groups(
-    p: CPWL, spans: Spans | None = None, given: dict[int, list[Facet]] | None = None
+    p: CPWL, spans: Generators | None = None, given: dict[int, list[Facet]] | None = None
 ) -> tuple[CPWL, list[tuple[int, ...]]]:
     """The same, and the numbers of the pieces that became one, for each that has several.
 
@@ -563,6 +563,8 @@ def merge_with_groups(
         near = _one_row_a_plane(polyhedra, planes, near)
         near = [i for i in near if not p.tol or _is_thick(polyhedra[i], known[0][i], p.tol)]
         spans = _spans_of(polyhedra, near) if spans is None else spans
+    elif p.mesh is not None:
+        spans = generators_of(p)
     facets: dict[int, list[Facet]] = {}
     # A loop over pieces: each takes linear programs of its own, unless it is a simplex.
     for i in near:
@@ -586,7 +588,7 @@ def plan_merge(
     probe: Probe,
     mesh: Mesh | None = None,
     twins: dict[int, int] | None = None,
-    spans: Spans | None = None,
+    spans: Generators | None = None,
 ) -> list[Group]:
     """The groups of two and more pieces that become one, by their first members.
 
@@ -602,8 +604,6 @@ def plan_merge(
         twins = {} if mesh is None else twins_in_mesh(mesh)
     own = {i: facets[i] for i in near}
     contacts = Contacts(polyhedra, planes, label, own, probe, twins, all_known=all_known)
-    if mesh is not None:
-        spans = Spans.of_simplices(mesh.points, mesh.corners, mesh.simplices)
     bodies = {}
     for i in near:
         loose = frozenset[int]()
@@ -629,9 +629,9 @@ def _is_thick(body: Polyhedron, inner: NDArray[Any], tol: float) -> bool:
     return bool((slack > 2 * tol * (1 + np.abs(x).max(initial=0.0))).all())
 
 
-def _spans_of(polyhedra: Polyhedra, which: list[int]) -> Spans:
+def _spans_of(polyhedra: Polyhedra, which: list[int]) -> Generators:
     """Corners and rays of some pieces, where they are cheap."""
-    found = Spans.of(generators(polyhedra.take(np.array(which, dtype=np.int64))))
+    found = generators(polyhedra.take(np.array(which, dtype=np.int64)))
     lengths = np.zeros(len(polyhedra), dtype=np.int64)
     lengths[which] = np.diff(found.start)
     return replace(found, start=np.concatenate([[0], np.cumsum(lengths)]))

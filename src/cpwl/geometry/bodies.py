@@ -19,10 +19,10 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from cpwl.errors import InputError, LimitError
-from cpwl.exact.integers import determinant, primitive, ratio_view, sides, signs_at, unit_view
+from cpwl.exact.integers import determinant, primitive, ratio_view, sides, signs_at
 from cpwl.exact.rational import from_flint
 from cpwl.geometry.facets import facets_of, hyperplanes, rows_of, trim
-from cpwl.geometry.generators import MOST, Spans, generators
+from cpwl.geometry.generators import MOST, Generators, generators
 from cpwl.geometry.polyhedra import Polyhedra, fact, ranges
 from cpwl.geometry.probe import Probe
 
@@ -35,7 +35,7 @@ class Bodies:
     """Polyhedra with an interior and irredundant integer rows; `spans` has generators in integers where known."""
 
     polyhedra: Polyhedra
-    spans: Spans
+    spans: Generators
 
     def __len__(self) -> int:
         return len(self.polyhedra)
@@ -49,20 +49,18 @@ class Bodies:
     @property
     def places(self) -> NDArray[np.object_]:
         """All corners ``(x, 1) * w`` and rays ``(r, 0)``."""
-        assert self.spans.exact is not None
-        return self.spans.exact
+        return self.spans.places
 
     @property
     def known(self) -> NDArray[np.bool_]:
         """Which of them have generators: the others contain a line, or have too many rows."""
-        return np.asarray(np.diff(self.spans.start) > 0)
+        return self.spans.known
 
     def take(self, which: NDArray[np.int64]) -> Bodies:
         """Those with the given numbers, in that order."""
         entry, owner = ranges(self.spans.start[which], np.diff(self.spans.start)[which])
         start = np.searchsorted(owner, np.arange(len(which) + 1)).astype(np.int64)
-        spans = Spans(self.spans.view, self.spans.exact, start, self.spans.member[entry], self.spans.rank)
-        return Bodies(self.polyhedra.take(which), spans)
+        return Bodies(self.polyhedra.take(which), Generators(self.places, self.spans.member[entry], start))
 
 
 def stacked(rows: NDArray[np.object_], start: NDArray[np.int64]) -> Polyhedra:
@@ -80,9 +78,8 @@ def joined_bodies(parts: Sequence[Bodies]) -> Bodies:
     A, b = (np.concatenate([getattr(part.polyhedra, name) for part in parts]) for name in ("A", "b"))
     shift = np.cumsum([0] + [len(part.places) for part in parts])
     member = np.concatenate([part.spans.member + by for part, by in zip(parts, shift[:-1], strict=True)])
-    view, places = np.concatenate([part.spans.view for part in parts]), np.concatenate([part.places for part in parts])
-    begin = _chained([part.spans.start for part in parts])
-    return Bodies(Polyhedra(A, b, start, rows), Spans(view, places, begin, member, rows.shape[1] - 1))
+    places, begin = np.concatenate([part.places for part in parts]), _chained([part.spans.start for part in parts])
+    return Bodies(Polyhedra(A, b, start, rows), Generators(places, member, begin))
 
 
 def _chained(starts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -119,7 +116,7 @@ def solid_among(polyhedra: Polyhedra, pointed: NDArray[np.bool_]) -> tuple[NDArr
 
 def _nothing(dim: int) -> Bodies:
     none, zero = np.zeros((0, dim + 1), dtype=object), np.zeros(1, dtype=np.int64)
-    return Bodies(stacked(none, zero), Spans(np.zeros((0, dim + 1)), none, zero, zero[:0], dim))
+    return Bodies(stacked(none, zero), Generators(none, zero[:0], zero))
 
 
 def _solid(polyhedra: Polyhedra, pointed: NDArray[np.bool_]) -> list[tuple[NDArray[np.int64], Bodies]]:
@@ -132,11 +129,10 @@ def _solid(polyhedra: Polyhedra, pointed: NDArray[np.bool_]) -> list[tuple[NDArr
     found = generators(whole)
     count = np.diff(found.start)
     usable = (count > 0) & (count <= _LONGEST)
-    spans = Spans(unit_view(found.places), found.places, found.start, found.member, whole.dim)
     result = []
     which = np.flatnonzero(usable)
     if len(which):
-        result.append(_by_generators(Bodies(whole, spans).take(which), which))
+        result.append(_by_generators(Bodies(whole, found).take(which), which))
     size = np.diff(whole.start)
     tried = np.array([math.comb(int(k) + 1, whole.dim) <= MOST for k in size], dtype=bool)
     rest = np.flatnonzero(~usable & ~((count == 0) & pointed & tried))
@@ -194,8 +190,8 @@ def _by_programs(polyhedra: Polyhedra, which: NDArray[np.int64]) -> tuple[NDArra
     assert exact is not None
     stack = Polyhedra(polyhedra.A[chosen], polyhedra.b[chosen], start, exact[chosen])
     none = np.zeros((0, polyhedra.dim + 1), dtype=object)
-    spans = Spans(np.zeros((0, polyhedra.dim + 1)), none, np.zeros(len(kept) + 1, dtype=np.int64), chosen[:0], 0)
-    return np.array(kept, dtype=np.int64), Bodies(stack, spans)
+    nothing = Generators(none, chosen[:0], np.zeros(len(kept) + 1, dtype=np.int64))
+    return np.array(kept, dtype=np.int64), Bodies(stack, nothing)
 
 
 # Polyhedra without most of their redundant rows: floats propose which to keep, corners decide in integers.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from flint import fmpz_mat
@@ -28,10 +29,11 @@ _BLOCK = 1 << 20  # signs in one temporary array
 class Generators:
     """Polyhedron `i` is spanned by ``places[member[start[i]:start[i + 1]]]``; none of them: it was not decided.
 
-    A place is a row of integers, ``(x, 1) * w`` with ``w > 0`` for a corner and ``(r, 0)`` for an extreme ray.
+    A place is a row of integers, ``(x, 1) * w`` with ``w > 0`` for a corner and ``(r, 0)`` for an extreme ray; of float
+    networks a row of floats, the largest of which is 1.
     """
 
-    places: NDArray[np.object_]
+    places: NDArray[Any]
     member: NDArray[np.int64]
     start: NDArray[np.int64]
 
@@ -39,6 +41,10 @@ class Generators:
     def known(self) -> NDArray[np.bool_]:
         """Which polyhedra were decided."""
         return np.diff(self.start) > 0
+
+    def of_piece(self, i: int) -> NDArray[np.int64]:
+        """The places that span polyhedron `i`."""
+        return self.member[self.start[i] : self.start[i + 1]]
 
 
 @fact
@@ -213,51 +219,6 @@ def _drop_those_without_corner(pairs: NDArray[np.int64], places: NDArray[np.obje
     return pairs[np.isin(pairs[:, 0], pairs[corner, 0])]
 
 
-# What spans polyhedra: corners and rays in homogeneous coordinates, numbered once for all of them.
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Spans:
-    """Polyhedron `i` is spanned by the places ``member[start[i]:start[i + 1]]``; by none: nobody has looked.
-
-    >>> from cpwl.geometry.generators import generators
-    >>> from cpwl.geometry.polyhedra import Polyhedra
-    >>> spans = Spans.of(generators(Polyhedra.from_lists([[[1], [-1]], [[-1]]], [[3, 1], [-3]])))
-    >>> spans.view[spans.of_piece(0)].tolist(), spans.view[spans.of_piece(1)].tolist()
-    ([[1.0, 0.3333333333333333], [-1.0, 1.0]], [[1.0, 0.3333333333333333], [1.0, 0.0]])
-    """
-
-    view: NDArray[np.float64]
-    """Rows ``(x, 1) * w`` with ``w > 0`` for a corner and ``(r, 0)`` for a ray; the largest entry is 1, and none is off
-    by more than 1e-10."""
-    exact: NDArray[np.object_] | None
-    """The same in integers, up to positive factors, where decisions are to be exact."""
-    start: NDArray[np.int64]
-    member: NDArray[np.int64]
-    rank: int
-    """In how many directions the polyhedra end: so many independent rows, with the one at infinity, hold a place."""
-
-    @classmethod
-    def of(cls, found: Generators) -> Spans:
-        """Corners and rays that were computed exactly."""
-        return cls(unit_view(found.places), found.places, found.start, found.member, found.places.shape[1] - 1)
-
-    @classmethod
-    def of_simplices(
-        cls, points: NDArray[np.float64], corners: NDArray[np.object_], simplices: NDArray[np.int64]
-    ) -> Spans:
-        """The corners of simplices: `points` as floats, and in integers ``(x, 1) * w``."""
-        count, size = simplices.shape
-        view = np.column_stack([points, np.ones(len(points))])
-        view /= np.abs(view).max(axis=1, keepdims=True)
-        start = np.arange(0, count * size + 1, size, dtype=np.int64)
-        return cls(view, corners, start, simplices.ravel(), size - 1)
-
-    def of_piece(self, i: int) -> NDArray[np.int64]:
-        """The places that span polyhedron `i`."""
-        return self.member[self.start[i] : self.start[i + 1]]
-
-
 # Boxes around polyhedra, and which of two families of boxes meet: before anything dearer is asked of pairs.
 
 
@@ -299,11 +260,10 @@ def box_pairs(
     return np.stack(np.divmod(np.unique(np.concatenate(found)), count), axis=1)
 
 
-def boxes_around(spans: Spans, count: int, dim: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def boxes_around(spans: Generators, count: int, dim: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Boxes around pieces, a little wide; infinite where there is no bound, or where none was computed."""
-    assert spans.exact is not None
     low, high = np.full((count, dim), -np.inf), np.full((count, dim), np.inf)
-    places, lengths = spans.exact[spans.member], np.diff(spans.start)
+    places, lengths = spans.places[spans.member], np.diff(spans.start)
     some = np.flatnonzero(lengths)
     if not len(some):
         return low, high

@@ -16,7 +16,7 @@ from cpwl.exact.integers import integer_rows, number_rows, primitive, ratio_view
 from cpwl.function.cpwl import CPWL
 from cpwl.function.parts import Laws
 from cpwl.function.sample import inner_points
-from cpwl.geometry.generators import Spans
+from cpwl.geometry.generators import Generators
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
 from cpwl.geometry.probe import Probe
 from cpwl.network.network import Network
@@ -143,7 +143,7 @@ class Pieces:
     """A point inside each cell."""
     complete: bool
     """Every facet has a neighbour or lies on the boundary of the domain, and the faces add up as those of a ball do."""
-    spans: Spans | None = None
+    spans: Generators | None = None
     """Corners and rays of the cells, where they were asked for and are held; in integers where numbers are exact."""
 
     def __len__(self) -> int:
@@ -178,19 +178,15 @@ def pieces_of_subdivision(made: Subdivision, exact: bool, *, spans: bool = False
     return Pieces(polyhedra, laws, component, signs, neighbour, inside, made.complete, spanned), order
 
 
-def _spans(made: Subdivision, order: NDArray[np.int64], exact: bool) -> Spans:
+def _spans(made: Subdivision, order: NDArray[np.int64], exact: bool) -> Generators:
     """Corners and rays of all cells, in the given order of cells."""
     members, vertices = made.lattice.vertices_of_cells(), made.vertices
     lengths = np.diff(members.indptr)[order]
     entries, _ = ranges(members.indptr[order].astype(np.int64), lengths)
-    view = np.zeros((len(vertices), made.forms.dim + 1))
-    view[:, made.columns] = vertices.view
-    whole = None
-    if exact:
-        whole = np.zeros(view.shape, dtype=np.int64).astype(object)
-        whole[:, made.columns] = vertices.exactly(np.arange(len(vertices)))
+    places = np.zeros((len(vertices), made.forms.dim + 1), dtype=object if exact else np.float64)
+    places[:, made.columns] = vertices.exactly(np.arange(len(vertices))) if exact else vertices.view
     start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return Spans(view, whole, start, members.indices[entries].astype(np.int64), made.lattice.dim)
+    return Generators(places, members.indices[entries].astype(np.int64), start)
 
 
 def pieces_of_walk(found: Walk, exact: bool) -> Pieces:

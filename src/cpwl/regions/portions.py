@@ -76,7 +76,7 @@ def _attempt(limits: Limits, portion: Part) -> Any:
     except TooMany:
         return _NOTHING if last else limits.halves(portion)
     pieces = pieces_of_subdivision(made, True, spans=True)[0]
-    return len(pieces), limits.question(_asked(pieces, limits.network.inputs))
+    return len(pieces), limits.question(_asked(pieces))
 
 
 _NOTHING = "nothing"
@@ -164,16 +164,17 @@ class Portions(Generic[_T]):
             progress=self.progress,
         )
         self.seen, self.complete = len(pieces), pieces.complete
-        return _asked(pieces, self.limits.network.inputs)
+        return _asked(pieces)
 
 
-def _asked(pieces: Pieces, dim: int) -> Asked:
+def _asked(pieces: Pieces) -> Asked:
     """Regions as bodies; where all share a line their corners say nothing, and are left out."""
     rows = primitive(pieces.polyhedra.integer())
     polyhedra = stacked(rows, pieces.polyhedra.start)
     laws, every = pieces.laws.integer(), np.arange(len(pieces))
-    if pieces.spans is not None and pieces.spans.rank == dim and pieces.spans.exact is not None:
-        bodies = Bodies(polyhedra, pieces.spans)
+    spans = pieces.spans
+    if spans is not None and spans.places.dtype == object and (spans.places != 0).any(axis=0).all():
+        bodies = Bodies(polyhedra, spans)
     else:
         every, bodies = solid(polyhedra)
     return Asked(bodies, laws[every], every, 0.0, Fraction(0))

@@ -14,12 +14,11 @@ from cpwl.doors import check_argument, check_list, chosen_numbers, within_float6
 from cpwl.errors import InputError, counted
 from cpwl.exact.integers import integer_rows, primitive
 from cpwl.exact.rational import fraction_array, fractions_for, is_exact_float, to_float
-from cpwl.function.cpwl import CPWL
+from cpwl.function.cpwl import CPWL, generators_of
 from cpwl.function.merge import merge
 from cpwl.function.parts import Laws, Mesh, Parts
 from cpwl.function.snap.snap import snap
 from cpwl.geometry.bodies import Bodies, solid, stacked
-from cpwl.geometry.generators import Spans
 from cpwl.geometry.overlay import overlay
 from cpwl.geometry.polyhedra import Polyhedron, fact
 
@@ -53,10 +52,8 @@ def exactly(p: CPWL) -> CPWL:
 def pieces_of(p: CPWL) -> tuple[NDArray[np.int64], Bodies]:
     """The pieces that have an interior, with irredundant rows and generators, and their numbers. Exact data."""
     if p.mesh is not None:
-        mesh = p.mesh
-        start = p.polyhedra.start
-        spans = Spans.of_simplices(mesh.points, mesh.corners, mesh.simplices)
-        return np.arange(p.num_pieces), Bodies(stacked(primitive(p.polyhedra.integer()), start), spans)
+        rows = primitive(p.polyhedra.integer())
+        return np.arange(p.num_pieces), Bodies(stacked(rows, p.polyhedra.start), generators_of(p))
     return solid(p.polyhedra)
 
 

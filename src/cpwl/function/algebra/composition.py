@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cpwl.doors import check_argument, check_outside, within_float64
 from cpwl.errors import InputError, counted
-from cpwl.exact.integers import integer_rows, primitive, sign, unit_view
+from cpwl.exact.integers import integer_rows, primitive, sign
 from cpwl.exact.rational import fraction_array, to_flint
 from cpwl.function.algebra.arithmetic import exactly, function_of, pieces_of
 from cpwl.function.algebra.extremes import border_rows, need_convex
@@ -24,7 +24,7 @@ from cpwl.function.answers import point_text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.bodies import Bodies, stacked
-from cpwl.geometry.generators import Spans, box_pairs, boxes_around
+from cpwl.geometry.generators import Generators, box_pairs, boxes_around
 from cpwl.geometry.overlay import cut_by
 from cpwl.geometry.polyhedra import Polyhedron, ranges
 from cpwl.geometry.probe import Probe
@@ -115,24 +115,23 @@ def _common(laws: Integers) -> tuple[Integers, Integers]:
     return laws[..., :-1] * (below[:, None] // laws[..., -1])[..., None], below
 
 
-def _image(bodies: Bodies, forms: Integers, below: Integers) -> Spans:
+def _image(bodies: Bodies, forms: Integers, below: Integers) -> Generators:
     """The generators of each body, mapped by its law."""
     entry, owner = ranges(bodies.spans.start[:-1], np.diff(bodies.spans.start))
     places = bodies.places[bodies.spans.member[entry]]
     above = (forms[owner] * places[:, None]).sum(axis=2)
     mapped = np.column_stack([above, below[owner] * places[:, -1]])
-    return Spans(unit_view(mapped), mapped, bodies.spans.start, entry, forms.shape[1])
+    return Generators(mapped, entry, bodies.spans.start)
 
 
 def _leaving(
-    bodies: Bodies, forms: Integers, below: Integers, image: Spans, border: Integers
+    bodies: Bodies, forms: Integers, below: Integers, image: Generators, border: Integers
 ) -> tuple[Integers, Integers] | None:
     """A point whose value is outside the border, with that value; None if there is none."""
-    assert image.exact is not None
     entry, owner = ranges(bodies.spans.start[:-1], np.diff(bodies.spans.start))
     found = None
     for row in border:
-        over = image.exact[:, :-1].dot(row[:-1]) - image.exact[:, -1] * row[-1]
+        over = image.places[:, :-1].dot(row[:-1]) - image.places[:, -1] * row[-1]
         bad = np.flatnonzero(sign(over) > 0)
         if len(bad):
             k = bad[0]

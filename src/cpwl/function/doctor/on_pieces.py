@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import unit_view
 from cpwl.exact.rational import fraction_array
 from cpwl.executors import spread
 from cpwl.function.answers import Finding, Kind, number_text, point_text
@@ -28,7 +27,7 @@ from cpwl.function.flags import seams, spanned
 from cpwl.function.form import facets, middles
 from cpwl.function.scale import scale_of
 from cpwl.geometry.facets import Facet, FacetCover, facets_of, hyperplanes
-from cpwl.geometry.generators import Spans, box_pairs, boxes_around, plane_rows
+from cpwl.geometry.generators import Generators, box_pairs, boxes_around, plane_rows
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
 
@@ -352,7 +351,7 @@ class PieceDoctor:
         if self.stack is None:
             return np.array([self.probe.box(self.polyhedra[i]) for i in self.solid]).transpose(1, 0, 2)
         stack = self.stack
-        spans = Spans(unit_view(stack.places), stack.places, stack.start, stack.member, self.p.dim)
+        spans = Generators(stack.places, stack.member, stack.start)
         found = np.array(boxes_around(spans, len(self.solid), self.p.dim))
         found[0, stack.lines > 0], found[1, stack.lines > 0] = -np.inf, np.inf
         return found
