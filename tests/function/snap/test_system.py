@@ -126,11 +126,11 @@ def test_lines_and_classes_are_read_off_relations():
     cross = lines_of([Relation("cross", (0, 1, 2, 3))])
     assert len(set(cross.line.values())) == 2
     assert cross.line[0, 1] == cross.line[2, 3]
-    assert cross.equal[0, 1][0] == cross.equal[2, 3][0]
-    assert cross.equal[0, 1][1] == -cross.equal[2, 3][1]
+    assert cross.number[0, 1][0] == cross.number[2, 3][0]
+    assert cross.number[0, 1][1] == -cross.number[2, 3][1]
     straight = lines_of([Relation("straight", (0, 1, 2, 3))])
     assert straight.line[0, 1] == straight.line[2, 3]
-    assert straight.equal[0, 1][0] != straight.equal[2, 3][0]
+    assert straight.number[0, 1][0] != straight.number[2, 3][0]
     assert straight.straight == {straight.line[0, 1]}
     assert len(straight.joints) == 1
 

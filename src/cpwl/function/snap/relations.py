@@ -44,16 +44,6 @@ class Relation:
     laws: tuple[int, ...]
 
     @property
-    def groups(self) -> tuple[tuple[int, ...], ...]:
-        """The laws whose differences count, each once."""
-        return (self.laws[:2], self.laws[2:]) if self.kind == "straight" else (tuple(dict.fromkeys(self.laws)),)
-
-    @property
-    def rank(self) -> int:
-        """How many differences may be known before the relation says anything about the next."""
-        return {"straight": 1, "parallel": 1}.get(self.kind, 2)
-
-    @property
     def directions(self) -> int:
         """The dimension of what is left to a law if all others are fixed."""
         return {"cross": 0, "straight": 1}.get(self.kind, 2)
@@ -265,10 +255,9 @@ class Lines:
     """The jumps by pairs of laws ``a < b``."""
 
     line: dict[_Pair, int]
-    equal: dict[_Pair, tuple[int, int]]
-    """The class of a jump, and 1 or -1 whether it is what the class has in common or the opposite."""
     number: dict[_Pair, tuple[int, int]]
-    """The same with the two jumps at a bend in one class: their rows differ, their numbers are equal."""
+    """The class of a jump, and 1 or -1 whether it is what the class has in common or the opposite. The two jumps at a
+    bend are in one class: their rows differ, their numbers are equal."""
     straight: frozenset[int]
     """The lines with jumps that are not all equal."""
     joints: list[Joint]
@@ -334,18 +323,15 @@ def lines_of(
         else:
             bent.append(Joint((b, c), (a, d), (a, b)))
     roots = {root: k for k, root in enumerate(dict.fromkeys(line.find(pair)[0] for pair in pairs))}
-    number, in_class = {pair: roots[line.find(pair)[0]] for pair in pairs}, _classes(equal, pairs)
+    number = {pair: roots[line.find(pair)[0]] for pair in pairs}
     straight = frozenset([number[sort(joint.line)] for joint in bent] + [number[pair] for pair in known])
     joints = bent + _ends(triples, number, bent)
     for joint in joints:
         equal.join(joint.one, joint.two)
-    return Lines(number, in_class, _classes(equal, pairs), straight, joints)
-
-
-def _classes(equal: _Union, pairs: Iterable[_Pair]) -> dict[_Pair, tuple[int, int]]:
     found = {pair: equal.find(pair) for pair in pairs}
     numbers = {root: k for k, root in enumerate(dict.fromkeys(root for root, _ in found.values()))}
-    return {pair: (numbers[root], turn) for pair, (root, turn) in found.items()}
+    classes = {pair: (numbers[root], turn) for pair, (root, turn) in found.items()}
+    return Lines(number, classes, straight, joints)
 
 
 def _ends(triples: Iterable[_Triple], line: dict[_Pair, int], bent: Sequence[Joint]) -> list[Joint]:
@@ -369,35 +355,6 @@ def _ends(triples: Iterable[_Triple], line: dict[_Pair, int], bent: Sequence[Joi
 # that has a place by counting, as the relations of a law fix no more numbers than it has; at worst one with the fewest.
 
 
-class _Left:
-    """How many laws of each group of each relation are left, and so which relations are live."""
-
-    def __init__(self, relations: Sequence[Relation], count: int, size: int) -> None:
-        self.relations, self.size = relations, size
-        self.counts = [[len(group) for group in relation.groups] for relation in relations]
-        self.about: list[list[tuple[int, int]]] = [[] for _ in range(count)]
-        for k, relation in enumerate(relations):
-            for g, group in enumerate(relation.groups):
-                for law in group:
-                    self.about[law].append((k, g))
-
-    def live(self, law: int) -> list[int]:
-        """The relations that say something about a law, given all others that are left."""
-        return [k for k, g in self.about[law] if self.counts[k][g] > 1 and self._steps(k) > self.relations[k].rank]
-
-    def _steps(self, k: int) -> int:
-        """The number of differences of laws that are left."""
-        return sum(count - 1 for count in self.counts[k] if count)
-
-    def load(self, law: int) -> int:
-        """How many numbers of a law its relations fix, if they are independent."""
-        return sum(self.size - self.relations[k].directions for k in self.live(law))
-
-    def take(self, law: int) -> None:
-        for k, g in self.about[law]:
-            self.counts[k][g] -= 1
-
-
 def in_rounds(simple: Sequence[bool], relations: Sequence[Relation], size: int, random: Random) -> list[int]:
     """An order of laws of `size` numbers each; those of `simple` numbers come first, where they are free.
 
@@ -405,22 +362,33 @@ def in_rounds(simple: Sequence[bool], relations: Sequence[Relation], size: int, 
     >>> sorted(in_rounds([False] * 5, pencils, 3, Random(0))[:3])
     [1, 2, 3]
     """
-    left, rest, order = _Left(relations, len(simple), size), set(range(len(simple))), list[int]()
+    about: list[list[int]] = [[] for _ in simple]
+    for k, relation in enumerate(relations):
+        for law in set(relation.laws):
+            about[law].append(k)
+    left, rest, order = [len(set(relation.laws)) for relation in relations], set(range(len(simple))), list[int]()
+
+    def live(law: int) -> list[int]:
+        """The relations that say something about a law, given all others that are left."""
+        return [k for k in about[law] if left[k] > relations[k].needed]
+
     while rest:
         some = [law for law in rest if not simple[law]] or list(rest)
-        held = {law: left.live(law) for law in some}
+        held = {law: live(law) for law in some}
         chosen = [law for law in some if len(held[law]) == 1]
         if not chosen and any(held.values()):
-            load = {law: left.load(law) for law in some if held[law]}
+            # How many numbers of a law its relations fix, if they are independent.
+            load = {law: sum(size - relations[k].directions for k in held[law]) for law in some if held[law]}
             placed = [law for law in load if load[law] <= size]
             least = min(load.values())
             chosen = [random.choice(placed or [law for law in load if load[law] == least])]
         chosen = chosen or some
         random.shuffle(chosen)
         for law in chosen:
-            if held[law] and not left.live(law):
+            if held[law] and not live(law):
                 continue  # another law of its relation was taken in this round: it may be free now
             order.append(law)
             rest.discard(law)
-            left.take(law)
+            for k in about[law]:
+                left[k] -= 1
     return order[::-1]
