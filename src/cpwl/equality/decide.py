@@ -122,7 +122,6 @@ def _contained(
     """Which of the pairs are a cell inside a piece: at all corners and along all rays all rows hold."""
     spans, start = found.spans, p.polyhedra.start
     assert spans is not None
-    assert spans.exact is not None
     row, pair = ranges(start[piece], np.diff(start)[piece])
     # A row that is one of the cell's own holds on it.
     size = int(max(of_piece.max(initial=0), of_cell.max(initial=0))) + 1
@@ -131,7 +130,7 @@ def _contained(
     member, question = ranges(spans.start[cell[pair]], np.diff(spans.start)[cell[pair]])
     place, asked = spans.member[member], row[question]
     good = np.ones(len(cell), dtype=bool)
-    good[pair[question[sides(rows, spans.exact, asked, place) > 0]]] = False
+    good[pair[question[sides(rows, spans.places, asked, place) > 0]]] = False
     return good
 
 

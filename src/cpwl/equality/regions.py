@@ -486,9 +486,8 @@ def _at_cells(
     """The largest difference at the corners of some cells, infinite if it changes along a ray."""
     spans = found.spans
     assert spans is not None
-    assert spans.exact is not None
     entry, owner = ranges(spans.start[cell[different]], np.diff(spans.start)[cell[different]])
-    return at_generators(spans.exact[spans.member[entry]], different[owner], rows, below)
+    return at_generators(spans.places[spans.member[entry]], different[owner], rows, below)
 
 
 def at_generators(

@@ -219,8 +219,7 @@ class Merger:
         self.bodies, self.probe = bodies, probe
         places: NDArray[Any] = np.zeros((0, polyhedra.dim + 1), dtype=object) if spans is None else spans.places
         self.places, self.view = places, unit_view(places) if places.dtype == object else places
-        # In how many directions the pieces end: so many independent rows, with the one at infinity, hold a place.
-        self.rank = int((self.places != 0).any(axis=0).sum()) - 1
+        self.rank = 0 if spans is None else spans.rank  # so many rows, with the one at infinity, hold a place
         self.body_of = {i: i for i in bodies}
         self.next = len(polyhedra)
         self._points = {i: self._points_of(body) for i, body in bodies.items()}

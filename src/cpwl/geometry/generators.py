@@ -42,6 +42,11 @@ class Generators:
         """Which polyhedra were decided."""
         return np.diff(self.start) > 0
 
+    @property
+    def rank(self) -> int:
+        """In how many directions the polyhedra end: a coordinate along which all go on for ever is 0 at all places."""
+        return int((self.places != 0).any(axis=0).sum()) - 1
+
     def of_piece(self, i: int) -> NDArray[np.int64]:
         """The places that span polyhedron `i`."""
         return self.member[self.start[i] : self.start[i + 1]]

@@ -173,7 +173,7 @@ def _asked(pieces: Pieces) -> Asked:
     polyhedra = stacked(rows, pieces.polyhedra.start)
     laws, every = pieces.laws.integer(), np.arange(len(pieces))
     spans = pieces.spans
-    if spans is not None and spans.places.dtype == object and (spans.places != 0).any(axis=0).all():
+    if spans is not None and spans.rank == polyhedra.dim and spans.places.dtype == object:
         bodies = Bodies(polyhedra, spans)
     else:
         every, bodies = solid(polyhedra)
