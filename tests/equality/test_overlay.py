@@ -108,7 +108,7 @@ def test_cells_in_pieces_by_brute_force(seed):
     laid = overlay(found, p)
     expected = set()
     for c, i in product(range(len(found)), range(p.num_pieces)):
-        places = found.spans.exact[found.spans.of_piece(c)]
+        places = found.spans.places[found.spans.of_piece(c)]
         rows = p.polyhedra[i].integer()
         if all((row[:-1] * place[:-1]).sum() <= row[-1] * place[-1] for row, place in product(rows, places)):
             expected.add((c, i))

@@ -64,7 +64,7 @@ def exact_inside(c):
     """A rational point inside each cell: the mean of its points, plus its rays."""
     points = []
     for i in range(len(c)):
-        own = c.spans.exact[c.spans.of_piece(i)]
+        own = c.spans.places[c.spans.of_piece(i)]
         finite = [[Fraction(int(v), int(row[-1])) for v in row[:-1]] for row in own if row[-1]]
         rays = [[Fraction(int(v)) for v in row[:-1]] for row in own if not row[-1]]
         x = np.array(finite, dtype=object).sum(axis=0) / len(finite)
@@ -136,7 +136,7 @@ def test_walking_finds_the_same(network, domain):
 def test_generators(network, domain):
     """Vertices and rays lie in the closed cell, and at each vertex the cell's law is the network, in rationals."""
     c = cells(network, domain, exact=True)
-    places = c.spans.exact
+    places = c.spans.places
     finite = np.flatnonzero(places[:, -1])
     values = network(np.array([[Fraction(int(v), int(g[-1])) for v in g[:-1]] for g in places[finite]]))
     rows, start = c.polyhedra.integer(), c.polyhedra.start
@@ -216,10 +216,10 @@ def test_far_box():
     """With all vertices inside, a large box cuts off nothing, and its facets are the only boundary."""
     network = gaussian(2, 6, 5, 1)
     whole, boxed = cells(network), cells(network, box(2, -(10**4), 10**4))
-    corners = whole.spans.view[whole.spans.view[:, -1] > 0]
+    corners = whole.spans.places[whole.spans.places[:, -1] > 0]
     assert np.abs(corners[:, :-1] / corners[:, -1:]).max() < 10**4
     assert np.array_equal(whole.signs, boxed.signs)
-    assert (boxed.spans.view[:, -1] > 0).all()
+    assert (boxed.spans.places[:, -1] > 0).all()
     assert (whole.neighbour >= 0).all()
     assert (boxed.neighbour < 0).any()
 
