@@ -447,7 +447,7 @@ class _Job:
         if inputs is not None:
             fixed_point(inputs)
             if weights not in INTEGER:
-                raise InputError('`inputs` is the format of the inputs for weights="int16" or "int8"')
+                raise InputError('`inputs` is the format of the inputs for `weights="int16"` or `weights="int8"`')
         integer = weights in INTEGER
         held = (inputs,) if inputs is not None else _formats(p) if integer else ()
         return cls(p, construction, options, max_error is not None, certify or integer, weights, held, outside, train)

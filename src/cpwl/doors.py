@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from importlib import import_module
 from inspect import Parameter, signature
 from typing import Any, Literal, ParamSpec, TypeVar
 
@@ -188,6 +189,17 @@ def _goes(old: str, new: str) -> None:
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("cpwl."):
         level, frame = level + 1, frame.f_back
     warnings.warn(f"{old} goes with the next release: write `{new}`", DeprecationWarning, stacklevel=level)
+
+
+def needed(library: str, what: str, otherwise: str = "") -> Any:
+    """An optional library, imported; `LimitError` with how to install it, or what else to do, if it is not there."""
+    try:
+        return import_module(library)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != library:
+            raise
+        message = f"{what} needs {library}, which is not installed; run `pip install {library}`"
+        raise LimitError(f"{message}{otherwise and ', or ' + otherwise}") from error
 
 
 def check_path(path: Any, verb: str) -> None:

@@ -11,10 +11,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from cpwl.errors import InputError, LimitError
+from cpwl.errors import InputError, LimitError, counted
 
 _LARGEST = 2**31  # bytes of a file that we read; a protobuf message ends there
 _ENDLESS = 2**28  # bytes from a pipe or a device, which does not say how many there are
+_TEXT = 2**28  # bytes of a text file
 _CHUNK = 2**20
 _WRITTEN: list[str] = []  # what this process has written, in order
 
@@ -39,6 +40,27 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     if max(state.st_size, len(data)) > limit:
         raise LimitError(f"cannot read `{name}`: it has more than {limit // 2**20} MiB", path=name)
     return data
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The content of a text file in UTF-8, with or without a byte order mark."""
+    data = read_bytes(path)
+    if len(data) > _TEXT:
+        raise LimitError(f"the file has {counted(len(data), 'byte')}; text is read up to {_TEXT:,}")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"the file is not UTF-8 text, from byte {error.start} on") from error
+
+
+@contextmanager
+def reading(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Puts the name of the file before whatever is wrong with it."""
+    name = os.fspath(path)
+    try:
+        yield
+    except (InputError, LimitError) as error:
+        raise type(error)(f"{name}: {error}", **{**error.details, "path": name}) from error
 
 
 def _all_of(file: BinaryIO, limit: int) -> bytes:

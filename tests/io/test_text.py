@@ -95,7 +95,7 @@ def test_a_matrix_is_a_table_of_two_inputs(tmp_path, text):
 def test_numbers_that_are_points_or_a_matrix_need_a_word(tmp_path, capsys):
     """With a number in the corner nobody can tell; the layout decides, also on the command line."""
     path = saved(tmp_path, "map.csv", "0,5,7\n1,2,4\n2,3,3\n3,0,1\n")
-    with pytest.raises(InputError, match=r'4 points of 2 inputs, or a matrix of 3 x 2 values .* layout="points"'):
+    with pytest.raises(InputError, match=r'4 points of 2 inputs, or a matrix of 3 x 2 values .* `layout="points"`'):
         from_csv(path)
     assert from_csv(path, layout="matrix")([["3/2", 5]])[0, 0] == Fraction(5, 2)
     assert from_csv(path, layout="points")([[1, 2]])[0, 0] == 4

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from cpwl.doors import needed
 from cpwl.errors import InputError, LimitError, counted
 from cpwl.progress import progress_bar
 
@@ -103,11 +104,7 @@ def executor_of(workers: int, dask: str | None) -> Iterator[Executor | None]:
 
 @contextmanager
 def _dask(address: str) -> Iterator[Executor]:
-    try:
-        import distributed
-    except ImportError:
-        raise InputError("--dask needs Dask: run `pip install distributed`") from None
-    library: Any = distributed
+    library = needed("distributed", "--dask")
     try:
         client = library.Client(address, timeout=10)
     except (OSError, ValueError, TimeoutError) as error:

@@ -264,19 +264,25 @@ def readable_integer(number: int) -> str:
 def _options_of(command: Any, argv: Sequence[str]) -> dict[str, str]:
     """The options of the command that is run, by the names that they have in Python."""
     found = getattr(command, "commands", {}).get(argv[0] if argv else "")
-    return {each.name: each.opts[0] for each in getattr(found, "params", ()) if each.opts[0].startswith("--")}
+    names = {each.name: each.opts[0] for each in getattr(found, "params", ()) if each.opts[0].startswith("--")}
+    return {"weights": "--dtype", **names} if "dtype" in names else names  # the type of the weights in a file
 
 
 def spelled(message: str, options: dict[str, str]) -> str:
     """The message with options as the command line spells them.
 
-    >>> spelled("a larger `max_regions`, or `box=0`; or `f(x)`", {"max_regions": "--max-regions", "box": "--box"})
+    >>> names = {"max_regions": "--max-regions", "box": "--box", "weights": "--dtype"}
+    >>> spelled("a larger `max_regions`, or `box=0`; or `f(x)`", names)
     'a larger `--max-regions`, or `--box 0`; or `f(x)`'
+    >>> spelled('`weights="int8"`', names)
+    '`--dtype int8`'
     """
 
     def spell(found: re.Match[str]) -> str:
-        option = options.get(found[1])
-        return found[0] if option is None else f"`{option}{found[2] and ' ' + found[2].strip()}`"
+        option, value = options.get(found[1]), found[2].strip().strip('"')
+        if option is None or value == "False":
+            return found[0]
+        return f"`{option}`" if value in ("", "True") else f"`{option} {value}`"
 
     return re.sub(r"`(\w+)=?([^`=]*)`", spell, message)
 

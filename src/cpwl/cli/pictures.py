@@ -23,7 +23,8 @@ from cpwl.cli.options import (
     output_option,
 )
 from cpwl.cli.output import Code, Said, check_ending, check_output, table_text
-from cpwl.errors import LimitError, counted
+from cpwl.doors import needed
+from cpwl.errors import counted
 from cpwl.progress import progress_bar
 
 # ``cpwl demo``: the bundled examples compiled and proved before your eyes.
@@ -216,12 +217,7 @@ def _save(draw: Callable[[], Any], output: Path) -> None:
 
     from cpwl.files import write_bytes
 
-    try:
-        import matplotlib
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "matplotlib":
-            raise
-        raise LimitError("matplotlib is not installed; run `pip install matplotlib`") from error
+    matplotlib = needed("matplotlib", "a picture")
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 

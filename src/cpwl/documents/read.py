@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from cpwl.errors import InputError, LimitError, check_memory
+from cpwl.errors import InputError, LimitError, check_memory, counted
 from cpwl.exact.rational import as_reals, fraction_array, has_floats
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.files import read_bytes
@@ -52,10 +52,12 @@ def function_from_table(data: dict[str, Any]) -> CPWL:
     points, simplices, values = data["points"], data["simplices"], data["values"]
     for i, point in enumerate(points):
         if len(point) != dim:
-            raise InputError(f"points[{i}] has {_count(point)}, but dim is {dim}", point=i)
+            raise InputError(f"points[{i}] has {counted(len(point), 'number')}, but dim is {dim}", point=i)
     for i, simplex in enumerate(simplices):
         if len(simplex) != dim + 1:
-            message = f"simplices[{i}] has {_count(simplex)}, but a simplex in dimension {dim} has {dim + 1}"
+            message = (
+                f"simplices[{i}] has {counted(len(simplex), 'number')}, but a simplex in dimension {dim} has {dim + 1}"
+            )
             raise InputError(message, piece=i)
     if len(values) != len(points):
         raise InputError(f"values has {len(values)} entries, but there are {len(points)} points")
@@ -81,7 +83,7 @@ def network_from_layers(data: dict[str, Any]) -> Network:
             raise InputError(f"layers[{i}].columns is {layer['columns']}, but {what} {width}", layer=i)
         width = int(layer["rows"])
         if len(layer["bias"]) != width:
-            message = f"layers[{i}].bias has {_count(layer['bias'])}, but the layer has {width} rows"
+            message = f"layers[{i}].bias has {counted(len(layer['bias']), 'number')}, but the layer has {width} rows"
             raise InputError(message, layer=i)
         _check_places(layer, i)
     if width != outputs:
@@ -98,12 +100,12 @@ def _check_rows(rows: dict[str, Any], dim: int, name: str, piece: int | None) ->
     details = {} if piece is None else {"piece": piece}
     if len(left) != len(right):
         raise InputError(
-            f"{name}.A has {len(left)} rows and {name}.b has {_count(right)}: there must be one a row",
+            f"{name}.A has {len(left)} rows and {name}.b has {counted(len(right), 'number')}: there must be one a row",
             **details,
         )
     for j, row in enumerate(left):
         if len(row) != dim:
-            raise InputError(f"{name}.A[{j}] has {_count(row)}, but dim is {dim}", **details)
+            raise InputError(f"{name}.A[{j}] has {counted(len(row), 'number')}, but dim is {dim}", **details)
 
 
 def _gradient(gradient: Any, dim: int, outputs: int, piece: int) -> Any:
@@ -114,7 +116,7 @@ def _gradient(gradient: Any, dim: int, outputs: int, piece: int) -> Any:
         raise InputError(f"{name} must have {outputs} rows, one an output", piece=piece)
     for j, row in enumerate(gradient):
         if len(row) != dim:
-            raise InputError(f"{name}[{j}] has {_count(row)}, but dim is {dim}", piece=piece)
+            raise InputError(f"{name}[{j}] has {counted(len(row), 'number')}, but dim is {dim}", piece=piece)
     return gradient
 
 
@@ -126,7 +128,7 @@ def _vector(value: Any, outputs: int, name: str, number: int) -> Any:
     """The numbers of one law or point, one an output; a lone number stands for a single output."""
     vector = value if isinstance(value, list) else [value]
     if len(vector) != outputs:
-        raise InputError(f"{name} has {_count(vector)}, but outputs is {outputs}", piece=number)
+        raise InputError(f"{name} has {counted(len(vector), 'number')}, but outputs is {outputs}", piece=number)
     return vector
 
 
@@ -179,10 +181,6 @@ def _find_large(data: Any, where: str) -> str:
     except ValueError:  # a note
         return ""
     return ""
-
-
-def _count(numbers: list[Any]) -> str:
-    return "1 number" if len(numbers) == 1 else f"{len(numbers)} numbers"
 
 
 # JSON documents at the door: parsed strictly, validated against the schema, or refused in one sentence.

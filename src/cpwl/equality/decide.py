@@ -38,7 +38,7 @@ from cpwl.equality.regions import (
     values_at,
 )
 from cpwl.equality.verdict import Apart, Verdict, farther
-from cpwl.errors import InputError, LimitError, ProofError
+from cpwl.errors import InputError, LimitError, ProofError, counted
 from cpwl.exact.integers import number_rows, primitive, sides, unit_view
 from cpwl.exact.rational import fraction_array
 from cpwl.executors import check_executor, spread
@@ -405,14 +405,14 @@ class _Work:
             compared = compare_pieces(a, b, self.domain, told=told, most=most, progress=self.progress)
             if compared.complete and compared.apart is None and seen is None:
                 compared = replace(compared, hole=_hole_between(a, b, self.domain))
-            return compared, f"compared on {_count(compared.regions, 'pair')} of pieces"
+            return compared, f"compared on {counted(compared.regions, 'pair')} of pieces"
         if minus is not None:
             zero = np.full((minus.outputs, minus.inputs + 1), Fraction(0), dtype=object)
             strict = seen is not None and self.most is None
             compared = self._on_regions(minus, zero, most, strict and self.checkpoint is None)
             if len(minus.layers) == 1:
                 return compared, "they share all neurons that are read"
-            return compared, f"compared on {_count(compared.regions, 'linear region')}"
+            return compared, f"compared on {counted(compared.regions, 'linear region')}"
         p, network = (a, b) if isinstance(a, CPWL) else (b, a)
         assert isinstance(p, CPWL)
         assert isinstance(network, Network)
@@ -433,7 +433,7 @@ class _Work:
         found = cells_on(network, body, limit if most is None else min(limit, most))
         if found is None:
             if seen is None and self.domain is None and _is_certified(p, network, self.executor):
-                how = f"proved on {_count(p.num_pieces, 'piece')} by a certificate"
+                how = f"proved on {counted(p.num_pieces, 'piece')} by a certificate"
                 return Compared(p.num_pieces, None, True, None if is_whole(p) else _hole_in(p, body)), how
             compared, how = self._on_pieces(p, network, range(p.num_pieces), most, seen)
             holes = compared.complete and compared.apart is None and seen is None and not is_whole(p)
@@ -453,7 +453,7 @@ class _Work:
         if compared.apart is None and compared.complete and seen is None and not (laid.covered.all() or is_whole(p)):
             bare = (hole(joined(found.polyhedra[int(c)], body), p) for c in np.flatnonzero(~laid.covered))
             compared = replace(compared, hole=next((x for x in bare if x is not None), None))
-        return compared, f"compared on {_count(compared.regions, 'linear region')} in {_count(p.num_pieces, 'piece')}"
+        return compared, f"compared on {counted(compared.regions, 'linear region')} in {counted(p.num_pieces, 'piece')}"
 
     def _in_pieces(self, p: CPWL, network: Network, body: Polyhedron | None, found: Pieces, laid: Overlay) -> Compared:
         """The cells of pieces that are filled by them, each against the law of its piece."""
@@ -496,7 +496,7 @@ class _Work:
         for done, i in enumerate(pieces, start=1):
             left = None if most is None else most - regions
             if left is not None and left <= 0:
-                return Compared(regions, apart, False), f"compared on {_count(regions, 'linear region')}"
+                return Compared(regions, apart, False), f"compared on {counted(regions, 'linear region')}"
             compared = next(ahead) if ahead is not None else _on_piece(ready, i, left)
             if compared is None:
                 continue
@@ -504,10 +504,10 @@ class _Work:
             if compared.apart is not None:
                 apart = farther(apart, self._valued(p, network, i, compared.apart))
                 if apart is not None and apart.size == math.inf:  # nothing is larger
-                    return Compared(regions, apart, True), f"compared on {_count(regions, 'linear region')}"
+                    return Compared(regions, apart, True), f"compared on {counted(regions, 'linear region')}"
             if self.progress is not None:
                 self.progress(done, len(pieces), "pieces")
-        how = f"compared on {_count(regions, 'linear region')} in {_count(len(pieces), 'piece')}"
+        how = f"compared on {counted(regions, 'linear region')} in {counted(len(pieces), 'piece')}"
         return Compared(regions, apart, complete), how
 
 
@@ -569,7 +569,3 @@ def _is_certified(p: CPWL, network: Network, executor: Executor | None) -> bool:
     except (ProofError, LimitError):
         return False
     return certificate.proved and certificate.error_bound == 0
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

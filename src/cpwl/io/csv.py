@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.documents.write import function_document
-from cpwl.doors import check_argument, check_choice, check_count, check_path, formerly, within_float64
+from cpwl.doors import check_argument, check_choice, check_count, check_path, formerly, needed, within_float64
 from cpwl.errors import InputError, LimitError, counted
 from cpwl.exact.rational import fraction
-from cpwl.files import read_bytes, write_text
+from cpwl.files import read_text, reading, write_text
 from cpwl.function.cpwl import CPWL
-from cpwl.io.text import lines_of, number, reading
+from cpwl.io.text import number
 
 if TYPE_CHECKING:
     import pandas
@@ -75,7 +75,7 @@ def from_csv(
     check_count(num_outputs, "num_outputs")
     check_choice(layout, ("auto", "points", "matrix"), "layout")
     with reading(path):
-        given = lines_of(os.fspath(path))
+        given = read_text(path).splitlines()
         if given and is_pieces_csv(given[0]):
             return from_pieces_csv(path)
         if columns is not None and layout != "matrix":
@@ -141,7 +141,7 @@ def _check_points(table: NDArray[np.object_]) -> None:
     either = f"{rows} points of {counted(columns - 1, 'input')}, or a matrix of {rows - 1} x {columns - 1} values"
     raise InputError(
         f"these numbers are {either} with its axes in the first column and row: say which, "
-        'layout="points" or layout="matrix"; on the command line, `cpwl convert --layout matrix`'
+        'with `layout="points"` or `layout="matrix"`'
     )
 
 
@@ -337,14 +337,12 @@ def from_pieces_csv(path: str | os.PathLike[str], *, tol: float | None = None) -
         As in `CPWL.from_pieces`: without it, data with a decimal point or an exponent is float data.
     """
     check_path(path, "from_pieces_csv")
-    name, data = os.fsdecode(path), read_bytes(path)
-    try:
-        lines = list(csv.reader(io.StringIO(data.decode("utf-8-sig"))))
+    with reading(path):
+        try:
+            lines = list(csv.reader(io.StringIO(read_text(path))))
+        except csv.Error as error:
+            raise InputError(f"this is not a CSV file of pieces: {error}") from None
         return _function_of_pieces(lines, tol)
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{name} is not a CSV file of pieces: {error}", path=name) from None
-    except InputError as error:
-        raise InputError(f"{name}: {error}", path=name) from None
 
 
 def is_pieces_csv(first_line: str) -> bool:
@@ -436,10 +434,7 @@ def to_dataframe(p: CPWL) -> pandas.DataFrame:
         The function.
     """
     check_argument(p, CPWL, "to_dataframe")
-    try:
-        import pandas
-    except ImportError:
-        raise LimitError("`to_dataframe` needs pandas: pip install pandas") from None
+    frames = needed("pandas", "`to_dataframe`")
     convert = np.vectorize(fraction, otypes=[object]) if p.tol == 0 else np.asarray
     columns: dict[str, list[Any]] = {name: [] for name in ("A", "b", "gradient", "offset")}
     for piece in _pieces(p):
@@ -448,6 +443,7 @@ def to_dataframe(p: CPWL) -> pandas.DataFrame:
             column.append(
                 convert(array.reshape(-1, p.dim) if name in ("A", "gradient") else array) if array.size else array
             )
-    frame = pandas.DataFrame({name: pandas.Series(column, dtype=object) for name, column in columns.items()})
+    held = {name: frames.Series(column, dtype=object) for name, column in columns.items()}
+    frame: pandas.DataFrame = frames.DataFrame(held)
     frame.index.name = "piece"
     return frame

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from cpwl.doors import check_path, within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.sparse import RationalMatrix
-from cpwl.files import read_bytes
+from cpwl.files import read_text, reading
 from cpwl.function.algebra.arithmetic import add, side_by_side, times
 from cpwl.function.algebra.extremes import greatest, restrict
 from cpwl.function.cpwl import CPWL
@@ -218,13 +218,8 @@ class Formula:
     def from_file(cls, path: str | os.PathLike[str], *, variables: Sequence[str] | None = None) -> Formula:
         """The formula in a text file; ``#`` starts a remark."""
         check_path(path, "from_file")
-        name = os.fspath(path)
-        try:
-            return cls.from_text(read_bytes(name).decode("utf-8-sig"), variables=variables)
-        except UnicodeDecodeError as error:
-            raise InputError(f"{name} is not UTF-8 text, from byte {error.start} on", path=name) from error
-        except (InputError, LimitError) as error:
-            raise type(error)(f"{name}: {error}", **{**error.details, "path": name}) from error
+        with reading(path):
+            return cls.from_text(read_text(path), variables=variables)
 
     @within_float64()
     def function(self, *, domain: Domain = None, box: tuple[Any, Any] | None = None) -> CPWL:

@@ -14,7 +14,7 @@ from cpwl.documents.read import function_from_pieces, function_from_table, netwo
 from cpwl.documents.write import document_text, function_document, network_document
 from cpwl.doors import check_argument, check_path
 from cpwl.errors import InputError, LimitError
-from cpwl.files import read_bytes, write_text
+from cpwl.files import read_bytes, reading, write_text
 from cpwl.function.cpwl import CPWL
 from cpwl.io.mpqp import read_mpqp, read_plant
 from cpwl.mpqp.plan import Plan
@@ -78,12 +78,8 @@ def load(path: str | os.PathLike[str]) -> CPWL | Network:
     """
     check_path(path, "load")
     kind, data = read_document(path)
-    name = os.fspath(path)
-    try:
+    with reading(path):
         return _READERS[kind](data)
-    except (InputError, LimitError) as error:
-        details = {**error.details, "path": name}
-        raise type(error)(f"{name}: {error}", **details) from error
 
 
 # JSON files of whatever kind we read, told apart by what is in them.

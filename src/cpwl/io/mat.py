@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import check_argument, check_list, check_path
+from cpwl.doors import check_argument, check_list, check_path, needed
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import unmasked
-from cpwl.files import read_bytes, write_bytes
+from cpwl.files import read_bytes, reading, write_bytes
 from cpwl.function.cpwl import CPWL
 
 # Pieces from anybody's objects: half-spaces and laws under whatever names they have there.
@@ -329,13 +329,7 @@ class _Reader:
 
 def read_format73(path: str, size: int) -> dict[str, Value]:
     """The variables of a file of format 7.3, by name, through h5py."""
-    try:
-        import h5py
-    except ImportError:
-        raise LimitError(
-            "this file is in MATLAB's format 7.3, which needs h5py: run `pip install h5py`, "
-            "or save it with `save(..., '-v7')`"
-        ) from None
+    h5py = needed("h5py", "a file in MATLAB's format 7.3", "save it with `save(..., '-v7')`")
     try:
         with h5py.File(path, "r") as file:
             reader = _Reader73(h5py, file, _CONSTANT + _FACTOR * size)
@@ -427,21 +421,17 @@ def from_mat(
         The function, not examined yet: see `doctor`.
     """
     check_path(path, "from_mat")
-    name = os.fspath(path)
-    try:
-        raw = read_bytes(name)
+    with reading(path):
+        raw = read_bytes(path)
         is_hdf5 = raw[:8] == b"\x89HDF\r\n\x1a\n" or raw[:10] == b"MATLAB 7.3"
-        variables = read_format73(name, len(raw)) if is_hdf5 else read_format5(raw)
+        variables = read_format73(os.fspath(path), len(raw)) if is_hdf5 else read_format5(raw)
         if variable is not None:
             if variable not in variables:
                 raise InputError(
                     f"there is no variable `{variable}`; there are {', '.join(sorted(variables)) or 'none'}"
                 )
             variables = {variable: variables[variable]}
-        regions = _regions(variables, names)
-        return from_regions(regions, names=names, outputs=outputs, tol=tol)
-    except (InputError, LimitError) as error:
-        raise type(error)(f"{name}: {error}", **{**error.details, "path": name}) from error
+        return from_regions(_regions(variables, names), names=names, outputs=outputs, tol=tol)
 
 
 def _regions(variables: Mapping[str, Any], names: Mapping[str, str] | None) -> list[dict[str, Any]]:

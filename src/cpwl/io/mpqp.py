@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from cpwl.documents.read import read_json
 from cpwl.doors import check_count, check_list, check_path, check_switch, within_float64
-from cpwl.errors import CpwlWarning, InputError, LimitError
+from cpwl.errors import CpwlWarning, InputError
 from cpwl.exact.rational import from_flint
+from cpwl.files import reading
 from cpwl.function.cpwl import CPWL
 from cpwl.function.make import polyhedra_from_integers
 from cpwl.function.parts import Known, Laws, Parts
@@ -263,13 +264,10 @@ def read_mpqp(path: str | os.PathLike[str], *, complete: bool = True) -> CPWL:
     tenth. What else is in the file is not looked at. Missing regions are added, as `from_active_sets` does.
     """
     check_path(path, "read_mpqp")
-    name = os.fspath(path)
-    data = read_json(name, decimal=str)
-    try:
+    data = read_json(path, decimal=str)
+    with reading(path):
         program, active, outputs = _parts(data)
         return from_active_sets(program, active, outputs=outputs, complete=complete)
-    except (InputError, LimitError) as error:
-        raise type(error)(f"{name}: {error}", **{**error.details, "path": name}) from error
 
 
 def _parts(data: Any) -> tuple[dict[str, Any], list[list[int]], Any]:
@@ -306,19 +304,17 @@ def read_plant(path: str | os.PathLike[str]) -> Plan:
     not looked at.
     """
     check_path(path, "read_plant")
-    name = os.fspath(path)
-    data = read_json(name, decimal=str)
-    try:
+    data = read_json(path, decimal=str)
+    with reading(path):
         if not isinstance(data, dict):
             raise InputError(f"a plant is an object with {', '.join(_PLANT[:5])} and constraints")
         wrong = sorted(data.keys() - {*_PLANT, "note"})
         if wrong:
             raise InputError(f'"{wrong[0]}" is not known: a plant has {", ".join(_PLANT)}', name=wrong[0])
-        return mpc(**{key: data[key] for key in _PLANT if key in data})
-    except (InputError, LimitError) as error:
-        raise type(error)(f"{name}: {error}", **{**error.details, "path": name}) from error
-    except TypeError as error:
-        raise InputError(f"{name}: {error}", path=name) from error
+        try:
+            return mpc(**{key: data[key] for key in _PLANT if key in data})
+        except TypeError as error:
+            raise InputError(str(error)) from error
 
 
 # PPOPT's solutions, by their active sets; PPOPT itself is not needed.

@@ -230,8 +230,7 @@ def _through(x: NDArray[np.float64], y: NDArray[Any], source: Any, slope: NDArra
     """Through the breakpoints; beyond them on the outer lines where the source extrapolates, else nowhere."""
     if getattr(source, "extrapolate", True) in (True, None, 1):
         return CPWL.from_breakpoints(x, y, left_slope=slope[0], right_slope=slope[-1])
-    simplices = np.column_stack([np.arange(len(x) - 1), np.arange(1, len(x))])
-    return CPWL.from_simplices(x[:, None], simplices, y)
+    return CPWL.from_grid([x], y)
 
 
 def _of_spline(source: Any) -> CPWL:
@@ -250,5 +249,4 @@ def _of_interp1d(source: Any) -> CPWL:
     x, y = np.asarray(source.x, dtype=np.float64), _real(source.y, "y").reshape(len(source.x), -1)
     if isinstance(source.fill_value, str) and source.fill_value == "extrapolate":
         return CPWL.from_breakpoints(x, y)
-    simplices = np.column_stack([np.arange(len(x) - 1), np.arange(1, len(x))])
-    return CPWL.from_simplices(x[:, None], simplices, y)
+    return CPWL.from_grid([x], y)

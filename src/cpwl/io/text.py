@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 from itertools import pairwise
 
@@ -13,7 +11,7 @@ import numpy as np
 from cpwl.doors import check_path, check_switch, within_float64
 from cpwl.errors import InputError, LimitError, counted
 from cpwl.exact.rational import fraction
-from cpwl.files import read_bytes
+from cpwl.files import read_text, reading
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.first_error import first_error
 from cpwl.geometry.polyhedra import box_polyhedron
@@ -21,19 +19,7 @@ from cpwl.io.expression import Affine, maximum, minimum
 from cpwl.io.formula import function_of
 from cpwl.network.network import Network
 
-_MOST = 2**28  # bytes of a text file
 _NOTHING = ("", "nan", "-nan", "na", "n/a", "#n/a", "null", "none", "-")  # how programs write that there is no number
-
-
-def lines_of(name: str) -> list[str]:
-    """The lines of a text file in UTF-8."""
-    raw = read_bytes(name)
-    if len(raw) > _MOST:
-        raise LimitError(f"the file has {counted(len(raw), 'byte')}; text is read up to {_MOST:,}")
-    try:
-        return raw.decode("utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise InputError(f"the file is not UTF-8 text, from byte {error.start} on") from error
 
 
 def number(word: str, line: int, column: int | None = None) -> Fraction:
@@ -52,16 +38,6 @@ def number(word: str, line: int, column: int | None = None) -> Fraction:
             said = "is empty" if not word.strip() else f'is "{word.strip()}", which is not a number'
             raise InputError(f"{where} {said}; write a number there, or leave the line out", line=line) from None
         raise InputError(f"{where}: {error}", line=line) from None
-
-
-@contextmanager
-def reading(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Puts the name of the file before whatever is wrong with it."""
-    name = os.fspath(path)
-    try:
-        yield
-    except (InputError, LimitError) as error:
-        raise type(error)(f"{name}: {error}", **{**error.details, "path": name}) from error
 
 
 # The .nnet files of ACAS Xu: weights of a ReLU network, with the means and ranges of its inputs and outputs.
@@ -95,7 +71,7 @@ def from_nnet(path: str | os.PathLike[str], *, normalize: bool = True) -> Networ
     check_path(path, "from_nnet")
     check_switch(normalize, "normalize")
     with reading(path):
-        reader = _Lines(lines_of(os.fspath(path)))
+        reader = _Lines(read_text(path).splitlines())
         count, inputs, outputs, _ = reader.whole(4)
         sizes = reader.whole(count + 1)
         if count < 1 or sizes[0] != inputs or sizes[-1] != outputs or min(sizes) < 1:
@@ -181,7 +157,7 @@ def from_pwl(path: str | os.PathLike[str]) -> CPWL:
     """
     check_path(path, "from_pwl")
     with reading(path):
-        lines = [(i, line.split()) for i, line in enumerate(lines_of(os.fspath(path)), 1)]
+        lines = [(i, line.split()) for i, line in enumerate(read_text(path).splitlines(), 1)]
         lines = [(i, words) for i, words in lines if words and not words[0].startswith("c")]
         if not lines or lines[0][1][0] not in ("pwl", "tl"):
             raise InputError("this is not a .pwl file: its first line must begin with `pwl` or `tl`")

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.compiler import Compiled, held_network
-from cpwl.errors import InputError, LimitError
+from cpwl.doors import needed
+from cpwl.errors import InputError
 from cpwl.exact.rational import fraction_array
 from cpwl.function.cpwl import CPWL
 from cpwl.io.c.grid import GridTables
 from cpwl.io.c.write import lookup_tables
-from cpwl.io.weights import Dtype, check_dense_size, dense_layers
-from cpwl.io.windows import Windows, average, convolution
+from cpwl.io.weights import DENSE, Dtype, check_dense_size, dense_layers
+from cpwl.io.windows import Windows, average, convolution, largest, normalised
 from cpwl.network.network import Network
 from cpwl.network.program import Tape, Tensor, network_of
 
@@ -109,13 +110,8 @@ def _convolved(x: Tensor, layer: Any) -> Tensor:
 def _normalised(x: Tensor, layer: Any) -> Tensor:
     if x.shape[1] != layer.num_features:
         raise ValueError(f"it normalises {layer.num_features} features")
-    # The root is irrational: it is taken, and rounded, in float64; all else is exact.
-    factor = 1 / fraction_array(np.sqrt(_array(layer.running_var) + layer.eps))
-    offset = -factor * fraction_array(_array(layer.running_mean))
-    if layer.weight is not None:
-        weight, bias = fraction_array(_array(layer.weight)), fraction_array(_array(layer.bias))
-        factor, offset = factor * weight, offset * weight + bias
-    return x.times(np.asarray(factor).reshape(_along(x))).plus(np.asarray(offset).reshape(_along(x)))
+    scale, offset = (None if part is None else _array(part) for part in (layer.weight, layer.bias))
+    return normalised(x, _array(layer.running_var) + layer.eps, _array(layer.running_mean), scale, offset)
 
 
 def _pooled(tape: Tape, x: Tensor, layer: Any) -> Tensor:
@@ -137,10 +133,7 @@ def _pooled(tape: Tape, x: Tensor, layer: Any) -> Tensor:
         if layer.ceil_mode or getattr(layer, "divisor_override", None):
             raise ValueError("`ceil_mode` and `divisor_override` are not read")
         return x.linear(average(windows, x.shape[1], count_padding=layer.count_include_pad), shape)
-    index = windows.filled()
-    numbers = np.arange(x.shape[1])[:, None] * windows.places
-    best = tape.largest([x.take(numbers + index[:, k]) for k in range(index.shape[1])])
-    return best.take(best.numbers.reshape(shape))
+    return largest(tape, x, windows)
 
 
 def _plus(x: Tensor, bias: Any, dimensions: int) -> Tensor:
@@ -162,9 +155,6 @@ def _array(parameter: Any) -> NDArray[np.float64]:
     import torch
 
     return np.asarray(parameter.detach().cpu().to(torch.float64).numpy())
-
-
-_LIMIT = 4 * 2**30
 
 
 def to_torch(network: Network | Compiled | CPWL, *, dtype: Dtype = "float64") -> torch.nn.Module:
@@ -194,7 +184,7 @@ def to_torch(network: Network | Compiled | CPWL, *, dtype: Dtype = "float64") ->
 
         return Lookup(lookup_arrays(network, dtype)).eval()
     network = held_network(network, "to_torch")
-    check_dense_size(network, dtype, _LIMIT, "that we build")
+    check_dense_size(network, dtype, DENSE, "that we build")
     modules: list[Any] = []
     for weight, bias in dense_layers(network, dtype):
         # `skip_init`: initial values would be lost, and drawing them would move the random state.
@@ -253,7 +243,6 @@ def from_torch(module: torch.nn.Module, *, shape: Sequence[int] | None = None) -
         A plain chain of affine maps with ReLU between.
     """
     _check_module(module)
-    _check_global_hooks()
     if any(not type(part).__module__.startswith("torch.nn.") for part in module.modules()):
         return _traced(module, shape)
     layers = list(_layers(module, ""))
@@ -306,14 +295,11 @@ def _is_foreign(kind: Any, method: str) -> bool:
 
 
 def _check_module(module: Any) -> None:
-    if not isinstance(module, _torch().nn.Module):
+    """Refuse what is not a module, and hooks that every module would run."""
+    nn = _torch().nn
+    if not isinstance(module, nn.Module):
         raise InputError(f"`from_torch` takes a torch.nn.Module, not a {type(module).__name__}")
-
-
-def _check_global_hooks() -> None:
-    """Refuse hooks that every module would run."""
-    modules = _torch().nn.modules.module
-    if modules._global_forward_hooks or modules._global_forward_pre_hooks:
+    if nn.modules.module._global_forward_hooks or nn.modules.module._global_forward_pre_hooks:
         raise InputError("PyTorch has global hooks, which may compute anything; remove them first")
 
 
@@ -648,9 +634,4 @@ _READ: dict[str, Callable[..., Any]] = {
 
 
 def _torch() -> Any:
-    try:
-        import torch
-
-        return torch
-    except ImportError as error:
-        raise LimitError("PyTorch is not installed; run `pip install torch`") from error
+    return needed("torch", "this")

@@ -13,7 +13,6 @@ import struct
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -21,12 +20,11 @@ from numpy.typing import NDArray
 
 from cpwl.compiler import Compiled, held_network
 from cpwl.documents.read import unique_names
-from cpwl.doors import check_choice, check_list, check_path
+from cpwl.doors import check_choice, check_list, check_path, needed
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import unmasked
-from cpwl.files import read_bytes, write_bytes
+from cpwl.files import read_bytes, reading, write_bytes
 from cpwl.io.expression import natural_key
-from cpwl.io.text import reading
 from cpwl.network.jit import jax_function
 from cpwl.network.network import Network, rounded
 from cpwl.network.program import Tape, network_of
@@ -35,6 +33,7 @@ from cpwl.network.program import Tape, network_of
 
 
 Dtype: TypeAlias = Literal["float32", "float64"]
+DENSE = 4 * 2**30  # bytes of dense layers that are made
 
 
 def check_dense_size(network: Network, dtype: Dtype, limit: int, consumer: str) -> None:
@@ -151,8 +150,7 @@ def from_npz(path: str | os.PathLike[str]) -> Network:
     """The network of the arrays in a NumPy .npz file, under the names that `from_safetensors` reads."""
     check_path(path, "from_npz")
     with reading(path):
-        raw = read_bytes(path)
-        return from_named_weights(_arrays(raw))
+        return from_named_weights(_arrays(read_bytes(path)))
 
 
 def _tensors(raw: bytes) -> dict[str, NDArray[Any]]:
@@ -217,9 +215,6 @@ def _arrays(raw: bytes) -> dict[str, NDArray[Any]]:
 # NumPy's ``.npz``: networks out as arrays, under the names that `to_torch` has: ``0.weight``, ``0.bias``, ..
 
 
-_LIMIT = 4 * 2**30
-
-
 def to_npz(network: Network | Compiled, path: str | os.PathLike[str], *, dtype: Dtype = "float64") -> None:
     """Write the network as dense arrays ``0.weight`` ``(outputs, inputs)``, ``0.bias``, ``2.weight``, ..
 
@@ -234,7 +229,7 @@ def to_npz(network: Network | Compiled, path: str | os.PathLike[str], *, dtype: 
     """
     network = held_network(network, "to_npz")
     check_path(path, "to_npz")
-    check_dense_size(network, dtype, _LIMIT, "that we write")
+    check_dense_size(network, dtype, DENSE, "that we write")
     arrays: dict[str, NDArray[Any]] = {}
     for i, (weight, bias) in enumerate(dense_layers(network, dtype)):
         arrays |= {f"{2 * i}.weight": weight, f"{2 * i}.bias": bias}
@@ -283,9 +278,6 @@ def to_safetensors(network: Network | Compiled, path: str | os.PathLike[str], *,
 # JAX: networks out as pure functions.
 
 
-_JAX_LIMIT = 4 * 2**30
-
-
 def to_jax(network: Network | Compiled, *, dtype: Dtype = "float32") -> Callable[[Any], Any]:
     """The network as a pure function of arrays ``(..., n) -> (..., m)``, to be jitted, mapped and differentiated.
 
@@ -303,10 +295,9 @@ def to_jax(network: Network | Compiled, *, dtype: Dtype = "float32") -> Callable
     callable
         A function of one array.
     """
-    if find_spec("jax") is None:
-        raise LimitError("`to_jax` needs JAX: pip install jax")
+    needed("jax", "`to_jax`")
     network = held_network(network, "to_jax")
-    check_dense_size(network, dtype, _JAX_LIMIT, "that we build")
+    check_dense_size(network, dtype, DENSE, "that we build")
     return jax_function(list(dense_layers(network, dtype)), dtype)
 
 

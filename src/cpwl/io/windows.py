@@ -1,4 +1,4 @@
-"""Convolutions and poolings as sparse matrices: which entries each window of an image reads."""
+"""Layers of images: which entries each window reads, convolutions and poolings as sparse matrices, normalisation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array, kron
 
 from cpwl.errors import LimitError
+from cpwl.exact.rational import fraction_array
 from cpwl.exact.sparse import RationalMatrix
+from cpwl.network.program import Tape, Tensor
 
 _LIMIT = 50_000_000  # entries of a matrix that we write down
 
@@ -120,3 +122,26 @@ def average(windows: Windows, channels: int, *, count_padding: bool) -> Rational
     data = np.array([share[float(v)] for v in full.data], dtype=object)
     rows = np.repeat(np.arange(full.shape[0]), np.diff(full.indptr))
     return RationalMatrix.from_triples(rows, full.indices, data, full.shape)
+
+
+def largest(tape: Tape, x: Tensor, windows: Windows) -> Tensor:
+    """The largest entry of each window of an image ``(1, channels, ...)``, in pairs."""
+    index = windows.filled()
+    numbers = np.arange(x.shape[1])[:, None] * windows.places
+    best = tape.largest([x.take(numbers + index[:, k]) for k in range(index.shape[1])])
+    return best.take(best.numbers.reshape(*x.shape[:2], *windows.shape))
+
+
+def normalised(
+    x: Tensor, spread: NDArray[Any], mean: NDArray[Any], scale: NDArray[Any] | None, offset: NDArray[Any] | None
+) -> Tensor:
+    """``(x - mean) / sqrt(spread) * scale + offset``, with a number of each for every channel.
+
+    The root is irrational: it is taken, and rounded, in float64; all else is exact.
+    """
+    factor = 1 / fraction_array(np.sqrt(spread))
+    factor = factor if scale is None else factor * fraction_array(scale)
+    shift = -factor * fraction_array(mean)
+    shift = shift if offset is None else shift + fraction_array(offset)
+    along = (1, -1) + (1,) * (len(x.shape) - 2)
+    return x.times(np.asarray(factor).reshape(along)).plus(np.asarray(shift).reshape(along))

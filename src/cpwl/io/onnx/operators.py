@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from cpwl.exact.rational import fraction_array
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.io.onnx.node import FLOATS, Node, NodeError, Value, reals, reference
-from cpwl.io.windows import Windows, average, convolution
+from cpwl.io.windows import Windows, average, convolution, largest, normalised
 from cpwl.network.program import Tensor
 
 # The ONNX operators on images and channels: convolution, pooling, normalization.
@@ -33,15 +33,10 @@ def batch_normalization(node: Node) -> Value:
     x = node.tensor()
     if len(x.shape) < 2 or any(v.shape != (x.shape[1],) for v in (scale, offset, mean, variance)):
         raise NodeError(f"needs a number for each channel of an input of shape {x.shape}")
-    # The root is irrational: it is taken, and rounded, in float64; all else is exact.
     spread = variance + float(node.attributes.get("epsilon", np.float32(1e-5)))
     if not (spread > 0).all() or not np.isfinite(spread).all():
         raise NodeError("has a variance that is not positive")
-    root = np.sqrt(spread)
-    factor = fraction_array(scale) / fraction_array(root)
-    along = (1, -1) + (1,) * (len(x.shape) - 2)
-    shift = fraction_array(offset) - factor * fraction_array(mean)
-    return x.times(factor.reshape(along)).plus(np.asarray(shift).reshape(along))
+    return normalised(x, spread, mean, scale, offset)
 
 
 def _windows(node: Node, kernel: list[int]) -> tuple[Tensor, Windows]:
@@ -118,11 +113,7 @@ def max_pool(node: Node) -> Value:
     if len([name for name in node.proto.output if name]) > 1:
         raise NodeError("gives the places of its maxima, too, which is not piecewise linear")
     x, windows = _pooled(node)
-    index = windows.filled()
-    numbers = np.arange(x.shape[1])[:, None] * windows.places
-    parts = [x.take(numbers + index[:, k]) for k in range(index.shape[1])]
-    best = node.tape.largest(parts)
-    return best.take(best.numbers.reshape(*x.shape[:2], *windows.shape))
+    return largest(node.tape, x, windows)
 
 
 def _broadcast(node: Node) -> tuple[int, ...]:
@@ -188,14 +179,6 @@ def _div(node: Node) -> Value:
     return a.times(np.asarray(1 / divisor, dtype=object).reshape(divisor.shape))
 
 
-def _neg(node: Node) -> Value:
-    return -node.tensor()
-
-
-def _matmul(node: Node) -> Value:
-    return _product(node.operand(0), node.operand(1))
-
-
 def _product(a: Value | None, b: Value | None) -> Tensor:
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         raise NodeError("multiplies two tensors that depend on the input, which is not piecewise linear")
@@ -247,14 +230,6 @@ def _gemm(node: Node) -> Value:
 def _transposed(value: Value | None) -> Value:
     assert value is not None
     return value.transposed if isinstance(value, Tensor) else value.T
-
-
-def _relu(node: Node) -> Value:
-    return node.tape.relu(node.tensor())
-
-
-def _abs(node: Node) -> Value:
-    return node.tape.absolute(node.tensor())
 
 
 def _leaky_relu(node: Node) -> Value:
@@ -317,14 +292,6 @@ def _extremum(node: Node, smallest: bool) -> Value:
     return -best if smallest else best
 
 
-def _max(node: Node) -> Value:
-    return _extremum(node, smallest=False)
-
-
-def _min(node: Node) -> Value:
-    return _extremum(node, smallest=True)
-
-
 def _global_average(node: Node) -> Value:
     x = node.tensor()
     return _reduced(x, tuple(range(2, len(x.shape))), keep=True, mean=True)
@@ -358,14 +325,6 @@ def _reduced(x: Tensor, axes: tuple[int, ...], keep: bool, mean: bool) -> Tensor
     return x.linear(matrix, shape if keep else tuple(s for i, s in enumerate(x.shape) if i not in axes))
 
 
-def _reduce_mean(node: Node) -> Value:
-    return _reduce(node, mean=True)
-
-
-def _reduce_sum(node: Node) -> Value:
-    return _reduce(node, mean=False)
-
-
 def _dropout(node: Node) -> Value:
     training = node.operand(2)
     if len([name for name in node.proto.output if name]) > 1:
@@ -374,10 +333,6 @@ def _dropout(node: Node) -> Value:
         raise NodeError("is random in training mode")
     if node.opset < 7 and not node.attributes.get("is_test", 0):
         raise NodeError("is random in training mode (is_test = 0)")
-    return node.tensor()
-
-
-def _identity(node: Node) -> Value:
     return node.tensor()
 
 
@@ -444,7 +399,7 @@ _HOW = "allowzero axes axis ends num_outputs perm shape split starts"
 # `broadcast` only permits what is always permitted here, `consumed_inputs` is about memory, `momentum`, `ratio` and
 # `seed` about training, `saturate` about types that we do not read, `storage_order` about places of maxima.
 HANDLERS: dict[str, Handler] = {
-    "Abs": _handler(_abs, "consumed_inputs"),
+    "Abs": _handler(lambda node: node.tape.absolute(node.tensor()), "consumed_inputs"),
     "Add": _handler(_add, "broadcast consumed_inputs"),
     "AveragePool": _handler(average_pool, f"{_WINDOWS} ceil_mode count_include_pad"),
     "BatchNormalization": _handler(
@@ -458,20 +413,20 @@ HANDLERS: dict[str, Handler] = {
     "Gemm": _handler(_gemm, "alpha beta broadcast transA transB"),
     "GlobalAveragePool": _handler(_global_average),
     "HardSigmoid": _handler(_hard_sigmoid, "alpha beta consumed_inputs"),
-    "Identity": _handler(_identity),
+    "Identity": _handler(Node.tensor),
     "LeakyRelu": _handler(_leaky_relu, "alpha consumed_inputs"),
-    "MatMul": _handler(_matmul),
-    "Max": _handler(_max, "consumed_inputs"),
+    "MatMul": _handler(lambda node: _product(node.operand(0), node.operand(1))),
+    "Max": _handler(lambda node: _extremum(node, smallest=False), "consumed_inputs"),
     "MaxPool": _handler(max_pool, f"{_WINDOWS} ceil_mode storage_order"),
     "Mean": _handler(_mean, "consumed_inputs"),
-    "Min": _handler(_min, "consumed_inputs"),
+    "Min": _handler(lambda node: _extremum(node, smallest=True), "consumed_inputs"),
     "Mul": _handler(_mul, "broadcast consumed_inputs"),
-    "Neg": _handler(_neg, "consumed_inputs"),
+    "Neg": _handler(lambda node: -node.tensor(), "consumed_inputs"),
     "PRelu": _handler(_prelu, "consumed_inputs"),
     "Pad": _handler(_pad, "mode paddings pads value"),
-    "ReduceMean": _handler(_reduce_mean, "axes keepdims noop_with_empty_axes"),
-    "ReduceSum": _handler(_reduce_sum, "axes keepdims noop_with_empty_axes"),
-    "Relu": _handler(_relu, "consumed_inputs"),
+    "ReduceMean": _handler(lambda node: _reduce(node, mean=True), "axes keepdims noop_with_empty_axes"),
+    "ReduceSum": _handler(lambda node: _reduce(node, mean=False), "axes keepdims noop_with_empty_axes"),
+    "Relu": _handler(lambda node: node.tape.relu(node.tensor()), "consumed_inputs"),
     "Sub": _handler(_sub, "broadcast consumed_inputs"),
     "Sum": _handler(_add, "consumed_inputs"),
     **dict.fromkeys((*_MOVING, "Unsqueeze"), _handler(_move, _HOW)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -77,22 +77,6 @@ def _integers(value: Value) -> list[int]:
     return [int(v) for v in np.asarray(value).ravel()[:64]]
 
 
-def _concat(given: list[Value], _: dict[str, Any]) -> int:
-    return sum(map(_size, given))
-
-
-def _tile(given: list[Value], _: dict[str, Any]) -> int:
-    return _size(given[0]) * math.prod(max(v, 0) for v in _integers(given[1]))
-
-
-def _expand(given: list[Value], _: dict[str, Any]) -> int:
-    return _size(given[0]) * math.prod(max(v, 1) for v in _integers(given[1]))
-
-
-def _constant_of_shape(given: list[Value], _: dict[str, Any]) -> int:
-    return math.prod(max(v, 0) for v in _integers(given[0]))
-
-
 def _range(given: list[Value], _: dict[str, Any]) -> int:
     start, limit, step = (float(np.asarray(v).ravel()[0]) for v in given)
     return math.ceil(max(0.0, (limit - start) / step)) if step else 2**62
@@ -113,18 +97,18 @@ def _pad(given: list[Value], attributes: dict[str, Any]) -> int:
     return math.prod(sizes)
 
 
-_ESTIMATES = {
+_ESTIMATES: dict[str, Callable[[list[Value], dict[str, Any]], int]] = {
     **dict.fromkeys(
         ("Add", "Div", "Equal", "Max", "Mean", "Min", "Mul", "PRelu", "Pow", "Sub", "Sum", "Where"), _broadcast
     ),
     "MatMul": _product,
-    "Concat": _concat,
-    "ConstantOfShape": _constant_of_shape,
-    "Expand": _expand,
+    "Concat": lambda given, _: sum(map(_size, given)),
+    "ConstantOfShape": lambda given, _: math.prod(max(v, 0) for v in _integers(given[0])),
+    "Expand": lambda given, _: _size(given[0]) * math.prod(max(v, 1) for v in _integers(given[1])),
     "Gather": _gather,
     "Pad": _pad,
     "Range": _range,
-    "Tile": _tile,
+    "Tile": lambda given, _: _size(given[0]) * math.prod(max(v, 0) for v in _integers(given[1])),
 }
 
 
