@@ -647,6 +647,7 @@ def _compiled(
                 undone = replace(made, reason=f"{made.reason}, with the rounding of its numbers undone")
                 made = undone if rough or _is_good(made, limit) else None
         if made is None:
+            plain.forget_rival()
             made = plain.result(prove)
         return replace(made, outside=outside)
 
@@ -658,6 +659,7 @@ def _pays(moved: _Compilation, plain: _Compilation) -> bool:
     """
     if not moved.choice.accurate:
         return False
+    plain.rival = moved.choice.best
     try:
         choice = plain.choice
     except ConstructionError:
@@ -708,19 +710,31 @@ class _Compilation:
         self.others: dict[str, Alternative] = {}
         self.skipped: list[str] = []
         self.ahead = Ahead(analysis, self.names)
+        self.rival: Candidate | None = None
+        """A network that this one must not be larger than: what is larger is not planned."""
+
+    def forget_rival(self) -> None:
+        """What the rival ruled out is planned after all, unless others rule it out."""
+        if self.rival is not None:
+            self.rival = None
+            self.__dict__.pop("choice", None)
+            self.others = {name: other for name, other in self.others.items() if name not in self.skipped}
+            self.skipped = []
 
     @cached_property
     def choice(self) -> Choice:
         """All constructions planned that are not skipped, the best first."""
         with closing(self.ahead):
             for done, name in enumerate(self.names):
+                if name in self.planned or name in self.others:
+                    continue
                 self._tell(done, f"planning {name}")
-                skip = ruled_out(name, self.analysis, self.planned) if self.auto else ""
+                skip = ruled_out(name, self.analysis, self.planned, self.rival) if self.auto else ""
                 if skip:
                     self.others[name] = Alternative(None, None, None, skip)
                     self.skipped.append(name)
                 else:
-                    self.ahead.start(name, self.planned)
+                    self.ahead.start(name, self.planned, self.rival)
                     self._plan(name)
         self._plan_known()
         if not self.planned:

@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.common import lifted
-from cpwl.construct.plan import Plan
+from cpwl.construct.plan import Least, Plan
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import sign
 from cpwl.exact.rational import to_float
 from cpwl.function import CPWL
-from cpwl.function.layers import Layered, find_layers
+from cpwl.function.layers import MOST_PIECES, Layered, find_layers, sure_forms
 from cpwl.function.sums import reduced_rows
 from cpwl.geometry.bodies import stacked
 from cpwl.geometry.probe import Probe
@@ -60,6 +60,20 @@ def plan(analysis: Analysis) -> Plan:
     if small is not exact.function:
         network = lifted(exact.function, exact.divided.coordinates, network)
     return Plan.of("layers", network, analysis.sample.points)
+
+
+def least(analysis: Analysis) -> Least | None:
+    """At least one neuron for each hyperplane with two different jumps, and one in the second layer.
+
+    >>> p = CPWL.from_maxmin([[1, 1, 0], [-1, 1, 0], [0, 0, 0]], [[0], [1], [2]])
+    >>> least(Analysis(p)).neurons, plan(Analysis(p)).sizes.neurons
+    (2, 3)
+    """
+    p = analysis.exact.essential.function
+    if p.dim < 2 or p.num_pieces > MOST_PIECES:
+        return None
+    count = sure_forms(p)
+    return Least(count + 1, f"{count} hyperplanes with two different jumps are in its first layer", 3)
 
 
 def _smallest(p: CPWL) -> Network:

@@ -68,12 +68,17 @@ class Construction:
     """"auto" plans constructions of a lower rank first; those of one rank by their bounds."""
 
 
-def ruled_out(name: str, analysis: Analysis, planned: Planned) -> str:
+def ruled_out(name: str, analysis: Analysis, planned: Planned, rival: Candidate | None = None) -> str:
     """Why "auto" does not plan a construction after these: it cannot be smaller than one of them, or takes too long.
 
-    Only a network that is predicted to be accurate enough rules others out, and only by numbers.
+    Only a network that is predicted to be accurate enough rules others out, and only by numbers. A `rival`, of another
+    function, rules out what is larger than it.
     """
     minimize, most = analysis.options.minimize, analysis.options.max_error
+    if rival is not None:
+        least = _least(name, analysis)
+        if least is not None and least.of(minimize) > int(getattr(rival.sizes, minimize)):
+            return f"not planned: at least {least.of(minimize):,} ({least.reason})"
     good = [other for other in planned.values() if other.error <= most]
     if not good:
         return ""
@@ -147,7 +152,7 @@ _ROWS = (
     Construction(
         "sums", "sums of functions of fewer inputs, each with its smallest network", partial(sums.plan, _of_part)
     ),
-    Construction("layers", "pieces of a network with two hidden layers: these layers again", layers.plan),
+    Construction("layers", "pieces of a network with two hidden layers: these layers again", layers.plan, layers.least),
     Construction("gates", "linear in the pieces, any dimension", gates.plan, gates.least, rank=1),
     Construction("columns", "Kuhn grids, any n: safe in float32, far terms are exactly 0", columns.plan),
     Construction(
@@ -191,17 +196,17 @@ def in_order(analysis: Analysis) -> tuple[str, ...]:
 
     def turn(name: str) -> tuple[float, int]:
         rank = 0.5 if early and name == "lattice" else TABLE[name].rank
-        return rank, _bound(name, analysis) if rank == 1 else 0
+        least = _least(name, analysis) if rank == 1 else None
+        return rank, 0 if least is None else least.neurons
 
     return tuple(sorted(TABLE, key=turn))
 
 
-def _bound(name: str, analysis: Analysis) -> int:
+def _least(name: str, analysis: Analysis) -> Least | None:
     try:
-        least = TABLE[name].least(analysis)
+        return TABLE[name].least(analysis)
     except (InputError, LimitError):
-        return 0
-    return 0 if least is None else least.neurons
+        return None  # planning will say why
 
 
 # Plans of several constructions at the same time, by whoever has time; "auto" takes them one after the other.
@@ -231,7 +236,7 @@ class Ahead:
         self.analysis, self.names = analysis, names
         self._running: dict[str, Iterator[_Outcome]] = {}
 
-    def start(self, name: str, planned: Planned) -> None:
+    def start(self, name: str, planned: Planned, rival: Candidate | None) -> None:
         """Sends off all plans of the same rank that are not ruled out yet, now that it is the turn of `name`.
 
         One alone is better made here, where the executor can share out its parts.
@@ -241,7 +246,9 @@ class Ahead:
             return
         turn = self.names.index(name)
         rank = TABLE[name].rank
-        wave = [other for other in self.names[turn:] if TABLE[other].rank == rank and self._is_open(other, planned)]
+        wave = [
+            other for other in self.names[turn:] if TABLE[other].rank == rank and self._is_open(other, planned, rival)
+        ]
         if len(wave) > 1:
             self._running |= dict.fromkeys(wave, _sent(self.analysis, wave, executor))
 
@@ -265,8 +272,8 @@ class Ahead:
             getattr(running, "close", lambda: None)()
         self._running.clear()
 
-    def _is_open(self, name: str, planned: Planned) -> bool:
-        return name not in self._running and not ruled_out(name, self.analysis, planned)
+    def _is_open(self, name: str, planned: Planned, rival: Candidate | None) -> bool:
+        return name not in self._running and not ruled_out(name, self.analysis, planned, rival)
 
 
 def _sent(analysis: Analysis, names: list[str], executor: Executor) -> Iterator[_Outcome]:

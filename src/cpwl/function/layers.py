@@ -39,7 +39,7 @@ from cpwl.geometry.overlay import split
 from cpwl.search import cover
 
 _PRIME = 2**61 - 1
-_PIECES = 10_000  # pieces beyond which nothing is looked for
+MOST_PIECES = 10_000  # pieces beyond which nothing is looked for
 _CELLS = 4  # cells a piece, and 200 more, into which the first layer may cut the pieces
 _SOME = 12  # bends that are looked at first
 _CLASSES = 600  # sets of hinges that are compared with each other
@@ -87,8 +87,10 @@ def find_layers(p: CPWL) -> Iterator[Layered]:
     """
     if p.dim < 2:
         raise ConstructionError('a function of one input shows no second layer: use construction="univariate"')
-    if p.num_pieces > _PIECES:
-        raise LimitError(f"the layers of a network are looked for in {_PIECES:,} pieces at most, not {p.num_pieces:,}")
+    if p.num_pieces > MOST_PIECES:
+        raise LimitError(
+            f"the layers of a network are looked for in {MOST_PIECES:,} pieces at most, not {p.num_pieces:,}"
+        )
     reason: ConstructionError | None = None
     for function in (p, None):
         if function is None:
@@ -104,6 +106,11 @@ def find_layers(p: CPWL) -> Iterator[Layered]:
                 reason = reason or error
     if reason is not None:
         raise reason
+
+
+def sure_forms(p: CPWL) -> int:
+    """How many hyperplanes have two different jumps other than 0: each is in the first layer that is looked for."""
+    return sum(sum(map(any, own)) > 1 for own in _jumps(graph_of(p)).values())
 
 
 def _has_flat_pairs(p: CPWL) -> bool:
