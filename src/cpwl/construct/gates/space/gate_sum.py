@@ -160,13 +160,16 @@ class LocalFunctions:
 
 
 def reference_point(complex_: Complex) -> tuple[int, ...]:
-    """A homogeneous integer point inside the cell that is nearest to the middle, in no special position."""
+    """A homogeneous integer point inside the cell that is nearest to the middle, in no special position.
+
+    Distances are relative to the extent of each coordinate: units change nothing.
+    """
     view = np.array([[float(v) for v in row] for row in complex_.generators / _scale(complex_.generators)[:, None]])
     finite = view[:, -1] > 0
     places = view[finite, :-1] / view[finite, -1:]
-    middle = places.mean(axis=0)
+    middle, extent = places.mean(axis=0), np.ptp(places, axis=0)
     centre = np.full(len(view), np.inf)
-    centre[finite] = np.abs(places - middle).max(axis=1)
+    centre[finite] = (np.abs(places - middle) / np.where(extent > 0, extent, 1)).max(axis=1)
     cells = complex_.faces[-1].members
     nearest = min(range(len(cells)), key=lambda j: (max(min(centre[g], 1e300) for g in cells[j]), j))
     draw = random.Random(0)
