@@ -67,7 +67,7 @@ def least(analysis: Analysis) -> Least | None:
 
     >>> p = CPWL.from_maxmin([[1, 1, 0], [-1, 1, 0], [0, 0, 0]], [[0], [1], [2]])
     >>> least(Analysis(p)).neurons, plan(Analysis(p)).sizes.neurons
-    (2, 3)
+    (1, 6)
     """
     p = analysis.exact.essential.function
     if p.dim < 2 or p.num_pieces > MOST_PIECES:
