@@ -29,9 +29,9 @@ def test_options_are_those_of_the_kind(tmp_path):
     assert cpwl.equal(read(tmp_path / "net.onnx"), NETWORK)
     write(LAW, tmp_path / "law.json", note="a kink")
     assert '"note": "a kink"' in (tmp_path / "law.json").read_text()
-    with pytest.raises(InputError, match=r"`note` says nothing about a \.onnx file"):
+    with pytest.raises(InputError, match=r"`note` is not an option for \.onnx files"):
         write(NETWORK, tmp_path / "net.onnx", note="a kink")
-    with pytest.raises(InputError, match=r"`layout` says nothing about a \.json file"):
+    with pytest.raises(InputError, match=r"`layout` is not an option for \.json files"):
         read(tmp_path / "law.json", layout="matrix")
 
 

@@ -166,7 +166,7 @@ def test_a_killed_worker_costs_time_not_results_and_leaves_nothing(tmp_path: Pat
     with pool_of(kind):
         pass  # what an executor keeps for itself, its tracker of resources say, is there before
     before = _files()
-    with pool_of(kind) as pool, pytest.warns(CpwlWarning, match="a worker died"):
+    with pool_of(kind) as pool, pytest.warns(CpwlWarning, match="a worker process died"):
         assert list(spread(_die_once, shared, range(200), pool)) == [i * i for i in range(200)]
     assert len(_files() - before) <= (0 if kind == "processes" else 2)
 
@@ -193,7 +193,7 @@ def test_a_dead_worker_of_dask_costs_time(tmp_path: Path) -> None:
 def test_a_pool_that_was_shut_down_does_no_harm() -> None:
     pool = ThreadPoolExecutor(1)
     pool.shutdown()
-    with pytest.warns(CpwlWarning, match="a worker died"):
+    with pytest.warns(CpwlWarning, match="a worker process died"):
         assert list(spread(divmod, 7, [2, 3], pool)) == [(3, 1), (2, 1)]
 
 

@@ -145,7 +145,7 @@ class Broken(ThreadPoolExecutor):
 
 
 def test_without_workers_the_result_is_the_same(alone: dict[str, tuple[Any, ...]]) -> None:
-    with Broken(1) as pool, pytest.warns(CpwlWarning, match="a worker died"):
+    with Broken(1) as pool, pytest.warns(CpwlWarning, match="a worker process died"):
         made = compile(functions()["space"], certify=True, executor=pool)
     assert everything(made) == alone["space"]
 

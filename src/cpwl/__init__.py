@@ -145,7 +145,7 @@ def _moved(name: str) -> Any:
     if name.startswith("_") or (module == "cpwl.io" and name not in import_module(module).__all__):
         raise AttributeError(f"module 'cpwl' has no attribute {name!r}")
     instead = {"load": "cpwl.read", "save": "cpwl.write"}.get(name, f"{module}.{name}")
-    message = f"`cpwl.{name}` has moved, and goes with the next release: write `{instead}`"
+    message = f"`cpwl.{name}` has moved and will be removed in the next release: write `{instead}`"
     warnings.warn(message, DeprecationWarning, stacklevel=3)
     return getattr(import_module(module), name)
 

@@ -480,7 +480,7 @@ class _Job:
         """A network for each tolerance, starting with what was found for the one before where that was smaller."""
         if self.weights in INTEGER:
             raise InputError(
-                f"integer weights ({self.weights}) and `within` do not go together; with `within`, "
+                f"`within` cannot be combined with integer weights ({self.weights}); with `within`, "
                 '`minimize="bytes"` makes weights short integers where the tolerance allows it'
             )
         with within_float64():

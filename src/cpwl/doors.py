@@ -128,7 +128,7 @@ def chosen_numbers(value: Any, count: int, name: str) -> list[int]:
             check_count(k, name, least=-count, most=count - 1)
         chosen = [every[int(k)] for k in asked]
     if not chosen:
-        raise InputError(f"`{name}` names nothing: there are 0..{count - 1}", name=name)
+        raise InputError(f"`{name}` must be from 0 to {count - 1}", name=name)
     return chosen
 
 
@@ -142,7 +142,7 @@ def check_choice(value: Any, choices: tuple[str, ...], name: str) -> None:
 def check_outside(value: Any) -> str:
     """What to do with points outside a domain, "error" or "drop"; "refuse" is what "error" was called up to 0.1."""
     if isinstance(value, str) and value == "refuse":
-        message = '`outside="refuse"` has moved, and goes with the next release: write `outside="error"`'
+        message = '`outside="refuse"` is deprecated and will be removed in the next release: write `outside="error"`'
         warnings.warn(message, DeprecationWarning, stacklevel=4)
         return "error"
     check_choice(value, ("error", "drop"), "outside")
@@ -188,7 +188,11 @@ def _goes(old: str, new: str) -> None:
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("cpwl."):
         level, frame = level + 1, frame.f_back
-    warnings.warn(f"{old} goes with the next release: write `{new}`", DeprecationWarning, stacklevel=level)
+    warnings.warn(
+        f"{old} is deprecated and will be removed in the next release: write `{new}`",
+        DeprecationWarning,
+        stacklevel=level,
+    )
 
 
 def needed(library: str, what: str, otherwise: str = "") -> Any:

@@ -206,7 +206,7 @@ def decrease(
     """
     check_argument(f, CPWL, "decrease")
     if f.inputs != f.outputs:
-        raise InputError(f"only a map R^n -> R^n has steps: this one maps R^{f.inputs} to R^{f.outputs}")
+        raise InputError(f"only a map R^n -> R^n can be stepped: this one maps R^{f.inputs} to R^{f.outputs}")
     factor, most = fraction(rate), margin_of(margin)
     if isinstance(candidate, CPWL):
         here = f.restrict(domain=domain, box=box)
@@ -345,7 +345,9 @@ def is_sublevel_invariant(f: CPWL, P: Any, level: Any) -> SublevelSet:
     """
     check_argument(f, CPWL, "is_sublevel_invariant")
     if f.inputs != f.outputs:
-        raise InputError(f"only a map R^n -> R^n can keep a set: this one maps R^{f.inputs} to R^{f.outputs}")
+        raise InputError(
+            f"only a map R^n -> R^n can leave a set invariant: this one maps R^{f.inputs} to R^{f.outputs}"
+        )
     form, most = _form(P, f.dim, "`P` must be"), fraction(level)
     if not _is_definite(form) or most <= 0:
         raise InputError("`P` must be positive definite and `level` positive, so that the set has an interior")

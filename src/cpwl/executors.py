@@ -263,7 +263,7 @@ def _spread(
             done = desk.outcome(sent)
             if done is None:
                 if alive or sent.future is None:
-                    warnings.warn("a worker died; what it left undone is done in this process", CpwlWarning, 3)
+                    warnings.warn("a worker process died; this process finishes its tasks", CpwlWarning, 3)
                 alive = False
                 yield from map(alone, sent.items)
                 continue
@@ -451,7 +451,7 @@ class _Desk:
         done = self.outcome(sent)
         if done is None:
             if sent.future is not None:
-                warnings.warn("a worker died; what it left undone is done in this process", CpwlWarning, 5)
+                warnings.warn("a worker process died; this process finishes its tasks", CpwlWarning, 5)
             return self.work(self.place.shared, sent.items[0])
         if done.error is not None:
             raise done.error

@@ -200,7 +200,9 @@ def is_invariant(
 def _on_set(f: CPWL, domain: Domain, box: tuple[Any, Any] | None) -> tuple[Asked, Polyhedron]:
     """The cells of a map on a bounded set on which it is defined, and the set."""
     if f.inputs != f.outputs:
-        raise InputError(f"only a map R^n -> R^n can keep a set: this one maps R^{f.inputs} to R^{f.outputs}")
+        raise InputError(
+            f"only a map R^n -> R^n can leave a set invariant: this one maps R^{f.inputs} to R^{f.outputs}"
+        )
     whole = exactly(f)
     need_convex(whole, "the map", "restrict it to a convex part")
     border = border_rows(pieces_of(whole)[1])
@@ -319,7 +321,7 @@ def maximal_invariant(
         parts = _merged([rows for rows, _, _ in kept])
         cells = [(rows, i) for rows, i, _ in kept]
     raise LimitError(
-        f"the set is still cut smaller after {max_steps} steps: the volume is {number_text(_volume(parts))} now; "
+        f"the set still shrinks after {max_steps} steps: the volume is {number_text(_volume(parts))} now; "
         "begin with a smaller set, or raise `max_steps`",
         volume=_volume(parts),
     )

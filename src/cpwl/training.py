@@ -134,7 +134,7 @@ def check_torch() -> None:
     try:
         import torch  # noqa: F401
     except ImportError:
-        raise LimitError("torch is not installed, so that no network can be trained; run `pip install torch`") from None
+        raise LimitError("torch is not installed, so no network can be trained; run `pip install torch`") from None
 
 
 def train(

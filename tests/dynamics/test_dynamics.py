@@ -301,7 +301,7 @@ def test_the_largest_invariant_set_of_a_law(loop):
 
 def test_sets_without_an_end_and_without_an_interior():
     """Points that repel are cut out for ever, with a limit; where all points leave nothing is kept."""
-    with pytest.raises(LimitError, match="still cut smaller after 5 steps"):
+    with pytest.raises(LimitError, match="still shrinks after 5 steps"):
         maximal_invariant(CPWL.from_grid([[-1, 1]], [-2, 2]), max_steps=5)
     gone = maximal_invariant(CPWL.from_grid([[0, 1]], [2, 3]))
     assert not gone

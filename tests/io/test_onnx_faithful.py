@@ -215,7 +215,7 @@ DAMAGED = {
         lambda m: m.functions.append(
             helper.make_function("", "Relu", ["a"], ["b"], [node("Neg", ["a"], "b")], [helper.make_opsetid("", 13)])
         ),
-        "a meaning of its own",
+        "redefines standard operators",
     ),
     "integers": (lambda m: setattr(m.graph.input[0].type.tensor_type, "elem_type", 7), "is of type int64"),
     "another type": (lambda m: setattr(m.graph.input[0].type.tensor_type, "elem_type", 1), "combines float32 and"),

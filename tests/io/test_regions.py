@@ -161,7 +161,7 @@ def test_matlab_files_that_are_refused(tmp_path):
     with pytest.raises(InputError, match="no variable `y`; there are x"):
         from_mat(path, variable="y")
     savemat(path, {"A": cells(ROWS), "b": cells(RIGHT[:1]), "C": cells(SLOPES), "d": cells(CONSTANTS)})
-    with pytest.raises(InputError, match="do not belong together, there are of A 2, b 1"):
+    with pytest.raises(InputError, match="the cell arrays have different lengths: A 2, b 1"):
         from_mat(path)
     path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(200))
     with pytest.raises((InputError, LimitError), match=r"format 7\.3 is damaged|needs h5py.* '-v7'"):
@@ -241,7 +241,7 @@ def test_files_of_mpt_that_are_refused(tmp_path):
     with pytest.raises(InputError, match="entry 2 of `F` is not a matrix"):
         from_mat(path)
     savemat(path, {"Pn": structures(POLYTOPES), "Fi": cells(SLOPES[:1]), "Gi": cells(LAWS["g"])})
-    with pytest.raises(InputError, match="do not belong together, there are of H 2, K 2, Fi 1, Gi 2"):
+    with pytest.raises(InputError, match="the cell arrays have different lengths: H 2, K 2, Fi 1, Gi 2"):
         from_mat(path)
 
 

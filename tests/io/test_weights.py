@@ -123,7 +123,7 @@ ENTRY = {"dtype": "F64", "shape": [1, 1], "data_offsets": [0, 8]}
         (header([]), "header of this .safetensors file is damaged"),
         (header({"0.weight": {**ENTRY, "dtype": "F8"}}, bytes(8)), "a type that we do not read"),
         (header({"0.weight": {**ENTRY, "shape": [2**39, 2**39]}}, bytes(8)), "does not fit"),
-        (header({"0.weight": {**ENTRY, "shape": [-1, -1]}}, bytes(8)), "nothing proper"),
+        (header({"0.weight": {**ENTRY, "shape": [-1, -1]}}, bytes(8)), "no valid entry"),
         (header({"0.weight": ENTRY}, bytes(4)), "does not fit"),
         (header({"0.weight": 7}), "a type that we do not read"),
     ],

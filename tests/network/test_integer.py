@@ -104,7 +104,7 @@ def test_other_data_is_refused_with_the_weight():
     for text in ("7.8", "Q40.1", "Q0.0", 8):
         with pytest.raises(InputError, match=r"Q7\.8"):
             fixed_point(text)
-    with pytest.raises(InputError, match="do not go together"):
+    with pytest.raises(InputError, match="cannot be combined"):
         cpwl.compile(steep, weights="int16", within=1)
     with pytest.raises(InputError, match="format of the inputs"):
         cpwl.compile(steep, inputs="Q7.8")

@@ -97,7 +97,7 @@ class Breaking(ThreadPoolExecutor):
 def test_a_broken_pool_does_not_lose_the_walk():
     """What is left is done here, with a warning, and nothing is different."""
     network = grid(9)
-    with pytest.warns(CpwlWarning, match="a worker died"), Breaking() as pool:
+    with pytest.warns(CpwlWarning, match="a worker process died"), Breaking() as pool:
         part = extract(network, executor=pool, max_regions=200)
     alone = extract(network, max_regions=200)
     assert part.num_pieces == alone.num_pieces == 200

@@ -100,7 +100,8 @@ def _check_rows(rows: dict[str, Any], dim: int, name: str, piece: int | None) ->
     details = {} if piece is None else {"piece": piece}
     if len(left) != len(right):
         raise InputError(
-            f"{name}.A has {len(left)} rows and {name}.b has {counted(len(right), 'number')}: there must be one a row",
+            f"{name}.A has {len(left)} rows and {name}.b has {counted(len(right), 'number')}: "
+            "there must be one for each row",
             **details,
         )
     for j, row in enumerate(left):
@@ -113,7 +114,7 @@ def _gradient(gradient: Any, dim: int, outputs: int, piece: int) -> Any:
     if outputs == 1 and not any(isinstance(row, list) for row in gradient):
         gradient = [gradient]
     if len(gradient) != outputs or not all(isinstance(row, list) for row in gradient):
-        raise InputError(f"{name} must have {outputs} rows, one an output", piece=piece)
+        raise InputError(f"{name} must have {outputs} rows, one for each output", piece=piece)
     for j, row in enumerate(gradient):
         if len(row) != dim:
             raise InputError(f"{name}[{j}] has {counted(len(row), 'number')}, but dim is {dim}", piece=piece)

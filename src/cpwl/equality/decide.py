@@ -281,7 +281,9 @@ def _domain(a: Operand, b: Operand, domain: Any, box: Any) -> tuple[Polyhedron |
     for f in (a, b):
         check_argument(f, (Network, CPWL), "equal")
         if isinstance(f, CPWL) and f.complete is False:
-            raise InputError("a function that was extracted in part cannot be compared; `extract(resume=...)` goes on")
+            raise InputError(
+                "a function that was extracted in part cannot be compared; `extract(resume=...)` completes it"
+            )
     shapes = [(_inputs(f), f.outputs) for f in (a, b)]
     if shapes[0] != shapes[1]:
         (n, m), (k, l) = shapes

@@ -125,7 +125,7 @@ def _tolerance(p: CPWL, one: Any, j: int) -> Fraction:
     low, high = (extreme(about, j, sense) for sense in (-1, 1))
     if not math.isfinite(high.value) or not math.isfinite(low.value):
         raise InputError(
-            f"output {j} has no finite range on this domain, so that {text} of it says nothing: give `within` in units "
+            f"output {j} has no finite range on this domain, so {text} of it is undefined: give `within` in units "
             "of the output, or restrict the function to a box"
         )
     if high.value == low.value:

@@ -78,7 +78,7 @@ def domain_box(p: CPWL) -> Box | None:
         most = [sum(max(a * u, a * v) for a, u, v in zip(row, low, high, strict=False)) for row in rows]
         return (low, high) if all(m <= row[-1] for m, row in zip(most, rows, strict=True)) else None
     if p.dim > _MOST:
-        raise LimitError(f"whether the domain is a box is not looked at beyond {_MOST} inputs: give it as `domain`")
+        raise LimitError(f"the domain is not tested for being a box beyond {_MOST} inputs: give it as `domain`")
     corners = np.array(list(itertools.product(*zip(low, high, strict=True))), dtype=object)
     if p.tol:
         return (low, high) if np.isfinite(p(corners.astype(np.float64))).all() else None
@@ -99,7 +99,9 @@ def box_to_clip(p: CPWL) -> Box:
     """The box to whose nearest point inputs are moved: the domain, which must be one."""
     ends = domain_box(p)
     if ends is None:
-        raise InputError('`outside="clip"` needs a bounded box as domain, and the domain of this function is none')
+        raise InputError(
+            '`outside="clip"` needs a bounded box as its domain, and the domain of this function is not a box'
+        )
     return ends
 
 
@@ -129,12 +131,12 @@ def domain_rows(p: CPWL) -> NDArray[np.object_]:
     if p.tol:
         snapped = snap(p, p.tol)
         if snapped.function is None:
-            raise InputError("the domain of these float pieces is not clear: give it as `domain`")
+            raise InputError("the domain of these float pieces could not be determined: give it as `domain`")
         return domain_rows(snapped.function)
     numbered = hyperplanes(p.polyhedra, 0.0)
     found, planes = generators_of(p), plane_rows(p.polyhedra, numbered)
     if not found.known.all():
-        raise InputError("the domain of this function is not clear: give it as `domain`")
+        raise InputError("the domain of this function could not be determined: give it as `domain`")
     signs = signs_at(planes, found.places[np.unique(found.member)])
     rows = np.concatenate([planes[(signs <= 0).all(axis=1)], -planes[(signs >= 0).all(axis=1)]])
     rows[:, -1] = -rows[:, -1]

@@ -86,7 +86,9 @@ def find_layers(p: CPWL) -> Iterator[Layered]:
     beside facets with one may be a neuron that is not read, or just where pieces were cut.
     """
     if p.dim < 2:
-        raise ConstructionError('a function of one input shows no second layer: use construction="univariate"')
+        raise ConstructionError(
+            'a second layer cannot be read off a function of one input: use construction="univariate"'
+        )
     if p.num_pieces > MOST_PIECES:
         raise LimitError(
             f"the layers of a network are looked for in {MOST_PIECES:,} pieces at most, not {p.num_pieces:,}"

@@ -337,7 +337,8 @@ def _cuts(cells: list[_Cell]) -> dict[int, set[_Vector]]:
     if alone and not cuts:
         piece = cells[alone[0][1]].piece
         raise ConstructionError(
-            f"piece {piece} has a facet inside the domain with nothing on its other side: see `p.doctor()`", piece=piece
+            f"piece {piece} has a facet inside the domain and no piece lies on its other side: see `p.doctor()`",
+            piece=piece,
         )
     return {i: rows for i, rows in cuts.items() if rows}
 

@@ -106,13 +106,15 @@ class Polyhedra:
     def from_lists(cls, A: Sequence[Any], b: Sequence[Any], *, dim: int | None = None, name: str = "A") -> Polyhedra:
         """One polyhedron per entry of the two lists; rows may be exact."""
         if len(A) != len(b):
-            raise InputError(f"`A` has {len(A)} entries and `b` has {len(b)}: there must be one of each a piece")
+            raise InputError(
+                f"`A` has {len(A)} entries and `b` has {len(b)}: there must be one of each for every piece"
+            )
         blocks = [_block(A[i], b[i], dim, f"{name}[{i}]" if len(A) > 1 else name) for i in range(len(A))]
         dims = {block[0].shape[1] for block in blocks}
         if len(dims) > 1:
             i = next(i for i, block in enumerate(blocks) if block[0].shape[1] != blocks[0][0].shape[1])
             raise InputError(
-                f"piece 0 lives in dimension {blocks[0][0].shape[1]} and piece {i} in {blocks[i][0].shape[1]}",
+                f"piece 0 has dimension {blocks[0][0].shape[1]} and piece {i} has {blocks[i][0].shape[1]}",
                 piece=i,
             )
         view = np.concatenate([block[0] for block in blocks])
@@ -220,7 +222,7 @@ def as_domain(domain: Domain, dim: int, *, box: tuple[Any, Any] | None = None) -
     """
     if box is not None:
         if domain is not None:
-            raise InputError("`domain` and `box` both say what the domain is: leave one out")
+            raise InputError("give `domain` or `box`, not both")
         return box_polyhedron(box, dim)
     if domain is None:
         return None

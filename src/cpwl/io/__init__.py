@@ -100,7 +100,7 @@ def __getattr__(name: str) -> Any:
         import warnings
 
         instead = {"load": "cpwl.read", "save": "cpwl.write"}[name]
-        message = f"`cpwl.io.{name}` goes with the next release: write `{instead}`"
+        message = f"`cpwl.io.{name}` is deprecated and will be removed in the next release: write `{instead}`"
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         return getattr(import_module("cpwl.io.json"), name)
     if name not in _HOME:

@@ -84,7 +84,9 @@ def from_csv(
             if columns is not None:
                 raise InputError("`columns` chooses columns of a table of points, and this is read as a matrix")
             if num_outputs != 1:
-                raise InputError(f"a matrix has one value a cell, not {num_outputs}; a table of points may have more")
+                raise InputError(
+                    f"a matrix has one value in each cell, not {num_outputs}; a table of points may have more"
+                )
             return _of_matrix(_words(given))
         table, lines, head = _table(_words(given), columns)
         if layout == "auto" and num_outputs == 1:

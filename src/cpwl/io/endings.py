@@ -109,7 +109,7 @@ def read(path: str | os.PathLike[str], **options: Any) -> CPWL | Network:
 def _check_options(door: Door, function: Callable[..., Any], options: dict[str, Any]) -> None:
     known = {*signature(function).parameters, *getattr(function, "formerly", ())}
     if strange := options.keys() - known:
-        raise InputError(f"`{min(strange)}` says nothing about a {door.ending} file", ending=door.ending)
+        raise InputError(f"`{min(strange)}` is not an option for {door.ending} files", ending=door.ending)
 
 
 def write(value: CPWL | Network | Compiled, path: str | os.PathLike[str], **options: Any) -> None:

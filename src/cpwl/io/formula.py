@@ -204,7 +204,7 @@ class Formula:
             _collect(output, used, seen)
         if variables is None:
             if not used:
-                raise InputError("the formula has no variables; `variables` says which inputs the function has")
+                raise InputError("the formula has no variables; name the inputs of the function with `variables`")
             return cls(outputs, tuple(sorted(used, key=natural_key)))
         names = [variables] if isinstance(variables, str) else list(variables)
         if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):

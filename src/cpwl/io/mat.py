@@ -156,7 +156,7 @@ def _fit(A: Any, b: Any, gradient: Any, offset: Any, number: int) -> tuple[Any, 
     if slopes.ndim != 2 or len(slopes) != len(offset):
         raise InputError(
             f"region {number} has a law with slopes of shape {np.shape(gradient)} and {len(offset)} constants: "
-            "there must be one row of slopes a constant",
+            "there must be one row of slopes for each constant",
             piece=number,
         )
     rows = A.reshape(len(b), slopes.shape[1]) if A.size == len(b) * slopes.shape[1] else A
@@ -261,7 +261,7 @@ class _Reader:
         shape = [int(v) for v in self.integers(parts, "dimensions")]
         name = self.word(parts)
         if len(flags) < 1 or not 1 <= len(shape) <= 8 or min(shape) < 0:
-            raise InputError("this MATLAB file is damaged: an array has no proper dimensions")
+            raise InputError("this MATLAB file is damaged: an array has invalid dimensions")
         kind, count = int(flags[0]) & 0xFF, math.prod(shape)
         if kind in _NUMERIC and not int(flags[0]) & _COMPLEX:
             return name, self.numbers(parts, shape, count)
@@ -287,7 +287,7 @@ class _Reader:
     def integers(self, parts: Iterator[tuple[int, memoryview]], what: str) -> NDArray[np.int64]:
         kind, data = self.part(parts, what)
         if kind not in (5, 6) or len(data) % 4:
-            raise InputError(f"this MATLAB file is damaged: {what} are no integers")
+            raise InputError(f"this MATLAB file is damaged: {what} are not integers")
         return np.frombuffer(data, dtype=f"{self.order}{_NUMBERS[kind]}").astype(np.int64)
 
     def numbers(self, parts: Iterator[tuple[int, memoryview]], shape: list[int], count: int) -> NDArray[np.float64]:
@@ -318,7 +318,7 @@ class _Reader:
         width = int(widths[0]) if len(widths) == 1 else 0
         names = bytes(self.part(parts, "names of fields")[1])
         if not 1 <= width <= 1024 or len(names) % width:
-            raise InputError("this MATLAB file is damaged: the names of fields have no proper length")
+            raise InputError("this MATLAB file is damaged: the names of fields have an invalid length")
         fields = [names[k : k + width].split(b"\0")[0].decode("ascii", "replace") for k in range(0, len(names), width)]
         entries = self.arrays(parts, count * len(fields), depth)
         return {name: entries[k :: len(fields)] for k, name in enumerate(fields)}
@@ -498,7 +498,7 @@ def _columns(held: Mapping[str, Any], layout: tuple[str, ...]) -> list[dict[str,
     columns = [value if isinstance(value, list) else [value] for value in (held[name] for name in layout)]
     if len({len(column) for column in columns}) != 1:
         counts = ", ".join(f"{name} {len(column)}" for name, column in zip(layout, columns, strict=True))
-        raise InputError(f"cells do not belong together, there are of {counts}")
+        raise InputError(f"the cell arrays have different lengths: {counts}")
     for name, column in zip(layout, columns, strict=True):
         wrong = next((i for i, entry in enumerate(column) if not isinstance(entry, np.ndarray)), None)
         if wrong is not None:

@@ -557,7 +557,7 @@ def tighten_omlt(block: Any, path: str | os.PathLike[str]) -> int:
         raise InputError(f"{name} is not what `to_omlt` writes: {error}", path=name) from None
     dense = [block.layer[number] for number in block.layers if hasattr(block.layer[number], "zhat")]
     if [len(part.zhat) for part in dense] != [len(layer) for layer in ends]:
-        raise InputError(f"{name} is of another network than this block")
+        raise InputError(f"{name} belongs to another network than this block")
     fixed = 0
     for part, layer in zip(dense, ends, strict=True):
         for index, (low, high) in zip(part.zhat, layer, strict=True):

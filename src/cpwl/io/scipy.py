@@ -192,7 +192,7 @@ def _of_polynomials(source: Any, kind: str) -> CPWL:
     if kind in ("BPoly", "NdPPoly"):
         raise InputError(f"a {kind} is not read; SciPy's `PPoly.from_bernstein_basis` makes a PPoly of a BPoly")
     if getattr(source, "extrapolate", True) == "periodic":
-        raise InputError("a periodic spline has no end of pieces; make it with extrapolate=True")
+        raise InputError("a periodic spline has infinitely many pieces; make it with extrapolate=True")
     for power in range(len(coefficients) - 1, 1, -1):
         steep = np.abs(coefficients[len(coefficients) - 1 - power]).reshape(len(x) - 1, -1).max(axis=1)
         if steep.any():

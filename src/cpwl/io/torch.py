@@ -55,7 +55,7 @@ def check_layer(layer: Any, where: str, name: str) -> None:
     if getattr(layer, "padding_mode", "zeros") != "zeros":
         raise InputError(f"{where} pads with something else than zeros", module=name)
     if getattr(layer, "return_indices", False):
-        raise InputError(f"{where} gives the places of its maxima, too", module=name)
+        raise InputError(f"{where} also returns the indices of its maxima", module=name)
     for parameter in layer.parameters():
         if not parameter.dtype.is_floating_point:
             raise InputError(f"{where}: weights must be real floats, not {parameter.dtype}", module=name)

@@ -222,7 +222,9 @@ def to_vnnlib(
     low, high = _box(source, box, dtype)
     found = extremes(network, _polyhedron(low, high), max_regions)
     if found is None:
-        raise LimitError(f"the network has more than {max_regions:,} regions on the box: the truth was not found")
+        raise LimitError(
+            f"the network has more than {max_regions:,} regions on the box: the answers were not determined"
+        )
     make = queries_of_ranges if against is None else queries_of_equivalence
     queries = tuple(make(found[-1], Fraction(margin)))
     _check_witnesses(network, queries)
@@ -288,7 +290,7 @@ def _check_witnesses(network: Network, queries: tuple[Query, ...]) -> None:
         reached = network(near)[0][k] if value is None else value
         fails = reached > query.threshold if "min" in query.name else reached < query.threshold
         if fails:
-            raise InputError(f"the counterexample of {query.name} is lost when it is rounded: take a larger `margin`")
+            raise InputError(f"the counterexample of {query.name} is lost when it is rounded: use a larger `margin`")
 
 
 def _write(made: Benchmark, dtype: Dtype, timeout: int) -> None:

@@ -82,7 +82,9 @@ def from_weights(weights: Sequence[Any], *, layout: str = "keras") -> Network:
     check_list(weights, "weights")
     check_choice(layout, ("keras", "torch"), "layout")
     if len(weights) == 0 or len(weights) % 2:
-        raise InputError(f"`weights` must have a matrix and a vector a layer, in turn; it has {len(weights)} entries")
+        raise InputError(
+            f"`weights` must have a matrix and a vector for each layer, in turn; it has {len(weights)} entries"
+        )
     layers = []
     for number, (matrix, vector) in enumerate(zip(weights[::2], weights[1::2], strict=True), start=1):
         weight, bias = _array(matrix, f"W{number}"), _array(vector, f"b{number}")
@@ -175,7 +177,7 @@ def _tensor(name: str, entry: Any, data: memoryview) -> NDArray[Any]:
         raise InputError(f"tensor `{name[:80]}` has a type that we do not read; we read {', '.join(_TYPES)}")
     shape, place = entry.get("shape"), entry.get("data_offsets")
     if not _is_counts(shape) or not _is_counts(place) or len(place) != 2 or len(shape) > 8:
-        raise InputError(f"the header says nothing proper about tensor `{name[:80]}`")
+        raise InputError(f"the header has no valid entry for tensor `{name[:80]}`")
     dtype = np.dtype(_TYPES[kind])
     size = dtype.itemsize
     for length in shape:
@@ -344,7 +346,7 @@ def from_sklearn(model: Any) -> Network:
     pairs = list(zip(model.coefs_, model.intercepts_, strict=False))
     if not pairs or len(model.coefs_) != len(model.intercepts_):
         counts = f"{len(model.coefs_)} matrices and {len(model.intercepts_)} offsets"
-        raise InputError(f"this {kind} has {counts}; there must be one of each a layer")
+        raise InputError(f"this {kind} has {counts}; there must be one of each for every layer")
     layers = [(_weight(coefficients).T, np.asarray(offset, dtype=np.float64)) for coefficients, offset in pairs]
     network = Network(layers)  # checks that the shapes fit
     return network if activation == "relu" and last == "identity" else _without(network, activation, last)

@@ -257,7 +257,7 @@ def _weight(value: Any, size: int, name: str) -> _Matrix:
     if table.shape != (size, size) or (table != table.T).any():
         raise InputError(f"`{name}` must be a symmetric ({size}, {size}) matrix, not {table.shape}", name=name)
     if not _is_semidefinite(table):
-        raise InputError(f"`{name}` has a negative direction: it must be positive semidefinite", name=name)
+        raise InputError(f"`{name}` must be positive semidefinite, and has a negative eigenvalue", name=name)
     return table
 
 
@@ -397,7 +397,9 @@ def _invariant(M: _Matrix, rows: _Rows) -> _Rows:
             return _slim(kept)
         new = after[left], new[1][left]
         kept = np.concatenate([kept[0], new[0]]), np.concatenate([kept[1], new[1]])
-    raise LimitError(f"the terminal set has no end after {_STEPS} steps: bound the states, or write `terminal=None`")
+    raise LimitError(
+        f"the terminal set is not complete after {_STEPS} steps: bound the states, or write `terminal=None`"
+    )
 
 
 def _slim(rows: _Rows) -> _Rows:
@@ -483,9 +485,7 @@ class _Horizon:
         both = list(dict.fromkeys(tuple(row) for row in np.column_stack([left, right, h])[decides]))
         table = np.array(both, dtype=object).reshape(len(both), self.moves + self.width + 1)
         if not len(table):
-            raise InputError(
-                "no input is bounded and no later state: there is nothing to decide but LQR; give `u` or `x`"
-            )
+            raise InputError("no input is bounded and no later state: the solution is the LQR gain; give `u` or `x`")
         A, F_x, b = table[:, : self.moves], table[:, self.moves : -1], table[:, -1]
         bounds = [i for i in np.flatnonzero(~decides) if right[i].any()]
         return {

@@ -327,12 +327,12 @@ def propose_clipped(question: Question, propose: Callable[[Question], Iterator[P
     """What `propose` has for the network behind, on the box around the pieces."""
     found, box = unclipped(question.network), question.box
     if found is None:
-        raise NotRecognised("the network does not move its input into a box")
+        raise NotRecognised("the network does not clip its input to a box")
     if box is None:
-        raise NotRecognised("the network moves its input into a box, and the pieces are not bounded")
+        raise NotRecognised("the network clips its input to a box, and the pieces are not bounded")
     before = None if question.rounded_from is None else unclipped(question.rounded_from)
     if question.rounded_from is not None and before is None:
-        raise NotRecognised("the exact network does not move its input into a box")
+        raise NotRecognised("the exact network does not clip its input to a box")
     inner = question.of(found.inner, None if before is None else before.inner)
     ends = [*box.low, *box.high]
     apart = max(abs(x - y) for x, y in zip([*found.low, *found.high], ends, strict=True))

@@ -85,7 +85,7 @@ def ask(
     if checkpoint is not None:
         check_path(checkpoint, "ask")
         if isinstance(subject, CPWL):
-            raise InputError("a function is asked at once: `checkpoint` is for networks")
+            raise InputError("`checkpoint` is for networks: questions about functions are answered at once")
     body = as_domain(domain, subject.inputs, box=box)
     return Inquiry(subject, body, max_regions, at_once, progress, executor, checkpoint)
 
@@ -238,7 +238,7 @@ class Inquiry:
     def _output(self, output: int | None) -> int:
         if output is None and self.subject.outputs > 1:
             what = "function" if isinstance(self.subject, CPWL) else "network"
-            message = f"the {what} has {self.subject.outputs} outputs: say which one, as `output=0`"
+            message = f"the {what} has {self.subject.outputs} outputs: choose one, as in `output=0`"
             raise InputError(message, option="output")
         if output is not None:
             check_count(output, "output", least=0, most=self.subject.outputs - 1)

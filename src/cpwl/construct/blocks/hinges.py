@@ -254,7 +254,7 @@ def find_hinges(analysis: Analysis) -> Hinges:
     """The consistent jumps of all bend hyperplanes; a piece that contradicts them is named in the error."""
     p = analysis.function
     if p.tol:
-        raise ConstructionError("one hidden layer is found exactly, and this data has a tolerance", tol=p.tol)
+        raise ConstructionError("a single hidden layer needs exact data, and this data has a tolerance", tol=p.tol)
     rows, jump = _jumps(p, analysis.neighbours)
     on = _sides(p, rows)
     # Everything that differs between pieces can be seen on the essential coordinates, and there in integers.

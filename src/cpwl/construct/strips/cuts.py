@@ -397,7 +397,7 @@ def choose_cuts(sweeps: list[Sweep], count: int | None = None) -> Cuts:
                 if bases is not None:
                     starts.append((counts.neurons(gaps, bases), i, counts, gaps, bases))
     if not starts:
-        raise ConstructionError("in no direction is there a gap between the points where the function bends")
+        raise ConstructionError("no direction separates the points where the function bends")
     starts.sort(key=lambda start: start[0])
     size, i, counts, gaps, bases = starts[0]
     best, taken = (size, i, counts.cap, gaps, bases), list[tuple[int, int, int]]()

@@ -381,7 +381,7 @@ def lay_strips(analysis: Analysis, *, count: int | None = None) -> Layout | None
         raise ConstructionError(f"strips are for functions of 2 inputs, and this one has {dim}", dim=dim)
     bends = analysis.bends
     if not bends.bounded:
-        raise ConstructionError("strips need a bounded domain, and this one goes on to infinity")
+        raise ConstructionError("strips need a bounded domain, and this domain is unbounded")
     if len(bends.vertices) == 0:
         return None
     p = analysis.solid.function

@@ -122,7 +122,7 @@ def _space(cells: Cells, complex_: Complex) -> _Space:
     change = (weights[:, None, None] * (cells.laws[:, two] - cells.laws[:, one])).sum(axis=0)
     bends = np.flatnonzero((cells.laws[:, two] != cells.laws[:, one]).any(axis=(0, 2)))
     if not all((change[f] != 0).any() for f in bends):
-        raise ConstructionError("a mean of the outputs does not bend where they do")
+        raise ConstructionError("the mean of the outputs does not bend where the outputs do")
     group, relations = _relations(complex_, change, set(bends.tolist()))
     factors = _solved(group, relations, len(change))
     q, count = len(cells.corners), factors.shape[1]

@@ -35,7 +35,7 @@ def exactly(p: CPWL) -> CPWL:
     """
     if p.complete is False:
         raise InputError(
-            "a function that was extracted in part is not defined everywhere; `extract(resume=...)` goes on"
+            "a function that was extracted in part is not defined everywhere; `extract(resume=...)` completes it"
         )
     if p.tol == 0:
         return p

@@ -104,7 +104,7 @@ def extend(p: CPWL) -> CPWL:
     error = first_error(made)
     if error is not None:
         raise InputError(
-            f"the pieces at the border do not go on to a function on all of R^{p.dim}: {error.message}",
+            f"the pieces at the border do not extend to a function on all of R^{p.dim}: {error.message}",
             point=error.point,
         )
     return made

@@ -57,7 +57,7 @@ def profile_of(p: CPWL) -> Profile:
     array([[2, 1]], dtype=object)
     """
     if p.tol:
-        raise ConstructionError("breakpoints are found exactly, and this data has a tolerance", tol=p.tol)
+        raise ConstructionError("breakpoints need exact data, and this data has a tolerance", tol=p.tol)
     laws = p.laws.integer()
     direction = _direction(laws, p.dim)
     c = int(np.argmax(direction != 0))
@@ -123,11 +123,13 @@ def _swept(p: CPWL, direction: Integers, rest: Integers, laws: Integers) -> Prof
     for begin, end, i in ranges[1:]:
         same = bool((laws[i] == laws[order[-1]]).all())
         if high is not None and begin is not None and begin > high:
-            raise ConstructionError(f"no piece is where {_name(direction)} is just above {high}", piece=i, place=high)
+            raise ConstructionError(
+                f"no piece covers the place where {_name(direction)} is just above {high}", piece=i, place=high
+            )
         if same:
             high = None if end is None or high is None else max(high, end)
         elif begin is None or begin != high:
-            raise ConstructionError(f"pieces {order[-1]} and {i} have different laws over one place", piece=i)
+            raise ConstructionError(f"pieces {order[-1]} and {i} overlap and have different laws", piece=i)
         else:
             ends.append([begin.numerator, begin.denominator])
             order.append(i)

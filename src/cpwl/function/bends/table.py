@@ -178,7 +178,7 @@ def table_of(p: CPWL) -> Table:
         first, number = number_rows(p.mesh.corners[used])
         heights = fraction_array(values[used])
         if (heights[first][number] != heights).any():
-            raise ConstructionError("two points of the table are at one place and have different values")
+            raise ConstructionError("two points of the table coincide and have different values")
         table = _table(p.mesh.corners[used[first]], number[corner.reshape(-1, 3)], heights[first])
         if table is not None:
             return table

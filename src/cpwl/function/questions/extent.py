@@ -84,7 +84,7 @@ def one_output(p: CPWL, output: int | None) -> int:
     """The output that a question is about; it need not be said where there is one only."""
     if output is None:
         if p.outputs > 1:
-            raise InputError(f"the function has {p.outputs} outputs: say which one, as `output=0`", option="output")
+            raise InputError(f"the function has {p.outputs} outputs: choose one, as in `output=0`", option="output")
         return 0
     check_count(output, "output", least=0, most=p.outputs - 1)
     return int(output)

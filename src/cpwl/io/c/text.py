@@ -431,7 +431,7 @@ def tree_errors(tables: TreeTables) -> float | None:
         start, scale = tree.buckets.start[i], tree.buckets.scale[i]
         off.append(growth(2, dtype) * (reach + abs(start)) * scale + tiny * (1 + scale))
         if off[-1] > 1:
-            raise LimitError(f"x[{i}] in {dtype} does not tell buckets apart; take a tree, or another type")
+            raise LimitError(f"x[{i}] in {dtype} cannot distinguish the buckets; use a tree, or another type")
     return tree_error(tree, slack, own, off)
 
 

@@ -200,7 +200,7 @@ class _Builder:
     def _cut(self, cell: Cell, row: tuple[int, ...]) -> Cell:
         self.cuts += 1
         if self.cuts > self.most:
-            raise LimitError("the search tree cuts pieces into too many parts; take the network")
+            raise LimitError("the search tree cuts pieces into too many parts; use the network")
         return cut(cell, row)
 
     def _grow(self, pieces: list[tuple[Cell, int, NDArray[np.int64]]], bucket: tuple[int, ...]) -> int:
@@ -248,7 +248,7 @@ class _Builder:
             self.plane.append(int(near[best]))
             self.children.append([0, 0])
             if len(self.plane) > self.most:
-                raise LimitError("the search tree has too many nodes; take the network")
+                raise LimitError("the search tree has too many nodes; use the network")
             waiting += [(halves[k], (*path, (int(near[best]), 2 * k - 1)), number, k) for k in (1, 0)]
         return root
 
@@ -287,7 +287,7 @@ def _buckets(cells: list[Cell], dim: int) -> Buckets:
         with np.errstate(over="ignore", under="ignore"):
             numbers = np.array([low, np.ldexp(round(size * 64) / 64, power)]).astype(np.float32)
         if not np.isfinite(numbers).all() or numbers[1] == 0:
-            raise LimitError(f"the pieces along x[{axis}] are too large or too small for buckets; take a tree")
+            raise LimitError(f"the pieces along x[{axis}] are too large or too small for buckets; use a tree")
         start.append(Fraction(float(numbers[0])))
         scale.append(Fraction(float(numbers[1])))
     return Buckets((count,) * dim, tuple(start), tuple(scale))

@@ -171,7 +171,7 @@ def check_opset(model: onnx.ModelProto) -> int:
     if not 1 <= versions[0] <= known:
         raise NodeError(f"uses version {versions[0]} of the standard operators (opset); we know 1 to {known}")
     if any(function.domain in ("", "ai.onnx") for function in model.functions):
-        raise NodeError("gives standard operators a meaning of its own")
+        raise NodeError("redefines standard operators")
     return int(versions[0])
 
 
@@ -206,7 +206,7 @@ def _check_attributes(proto: onnx.NodeProto, schema: defs.OpSchema) -> None:
         if names.count(name) > 1:
             raise NodeError(f"has the attribute `{name}` twice")
         if attribute.ref_attr_name:
-            raise NodeError(f"takes its attribute `{name}` from a function around it")
+            raise NodeError(f"takes its attribute `{name}` from an enclosing function")
         meant = int(schema.attributes[name].type.value)
         if attribute.type != meant:
             kind = AttributeProto.AttributeType.Name(meant).lower()

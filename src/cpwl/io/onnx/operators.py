@@ -28,7 +28,7 @@ def batch_normalization(node: Node) -> Value:
     if node.attributes.get("training_mode", 0) or len([name for name in node.proto.output if name]) > 1:
         raise NodeError("normalises by the batch at hand (training mode), which is not piecewise linear")
     if not node.attributes.get("spatial", 1) or (node.opset < 7 and not node.attributes.get("is_test", 0)):
-        raise NodeError("normalises otherwise than by stored numbers a channel")
+        raise NodeError("does not normalise by one stored mean and variance for each channel")
     scale, offset, mean, variance = (node.constant(i, "parameter") for i in (1, 2, 3, 4))
     x = node.tensor()
     if len(x.shape) < 2 or any(v.shape != (x.shape[1],) for v in (scale, offset, mean, variance)):
@@ -50,7 +50,7 @@ def _windows(node: Node, kernel: list[int]) -> tuple[Tensor, Windows]:
     before, after = pads[:n], pads[n:]
     auto = get("auto_pad", b"NOTSET").decode(errors="replace") or "NOTSET"
     if auto not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
-        raise NodeError(f"has auto_pad = {auto[:50]!r}, which means nothing")
+        raise NodeError(f"has auto_pad = {auto[:50]!r}, which is not valid")
     if len(pads) != 2 * n:
         raise NodeError(f"has {len(pads)} pads for {n} sizes")
     if auto.startswith("SAME") and len(strides) == len(dilations) == n and min(strides) > 0:
@@ -94,7 +94,7 @@ def _pooled(node: Node) -> tuple[Tensor, Windows]:
     """The input and the windows of a pooling."""
     get = node.attributes.get
     if get("auto_pad", b"").startswith(b"SAME") and any(d != 1 for d in get("dilations", [])):
-        raise NodeError("pads to the same size and dilates, which programs do differently; write `pads`")
+        raise NodeError("pads to the same size and dilates, which runtimes do differently; write `pads`")
     return _windows(node, node.attributes["kernel_shape"])
 
 
@@ -103,7 +103,7 @@ def average_pool(node: Node) -> Value:
     x, windows = _pooled(node)
     padding = bool(node.attributes.get("count_include_pad", 0))
     if padding and node.attributes.get("ceil_mode", 0):
-        raise NodeError("counts padding in windows that stick out (ceil_mode), which programs do differently")
+        raise NodeError("counts padding in windows that stick out (ceil_mode), which runtimes do differently")
     matrix = average(windows, x.shape[1], count_padding=padding)
     return x.linear(matrix, (*x.shape[:2], *windows.shape))
 
@@ -111,7 +111,7 @@ def average_pool(node: Node) -> Value:
 def max_pool(node: Node) -> Value:
     """Maxima over windows, in pairs."""
     if len([name for name in node.proto.output if name]) > 1:
-        raise NodeError("gives the places of its maxima, too, which is not piecewise linear")
+        raise NodeError("also returns the indices of its maxima, which is not piecewise linear")
     x, windows = _pooled(node)
     return largest(node.tape, x, windows)
 

@@ -186,7 +186,7 @@ def page_of(
         "recipe": recipe or _recipe(found),
     }
     if not np.isfinite(window).all():
-        raise InputError("the window to be drawn is not finite; say `box=(low, high)`")
+        raise InputError("the window to be drawn is not finite; give `box=(low, high)`")
     return Page(title, _filled(title, data))
 
 
