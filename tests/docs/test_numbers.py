@@ -14,6 +14,7 @@ from types import ModuleType
 import pytest
 
 import cpwl
+from cpwl.construct.table import TABLE
 from cpwl_check.decide import KINDS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -130,3 +131,39 @@ def test_the_table_of_solved_programs_is_as_measured(monkeypatch: pytest.MonkeyP
     for name, row in rows.items():
         assert solve.shown(name, row) in page
         assert row["proof"].startswith(("optimal of", "complete; no network"))
+
+
+def test_the_readme_counts_and_names_all_constructions() -> None:
+    """Their number in words, and a link to the page of each, in the table of sizes or below it."""
+    words = dict(enumerate(("nine", "ten", "eleven", "twelve", "thirteen"), start=9))
+    (said,) = re.findall(r"`cpwl` has (\w+) ways to build a network", README)
+    assert words[len(TABLE)] == said
+    section = README.partition("## Network sizes")[2].partition("\n## ")[0]
+    assert set(TABLE) <= set(re.findall(r"\]\(docs/(\w+)\.md\)", section))
+
+
+def test_the_length_of_the_checker_is_as_the_home_page_says() -> None:
+    """What all kinds share, and the shortest and the longest kind with it, in lines."""
+    home = (ROOT / "docs/index.md").read_text("utf-8")
+    ((low, high),) = re.findall(r"([\d,]+) to ([\d,]+) lines of plain Python", home)
+    lines = {path.stem: len(path.read_text("utf-8").splitlines()) for path in (ROOT / "src/cpwl_check").glob("*.py")}
+    shared = sum(lines[name] for name in ("budget", "reading", "pieces", "cones", "decide", "main"))
+    kinds = [lines[kind] for kind in KINDS]
+    for stated, counted in ((low, shared + min(kinds)), (high, shared + max(kinds))):
+        assert abs(int(stated.replace(",", "")) - counted) <= 0.15 * counted
+
+
+def test_limits_are_the_same_on_all_pages() -> None:
+    """How many pieces a proof of gates in four dimensions takes: README and the page about other tools."""
+    (here,) = re.findall(r"and for (\d+) pieces in four", README)
+    (there,) = re.findall(
+        r"gates in four dimensions for more than about (\d+)", (ROOT / "docs/comparison.md").read_text("utf-8")
+    )
+    assert here == there
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_pages_claim_no_more_than_is_so(page: Path) -> None:
+    """A proof is not always found, a network is the smallest *found*, and data may be refused."""
+    beyond = r"every (result|network) has a proof|as small as (it )?can be|smallest possible|always (finds|proves)"
+    assert re.findall(f"(?i){beyond}|provably minimal|the optimal network", page.read_text("utf-8")) == []

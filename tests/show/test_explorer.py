@@ -735,3 +735,19 @@ def test_the_button_decides_the_statement_again(tab: browser.Tab, pages: dict[st
     assert pressed("confirmed").strip().startswith("confirmed network = function on every piece")
     tab.ask("explorer.data.statements.claims[0].layers[0].bias[0] += '1'")
     assert "the largest difference is" in pressed("refuted") or "without bound" in pressed("refuted")
+
+
+@pytest.mark.parametrize("kind", ["function", "network"])
+def test_the_commands_on_a_page_run(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command that a page prints for making it again exits with 0, in the folder of its file."""
+    monkeypatch.chdir(tmp_path)
+    cpwl.write(HAT if kind == "function" else cpwl.compile(HAT).network, "given.json")
+    box = [] if kind == "function" else ["--box", "-1", "3"]
+    assert main(["report", "given.json", "-o", "page.html", *box]) == 0
+    text = (tmp_path / "page.html").read_text("utf-8")
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert found is not None
+    commands = [line for step in json.loads(found[1])["recipe"] for line in step["code"].splitlines()]
+    said = [line.split()[1:] for line in commands if line.startswith("cpwl ")]
+    assert len(said) >= 2
+    assert [main(words) for words in said] == [0] * len(said)
