@@ -153,7 +153,7 @@ def _matrix(value: Any, rows: int, columns: int, name: str) -> NDArray[np.object
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decrease:
-    """The largest value of ``V(f(x)) - rate V(x)``; the candidate falls, or stays, iff it is at most `margin`."""
+    """The maximum of ``V(f(x)) - rate V(x)``; the candidate does not increase iff it is at most `margin`."""
 
     largest: Fraction | float
     point: Point
@@ -183,7 +183,7 @@ def decrease(
     box: tuple[Any, Any] | None = None,
     margin: Any = 0,
 ) -> Decrease:
-    """The largest step of a Lyapunov candidate: of ``V(f(x)) - rate V(x)`` over a bounded domain.
+    """The maximum of ``V(f(x)) - rate V(x)`` over a bounded domain, for a Lyapunov candidate `V`.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ _SHARES = tuple(Fraction(k, 8) for k in (8, 0, 4, 6, 2, 7, 1, 5, 3))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SublevelSet:
-    """Whether ``{x: x'P x <= level}`` is kept; true in a condition if that is proved."""
+    """Whether the sublevel set ``{x: x'P x <= level}`` is invariant; true in a condition if that is proved."""
 
     holds: bool
     level: Fraction

@@ -49,7 +49,7 @@ class CPWL:
     polyhedra: Polyhedra
     """The pieces, one polyhedron each."""
     laws: Laws
-    """One affine map a piece."""
+    """One affine map for each piece."""
     component: NDArray[np.int64]
     """``component[i, j]``: the number of the component that output `j` follows on piece `i`."""
     domain: Polyhedron | None
@@ -87,9 +87,9 @@ class CPWL:
     ) -> CPWL:
         """Pieces ``A[i] x <= b[i]`` with laws ``gradient[i] . x + offset[i]``.
 
-        Numbers may be ints, floats, `Fraction` or "p/q". Data without a float in it is meant exactly, unless `tol` is
-        given; float data may be inconsistent by `tol`, relative, 1e-9 if it is not given. `domain` ``(A, b)`` asserts
-        what the pieces cover.
+        Numbers may be ints, floats, `Fraction` or "p/q". Data without floats is exact, unless `tol` is given. Float
+        data may be inconsistent up to the relative tolerance `tol`, by default 1e-9. `domain` ``(A, b)`` asserts which
+        set the pieces cover.
 
         Parameters
         ----------
@@ -100,20 +100,20 @@ class CPWL:
         offset
             For each piece the constant, a number or ``(m,)``.
         domain
-            The pair ``(A, b)`` of a polyhedron that the pieces are to cover; what they cover, if it is not given.
+            The pair ``(A, b)`` of the polyhedron that the pieces should cover. By default, the union of the pieces.
         tol
-            0 for data that is meant exactly; else by how much it may be off, relative to the size of the coordinates
-            and to the values on a piece and its neighbours, all outputs together.
+            0 for exact data. Otherwise the tolerance of the data, relative to the size of the coordinates and to the
+            values on a piece and its neighbours, over all outputs.
 
         Returns
         -------
         CPWL
-            The function, not examined yet: see `doctor`.
+            The function. It is not checked for continuity: see `doctor`.
 
         Raises
         ------
         InputError
-            Where shapes do not fit, or a number is none.
+            If shapes do not fit, or an entry is not a number.
 
         >>> p = CPWL.from_pieces([[[1]], [[-1]]], [[0], [0]], [["-1/3"], [2]], [0, 0])
         >>> p([[-1.0], [1.0]]).ravel()
@@ -150,7 +150,7 @@ class CPWL:
         Raises
         ------
         InputError
-            Where a simplex is flat, or names a point that is not there.
+            If a simplex refers to a point that does not exist.
 
         >>> p = CPWL.from_simplices([[0, 0], [1, 0], [0, 1]], [[0, 1, 2]], [1, 2, 3])
         >>> float(p([[0.25, 0.5]])[0, 0])
@@ -161,14 +161,14 @@ class CPWL:
 
     @classmethod
     def from_breakpoints(cls, x: Any, y: Any, *, left_slope: Any = None, right_slope: Any = None) -> CPWL:
-        """A function of one variable through ``(x[i], y[i])``; without a slope the outer segment goes on.
+        """A function of one variable through ``(x[i], y[i])``; without a slope the outer segment is extended.
 
         Parameters
         ----------
         x, y
             Breakpoints in increasing or decreasing order, and the values there.
         left_slope, right_slope
-            The slopes before the first and after the last breakpoint.
+            The slopes to the left of the first and to the right of the last breakpoint.
 
         Returns
         -------
@@ -192,7 +192,7 @@ class CPWL:
         values
             An array with one axis for each input, and one more for several outputs.
         triangulation
-            How cells become simplices: "kuhn", along the diagonals in order of the inputs.
+            How boxes are cut into simplices: "kuhn", along the main diagonal.
 
         Returns
         -------
@@ -245,7 +245,7 @@ class CPWL:
 
     @classmethod
     def from_oracle(cls, f: Callable[[Any], Any], A: Sequence[Any], b: Sequence[Any], centers: Any, radii: Any) -> CPWL:
-        """Algorithm 6 of the paper: `f` is only ever observed, inside one ball in each piece.
+        """Recover a function from values of `f` inside one ball in each piece (Algorithm 6 of the paper).
 
         Parameters
         ----------
@@ -259,7 +259,7 @@ class CPWL:
         Returns
         -------
         CPWL
-            The function that was observed.
+            The recovered function.
 
         >>> p = CPWL.from_oracle(lambda x: abs(x[:, 0]), [[[1]], [[-1]]], [[0], [0]], [[-2], [2]], [1, 1])
         >>> float(p([[-5.0]])[0, 0])
@@ -375,7 +375,7 @@ class CPWL:
     # attaches them.
 
     def __call__(self, x: ArrayLike) -> NDArray[Any]:
-        """Values ``(N, m)`` at points ``(N, n)``; NaN outside the domain, never a guess.
+        """Values ``(N, m)`` at points ``(N, n)``; NaN outside the domain.
 
         Points of `Fraction` (an object array) are evaluated exactly, and None stands for outside.
 
@@ -394,7 +394,7 @@ class CPWL:
         """
 
     def doctor(self, *, executor: Executor | None = None) -> Report:
-        """Everything wrong or noteworthy with this function, each with a witness, a size and what to do.
+        """Examine the function: list errors and notes, each with a witness, a size and a remedy.
 
         Errors: jumps, overlaps, gaps, a domain that is not convex. Notes: pieces without interior, slivers, redundant
         rows, repeated laws, pieces that could be merged, nearly parallel facets, scales that are far apart.
@@ -402,7 +402,7 @@ class CPWL:
         Parameters
         ----------
         executor
-            Any `concurrent.futures.Executor`: shares out what is decided by linear programs; the report is the same.
+            Any `concurrent.futures.Executor`, for the linear programs. The report does not depend on it.
 
         Returns
         -------
@@ -460,7 +460,7 @@ class CPWL:
         """Equal for equal functions."""
 
     def merge(self) -> CPWL:
-        """The same function with pieces of one law merged where their union is convex; itself if there are none.
+        """The same function with pieces of one law merged where their union is convex; itself if none can be merged.
 
         Returns
         -------
@@ -473,7 +473,7 @@ class CPWL:
         """
 
     def snap(self, tol: float | None = None, *, even: bool = False) -> Snapped:
-        """Proposes an exactly consistent function near float data, or says why there is none to offer.
+        """Find an exactly continuous function near float data, or report why none was found.
 
         Laws that agree within `tol` become one law, and facets are re-derived from ``f_i = f_j``; no value and no facet
         moves by more than `tol`, relative. With `even` the points of a table that are on an even lattice but for
@@ -483,15 +483,14 @@ class CPWL:
         Parameters
         ----------
         tol
-            How far anything may move, relative; if it is not said, the tolerance of the data, or 1e-9 for data that
-            has none.
+            How far values and facets may move, relative. By default the tolerance of the data, or 1e-9 for exact data.
         even
-            Whether the points of a table may be moved, too.
+            Whether the points of a table may move as well.
 
         Returns
         -------
         Snapped
-            The function that is proposed, and how far it is from the data; or why there is none.
+            The function found and its distance from the data, or the reason why none was found.
 
         >>> p = CPWL.from_pieces([[[3.0]], [[-3.0]]], [[1.0], [-1.0]], [[0.0], [0.3]], [0.0, -0.1])
         >>> p.snap().function
@@ -577,7 +576,7 @@ class CPWL:
         """
 
     def extend(self) -> CPWL:
-        """The function on all of R^n: every piece at the border of the domain goes on with its law.
+        """The function on all of R^n: every piece at the border of the domain is extended with its law.
 
         `InputError` with a point where that is not continuous, or where two pieces would meet beyond the border.
 
@@ -638,20 +637,20 @@ class CPWL:
         """
 
     def lipschitz(self, norm: Any = 2, *, outputs: Any = None, domain: Any = None, box: Any = None) -> Lipschitz:
-        """The Lipschitz constant in a norm, of inputs and outputs alike, with the piece and two points that show it.
+        """The Lipschitz constant in one norm for inputs and outputs, with a piece and two points that attain it.
 
-        On a convex domain it is the largest operator norm of a gradient: of its column sums for 1, of its row sums for
-        "inf", and the spectral norm for 2, of which the square is rational for one output. Of several outputs the
-        spectral norm is enclosed between two rationals.
+        On a convex domain it is the largest operator norm of a gradient: the largest column sum for 1, the largest row
+        sum for "inf", and the spectral norm for 2. For one output the square of the spectral norm is rational; for
+        several outputs the norm is enclosed between two rationals.
 
         Parameters
         ----------
         norm
             1, 2 or "inf".
         outputs
-            Which outputs, a number or a list; all of them if it is not said.
+            An output or a list of outputs; by default all of them.
         domain, box
-            Where: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box.
+            The domain: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box.
 
         >>> p = CPWL.from_pieces([[[1, 0]], [[-1, 0]]], [[0], [0]], [[1, 3], [4, 3]], [0, 0])
         >>> p.lipschitz(2).square, p.lipschitz("inf").high, p.lipschitz(1).points
@@ -660,7 +659,7 @@ class CPWL:
         """
 
     def is_convex(self, *, output: int | None = None, domain: Any = None, box: Any = None) -> Answer:
-        """Whether an output is convex: no comes with two points and their middle, where the function is too large.
+        """Decide whether an output is convex. A "no" comes with two points whose midpoint lies below the function.
 
         >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
         >>> bool(p.is_convex()), p.is_concave().points[1]
@@ -668,7 +667,7 @@ class CPWL:
         """
 
     def is_concave(self, *, output: int | None = None, domain: Any = None, box: Any = None) -> Answer:
-        """Whether an output is concave: no comes with two points and their middle, where the function is too small."""
+        """Decide whether an output is concave. A "no" comes with two points whose midpoint lies above the function."""
 
     def is_monotone(
         self,
@@ -679,18 +678,18 @@ class CPWL:
         domain: Any = None,
         box: Any = None,
     ) -> Answer:
-        """Whether an output never falls along input `i`; with `increasing` False, never rises; None: one of the two.
+        """Decide whether an output is nondecreasing in input `i` (`increasing` False: nonincreasing; None: either).
 
-        No comes with two points, or four where both senses were asked about, that differ in input `i` only.
+        A "no" comes with two points that differ in input `i` only; with four points if both senses were asked.
 
         >>> print(CPWL.from_breakpoints([0, 1], [0, 1]).is_monotone(0))
         yes: it never falls along input 0
         """
 
     def depends_on(self, i: int, *, output: int | None = None, domain: Any = None, box: Any = None) -> Answer:
-        """Whether the function changes with input `i`: two points that show it, or a proof that it does not.
+        """Decide whether the function depends on input `i`. A "yes" comes with two points that show it.
 
-        For float data a slope that noise alone may have made is none; `slack` is the largest one.
+        For float data, slopes within the noise do not count; `slack` is the largest of them.
 
         >>> p = CPWL.from_pieces([[[1, 0]], [[-1, 0]]], [[0], [0]], [[1, 0], [4, 0]], [0, 0])
         >>> bool(p.depends_on(0)), bool(p.depends_on(1))
@@ -698,7 +697,7 @@ class CPWL:
         """
 
     def solve(self, value: Any = 0, *, domain: Any = None, box: Any = None) -> Solutions:
-        """All `x` with ``p(x) = value``, one number or one for each output: polyhedra, each by its corners and rays.
+        """The solution set ``{x : p(x) = value}`` as polyhedra, each given by its corners and rays.
 
         >>> tent = CPWL.from_breakpoints([0, 1, 3], [0, 2, 0])
         >>> [x.tolist() for x in tent.solve(1).points]
@@ -708,9 +707,9 @@ class CPWL:
     def level_set(
         self, value: Any, *, above: bool = False, output: int | None = None, domain: Any = None, box: Any = None
     ) -> LevelSet:
-        """Where an output is at most `value`, or with `above` at least: polyhedra with interiors, one in each piece.
+        """The sublevel set of an output (with `above`, the superlevel set): solid polyhedra, at most one in each piece.
 
-        What has no interior, such as a single lowest point, is left to `solve`.
+        Parts without interior, such as a single minimum, are left out; `solve` finds them.
 
         >>> tent = CPWL.from_grid([[0, 1, 2], [0, 1]], [[0, 0], [1, 1], [0, 0]])
         >>> tent.level_set("1/2").volume, tent.level_set("3/4", above=True).volume
@@ -748,18 +747,18 @@ class CPWL:
         kind
             "surface" for a surface instead of a map.
         ax
-            The axes to draw on; new ones if not given.
+            The axes to draw on; by default new ones.
         output
             Which output.
         box
-            ``(low, high)``: what is drawn; chosen by where the function bends if not given.
+            ``(low, high)``: the part to draw; by default where the function bends.
         at
-            With more than two inputs, a point of the plane of the first two that is drawn.
+            With more than two inputs: a point of the slice that is drawn.
 
         Returns
         -------
         Axes
-            What was drawn on; ``ax.figure.savefig("p.png")`` writes it.
+            The axes; ``ax.figure.savefig("p.png")`` writes the picture.
         """
 
     def _repr_svg_(self) -> str | None:
@@ -811,19 +810,19 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Snapped:
-    """An exactly consistent function near float data, or the reason why there is none to offer."""
+    """An exactly continuous function near float data, or the reason why none was found."""
 
     function: CPWL | None
     moved: Moved
     reason: str
-    """Empty, or what stands in the way."""
+    """Why no function was found; empty otherwise."""
     way: str = ""
     """How it was made: "exact" (as it was), "even", "straight", "simplices", "laws", "triangles" or "line" (of one
     input)."""
     laws: int = 0
-    """How many laws of pieces changed at all."""
+    """The number of laws that changed."""
     facets: int = 0
-    """How many facets of pieces moved at all."""
+    """The number of facets that moved."""
     patches: int = 0
     """How many pieces had to be cut into simplices, because their laws cannot be kept."""
     where: tuple[float, ...] | None = None

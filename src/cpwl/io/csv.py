@@ -43,11 +43,11 @@ def from_csv(
     layout: Layout = "auto",
     columns: Sequence[str | int] | None = None,
 ) -> CPWL:
-    """The function through the points of a CSV file: a point a line, or a matrix with its axes at the edges.
+    """Read a table from a CSV file: one point on each line, or a matrix with its axes in the first row and column.
 
     One input: breakpoints, straight between them. Several: where the points are a full grid, its cells are cut into
-    simplices (Kuhn); otherwise they are triangulated (Delaunay). There is nothing beyond the points. Numbers are
-    read as decimals, 0.1 is one tenth, or as "p/q". A first line that is not numbers has the names of the columns, with
+    simplices (Kuhn); otherwise they are triangulated (Delaunay). The function is not defined beyond the points.
+    Numbers are decimals (0.1 is one tenth) or "p/q". A first line that is not numbers has the names of the columns, with
     units in brackets (``speed [rpm]``); the function keeps them (`CPWL.named`).
     Columns are separated by commas, semicolons, tabs or spaces, and ``#`` starts a remark.
     A file of pieces, as `to_csv` writes it, is read as that.
@@ -57,14 +57,14 @@ def from_csv(
     path
         The file.
     num_outputs
-        How many columns, the last ones, are values; the others are coordinates.
+        The number of value columns, which come last; the others are coordinates.
     layout
         "points": a line for each point. "matrix": a table of two inputs, the first along the first column and the
         second along the first row; the corner is an empty cell, a name or any number. "auto" reads a file as a matrix
         where its first line is an empty cell or a name and then numbers, and as points otherwise; numbers alone that
         can be read as both are refused.
     columns
-        Which columns are read, in this order, inputs first: names of the first line, or numbers from 0. All if None.
+        The columns to read, inputs first: names from the first line, or numbers from 0. None reads all columns.
 
     Returns
     -------
@@ -426,7 +426,7 @@ def _pieces(p: CPWL) -> list[dict[str, Any]]:
 
 
 def to_dataframe(p: CPWL) -> pandas.DataFrame:
-    """The pieces as a pandas DataFrame, one line a piece: ``A``, ``b``, ``gradient`` and ``offset`` hold arrays.
+    """The pieces as a pandas DataFrame, one row for each: ``A``, ``b``, ``gradient`` and ``offset`` hold arrays.
 
     Exact data is arrays of `Fraction`. ``CPWL.from_pieces(*(list(frame[name]) for name in frame))`` is the way back.
 

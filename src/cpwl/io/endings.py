@@ -88,7 +88,7 @@ def doors(verb: Verb) -> list[Door]:
 
 
 def read(path: str | os.PathLike[str], **options: Any) -> CPWL | Network:
-    """The function or the network in a file of any kind that we read, chosen by the ending of its name.
+    """Read a function or a network from a file; the ending of its name selects the format.
 
     `options` are those of its own reader, such as ``layout="matrix"`` for a CSV file.
 

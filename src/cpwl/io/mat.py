@@ -399,7 +399,7 @@ def from_mat(
     outputs: Any = None,
     tol: float | None = None,
 ) -> CPWL:
-    """The function in a MATLAB file: one region and one law an entry.
+    """Read a function from a MATLAB file with one region and one law in each entry.
 
     Four cell arrays, such as A, b, C, d or F, g or H, K; an array of structures with such fields, such as
     ``PiecewiseAffineSolution`` of MATLAB's explicit MPC, which has H, K, F, G; regions of MPT3, an array of structures

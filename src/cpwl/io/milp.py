@@ -134,7 +134,7 @@ _INPUTS, _NEURONS = 6, 400  # beyond, regions are not looked for
 
 @dataclass(frozen=True, slots=True)
 class NeuronBounds:
-    """Ranges of what the neurons read, hidden layers first and the outputs last.
+    """Ranges of the inputs of all neurons before the ReLU, hidden layers first and outputs last.
 
     Attributes
     ----------

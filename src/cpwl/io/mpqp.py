@@ -326,7 +326,7 @@ _NEAR = 1e-3  # a law that is farther off than this, relative, belongs to anothe
 
 @within_float64()
 def from_ppopt(solution: Any, *, outputs: Any = None, complete: bool = True) -> CPWL:
-    """The control law of a PPOPT `Solution`, exactly: not its floats, but what its active sets say.
+    """The exact control law of a PPOPT `Solution`, recomputed from its active sets instead of its floats.
 
     Regions and laws are recomputed in rationals from the active sets and the matrices of ``solution.program``. The
     function is exactly consistent, so that it compiles as small as can be and the certificate is of equality. Regions

@@ -89,7 +89,7 @@ _KNOWN = (
 
 
 def from_scipy(source: Any, values: Any = None) -> CPWL:
-    """The function of a SciPy object: on what it interpolates, and nothing beyond, unless it extrapolates.
+    """The function of a SciPy interpolator, on the set that it interpolates, or beyond if it extrapolates.
 
     | object | function |
     |---|---|

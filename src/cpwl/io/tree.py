@@ -39,7 +39,7 @@ class _Jump:
 
 @within_float64()
 def from_tree(model: Any) -> CPWL:
-    """The function of a regression tree whose leaves fit together; any other is refused with its largest jump.
+    """The function of a continuous regression tree; a tree that is not continuous is refused with its largest jump.
 
     A `DecisionTreeRegressor` of scikit-learn has a constant in each leaf, and so jumps unless it has one leaf, or
     leaves of equal values. A `LinearTreeRegressor` (linear-tree) has a linear model in each leaf, and jumps unless the

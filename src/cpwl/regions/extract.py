@@ -193,7 +193,7 @@ def extract_parts(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Iterator[CPWL]:
-    """The function of a network of any number of regions, as functions on parts of the domain, one at a time.
+    """Yield the function of a network in parts, each on a part of the domain, for any number of regions.
 
     The parts are cells of the first neurons, cut so that each has at most `size` regions. They cover the domain, no
     region lies in two of them, and each is complete on its own domain (``part.domain``). Only one part is held at a

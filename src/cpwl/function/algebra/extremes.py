@@ -92,7 +92,7 @@ def restrict(p: CPWL, *, domain: Any = None, box: Any = None) -> CPWL:
 
 @within_float64()
 def extend(p: CPWL) -> CPWL:
-    """The function on all of R^n: every piece at the border of the domain goes on with its law."""
+    """The function on all of R^n: every piece at the border of the domain is extended with its law."""
     whole = exactly(p)
     number, bodies = pieces_of(whole)
     inner = np.flatnonzero(~is_border(bodies))

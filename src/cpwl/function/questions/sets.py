@@ -177,7 +177,7 @@ class Image:
 @formerly(place="domain")
 @within_float64()
 def image(p: CPWL, *, domain: Any = None, box: Any = None) -> Image:
-    """What `p` maps a bounded domain to: a union of polytopes, one for each piece that meets it, by their corners.
+    """The image of a bounded domain under `p`: a union of polytopes, given by corners, one for each piece it meets.
 
     >>> from cpwl import CPWL
     >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)

@@ -413,7 +413,7 @@ def _constant(attributes: dict[str, Any]) -> NDArray[Any]:
 
 
 def from_onnx(path: str | os.PathLike[str]) -> Network:
-    """The network in the ONNX file `path`, from its one input to its one output, each taken entry by entry.
+    """Read the network of an ONNX file; its one input and its one output are flattened.
 
     Reads what keeps a function piecewise linear, with static shapes: products with constants (`Gemm`, `MatMul`,
     `Conv`, `AveragePool`, `BatchNormalization`), sums, skip links included, `Relu`, `LeakyRelu`, `PRelu`, `Abs`,

@@ -85,11 +85,11 @@ def report(
     plant: Any = None,
     progress: Progress | None = None,
 ) -> Page:
-    """A page to look at: the function as a map and a surface, the network, costs, proofs and findings.
+    """An interactive HTML page: map and surface of the function, the network, costs, proofs and findings.
 
     One input is drawn as a curve, two as a map of pieces and a surface, more as slices with sliders. The page is one
-    HTML file, draws itself in any browser, and asks for nothing from elsewhere. What is wrong with a function is shown
-    where it is, so a function need not be right to be reported on.
+    HTML file, works in any browser, and loads nothing from the network. Defects of a function are marked where they
+    are, so the function need not be continuous.
 
     Parameters
     ----------
@@ -98,15 +98,15 @@ def report(
     second
         Another one to compare it with, if any: a function and its network, two networks, two functions.
     path
-        Where to write the page; nothing is written if it is not given.
+        The file to write; None writes no file.
     title, names
-        What the page and the things on it are called.
+        Titles of the page and of the functions or networks on it.
     box
-        ``(low, high)``: what is drawn, and of networks also what is looked at; chosen by where it bends if not given.
+        ``(low, high)``: the part to draw, and for networks the domain to examine; by default where the function bends.
     prove
-        Whether to look for proofs, which may take longer than everything else.
+        Whether to search for proofs, which can take longer than all other steps.
     tradeoff
-        What `cpwl.tradeoff` found for the function: a table of neurons against the error that is allowed.
+        The result of `cpwl.tradeoff` for the function: neurons against the allowed error.
     plant
         Of a control law: the plan of `cpwl.mpc`, or ``(A, B)`` with ``x+ = A x + B u``. The page then runs the closed
         loop from the state under the pointer.
