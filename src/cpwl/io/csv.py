@@ -47,8 +47,8 @@ def from_csv(
 
     One input: breakpoints, straight between them. Several: where the points are a full grid, its cells are cut into
     simplices (Kuhn); otherwise they are triangulated (Delaunay). The function is not defined beyond the points.
-    Numbers are decimals (0.1 is one tenth) or "p/q". A first line that is not numbers has the names of the columns, with
-    units in brackets (``speed [rpm]``); the function keeps them (`CPWL.named`).
+    Numbers are decimals (0.1 is one tenth) or "p/q". A first line that is not numbers has the names of the columns,
+    with units in brackets (``speed [rpm]``); the function keeps them (`CPWL.named`).
     Columns are separated by commas, semicolons, tabs or spaces, and ``#`` starts a remark.
     A file of pieces, as `to_csv` writes it, is read as that.
 
