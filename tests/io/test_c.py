@@ -192,6 +192,17 @@ def test_the_bound_of_a_tree_holds_near_bends(tmp_path, form, dtype, seed):
     assert np.abs(code(x[inside]) - exact[inside].astype(float)).max() <= code.error_bound
 
 
+def test_planes_of_integers_beyond_floats_have_the_bound_of_short_ones(tmp_path):
+    """Long horizons give planes of hundreds of digits: only ratios of their numbers matter."""
+    unit, bounds = [[1, 0], [-1, 0], [0, 1], [0, -1]], []
+    for more in (0, Fraction(1, 10**400)):
+        a = [1, 3 + more]
+        rows, slopes = [[*unit, a], [*unit, [-v for v in a]]], [[0, 0], a]
+        p = cpwl.CPWL.from_pieces(rows, [[1, 1, 1, 1, 0]] * 2, slopes, [0, 0])
+        bounds.append(cpwl.io.to_c(p, tmp_path / "law.h", form="tree").error_bound)
+    assert 0 < bounds[1] == pytest.approx(bounds[0], rel=0.1)
+
+
 @pytest.mark.parametrize("fault", ["laws", "planes"])
 def test_a_wrong_number_in_a_tree_breaks_the_bound(tmp_path, fault):
     """The test above can fail: a law or a plane that is off by 1e-3 is found."""

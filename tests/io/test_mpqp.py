@@ -82,7 +82,7 @@ def test_a_thin_region_is_added():
     """A bound that cuts a corner off by 1e-18: the three regions that floats do not see are counted as thin."""
     cut = Fraction(2) - Fraction(1, 10**18)
     program = plane(A=[[1, 0], [0, 1], [-1, 0], [0, -1], [1, 1]], b=[1, 1, 1, 1, cut], F=[[0, 0]] * 5)
-    with pytest.warns(CpwlWarning, match=r"3 regions were missing .* 1 of them are thinner than 1e-15"):
+    with pytest.warns(CpwlWarning, match=r"3 regions were missing .* 1 is thinner than 1e-15"):
         p = from_active_sets(program, [cell for cell in CELLS if cell != [0, 1]])
     assert p.num_pieces == 11
 

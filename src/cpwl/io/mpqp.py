@@ -173,10 +173,9 @@ def _completed(program: Program, given: Sequence[CriticalRegion | None], outputs
     if missing:
         radii = sorted((_radius(region.rows) for region in missing), reverse=True)
         are = "1 region was missing and has" if len(missing) == 1 else f"{len(missing)} regions were missing and have"
-        message = f"{are} been added; the radius of the largest ball in {'it' if len(missing) == 1 else 'one of them'}"
-        message += f" (in the largest coordinate) is {radii[0]:.3g}"
+        message = f"{are} been added: the largest has radius {radii[0]:.3g} (in the largest coordinate)"
         thin = sum(radius < _THIN for radius in radii)
-        message += f", and {thin} of them are thinner than {_THIN:g}" if 0 < thin < len(radii) else ""
+        message += f"; {thin} {'is' if thin == 1 else 'are'} thinner than {_THIN:g}" if 0 < thin < len(radii) else ""
         warnings.warn(message, CpwlWarning, stacklevel=4)
     return law_of(program, regions, chosen)
 

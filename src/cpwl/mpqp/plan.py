@@ -29,7 +29,7 @@ from cpwl.function.make import polyhedra_from_integers
 from cpwl.geometry.bodies import irredundant
 from cpwl.geometry.linear_program import LinearProgram
 from cpwl.geometry.polyhedra import Polyhedron
-from cpwl.mpqp.program import exact_matrix, fractions_of, indefinite_direction
+from cpwl.mpqp.program import exact_matrix, fractions_of, indefinite_direction, table_of
 from cpwl.mpqp.solve import solve_mpqp
 from cpwl.progress import Shown
 
@@ -199,7 +199,7 @@ def mpc(
     if reference is not None and terminal is not None:
         raise InputError("a terminal set around the origin does not fit a `reference`: write `terminal=None`")
     if soft is not None:
-        price = fraction_array([soft])[0]
+        price = table_of([[soft]], "soft")[0, 0]
         if price <= 0:
             raise InputError(f"`soft` must be more than 0, not {price}", name="soft")
     K = _gain(A, B, Q, R) if isinstance(P, str) or isinstance(terminal, str) else None
@@ -234,28 +234,21 @@ def _plant(A: Any, B: Any) -> tuple[_Matrix, _Matrix]:
                 f"this model is not discrete (dt = {A.dt!r}): sample it first, as `control.c2d(model, dt)`"
             )
         A, B = A.A, A.B
-    matrix, gain = _table(A, "A"), _table(B, "B")
+    matrix, gain = table_of(A, "A"), table_of(B, "B")
     if matrix.shape[0] != matrix.shape[1] or gain.shape[0] != len(matrix):
         raise InputError(f"`A` must be (n, n) and `B` (n, m), not {matrix.shape} and {gain.shape}")
     return matrix, gain
 
 
-def _table(value: Any, name: str) -> _Matrix:
-    if value is None:
-        raise InputError(f"`{name}` is missing", name=name)
-    table = fraction_array(np.asarray(value, dtype=object))
-    if table.ndim != 2 or 0 in table.shape:
-        raise InputError(f"`{name}` must be a matrix, not an array of shape {table.shape}", name=name)
-    return table
-
-
 def _weight(value: Any, size: int, name: str) -> _Matrix:
     """A symmetric weight without negative directions; a number is that multiple of the identity."""
     if value is not None and np.ndim(value) == 0:
-        value = fraction_array([value])[0] * fraction_array(np.eye(size, dtype=np.int64))
-    table = _table(value, name)
-    if table.shape != (size, size) or (table != table.T).any():
-        raise InputError(f"`{name}` must be a symmetric ({size}, {size}) matrix, not {table.shape}", name=name)
+        value = table_of([[value]], name) * fraction_array(np.eye(size, dtype=np.int64))
+    table = table_of(value, name)
+    if table.shape != (size, size):
+        raise InputError(f"`{name}` must be a number or a ({size}, {size}) matrix, not {table.shape}", name=name)
+    if (table != table.T).any():
+        raise InputError(f"`{name}` is not symmetric: ({name} + {name}') / 2 gives the same cost", name=name)
     if not _is_semidefinite(table):
         raise InputError(f"`{name}` must be positive semidefinite, and has a negative eigenvalue", name=name)
     return table
@@ -267,20 +260,24 @@ def _rows(value: Any, size: int, name: str) -> _Rows | None:
         return None
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise InputError(f"`{name}` must be (low, high) or (G, h), not {value!r:.60}", name=name)
-    first, second = value
-    if first is not None and np.ndim(first) == 2:
-        G, h = _table(first, name), fraction_array(np.ravel(np.asarray(second, dtype=object)))
+    first, second = (np.asarray(part, dtype=object) for part in value)
+    if first.ndim == 2:
+        G, h = table_of(first, name), table_of(second.reshape(1, -1), name)[0]
+        if second.shape == G.shape == (1, 1):
+            raise InputError(f"`{name}` may be (low, high) or (G, h): write bounds as numbers, h as a list", name=name)
         if G.shape != (len(h), size):
             raise InputError(f"`{name}` = (G, h) must have shapes (k, {size}) and (k,), not {G.shape} and {h.shape}")
         return G, h
     rows, right = [], []
     for sign, ends in ((1, second), (-1, first)):
-        entries = list(np.broadcast_to(np.asarray(ends, dtype=object), (size,))) if np.ndim(ends) < 2 else []
-        for j, end in enumerate(entries):
-            if end is None or (isinstance(end, float) and math.isinf(end)):
+        if ends.shape not in ((), (size,)):
+            message = f"must be a number or {size} numbers, not an array of shape {ends.shape}"
+            raise InputError(f"each bound of `{name}` {message}", name=name)
+        for j, end in enumerate(np.broadcast_to(ends, (size,))):
+            if end is None or (isinstance(end, float) and end == sign * math.inf):
                 continue
             rows.append([sign * int(i == j) for i in range(size)])
-            right.append(sign * fraction_array([end])[0])
+            right.append(sign * table_of([[end]], name)[0, 0])
     if not rows:
         return None
     G, h = fraction_array(rows), fraction_array(right)

@@ -60,17 +60,17 @@ class Program:
         missing = [name for name in needed if given.get(name) is None]
         if missing:
             raise InputError(f"the program has no `{missing[0]}`; it takes {', '.join(_NAMES)}", name=missing[0])
-        A = _table(given["A"], "A")
+        A = table_of(given["A"], "A")
         rows, moves = A.shape
-        n = _table(given["F"], "F").shape[1] if given.get("H") is None else _table(given["H"], "H").shape[1]
+        n = table_of(given["F"], "F").shape[1] if given.get("H") is None else table_of(given["H"], "H").shape[1]
         for name, shape in (("H", (moves, n)), ("F", (rows, n)), ("c", (moves,))):
             if given.get(name) is None:
                 given = {**given, name: np.zeros(shape, dtype=np.int64)}
-        H = _table(given["H"], "H")
-        Q = np.zeros((moves, moves), dtype=object) if given.get("Q") is None else _table(given["Q"], "Q")
-        parts = {"Q": Q, "H": H, "A": A, "F": _table(given["F"], "F")}
+        H = table_of(given["H"], "H")
+        Q = np.zeros((moves, moves), dtype=object) if given.get("Q") is None else table_of(given["Q"], "Q")
+        parts = {"Q": Q, "H": H, "A": A, "F": table_of(given["F"], "F")}
         none = all(given.get(name) is None or _is_empty(given[name]) for name in ("A_t", "b_t"))
-        parts["A_t"] = np.zeros((0, n), dtype=object) if none else _table(given.get("A_t"), "A_t")
+        parts["A_t"] = np.zeros((0, n), dtype=object) if none else table_of(given.get("A_t"), "A_t")
         parts["b_t"] = np.zeros((0, 1), dtype=object) if none else _column(given.get("b_t"), "b_t")
         parts |= {name: _column(given[name], name) for name in ("c", "b")}
         wanted = {"Q": (moves, moves), "H": (moves, n), "F": (rows, n), "c": (moves, 1), "b": (rows, 1)}
@@ -138,11 +138,14 @@ def _remade(tables: list[tuple[int, int, list[Fraction]]], equalities: int) -> P
 def _is_empty(given: Any) -> bool:
     try:
         return np.size(given) == 0
-    except ValueError:  # rows of different lengths, about which `_table` has a sentence
+    except ValueError:  # rows of different lengths, about which `table_of` has a sentence
         return False
 
 
-def _table(values: Any, name: str) -> NDArray[np.object_]:
+def table_of(values: Any, name: str) -> NDArray[np.object_]:
+    """A matrix of rationals; an error says which one is wrong."""
+    if values is None:
+        raise InputError(f"`{name}` is missing", name=name)
     try:
         table = fraction_array(unmasked(values, name))
     except InputError as error:
@@ -150,14 +153,14 @@ def _table(values: Any, name: str) -> NDArray[np.object_]:
     except ValueError:
         raise InputError(f"`{name}` is ragged: all its rows must have the same length", name=name) from None
     if table.ndim != 2 or 0 in table.shape:
-        raise InputError(f"`{name}` must be a matrix, not an array of shape {table.shape}", name=name)
+        raise InputError(f"`{name}` must be a list of rows, not an array of shape {table.shape}", name=name)
     return table
 
 
 def _column(values: Any, name: str) -> NDArray[np.object_]:
     """A vector as a column, whether it is written as a list, a column or a row."""
     table = np.asarray(unmasked(values, name), dtype=object)
-    return _table(table.reshape(-1, 1) if max(table.shape, default=1) == table.size else table, name)
+    return table_of(table.reshape(-1, 1) if max(table.shape, default=1) == table.size else table, name)
 
 
 def _slope(given: dict[str, Any], n: int) -> NDArray[np.object_]:

@@ -338,9 +338,10 @@ def tree_error(tree: Tree, slack: Sequence[Fraction], own: Sequence[Fraction], o
     laws = [[law_row(law) for law in laws] for laws in tree.laws]
     slopes = np.array([float(max(sum(map(abs, row[1:]), Fraction(0)) for row in rows)) for rows in laws])
     around, sides = _slopes_around(tree, slopes), _sides(tree, off)
-    worst, slacks, owns = 0.0, [float(v) for v in slack], [float(v) for v in own]
+    units = [max(map(abs, row)) for row in tree.planes]
+    worst, slacks, owns = 0.0, [float(v / u) for v, u in zip(slack, units, strict=True)], [float(v) for v in own]
     for leaf in tree.leaves:
-        rows: list[_Side] = [([-side * v for v in tree.planes[k]], slacks[k]) for k, side in leaf.path]
+        rows: list[_Side] = [([-side * v for v in tree.planes[k]], units[k], slacks[k]) for k, side in leaf.path]
         rows += [row for i, k in enumerate(leaf.bucket) for row in sides[i][k]]
         steep = slopes[leaf.law] + around[leaf.bucket]
         worst = max(worst, owns[leaf.law] + _farthest(rows, leaf.places) * float(steep))
@@ -356,7 +357,7 @@ def _slopes_around(tree: Tree, slopes: NDArray[np.float64]) -> NDArray[np.float6
     return found if grid is None else cast("NDArray[np.float64]", scipy.ndimage.maximum_filter(found, size=3))
 
 
-_Side: TypeAlias = tuple[Sequence[int], float]
+_Side: TypeAlias = tuple[Sequence[int], int, float]  # a row, a unit for numbers beyond floats, and a width in it
 
 
 def _sides(tree: Tree, off: Sequence[Fraction]) -> list[list[list[_Side]]]:
@@ -366,9 +367,10 @@ def _sides(tree: Tree, off: Sequence[Fraction]) -> list[list[list[_Side]]]:
     for i, count in enumerate(() if grid is None else grid.counts):
         assert grid is not None
         rows = [grid.plane(i, k) for k in range(count + 1)]
-        offs = [float(off[i] / grid.scale[i] * row[i]) for row in rows]
-        below = [[([-v for v in rows[k]], offs[k])] if k else [] for k in range(count)]
-        above = [[(rows[k + 1], offs[k + 1])] if k + 1 < count else [] for k in range(count)]
+        units = [max(map(abs, row)) for row in rows]
+        offs = [float(off[i] / grid.scale[i] * row[i] / unit) for row, unit in zip(rows, units, strict=True)]
+        below = [[([-v for v in rows[k]], units[k], offs[k])] if k else [] for k in range(count)]
+        above = [[(rows[k + 1], units[k + 1], offs[k + 1])] if k + 1 < count else [] for k in range(count)]
         found.append([[*low, *high] for low, high in zip(below, above, strict=True)])
     return found
 
@@ -376,8 +378,8 @@ def _sides(tree: Tree, off: Sequence[Fraction]) -> list[list[list[_Side]]]:
 def _farthest(rows: Sequence[_Side], corners: Sequence[Sequence[int]]) -> float:
     """How far a point that reaches a leaf can be from its region, in the largest coordinate."""
     share = 0.0
-    for row, off in rows:
-        depths = [-sum(a * v for a, v in zip(row, z, strict=True)) / z[-1] for z in corners]
+    for row, unit, off in rows:
+        depths = [-sum(a * v for a, v in zip(row, z, strict=True)) / (z[-1] * unit) for z in corners]
         share = max(share, off * len(depths) / sum(depths))
     at = np.array([[v / z[-1] for v in z[:-1]] for z in corners])
     far = np.abs(at - at.mean(axis=0)).max() + 1e-14 * np.abs(at).max()
