@@ -57,10 +57,10 @@ def test_the_index_lists_every_page_of_the_theory():
 
 @pytest.mark.parametrize("name", ["auto", *TABLE])
 def test_pages_of_constructions_have_the_same_parts(name):
-    """How to use it, why it is right, what was measured."""
+    """How to use it, why it is correct, what was measured."""
     text = (ROOT / "docs" / f"{name}.md").read_text()
     headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    parts = ("Use", "Why it is right", "Measured, and what was tried")
+    parts = ("Use", "Correctness", "Measurements and experiments")
     found = [heading for heading in headings if heading.startswith(parts)]
     assert len(found) == 3
     assert all(heading.startswith(part) for heading, part in zip(found, parts, strict=True))
