@@ -59,7 +59,7 @@ function paintSurface(pen, w, h, { field, mode }, project) {
 }
 
 // Under the surface: a grid at its lowest value, and axes along the edges that face the reader. The base is below the
-// surface everywhere, and the reader above it, so it is drawn behind what is there.
+// surface everywhere, and the reader above it, so it is drawn behind what is there. Where two axes meet, one is labelled.
 function drawBase(pen, { field, axes, data }, project) {
   const [left, low, right, , , high] = field.frame, { bottom, top } = field;
   const [xs, ys] = [ticks(left, right), ticks(low, high)];
@@ -78,11 +78,11 @@ function drawBase(pen, { field, axes, data }, project) {
   for (const y of [low, ...ys, high]) line(project(left, y, bottom), project(right, y, bottom), "--line");
   const every = (all) => all.filter((_, k) => all.length < 5 || k % 2 === 0);
   for (const x of every(xs)) { const at = project(x, nearY, bottom); say(number(x), at, away(at, 14)); }
-  for (const y of every(ys)) { const at = project(nearX, y, bottom); say(number(y), at, away(at, 14)); }
+  for (const y of every(ys).filter((y) => y !== nearY || !xs.includes(nearX))) { const at = project(nearX, y, bottom); say(number(y), at, away(at, 14)); }
   if (top > bottom) {
     const corner = [[left, low], [left, high], [right, low], [right, high]].sort((p, q) => project(...p, bottom)[0] - project(...q, bottom)[0])[0];
     line(project(...corner, bottom), project(...corner, top), "--end");
-    for (const z of every(ticks(bottom, top))) say(number(z), project(...corner, z), [-6, 4]);
+    for (const z of every(ticks(bottom, top)).filter((z) => z > bottom + 0.05 * (top - bottom))) say(number(z), project(...corner, z), [-6, 4]);
   }
   pen.fillStyle = themeColour("--ink");
   pen.font = "italic 600 12px system-ui, sans-serif";
