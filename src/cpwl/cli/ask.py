@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -83,11 +84,12 @@ def ask(
     f = load_any(path)
     domain = box_domain(box, f.inputs)
     names = getattr(f, "names", ())
-    chosen = None if output is None else _place(output, names[f.inputs :], "--output")
-    up, down, on = (
-        [_place(i, names[: f.inputs], option) for i in given or ()]
-        for given, option in ((increasing, "--increasing"), (decreasing, "--decreasing"), (depends_on, "--depends-on"))
-    )
+    inputs = names[: f.inputs]
+    chosen = None if output is None else _place(output, names=names[f.inputs :], option="--output")
+    if (robust is None) != (radius is None):
+        raise typer.BadParameter("--robust and --radius go together.", param_hint="'--robust'")
+    at = [] if robust is None else robust.replace(",", " ").split()
+    other = None if distance is None else load_any(distance)
     with work() as how:
         if checkpoint is not None and not hasattr(f, "layers"):
             raise typer.BadParameter("only questions about networks can be resumed.", param_hint="'--checkpoint'")
@@ -99,39 +101,31 @@ def ask(
             **how,
         )
         ends = _Ends(desk, both=largest and least)
-        questions: list[tuple[str, Callable[[], _Reply]]] = []
-        for wanted, name, question in (
-            (largest, "max", lambda: _extremum(ends.find("argmax"))),
-            (least, "min", lambda: _extremum(ends.find("argmin"))),
-            (convex, "convex", lambda: _answer(desk.is_convex())),
-            (concave, "concave", lambda: _answer(desk.is_concave())),
-            (integral, "integral", lambda: _number(desk.integral())),
-            (mean, "mean", lambda: _number(desk.mean())),
-            (invariant, "invariant", lambda: _invariance(is_invariant(_function(f, "invariant"), domain=domain))),
-            (equilibria, "equilibria", lambda: _faces(equilibria_of(_function(f, "equilibria"), domain=domain))),
-        ):
-            if wanted:
-                questions.append((name, question))
-        questions += [(f"lipschitz {n}", _lipschitz_of(desk, n)) for n in lipschitz or ()]
-        questions += [
-            (f"increasing {i}", _monotone_of(desk, k, True)) for i, k in zip(increasing or (), up, strict=True)
-        ]
-        questions += [
-            (f"decreasing {i}", _monotone_of(desk, k, False)) for i, k in zip(decreasing or (), down, strict=True)
-        ]
-        questions += [(f"depends on {i}", _depends_of(desk, k)) for i, k in zip(depends_on or (), on, strict=True)]
-        questions += [(f"solve {v}", _solve_of(desk, v)) for v in solve or ()]
-        questions += [(f"level {v}", _level_of(f, v, chosen, domain)) for v in level or ()]
-        if distance is not None:
-            other = load_any(distance)
-            questions.append(("distance", lambda: _distance(_between(f, other, domain))))
-        if inside is not None:
-            questions.append((f"inside {inside[0]} {inside[1]}", lambda: _answer(desk.inside(box=inside))))
-        if (robust is None) != (radius is None):
-            raise typer.BadParameter("--robust and --radius go together.", param_hint="'--robust'")
-        if robust is not None:
-            at = [v for v in robust.replace(",", " ").split() if v]
-            questions.append((f"robust {robust}", lambda: _answer(desk.is_robust(at, radius))))
+        single: tuple[tuple[bool, str, Callable[[], Any]], ...] = (
+            (largest, "max", lambda: ends.find("argmax")),
+            (least, "min", lambda: ends.find("argmin")),
+            (convex, "convex", desk.is_convex),
+            (concave, "concave", desk.is_concave),
+            (integral, "integral", desk.integral),
+            (mean, "mean", desk.mean),
+            (invariant, "invariant", lambda: is_invariant(_function(f, "invariant"), domain=domain)),
+            (equilibria, "equilibria", lambda: equilibria_of(_function(f, "equilibria"), domain=domain)),
+            (other is not None, "distance", lambda: _between(f, other, domain)),
+            (inside is not None, f"inside {' '.join(inside or ())}", lambda: desk.inside(box=inside)),
+            (robust is not None, f"robust {robust}", lambda: desk.is_robust(at, radius)),
+        )
+        place, monotone = partial(_place, names=inputs), desk.is_monotone
+        several: tuple[tuple[list[str] | None, str, Callable[[str], Any], Callable[..., Any]], ...] = (
+            (lipschitz, "lipschitz", _norm, desk.lipschitz),
+            (increasing, "increasing", partial(place, option="--increasing"), partial(monotone, increasing=True)),
+            (decreasing, "decreasing", partial(place, option="--decreasing"), partial(monotone, increasing=False)),
+            (depends_on, "depends on", partial(place, option="--depends-on"), desk.depends_on),
+            (solve, "solve", str, desk.solve),
+            (level, "level", str, lambda v: _function(f, "level").level_set(v, output=chosen, domain=domain)),
+        )
+        questions = {name: question for wanted, name, question in single if wanted}
+        for words, name, convert, question in several:
+            questions |= {f"{name} {word}": partial(question, convert(word)) for word in words or ()}
         if not questions:
             raise typer.BadParameter("give a question, such as --max or --convex.")
         replies = _all_asked(questions)
@@ -146,7 +140,7 @@ def ask(
     )
 
 
-def _place(word: str, names: tuple[str, ...], option: str) -> int:
+def _place(word: str, *, names: tuple[str, ...], option: str) -> int:
     """The number of an input or output that is given by its number or by its name."""
     if word in names:
         return names.index(word)
@@ -165,29 +159,27 @@ class _Reply:
     holds: bool | None = True
 
 
-def _all_asked(questions: list[tuple[str, Callable[[], _Reply]]]) -> dict[str, _Reply]:
-    """What was answered in time; the rest is undecided."""
+def _all_asked(questions: dict[str, Callable[[], Any]]) -> dict[str, _Reply]:
+    """What was answered in time; the rest is undecided, and so is what is beyond our limits."""
     replies, over = {}, ""
-    for name, question in questions:
+    for name, question in questions.items():
         try:
-            replies[name] = _undecided(over) if over else _asked(question)
+            replies[name] = _undecided(over) if over else _reply(question())
+        except LimitError as error:
+            replies[name] = _undecided(str(error))
         except BeyondLimit as reason:
             over = str(reason)
             replies[name] = _undecided(over)
     return replies
 
 
+def _reply(found: Any) -> _Reply:
+    return _REPLIES[type(found).__name__](found)
+
+
 def _undecided(reason: str) -> _Reply:
     reason = spelled(reason, {"max_regions": "--max-regions"})
     return _Reply(f"undecided: {reason}", {"undecided": reason}, None)
-
-
-def _asked(question: Callable[[], _Reply]) -> _Reply:
-    """What a question gives; beyond our limits it is undecided."""
-    try:
-        return question()
-    except LimitError as error:
-        return _undecided(str(error))
 
 
 @dataclass(slots=True)
@@ -215,7 +207,7 @@ def _function(f: CPWL | Network, option: str) -> CPWL:
     return f
 
 
-def _between(f: CPWL | Network, other: CPWL | Network, domain: Any) -> Any:
+def _between(f: CPWL | Network, other: Any, domain: Any) -> Any:
     """Of two functions the mean gap, too."""
     from cpwl.equality import distance
     from cpwl.function import CPWL
@@ -225,50 +217,33 @@ def _between(f: CPWL | Network, other: CPWL | Network, domain: Any) -> Any:
     return distance(f, other, domain=domain)
 
 
-def _lipschitz_of(desk: Any, norm: str) -> Callable[[], _Reply]:
-    if norm not in ("1", "2", "inf"):
-        raise typer.BadParameter(f"{norm} is none of 1, 2, inf.", param_hint="'--lipschitz'")
-
-    def reply() -> _Reply:
-        found = desk.lipschitz(norm if norm == "inf" else int(norm))
-        data = {
-            "value": float(found),
-            "low": _exact(found.low),
-            "high": _exact(found.high),
-            "square": None if found.square is None else _exact(found.square),
-            "piece": found.piece,
-            "points": [_point(x) for x in found.points],
-            "complete": found.complete,
-        }
-        return _Reply(str(found), data, True if found.complete else None)
-
-    return reply
+def _norm(word: str) -> int | str:
+    if word not in ("1", "2", "inf"):
+        raise typer.BadParameter(f"{word} is none of 1, 2, inf.", param_hint="'--lipschitz'")
+    return word if word == "inf" else int(word)
 
 
-def _monotone_of(desk: Any, i: int, increasing: bool) -> Callable[[], _Reply]:
-    return lambda: _answer(desk.is_monotone(i, increasing=increasing))
+def _lipschitz(found: Any) -> _Reply:
+    data = {
+        "value": float(found),
+        "low": _exact(found.low),
+        "high": _exact(found.high),
+        "square": None if found.square is None else _exact(found.square),
+        "piece": found.piece,
+        "points": [_point(x) for x in found.points],
+        "complete": found.complete,
+    }
+    return _Reply(str(found), data, True if found.complete else None)
 
 
-def _depends_of(desk: Any, i: int) -> Callable[[], _Reply]:
-    return lambda: _answer(desk.depends_on(i))
-
-
-def _solve_of(desk: Any, value: str) -> Callable[[], _Reply]:
-    return lambda: _faces(desk.solve(value))
-
-
-def _level_of(f: CPWL | Network, value: str, output: int | None, domain: Any) -> Callable[[], _Reply]:
+def _level(found: Any) -> _Reply:
     from cpwl.function.answers import number_text
 
-    def reply() -> _Reply:
-        found = _function(f, "level").level_set(value, output=output, domain=domain)
-        data: dict[str, Any] = {"polyhedra": len(found)}
-        if found.polyhedra.dim > 3:
-            return _Reply(f"{len(found)} polyhedra", data)
-        volume = found.volume
-        return _Reply(f"{len(found)} polyhedra, volume {number_text(volume)}", {**data, "volume": _exact(volume)})
-
-    return reply
+    data: dict[str, Any] = {"polyhedra": len(found)}
+    if found.polyhedra.dim > 3:
+        return _Reply(f"{len(found)} polyhedra", data)
+    volume = found.volume
+    return _Reply(f"{len(found)} polyhedra, volume {number_text(volume)}", {**data, "volume": _exact(volume)})
 
 
 def _extremum(found: Any) -> _Reply:
@@ -341,3 +316,15 @@ def _exact(value: Any) -> str:
 
 def _point(x: Any) -> list[str]:
     return [_exact(v) for v in x]
+
+
+_REPLIES: dict[str, Callable[[Any], _Reply]] = {
+    "Answer": _answer,
+    "Distance": _distance,
+    "Extremum": _extremum,
+    "Fraction": _number,
+    "Invariance": _invariance,
+    "LevelSet": _level,
+    "Lipschitz": _lipschitz,
+    "Solutions": _faces,
+}
