@@ -45,7 +45,7 @@ def test_reading_and_writing_go_by_the_ending(tmp_path):
 
 def test_refusals_say_what_there_is(tmp_path):
     """An unknown ending, and a function where a network belongs."""
-    with pytest.raises(InputError, match=r"one of \.json"):
+    with pytest.raises(InputError, match=r"end in \.json"):
         read("law.xyz")
     with pytest.raises(InputError, match="`cpwl compile` makes a network"):
         write(LAW, tmp_path / "law.onnx")
@@ -75,7 +75,7 @@ def test_content_where_the_ending_says_nothing(tmp_path, kind):
     assert repr(read(other)) == expected
     assert main(["info", str(other)]) == 0
     other.write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match=r"one of \.json"):
+    with pytest.raises(InputError, match=r"end in \.json"):
         read(other)
 
 
@@ -94,7 +94,7 @@ def test_convert_and_info(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["convert", "law.json", "law.xyz"], 65, "ending that is not written"),
+        (["convert", "law.json", "law.xyz"], 65, "has an unknown ending"),
         (["convert", "law.json", "law.onnx"], 65, "cpwl compile"),
         (["convert", "law.json", "law.json"], 64, "is also the input"),
         (["convert", "law.json", "none/law.json"], 65, "no directory"),

@@ -1,4 +1,4 @@
-"""Work shared out to any `concurrent.futures.Executor`: the same results in the same order, whoever did the work.
+"""Run work on any `concurrent.futures.Executor`. Results and their order do not depend on the number of workers.
 
 Results belong to items, and items are made from the work alone, never from the number of workers. How many items go to
 a worker at a time is measured, so that what is sent takes longer to do than to send.

@@ -88,7 +88,7 @@ def test_numpy_files(tmp_path):
         ({"0.running_mean": WEIGHTS[1]}, "neither the weight nor the bias"),
         ({"0.bias": WEIGHTS[1]}, "a bias but no weight"),
         ({"0.weight": WEIGHTS[1]}, "must be a matrix and a vector"),
-        ({"0.weight": WEIGHTS[0], "0.kernel": WEIGHTS[0]}, "one more weight"),
+        ({"0.weight": WEIGHTS[0], "0.kernel": WEIGHTS[0]}, "a second weight"),
         ({"0.weight": WEIGHTS[0], "1.weight": WEIGHTS[0]}, "layer 2 takes 3 inputs, but layer 1 gives 5"),
         ({"0.weight": WEIGHTS[0] * np.nan}, "finite"),
         ({"0.weight": WEIGHTS[0] + 1j}, "must hold numbers"),
@@ -121,11 +121,11 @@ ENTRY = {"dtype": "F64", "shape": [1, 1], "data_offsets": [0, 8]}
         (b"", "not a .safetensors file"),
         (struct.pack("<Q", 2**62) + b"{}", "not a .safetensors file"),
         (header([]), "header of this .safetensors file is damaged"),
-        (header({"0.weight": {**ENTRY, "dtype": "F8"}}, bytes(8)), "a type that we do not read"),
+        (header({"0.weight": {**ENTRY, "dtype": "F8"}}, bytes(8)), "unsupported type"),
         (header({"0.weight": {**ENTRY, "shape": [2**39, 2**39]}}, bytes(8)), "does not fit"),
         (header({"0.weight": {**ENTRY, "shape": [-1, -1]}}, bytes(8)), "no valid entry"),
         (header({"0.weight": ENTRY}, bytes(4)), "does not fit"),
-        (header({"0.weight": 7}), "a type that we do not read"),
+        (header({"0.weight": 7}), "unsupported type"),
     ],
 )
 def test_damaged_headers(tmp_path, raw, message):

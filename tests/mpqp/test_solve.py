@@ -143,7 +143,7 @@ def test_a_search_that_was_ended_goes_on(name, tmp_path, monkeypatch):
     for one in (law, again):
         assert one.known.optimal.document() == alone.known.optimal.document()
         assert (one.known.inner == alone.known.inner).all()
-    with pytest.raises(InputError, match="the search of another question"):
+    with pytest.raises(InputError, match="belongs to another search"):
         cpwl.solve_mpqp({**program, "b": [v + 1 for v in program["b"]]}, checkpoint=tmp_path)
     journal.write_bytes(journal.read_bytes().replace(b'"regions":[', b'"regions":["1",', 1))
     with pytest.raises(InputError, match="was changed, or written by somebody else"):

@@ -157,7 +157,7 @@ def test_a_folder_is_for_one_question(tmp_path: Path) -> None:
         lambda: ask(network, box=(-1, 2), checkpoint=tmp_path).argmax(),
         lambda: equal(network, deep((2, 4, 1), 1), box=(-1, 1), checkpoint=tmp_path),
     ):
-        with pytest.raises(InputError, match="holds the search of another question"):
+        with pytest.raises(InputError, match="belongs to another search"):
             question()
     with pytest.raises(InputError, match="`checkpoint` keeps"):
         ask(network, box=(-1, 1), checkpoint=tmp_path / "other").is_convex()

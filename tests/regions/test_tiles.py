@@ -213,9 +213,9 @@ def test_equal_does_not_believe_a_forged_journal(tmp_path: Path) -> None:
 
 def test_the_folder_of_another_search_is_refused(tmp_path: Path) -> None:
     count_regions(arrangement(5, 2), only="cells", checkpoint=tmp_path)
-    with pytest.raises(InputError, match="holds the search of another question"):
+    with pytest.raises(InputError, match="belongs to another search"):
         count_regions(arrangement(6, 2), only="cells", checkpoint=tmp_path)
-    with pytest.raises(InputError, match="holds the search of another question"):
+    with pytest.raises(InputError, match="belongs to another search"):
         list(extract_parts(arrangement(5, 2), checkpoint=tmp_path))
 
 

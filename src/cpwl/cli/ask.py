@@ -219,7 +219,7 @@ def _between(f: CPWL | Network, other: Any, domain: Any) -> Any:
 
 def _norm(word: str) -> int | str:
     if word not in ("1", "2", "inf"):
-        raise typer.BadParameter(f"{word} is none of 1, 2, inf.", param_hint="'--lipschitz'")
+        raise typer.BadParameter(f"{word} is not 1, 2 or inf.", param_hint="'--lipschitz'")
     return word if word == "inf" else int(word)
 
 

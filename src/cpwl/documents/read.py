@@ -304,7 +304,7 @@ def _complaint(error: Any) -> str:
         return f'has no "{missing}"'
     if rule == "additionalProperties":
         extra = min(value.keys() - error.definition["properties"].keys())
-        return f'has "{extra}", which means nothing here'
+        return f'has "{extra}", which is not a known field'
     if rule == "pattern":
         return f'is "{value[:50]}", which is not a number; write a JSON number or "p/q"'
     if rule == "const":

@@ -261,7 +261,9 @@ def _check_simplices(simplices: int, count: int, dim: int, most: int) -> None:
     """Refuse a small table of more simplices than can be looked at: in many dimensions a point is in thousands."""
     if simplices * (dim + 1) ** 3 > max(most, 30_000 * count):
         about = f"about {simplices:,}" if simplices < 10**9 else f"{float(min(simplices, 10**300)):.0e}"
-        raise LimitError(f"{count:,} points of {dim} inputs have {about} simplices, which is too many", points=count)
+        raise LimitError(
+            f"{count:,} points of {dim} inputs have {about} simplices, more than can be processed", points=count
+        )
 
 
 def _expected(count: int, dim: int) -> int:

@@ -126,7 +126,9 @@ def write(value: CPWL | Network | Compiled, path: str | os.PathLike[str], **opti
     kind: Kind = "network" if isinstance(value, Network) else "function"
     if kind not in door.kinds:
         step = "`cpwl compile` makes a network of it" if kind == "function" else "`cpwl extract` finds its pieces"
-        raise InputError(f"{door.ending} holds a {door.kinds[0]}, and this is a {kind}: {step}", ending=door.ending)
+        raise InputError(
+            f"a {door.ending} file holds a {door.kinds[0]}, and this is a {kind}: {step}", ending=door.ending
+        )
     writer = door.function()
     _check_options(door, writer, options)
     writer(value, path, **options)
@@ -194,5 +196,5 @@ def _door(path: str | os.PathLike[str], verb: Verb) -> Door:
     fitting = [door for door in doors(verb) if _fits(door, path)]
     if not fitting:
         known = ", ".join(door.ending for door in doors(verb))
-        raise InputError(f"`{name}` has an ending that is not {verb} here; it may be one of {known}", path=name)
+        raise InputError(f"`{name}` has an unknown ending; files that can be {verb} end in {known}", path=name)
     return max(fitting, key=lambda door: len(door.ending))

@@ -200,14 +200,14 @@ class _Reader:
 
     def expect(self, word: str) -> None:
         if not self.takes(word):
-            raise self.refuse(f"`{word}` belongs here, not {self.shown()}")
+            raise self.refuse(f"expected `{word}`, found {self.shown()}")
 
     def end(self) -> None:
         if self.kind == "end":
             return
         if self.kind in ("name", "number") or self.word in "([":
-            raise self.refuse(f"an operator belongs before {self.shown()}; write 2*x for a product")
-        raise self.refuse(f"{self.shown()} does not belong here")
+            raise self.refuse(f"expected an operator before {self.shown()}; write 2*x for a product")
+        raise self.refuse(f"{self.shown()} is unexpected")
 
     def shown(self) -> str:
         return self.word if self.kind == "end" else f"`{self.word[:40]}`"
@@ -314,7 +314,7 @@ class _Reader:
             self.expect(")")
             return part
         shown = word if kind == "end" else f"`{word[:40]}`"
-        raise self.refuse(f"a number, a variable or a bracket belongs here, not {shown}", at)
+        raise self.refuse(f"expected a number, a variable or a bracket, found {shown}", at)
 
     def inside(self, at: int) -> int:
         """One bracket deeper; the depth to go back to."""

@@ -94,7 +94,7 @@ def from_nnet(path: str | os.PathLike[str], *, normalize: bool = True) -> Networ
 def _put_in(layers: list[tuple[np.ndarray, np.ndarray]], means: list[Fraction], ranges: list[Fraction]) -> None:
     """``(x - mean) / range`` before the first layer, ``y range + mean`` after the last."""
     if not all(ranges):
-        raise InputError("a range is 0, by which inputs cannot be divided; read the weights alone, normalize=False")
+        raise InputError("a range is 0, and inputs are divided by it; `normalize=False` reads the weights alone")
     weight, bias = layers[0]
     scaled = weight / np.array(ranges[:-1], dtype=object)
     layers[0] = scaled, bias - scaled.dot(np.array(means[:-1], dtype=object))
@@ -120,7 +120,7 @@ class _Lines:
         self.next += 1
         words = line.strip().rstrip(",").split(",")
         if count is not None and len(words) != count:
-            raise InputError(f"line {self.at} has {len(words)} numbers, and {count} belong there", line=self.at)
+            raise InputError(f"line {self.at} has {len(words)} numbers instead of {count}", line=self.at)
         return [number(word, self.at) for word in words]
 
     def whole(self, count: int) -> list[int]:
@@ -131,7 +131,7 @@ class _Lines:
 
     def end(self) -> None:
         if self.next < len(self.lines):
-            raise InputError(f"line {self.lines[self.next][0]}: there is more in the file than its layers")
+            raise InputError(f"line {self.lines[self.next][0]}: the file continues after its last layer")
 
 
 # The .pwl files of pwl2limodsat: rational pieces on the unit cube, with numbered boundaries.
@@ -201,9 +201,7 @@ def _regional(lines: list[tuple[int, list[str]]]) -> CPWL:
         elif words[0] in ("g", "l") and laws:
             rows[-1].append(_half_space(words, boundaries, line))
         else:
-            raise InputError(
-                f"line {line}: `{words[0][:20]}` means nothing here; lines begin with c, b, p, g or l", line=line
-            )
+            raise InputError(f"line {line}: `{words[0][:20]}` is unknown; lines begin with c, b, p, g or l", line=line)
     if not laws:
         raise InputError("there are no pieces in this file")
     if boundaries:

@@ -112,7 +112,7 @@ def from_named_weights(tensors: Mapping[str, NDArray[Any]]) -> Network:
         key = natural_key(f"{found['layer']}{found['number']}")
         kind = "bias" if part in _VECTOR else "weight"
         if kind in layers.setdefault(key, {}):
-            raise InputError(f"`{name[:80]}` is one more {kind} of its layer", name=name)
+            raise InputError(f"`{name[:80]}` is a second {kind} of its layer", name=name)
         layers[key][kind] = tensor.T if part == "kernel" else tensor
     flat: list[NDArray[Any]] = []
     for key in sorted(layers):
@@ -174,7 +174,7 @@ def _tensors(raw: bytes) -> dict[str, NDArray[Any]]:
 def _tensor(name: str, entry: Any, data: memoryview) -> NDArray[Any]:
     kind = entry.get("dtype") if isinstance(entry, dict) else None
     if not isinstance(kind, str) or kind not in _TYPES:
-        raise InputError(f"tensor `{name[:80]}` has a type that we do not read; we read {', '.join(_TYPES)}")
+        raise InputError(f"tensor `{name[:80]}` has an unsupported type; supported are {', '.join(_TYPES)}")
     shape, place = entry.get("shape"), entry.get("data_offsets")
     if not _is_counts(shape) or not _is_counts(place) or len(place) != 2 or len(shape) > 8:
         raise InputError(f"the header has no valid entry for tensor `{name[:80]}`")

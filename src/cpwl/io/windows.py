@@ -85,7 +85,7 @@ class Windows:
 
 def _check_products(size: int) -> None:
     if size > _LIMIT:
-        raise LimitError(f"a convolution of {size:,} products is more than the {_LIMIT:,} that we write down")
+        raise LimitError(f"a convolution of {size:,} products exceeds the limit of {_LIMIT:,}")
 
 
 def convolution(windows: Windows, weight: NDArray[Any], groups: int) -> Any:

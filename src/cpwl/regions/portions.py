@@ -115,7 +115,7 @@ class Portions(Generic[_T]):
     @property
     def unfinished(self) -> str:
         """Why not all regions were seen."""
-        return f"stopped after {self.seen} regions; a larger `max_regions` goes on"
+        return f"stopped after {self.seen} regions; a larger `max_regions` continues the search"
 
     def check(self) -> None:
         """Raise if not all regions were seen."""

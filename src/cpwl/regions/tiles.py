@@ -137,7 +137,7 @@ class Journal:
         if found != head:
             other = next((key for key in head if not isinstance(found, dict) or found.get(key) != head[key]), "format")
             raise InputError(
-                f"the folder `{self.folder}` holds the search of another question ({other} differs); use another folder"
+                f"the folder `{self.folder}` belongs to another search ({other} differs); use another folder"
             )
         for number, (line, seal) in enumerate(zip(lines, seals, strict=True), start=1):
             self._seal = self._sealed(line, self._seal)

@@ -76,7 +76,7 @@ def conv(node: Node) -> Value:
     """A convolution with a constant kernel."""
     weight = node.constant(1, "kernel")
     if list(node.attributes.get("kernel_shape", weight.shape[2:])) != list(weight.shape[2:]) or weight.ndim < 3:
-        raise NodeError(f"has a kernel of shape {weight.shape}, which is not what `kernel_shape` says")
+        raise NodeError(f"has a kernel of shape {weight.shape}, which differs from its attribute `kernel_shape`")
     x, windows = _windows(node, list(weight.shape[2:]))
     groups = node.attributes.get("group", 1)
     if groups < 1 or x.shape[1] != weight.shape[1] * groups or weight.shape[0] % groups:
