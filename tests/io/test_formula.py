@@ -117,8 +117,8 @@ def test_brackets_that_are_no_list():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "column 1: a number, a variable or a bracket"),
-        ("x +", "column 4: .*not the end"),
+        ("", "column 1: expected a number, a variable or a bracket"),
+        ("x +", "column 4: .*found the end"),
         ("max(x", r"column 6: expected `\)`"),
         ("max(x, 1))", "column 10: .*is unexpected"),
         ("x*y", "column 2: a product of two variable factors"),
@@ -128,7 +128,7 @@ def test_brackets_that_are_no_list():
         ("x^2", "powers"),
         ("2x", "write 2\\*x"),
         ("1_0*x", "expected an operator before `_0`"),
-        ("\uff12*x", "column 1: a number, a variable or a bracket"),
+        ("\uff12*x", "column 1: expected a number, a variable or a bracket"),
         ("x y", "expected an operator before `y`"),
         ("sin(x)", "`sin` is not a supported function"),
         ("x.real", "is unexpected"),

@@ -247,7 +247,7 @@ def test_acas_networks_are_extracted(tmp_path):
         (NNET.replace("1.0,0.1,", "1.0,"), "line 10 has 1 numbers instead of 2"),
         (NNET.replace("1.0,0.1,", "1.0,x,"), 'line 10: "x" is not a number'),
         (NNET.replace("2.0,1.0,3.0,", "2.0,0.0,3.0,"), "a range is 0"),
-        ("999999,1,1,1\n1,1\n", "numbers, and 1000000 belong"),
+        ("999999,1,1,1\n1,1\n", "numbers instead of 1000000"),
     ],
 )
 def test_networks_that_are_refused(tmp_path, text, message):
