@@ -72,7 +72,7 @@ def on_config(config: Any) -> Any:
         {"Theory": pages("theory", "README.md")},
         {"Erratum": "erratum.md"},
         {"Reference": [
-            {"API": "api.md"},
+            {"API": ["api.md", *(f"api/{slug}.md" for slug in TASKS)]},
             {"Commands": "commands.md"},
             {"Glossary": "glossary.md"},
             {"Other tools": "comparison.md"},
@@ -82,24 +82,38 @@ def on_config(config: Any) -> Any:
     return config
 
 
-def api() -> str:
-    """Every public name, from its docstring."""
+TASKS = {
+    "functions": ("Functions", ("CPWL", "maximum", "minimum", "stack", "parse", "image")),
+    "compiling": ("Compile and prove", ("compile", "Compiled", "certify", "Certificate", "tradeoff", "bounds")),
+    "networks": (
+        "Networks",
+        ("Network", "extract", "extract_parts", "count_regions", "equal", "distance", "compress", "simplify"),
+    ),
+    "questions": ("Questions and control", ("ask", "solve_mpqp", "mpc", "dynamics")),
+    "files": ("Files and reports", ("read", "write", "report")),
+    "errors": ("Errors and warnings", ()),
+}
+
+
+def api() -> dict[str, str]:
+    """A page for each task with its public names, from their docstrings; names that no task has come last."""
     homes = {name: f"{module}.{name}" for name, module in (cpwl.io._HOME | cpwl._HOME).items()}
-    homes |= {name: f"cpwl.errors.{name}" for name in cpwl.__all__ if name.endswith(("Error", "Warning"))}
-    homes |= {name: f"cpwl.{name}" for name in cpwl._MODULES}
-    kinds = {
-        "Verbs": [name for name in cpwl.__all__ if name[0].islower() and name not in cpwl._MODULES],
-        "Values": [name for name in cpwl.__all__ if name[0].isupper() and not name.endswith(("Error", "Warning"))],
-        "Bounds": ["bounds"],
-        "Errors": [name for name in cpwl.__all__ if name.endswith(("Error", "Warning"))],
-        "Closed loops: `cpwl.dynamics`": ["dynamics"],
-        "Readers and writers: `cpwl.io`": [name for name in cpwl.io.__all__ if name not in cpwl.__all__],
-    }
-    parts = ["# API\n\nNames are imported from `cpwl`, or as a heading says. Options are named, never positional.\n"]
-    for kind, names in kinds.items():
-        parts.append(f"## {kind}\n")
-        parts += [f"::: {homes[name]}\n" for name in names]
-    return "\n".join(parts)
+    errors = [name for name in cpwl.__all__ if name.endswith(("Error", "Warning"))]
+    homes |= {name: f"cpwl.errors.{name}" for name in errors} | {name: f"cpwl.{name}" for name in cpwl._MODULES}
+    formats = [name for name in cpwl.io.__all__ if name not in cpwl.__all__]
+    listed = {name for _, names in TASKS.values() for name in names} | {*errors, "io"}
+    more = {"files": formats, "errors": errors, "functions": [name for name in cpwl.__all__ if name not in listed]}
+    pages, index = {}, ["# API\n\nNames are imported from `cpwl` or `cpwl.io`. Options are named, never positional.\n"]
+    for slug, (heading, names) in TASKS.items():
+        every = [*names, *more.get(slug, ())]
+        public = {name: f"cpwl.io.{name}" if name in formats else f"cpwl.{name}" for name in every}
+        parts = [
+            f"::: {homes[name]}\n    options:\n      heading: {public[name]}\n      toc_label: {name}\n"
+            for name in every
+        ]
+        pages[f"api/{slug}.md"] = "\n".join([f"# {heading}\n", *parts])
+        index.append(f"- [{heading}](api/{slug}.md): " + ", ".join(f"`{public[name]}`" for name in every))
+    return {"api.md": "\n".join(index) + "\n", **pages}
 
 
 def notebooks() -> dict[str, str]:
@@ -250,7 +264,8 @@ def gallery(folder: Path) -> dict[str, str]:
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the API, the commands, the release notes, and the gallery."""
-    files.append(File.generated(config, "api.md", content=api()))
+    for name, text in api().items():
+        files.append(File.generated(config, name, content=text))
     files.append(File.generated(config, "commands.md", content=commands()))
     files.append(File.generated(config, "changelog.md", content=(ROOT / "CHANGELOG.md").read_text(encoding="utf-8")))
     for name, text in notebooks().items():

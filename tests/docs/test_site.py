@@ -29,9 +29,13 @@ def hooks() -> ModuleType:
     return module
 
 
-def test_every_public_name_is_on_the_page_of_the_api(hooks: ModuleType) -> None:
-    """Each name of `cpwl` and of `cpwl.io` once, by the module that it comes from."""
-    listed = re.findall(r"^::: (\S+)$", hooks.api(), re.MULTILINE)
+def test_every_public_name_is_on_a_page_of_the_api(hooks: ModuleType) -> None:
+    """Each name of `cpwl` and `cpwl.io` once, by the module that it comes from, and under its public name."""
+    text = "".join(hooks.api().values())
+    listed = re.findall(r"^::: (\S+)$", text, re.MULTILINE)
+    shown = re.findall(r"^      heading: (\S+)$", text, re.MULTILINE)
+    assert [name.rpartition(".")[2] for name in shown] == [name.rpartition(".")[2] for name in listed]
+    assert all(eval(name, {"cpwl": cpwl}) is not None for name in shown)
     assert sorted(name.rpartition(".")[2] for name in listed) == sorted({*cpwl.__all__, *cpwl.io.__all__} - {"io"})
 
 
