@@ -128,7 +128,11 @@ def between_networks(
             {"A": A, "b": [high] * n + [str(-box[0])] * n},
             f"where every coordinate is from {low} to {high}",
         )
-    bound = check(first, second, proof, domain)
+    try:
+        bound = check(first, second, proof, domain)
+    except Refused as error:
+        hint = "" if box is not None else "; for networks that were compared on a box, add --box LOW HIGH"
+        raise Refused(f"{where}: {error}{hint}", error.places) from None
     off = sum(bound, Fraction(0)) if isinstance(bound, tuple) else bound
     cells = sum(map(len, proof["pieces"]))
     found = {"kind": "regions", "error_bound": upwards(off), "box": box and [low, high], "cells": cells}

@@ -419,6 +419,8 @@ def test_certify_compares_two_networks(tmp_path):
     assert (status, "where every coordinate is from -2 to 2" in said) == (0, True)
     for words, expected in ((["--box", "-2", "2.5"], 1), ([], 1), (["--box", "2", "-2"], 1), (["--box", "x", "2"], 64)):
         assert run_alone([*files, *words], tmp_path)[0] == expected
+    assert "on all of R^n: " in (said := run_alone(files, tmp_path)[1])
+    assert "add --box LOW HIGH" in said
     with pytest.raises(InputError, match="has its own pieces"):
         certify(extract(first, box=(-1, 1)), first, box=(-1, 1))
 

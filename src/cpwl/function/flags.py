@@ -212,7 +212,7 @@ _INPUTS = 4  # a simplex has (n + 1)! flags
 def fingerprint(p: CPWL, key: bytes = b"") -> str:
     """The digest of the normal form; see `CPWL.fingerprint`."""
     if not isinstance(key, bytes) or len(key) > blake2b.MAX_KEY_SIZE:
-        raise InputError(f"`key` must be at most {blake2b.MAX_KEY_SIZE} bytes")
+        raise InputError(f"`key` must be bytes, at most {blake2b.MAX_KEY_SIZE} of them")
     if p.dim > _INPUTS:
         raise LimitError(f"fingerprints are for at most {_INPUTS} inputs, and this function has {p.dim}")
     laws = primitive(p.laws.integer()).reshape(p.num_pieces, -1)
