@@ -146,10 +146,10 @@ class Network:
     layers: tuple[Layer, ...]
     exact: tuple[ExactLayer, ...] | None
     evaluated_in: tuple[str, ...]
-    """The types in which it is run layer by layer: a bound on that rounding is one for whoever runs it. What was read
-    from a file that goes another way to the same function has none."""
+    """The float types whose layer-by-layer evaluation has a rounding bound. Empty for a network from a file whose
+    operations are not these layers: a bound for the layers says nothing about running that file."""
     held: dict[str, Any]
-    """Layers as products use them, by type: made when they are first used."""
+    """Layers in the form that products use, by type; computed on first use."""
 
     def __init__(self, layers: Iterable[tuple[Any, Any]]) -> None:
         if isinstance(layers, (str, bytes)) or not isinstance(layers, Iterable):
