@@ -163,7 +163,7 @@ def test_two_inputs_and_three_states():
         ((A, B, EYE, "one", 2), {}, '`R`: "one" is not a number'),
         ((A, [1, 2], EYE, [[1]], 2), {}, r"`B` must be a list of rows, not an array of shape \(2,\)"),
         (([[1, float("nan")], [0, 1]], B, EYE, 1, 2), {}, "`A`: a number must be finite"),
-        ((A, B, EYE, [[-1]], 2), {}, "`R` has a negative direction"),
+        ((A, B, EYE, [[-1]], 2), {}, "`R` must be positive semidefinite"),
         ((A, B, EYE, [[1]], 2), {"u": 1}, r"`u` must be \(low, high\)"),
         ((A, B, EYE, [[1]], 2), {"u": (1, -1)}, "`u` is empty"),
         ((A, B, EYE, [[1]], 2), {"u": ([-1, -1], [1, 1])}, "each bound of `u` must be a number or 1 numbers"),
