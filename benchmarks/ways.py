@@ -23,7 +23,6 @@ from cpwl.show.ways import Way, measure_ways, taken
 from mpc import from_floats
 from solve import integrator
 
-LARGE = ("15^3 table", "2,000 scattered points")  # by lookup only
 FILE = Path(__file__).with_name("ways.json")
 
 
@@ -103,7 +102,7 @@ def main() -> None:
             continue
         began = perf_counter()
         source = make()
-        ways: list[Way] = measure_ways(source, points=words.points, compiles=name not in LARGE)
+        ways: list[Way] = measure_ways(source, points=words.points)
         best = {where: taken(ways, where) for where in ("C", "Python")}
         rows[name] = {
             "pieces": None if isinstance(source, cpwl.Network) else source.num_pieces,

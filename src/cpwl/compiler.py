@@ -35,12 +35,19 @@ from cpwl.function.examine import examine, is_rough_table
 from cpwl.function.jump import largest_jump
 from cpwl.network import Network, Sizes
 from cpwl.network.algorithms import clipped
-from cpwl.network.integer import INTEGER, IntegerNetwork, fixed_point, integer_network
+from cpwl.network.integer import (
+    INTEGER,
+    IntegerNetwork,
+    fixed_point,
+    integer_network,
+    near_integers,
+    proved_integers,
+)
 from cpwl.network.jit import jit
-from cpwl.network.network import assemble, exact_layers, rounded, weight_bytes
+from cpwl.network.network import assemble, exact_layers, rounded, run_in, weight_bytes
 from cpwl.progress import Shown, shows_progress
 from cpwl.proofs.certify import Certificate, certify, certify_integers
-from cpwl.proposals import Task, shorter, sources
+from cpwl.proposals import Task, balanced_network, shorter, sources
 from cpwl.training import check_torch
 
 __all__ = ["CONSTRUCTIONS", "Alternative", "Compiled", "Within", "compile", "compile_levels", "held_network"]
@@ -183,10 +190,7 @@ class Compiled:
         document = None if self.certificate is None else self.certificate.document
         if document is None or document["kind"] != "integer":
             return None
-        fraction = document["fraction"]
-        return integer_network(
-            self.network, f"int{document['weights']}", f"Q{document['bits'] - 1 - fraction}.{fraction}"
-        )
+        return proved_integers(self.network, document)
 
     @property
     def unavoidable(self) -> Fraction | None:
@@ -308,8 +312,10 @@ def compile(
         none is, `Compiled.reason` says which were tried.
     weights
         The weights that the proof is about: the exact ones, or those of a file, rounded to this type. "int16" and
-        "int8" ask for a network of integers (`Compiled.integer`) that is equal to the exact one for every input of a
-        fixed-point format; it is always proved, and refused if no construction has weights of that type.
+        "int8" ask for a network of integers (`Compiled.integer`) that is exact for every input of a fixed-point format
+        and whose sums do not overflow. Where no network equal to `p` has such weights, they are rounded. "float16"
+        rounds weights and counts what arithmetic in float16 adds. These three are always proved: `Compiled.within` has
+        the error, and with `within` it is at most that.
     inputs
         For integer weights the format of the inputs, such as "Q7.8": a sign, 7 bits before the point and 8 behind.
         Default: as many bits before the point as the domain needs (7 where it is not bounded) and the rest of 16
@@ -375,11 +381,9 @@ def compile(
         executor=executor,
         progress=progress,
     )
-    made = job.compiled(p, job.prove if job.certify else None) if within is None else next(job.levels([within]))
-    if job.weights in INTEGER and not (made.certificate is not None and made.certificate.proved):
-        why = "" if made.certificate is None else made.certificate.reason
-        raise LimitError(f"there is no proved network with weights of type {weights}: {why}")
-    return made
+    if weights in _SHORT:
+        return job.shortened(within)
+    return job.compiled(p, job.prove if job.certify else None) if within is None else next(job.levels([within]))
 
 
 @shows_progress
@@ -450,7 +454,7 @@ class _Job:
                 raise InputError('`inputs` is the format of the inputs for `weights="int16"` or `weights="int8"`')
         integer = weights in INTEGER
         held = (inputs,) if inputs is not None else _formats(p) if integer else ()
-        return cls(p, construction, options, max_error is not None, certify or integer, weights, held, outside, train)
+        return cls(p, construction, options, max_error is not None, certify or weights in _SHORT, weights, held, outside, train)
 
     def compiled(self, q: CPWL, prove: _Prove | None, among: tuple[str, ...] = ()) -> Compiled:
         """The network of a function; "auto" may be bound to some constructions."""
@@ -478,11 +482,8 @@ class _Job:
 
     def levels(self, levels: Sequence[Any]) -> Iterator[Compiled]:
         """A network for each tolerance, starting with what was found for the one before where that was smaller."""
-        if self.weights in INTEGER:
-            raise InputError(
-                f"`within` cannot be combined with integer weights ({self.weights}); with `within`, "
-                '`minimize="bytes"` makes weights short integers where the tolerance allows it'
-            )
+        if self.weights in _SHORT:
+            raise InputError(f'weights="{self.weights}" take one tolerance at a time: `compile(p, within=..)`')
         with within_float64():
             wanted = [None if one is None else tolerances(self.p, one) for one in levels]
             found = self.equal
@@ -581,11 +582,14 @@ class _Job:
         """For each output how far the network is, with its weights as they will be.
 
         Exact weights compute what was compiled; float data is compared as it is."""
-        p, weights = self.p, self.weights
         of_function = proposal is None or isinstance(proposal.made, CPWL)
-        if weights == "exact" and p.tol == 0 and made.function is not None and of_function:
-            return gaps(p, made.function)
-        network = made.network if weights == "exact" else rounded(made.network, weights)
+        if self.weights == "exact" and self.p.tol == 0 and made.function is not None and of_function:
+            return gaps(self.p, made.function)
+        return self._distances(made.network if self.weights == "exact" else rounded(made.network, self.weights))
+
+    def _distances(self, network: Network) -> list[Distance]:
+        """For each output how far a network is."""
+        p = self.p
         if p.tol or p.outputs == 1:  # the largest of all outputs is allowed for each
             return [distance(p, network)] * p.outputs
         return [distance(p[j], network[j]) for j in range(p.outputs)]
@@ -594,6 +598,71 @@ class _Job:
         """The largest gap, as a share of the tolerance of its output, and a point where it is."""
         found = zip(self._gaps(made, proposal), tolerance, strict=True)
         return max(((gap.largest / e, gap.point) for gap, e in found), key=lambda pair: pair[0])
+
+    # Weights of a short type: equal to the function where they can be, else as near as they are proved to be.
+
+    def shortened(self, within: Any) -> Compiled:
+        """A network with weights of a short type: equal to the function, else within the tolerance."""
+        with within_float64():
+            reason = ""
+            if within is None and self.weights in INTEGER:
+                made = self.compiled(self.p, self.prove)
+                assert made.certificate is not None
+                if made.certificate.proved:
+                    return made
+                reason = f"; {made.certificate.reason}"
+            tolerance = None if within is None else tolerances(self.p, within)
+            plain, nearest = replace(self, weights="exact", certify=False), math.inf
+            starts = [] if tolerance is None else [[e * share for e in tolerance] for share in _FOR_NETWORKS]
+            for aim in (*starts, None):
+                start = plain.equal if aim is None else plain.within(aim, plain.equal)
+                every = list(self._with_short_weights(start.network))
+                for network, integers in every if tolerance else every[::-1]:  # the shortest, or else the nearest
+                    found, off = self._near(start, network, integers, tolerance)
+                    if found is not None:
+                        return found
+                    nearest = min(nearest, off)
+        if nearest < math.inf:
+            reason = f" within that error: the nearest that was found may be off by {nearest:.3g}"
+        elif not reason:
+            reason = "; a domain that is not bounded, and numbers beyond the type, have no such bound"
+        raise LimitError(f"there is no proved network with weights of type {self.weights}{reason}")
+
+    def _with_short_weights(self, network: Network) -> Iterator[tuple[Network, IntegerNetwork | None]]:
+        """The network with its weights as the type has them; these numbers are meant."""
+        if self.weights in INTEGER:
+            for integers in near_integers(network, self.weights, self.inputs[-1]):
+                yield integers.network, integers
+            return
+        try:
+            held = rounded(balanced_network(network), self.weights)
+        except LimitError:
+            return
+        yield run_in(assemble(held.layers, exact_layers(held)), [self.weights]), None
+
+    def _near(
+        self, start: Compiled, network: Network, integers: IntegerNetwork | None, tolerance: list[Fraction] | None
+    ) -> tuple[Compiled | None, float]:
+        """The network with its proof, if it is within the tolerance; and how far it is, rounding of floats included."""
+        every = self._distances(network)
+        far = max(every, key=lambda gap: gap.largest)
+        if far.largest == math.inf or (
+            tolerance is not None and any(gap.largest > e for gap, e in zip(every, tolerance, strict=True))
+        ):
+            return None, float(far.largest)
+        most = math.nextafter(float(max(tolerance or [far.largest])), math.inf)
+        if integers is None:
+            proof = certify(self.p, network, max_error=most, executor=self.options.executor)
+            more = Fraction(min((proof.evaluation_bound or {}).get(self.weights, math.inf), 10**300))
+        else:
+            proof, more = certify_integers(self.p, network, integers, self.options.executor, most), Fraction(0)
+        off = float(far.largest + more)
+        if not proof.proved or off > 10**299 or (tolerance is not None and off > min(tolerance)):
+            return None, math.inf if off > 10**299 else off
+        name = f"{self.weights} weights of {start.construction if start.within is None else start.within.proposal}"
+        allowed = [far.largest + more] * self.p.outputs if tolerance is None else tolerance
+        made = replace(start, network=network, sizes=network.sizes, certificate=proof, measured=None)
+        return self._told(made, allowed, far, name, []), off
 
     def _told(
         self,
@@ -895,6 +964,8 @@ def _upwards(error: float) -> str:
 
 
 _FOR_WEIGHTS = Fraction(7, 8)  # of the tolerance; the rest is for shorter weights
+_FOR_NETWORKS = (_FOR_WEIGHTS, Fraction(1, 2), Fraction(1, 4))  # for weights of one type
+_SHORT = (*INTEGER, "float16")  # types in which a network is not what it was
 _FEW = 40  # pieces of a coarser function: beyond, only what suits tables is planned
 _FOR_GRIDS = ("gates", "columns")
 _NEAR = 10.0  # times what is unavoidable: of that order, and the data does not say more

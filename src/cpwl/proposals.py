@@ -284,18 +284,22 @@ def trained(p: CPWL, tolerance: Sequence[Fraction], task: Task) -> Iterator[Prop
 # Shorter numbers.
 
 
-def shorter(_p: CPWL, _tolerance: Sequence[Fraction], task: Task) -> Iterator[Proposal[Network]]:
-    """The best network so far with weights that are short integers times a power of two, or as float32 has them.
-
-    A positive factor goes through a ReLU: first each neuron is scaled so that the largest weights before and after it
-    are alike, which leaves most digits to all of them."""
-    layers = [(weight.toarray(), bias.copy()) for weight, bias in task.best.layers]
+def balanced_network(network: Network) -> Network:
+    """The same function up to rounding: each neuron scaled so that the largest weights before and after it are alike,
+    which leaves most digits to all of them. A positive factor goes through a ReLU."""
+    layers = [(weight.toarray(), bias.copy()) for weight, bias in network.layers]
     for _ in range(8):
         for k in range(len(layers) - 1):
             (weight, bias), (after, shift) = layers[k : k + 2]
             ends = np.abs(weight).max(axis=1), np.abs(after).max(axis=0)
             factor = np.where((ends[0] > 0) & (ends[1] > 0), np.sqrt(ends[1] / np.maximum(ends[0], 1e-300)), 1.0)
             layers[k : k + 2] = [(weight * factor[:, None], bias * factor), (after / factor, shift)]
+    return Network(layers)
+
+
+def shorter(_p: CPWL, _tolerance: Sequence[Fraction], task: Task) -> Iterator[Proposal[Network]]:
+    """The best network so far with weights that are short integers times a power of two, or as float32 has them."""
+    layers = [(weight.toarray(), bias) for weight, bias in balanced_network(task.best).layers]
     largest = max(np.abs(weight).max() for weight, _ in layers)
     for name, most in (("int8", 2**7 - 1), ("int16", 2**15 - 1), ("float32", 0)):
         unit = 2.0 ** math.ceil(math.log2(largest / most)) if most else 0.0

@@ -6,10 +6,12 @@ from fractions import Fraction
 import hypothesis.strategies as st
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from hypothesis import HealthCheck, given, settings
 from onnx import TensorProto, helper, numpy_helper
 
+import cpwl
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import to_float
 from cpwl.io.onnx.read import from_onnx
@@ -286,3 +288,47 @@ def test_refuses_missing_files(tmp_path):
         from_onnx(tmp_path / "nowhere.onnx")
     with pytest.raises(InputError, match="cannot read"):
         from_onnx(tmp_path)
+
+
+LINE = cpwl.CPWL.from_grid([[0, 1, 2, 3]], ["1/3", 2, "-1/7", 1])
+PLANE = cpwl.CPWL.from_grid([[0, 1, 2], [0, 1, 3]], [["1/3", 1, 0], [2, 0, 5], [1, "1/7", 3]])
+
+
+@pytest.mark.parametrize(("p", "within"), [(LINE, "3%"), (PLANE, "9%")])
+def test_float16_is_within_what_is_proved(tmp_path, p, within):
+    """What onnxruntime computes, and NumPy in float16 in any order of summation, at points of float16."""
+    compiled = cpwl.compile(p, weights="float16", within=within)
+    proof = compiled.certificate
+    bound = float(proof.error_bound) + proof.evaluation_bound["float16"]
+    assert bound <= compiled.within.tolerance[0]
+    cpwl.io.to_onnx(compiled, tmp_path / "net.onnx")
+    again = cpwl.io.from_onnx(tmp_path / "net.onnx")
+    assert again.evaluated_in == ("float16",)
+    assert (cpwl.distance(again, compiled.network, box=(-1, 1))).largest == 0
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 3, (2000, p.dim)).astype(np.float16)
+    exact = p(x.astype(np.float64))
+    inside = np.isfinite(exact).all(axis=1)
+    session = onnxruntime.InferenceSession(tmp_path / "net.onnx", providers=["CPUExecutionProvider"])
+    found = session.run(None, {"X": x})[0]
+    assert found.dtype == np.float16
+    h = x.T
+    for i, (weight, bias) in enumerate(compiled.network.layers):
+        terms = np.concatenate([weight.toarray().astype(np.float16), bias[:, None].astype(np.float16)], axis=1)
+        below = np.concatenate([np.maximum(h, 0) if i else h, np.ones_like(h[:1])])
+        h = np.zeros((len(bias), len(x)), dtype=np.float16)
+        for k in rng.permutation(terms.shape[1]):
+            h = h + terms[:, k : k + 1] * below[k]
+    assert h.dtype == np.float16
+    for values in (found, h.T):
+        assert np.abs(values.astype(np.float64) - exact)[inside].max() <= bound
+
+
+def test_float16_without_a_proof_is_refused(tmp_path):
+    """A network alone has no function that it could be near."""
+    compiled = cpwl.compile(LINE)
+    for source in (compiled, compiled.network):
+        with pytest.raises(InputError, match='weights="float16"'):
+            cpwl.io.to_onnx(source, tmp_path / "net.onnx", dtype="float16")
+    with pytest.raises(LimitError, match="type float16 within that error"):
+        cpwl.compile(LINE, weights="float16", within=1e-6)

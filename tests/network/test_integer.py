@@ -95,17 +95,52 @@ def test_c_has_integers_only(tmp_path, format):
     assert (z == code(q)).all()
 
 
+STEEP = cpwl.CPWL.from_grid([[0, 1, 2]], [0, 1000, 17])
+"""Integers beyond int8."""
+
+
+@pytest.mark.parametrize(("p", "weights"), [(STEEP, "int8"), (function("hat"), "int8"), (table(2) * "1/7", "int16")])
+def test_weights_that_are_not_exact_have_a_proved_error(tmp_path, p, weights):
+    """The checker accepts it; integers, rationals and onnxruntime agree; no input of the domain is further off."""
+    compiled = cpwl.compile(p, weights=weights, inputs="Q3.4", within="9%")
+    network, proof = compiled.integer, compiled.certificate
+    assert check(function_document(p), network_document(compiled.network), proof.document) == proof.error_bound
+    assert proof.error_bound <= compiled.within.tolerance[0]
+    one = 2**network.fraction
+    q = np.stack(np.meshgrid(*[np.arange(-2 * one, 3 * one, 3)] * p.dim), axis=-1).reshape(-1, p.dim)
+    x = np.array([[Fraction(int(v), one) for v in row] for row in q], dtype=object)
+    got = values(network, network(q))
+    assert (got == compiled.network(x)).all()
+    inside = [(g, v) for g, v in zip(got[:, 0], p(x)[:, 0], strict=True) if v is not None]
+    assert inside
+    assert max(abs(g - v) for g, v in inside) <= proof.error_bound
+    cpwl.io.to_onnx(compiled, tmp_path / "net.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "net.onnx", providers=["CPUExecutionProvider"])
+    assert (session.run(None, {"X": q.astype(network.input_type)})[0] == network(q)).all()
+
+
+def test_without_a_tolerance_the_error_is_told():
+    """Where int8 is too short, the nearest weights and how far they are; a tolerance that is too small is refused."""
+    compiled = cpwl.compile(STEEP, weights="int8")
+    assert 0 < compiled.within.distance.largest == cpwl.distance(STEEP, compiled.network).largest < 2
+    assert compiled.certificate.error_bound >= compiled.within.distance.largest
+    with pytest.raises(LimitError, match=r"within that error: the nearest that was found may be off by 1\.6"):
+        cpwl.compile(STEEP, weights="int8", within=1)
+    with pytest.raises(LimitError, match="not bounded"):
+        cpwl.compile(cpwl.CPWL.from_maxmin([["1/3", 0], [0, "1/7"]], [[0], [1]]), weights="float16")
+
+
 def test_other_data_is_refused_with_the_weight():
     """Weights beyond the type, a format that is none, options that do not go together."""
-    steep = cpwl.CPWL.from_grid([[0, 1, 2]], [0, 1000, 17])
+    steep = STEEP
     with pytest.raises(LimitError, match="as an integer, beyond int8"):
-        cpwl.compile(steep, weights="int8")
+        integer_network(cpwl.compile(steep).network, "int8", "Q3.4")
     assert cpwl.compile(steep, weights="int16").integer.weights == "int16"
     for text in ("7.8", "Q40.1", "Q0.0", 8):
         with pytest.raises(InputError, match=r"Q7\.8"):
             fixed_point(text)
-    with pytest.raises(InputError, match="cannot be combined"):
-        cpwl.compile(steep, weights="int16", within=1)
+    with pytest.raises(InputError, match="one tolerance at a time"):
+        cpwl.tradeoff(steep, weights="int16")
     with pytest.raises(InputError, match="format of the inputs"):
         cpwl.compile(steep, inputs="Q7.8")
 

@@ -100,10 +100,10 @@ def compile(
         bool, typer.Option("--check/--no-check", help="Check first that the data defines a continuous function.")
     ] = True,
     dtype: Annotated[
-        Literal["float64", "float32", "int16", "int8"] | None,
+        Literal["float64", "float32", "float16", "int16", "int8"] | None,
         typer.Option(
-            help="Type of the numbers in OUT.onnx or OUT.h; int16 and int8: exact integer arithmetic for fixed-point "
-            "inputs.  [default: float64]"
+            help="Type of the numbers in OUT.onnx or OUT.h; int16 and int8: integer arithmetic for fixed-point inputs; "
+            "float16: OUT.onnx only. The error of these three is proved.  [default: float64]"
         ),
     ] = None,
     inputs: Annotated[
@@ -212,6 +212,8 @@ def _check_paths(source: Path | None, output: Path, proof: Path | None, dtype: s
     suffix = check_ending(output, ".onnx", ".json", ".h")
     if suffix == ".json" and dtype is not None:
         raise typer.BadParameter("a .json file is exact and has no type.", param_hint="'--dtype'")
+    if suffix == ".h" and dtype == "float16":
+        raise typer.BadParameter("C99 has no float16: write OUT.onnx, or take --fixed.", param_hint="'--dtype'")
     for path, what in ((output, ""), (proof, ", and the proof would go there")):
         if path is not None:
             check_output(path, source, what=what)

@@ -34,7 +34,7 @@ Minimize = Literal["neurons", "depth", "width", "nonzeros", "bytes"]
 """What "auto" makes small."""
 Precision = Literal["float64", "float32", "exact"]
 """The arithmetic in which the network will be evaluated."""
-Weights = Literal["exact", "float64", "float32", "int16", "int8"]
+Weights = Literal["exact", "float64", "float32", "float16", "int16", "int8"]
 """With what weights a network is proved: as they are, or rounded to a type."""
 Outside = Literal["free", "clip", "error"]
 """What is done with points outside a bounded domain."""

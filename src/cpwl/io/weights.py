@@ -36,9 +36,11 @@ Dtype: TypeAlias = Literal["float32", "float64"]
 DENSE = 4 * 2**30  # bytes of dense layers that are made
 
 
-def check_dense_size(network: Network, dtype: Dtype, limit: int, consumer: str) -> None:
+def check_dense_size(
+    network: Network, dtype: str, limit: int, consumer: str, known: Sequence[str] = ("float32", "float64")
+) -> None:
     """Refuse a network whose dense weights and biases would take more than `limit` bytes."""
-    check_choice(dtype, ("float32", "float64"), "dtype")
+    check_choice(dtype, tuple(known), "dtype")
     numbers = sum(weight.shape[0] * (weight.shape[1] + 1) for weight, _ in network.layers)
     size = numbers * np.dtype(dtype).itemsize
     if size > limit:

@@ -2,7 +2,8 @@
 
 A positive factor goes through a ReLU. So each neuron `i` of an exact network may have a scale ``s_i > 0`` of its own,
 and with ``q = 2^f x`` the integers ``W'_ij = s_i W_ij / s_j`` and ``b'_i = s_i b_i`` compute ``s_i`` times what the
-network computes: output `k` is an integer ``z_k``, and ``network(x)_k = z_k / s_k`` exactly.
+network computes: output `k` is an integer ``z_k``, and ``network(x)_k = z_k / s_k`` exactly. Where these integers are
+too large for their type, rows are rounded: the integers are then another network, near the first, and exactly that one.
 
 Ranges of the neurons follow from the range of the inputs, layer by layer. If ``|b'_i| + sum |W'_ij| max |a_j|`` is
 below ``2^(B - 1)`` for every neuron, sums of `B` bits do not overflow, whatever the order of summation.
@@ -12,6 +13,7 @@ below ``2^(B - 1)`` for every neuron, sums of `B` bits do not overflow, whatever
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
@@ -22,7 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from cpwl.errors import InputError, LimitError
-from cpwl.network.network import Network, Sizes, exact_layers, sizes_of
+from cpwl.exact.sparse import RationalMatrix
+from cpwl.network.network import Layered, Network, exact_layers
 
 INTEGER = {"int8": 8, "int16": 16}
 """Types of weights, and their bits."""
@@ -30,7 +33,7 @@ _Row: TypeAlias = tuple[dict[int, int], int]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class IntegerNetwork:
+class IntegerNetwork(Layered):
     """A network of integers.
 
     Attributes
@@ -58,23 +61,21 @@ class IntegerNetwork:
     reach: tuple[int, ...]
 
     def __repr__(self) -> str:
-        widths = [self.inputs, *(weight.shape[0] for weight, _ in self.layers)]
-        return f"IntegerNetwork({' -> '.join(map(str, widths))}, {self.weights}, inputs {self.format})"
+        return f"IntegerNetwork({self._widths}, {self.weights}, inputs {self.format})"
 
     @property
-    def inputs(self) -> int:
-        """The number of input coordinates."""
-        return int(self.layers[0][0].shape[1])
-
-    @property
-    def outputs(self) -> int:
-        """The number of output coordinates."""
-        return int(self.layers[-1][0].shape[0])
-
-    @property
-    def sizes(self) -> Sizes:
-        """Neurons, depth, width and nonzero weights."""
-        return sizes_of(self.layers)
+    def network(self) -> Network:
+        """The network that the integers are: with rational weights, and equal to them for every input."""
+        layers = []
+        below: tuple[Fraction, ...] = (Fraction(2**self.fraction),) * self.inputs
+        for (weight, bias), own in zip(self.layers, self.scales, strict=True):
+            rows = np.repeat(np.arange(len(bias)), np.diff(weight.indptr)).tolist()
+            places = zip(rows, weight.indices.tolist(), weight.data.tolist(), strict=True)
+            values = [w * below[j] / own[i] for i, j, w in places]
+            moved = np.array([b / s for b, s in zip(bias.tolist(), own, strict=True)], dtype=object)
+            layers.append((RationalMatrix.from_triples(rows, weight.indices, values, weight.shape), moved))
+            below = own
+        return Network(layers)
 
     @property
     def format(self) -> str:
@@ -122,13 +123,14 @@ def fixed_point(text: Any) -> tuple[int, int]:
     return bits, int(found[2])
 
 
-def integer_network(network: Network, weights: str, inputs: str) -> IntegerNetwork:
+def integer_network(network: Network, weights: str, inputs: str, digits: int | None = None) -> IntegerNetwork:
     """The network of integers that is `network` for every input of a format.
 
-    Raises `LimitError` if a weight is beyond its type, or a sum beyond 64 bits.
+    Raises `LimitError` if a weight is beyond its type, or a sum beyond 64 bits. With `digits`, weights have at most so
+    many bits beside their sign, and a row that has longer ones is rounded.
     """
     bits, fraction = fixed_point(inputs)
-    most = 2 ** (INTEGER[weights] - 1) - 1
+    most = 2 ** (INTEGER[weights] - 1 if digits is None else digits) - 1
     layers: list[list[_Row]] = []
     scales: list[tuple[Fraction, ...]] = [(Fraction(2**fraction),) * network.inputs]
     for number, (weight, bias) in enumerate(exact_layers(network), start=1):
@@ -139,7 +141,9 @@ def integer_network(network: Network, weights: str, inputs: str) -> IntegerNetwo
             form = {int(weight.indices[k]): Fraction(data[k]) / scales[-1][weight.indices[k]] for k in entries}
             row, scale = _whole(form, Fraction(constant), most)
             largest = max(map(abs, row[0].values()), default=0)
-            if largest > most:
+            if largest > most and digits is not None:
+                row, scale = _nearest(form, Fraction(constant), most)
+            elif largest > most:
                 raise LimitError(
                     f"neuron {i} of layer {number} has the weight {largest:,} as an integer, beyond {weights}: take "
                     f"another type of weights, coarser data or fewer bits of inputs than {inputs}",
@@ -149,9 +153,43 @@ def integer_network(network: Network, weights: str, inputs: str) -> IntegerNetwo
             own.append(scale)
         layers.append(rows)
         scales.append(tuple(own))
+    return _assembled(layers, weights, bits, fraction, scales)
+
+
+def near_integers(network: Network, weights: str, inputs: str) -> list[IntegerNetwork]:
+    """Networks of integers near a network, with as many digits as sums of 32 bits allow, and as those of 64 do."""
+    found: dict[int, IntegerNetwork] = {}
+    for digits in range(INTEGER[weights] - 1, 1, -1):
+        try:
+            one = integer_network(network, weights, inputs, digits)
+        except LimitError:
+            continue
+        found.setdefault(one.accumulator, one)
+        if one.accumulator == 32:
+            break
+    return [found[size] for size in sorted(found)]
+
+
+def proved_integers(network: Network, document: dict[str, Any]) -> IntegerNetwork:
+    """The network of integers that a proof of kind "integer" is about."""
+    scales = [tuple(map(Fraction, own)) for own in document["scales"]]
+    scales = [(Fraction(2 ** document["fraction"]),) * network.inputs, *scales]
+    layers: list[list[_Row]] = []
+    for (weight, bias), below, own in zip(exact_layers(network), scales, scales[1:], strict=False):
+        ends, columns = weight.indptr.tolist(), weight.indices.tolist()
+        rows = [slice(ends[i], ends[i + 1]) for i in range(len(own))]
+        forms = [{j: int(s * w / below[j]) for j, w in zip(columns[r], weight.data[r])} for r, s in zip(rows, own)]
+        layers.append([(form, int(s * b)) for form, s, b in zip(forms, own, bias, strict=True)])
+    return _assembled(layers, f"int{document['weights']}", document["bits"], document["fraction"], scales)
+
+
+def _assembled(
+    layers: list[list[_Row]], weights: str, bits: int, fraction: int, scales: Sequence[tuple[Fraction, ...]]
+) -> IntegerNetwork:
     reach, largest = _ranges(layers, bits)
     accumulator = next((size for size in (32, 64) if largest < 2 ** (size - 1)), None)
     if accumulator is None:
+        inputs = f"Q{bits - 1 - fraction}.{fraction}"
         raise LimitError(f"a sum can reach {float(largest):.3g}, beyond 64 bits, for inputs in the format {inputs}")
     arrays = tuple(_array(rows, len(before)) for rows, before in zip(layers, scales, strict=False))
     return IntegerNetwork(arrays, weights, accumulator, bits, fraction, tuple(scales[1:]), tuple(reach))
@@ -164,6 +202,18 @@ def _whole(form: dict[int, Fraction], constant: Fraction, most: int) -> tuple[_R
     if any(abs(v * scale) > most for v in form.values()):
         scale /= gcd(*(int(v * scale) for v in numbers)) or 1
     return ({j: int(v * scale) for j, v in form.items()}, int(constant * scale)), scale
+
+
+def _nearest(form: dict[int, Fraction], constant: Fraction, most: int) -> tuple[_Row, Fraction]:
+    """A row rounded to integers, the largest at `most` or a little below it, and its scale, of eight digits.
+
+    >>> _nearest({0: Fraction(1, 3), 1: Fraction(1)}, Fraction(1, 2), 127)
+    (({0: 42, 1: 127}, 64), Fraction(127, 1))
+    """
+    wanted = most / max(map(abs, form.values()))
+    unit = Fraction(2) ** (wanted.numerator.bit_length() - wanted.denominator.bit_length() - 8)
+    scale = wanted // unit * unit
+    return ({j: round(v * scale) for j, v in form.items()}, round(constant * scale)), scale
 
 
 def _ranges(layers: list[list[_Row]], bits: int) -> tuple[list[int], int]:

@@ -116,8 +116,36 @@ class Sizes:
         return 8 * (self.nonzeros + self.neurons)
 
 
+class Layered:
+    """What follows from layers ``(weight, bias)`` alone, of floats or of integers."""
+
+    __slots__ = ()
+    layers: tuple[tuple[csr_array[Any, tuple[int, int]], Any], ...]
+
+    @property
+    def inputs(self) -> int:
+        """The number of input coordinates."""
+        return int(self.layers[0][0].shape[1])
+
+    @property
+    def outputs(self) -> int:
+        """The number of output coordinates."""
+        return int(self.layers[-1][0].shape[0])
+
+    @property
+    def sizes(self) -> Sizes:
+        """Neurons, depth, width and nonzero weights."""
+        hidden = [int(weight.shape[0]) for weight, _ in self.layers[:-1]]
+        nonzeros = sum(int(weight.nnz) for weight, _ in self.layers)
+        return Sizes(sum(hidden), len(self.layers), max(hidden, default=0), nonzeros)
+
+    @property
+    def _widths(self) -> str:
+        return " -> ".join(map(str, [self.inputs, *(weight.shape[0] for weight, _ in self.layers)]))
+
+
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
-class Network:
+class Network(Layered):
     """The function ``x -> W_l s(... s(W_1 x + b_1) ...) + b_l`` with ``s(z) = max(0, z)`` (Definition 4).
 
     Parameters
@@ -165,23 +193,7 @@ class Network:
         object.__setattr__(self, "held", {})
 
     def __repr__(self) -> str:
-        widths = [self.inputs, *(weight.shape[0] for weight, _ in self.layers)]
-        return f"Network({' -> '.join(map(str, widths))})"
-
-    @property
-    def inputs(self) -> int:
-        """The number of input coordinates."""
-        return int(self.layers[0][0].shape[1])
-
-    @property
-    def outputs(self) -> int:
-        """The number of output coordinates."""
-        return int(self.layers[-1][0].shape[0])
-
-    @property
-    def sizes(self) -> Sizes:
-        """Neurons, depth, width and nonzero weights of the network as it would be exported."""
-        return sizes_of(self.layers)
+        return f"Network({self._widths})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self.layers, self.exact, self.evaluated_in)
@@ -275,12 +287,6 @@ class Network:
         from cpwl.network.picture import layer_bars
 
         return layer_bars(self)
-
-
-def sizes_of(layers: Sequence[tuple[Any, Any]]) -> Sizes:
-    """The sizes of a network with these layers."""
-    hidden = [int(weight.shape[0]) for weight, _ in layers[:-1]]
-    return Sizes(sum(hidden), len(layers), max(hidden, default=0), sum(int(weight.nnz) for weight, _ in layers))
 
 
 def assemble(layers: Sequence[Layer], exact: Sequence[ExactLayer] | None = None) -> Network:
@@ -382,7 +388,7 @@ def without_unread(network: Network) -> Network:
 def run_in(network: Network, types: Sequence[str]) -> Network:
     """The same network, run layer by layer in the given types only, or in none."""
     same = assemble(network.layers, network.exact)
-    object.__setattr__(same, "evaluated_in", tuple(name for name in _TYPES if name in types))
+    object.__setattr__(same, "evaluated_in", tuple(name for name in (*_TYPES, "float16") if name in types))
     return same
 
 

@@ -127,6 +127,8 @@ class Certificate:
             said = f"{said}; {optimality(self.document, self.document['inputs'])}"
         if self.document is not None and self.document.get("kind") == "integer":
             said = f"{said}; {exactness(self.document)}"
+        if self.evaluation_bound is not None and "float16" in self.evaluation_bound and not self.caution:
+            said = f"{said}; arithmetic in float16 adds at most {self.evaluation_bound['float16']:.3g}"
         return f"{said} only: {self.caution}" if self.caution else said
 
     def _on_pieces(self) -> str:
@@ -289,9 +291,11 @@ def certify(
     return _no_certificate(question, wanted, failures)
 
 
-def certify_integers(p: CPWL, network: Network, integers: IntegerNetwork, executor: Executor | None) -> Certificate:
+def certify_integers(
+    p: CPWL, network: Network, integers: IntegerNetwork, executor: Executor | None, max_error: float | None = None
+) -> Certificate:
     """The proof of an exact network, and that the network of integers is equal to it and does not overflow."""
-    exact = certify(p, network, executor=executor)
+    exact = certify(p, network, max_error=max_error, executor=executor)
     if not exact.proved or exact.error_bound is None:
         return exact
     question = replace(_question(p, network, None, None), executor=executor)

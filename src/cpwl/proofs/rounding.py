@@ -19,7 +19,11 @@ from cpwl.proofs.entries import Entry, Prover, counted_rows
 Bound = Fraction | tuple[Fraction, Fraction]  # a number, or (a, b) for a + b max |x_i|
 
 Floats = NDArray[np.float64]
-_FORMATS: dict[str, type[np.floating[Any]]] = {"float64": np.float64, "float32": np.float32}
+_FORMATS: dict[str, type[np.floating[Any]]] = {
+    "float64": np.float64,
+    "float32": np.float32,
+    "float16": np.float16,
+}
 _SLACK = 1.0000001  # for the rounding of the bound itself
 
 

@@ -105,6 +105,11 @@ def _order(weight: Any) -> NDArray[np.int64]:
 # A protobuf message, and so an ONNX file in one piece, ends at 2 GiB.
 _LIMIT = 2**31 - 2**20
 Layout: TypeAlias = Literal["auto", "dense", "split", "fast"]
+_KINDS = {
+    "float16": onnx.TensorProto.FLOAT16,
+    "float32": onnx.TensorProto.FLOAT,
+    "float64": onnx.TensorProto.DOUBLE,
+}
 
 _NOTES = {
     "cpwl.arithmetic": "Large terms cancel: run in the precision of the file, with TF32 and other reduced "
@@ -116,7 +121,7 @@ def to_onnx(
     network: Network | Compiled,
     path: str | os.PathLike[str],
     *,
-    dtype: Dtype | None = None,
+    dtype: Dtype | Literal["float16"] | None = None,
     batch: str | None = "N",
     layout: Layout = "auto",
     metadata: Mapping[str, str] | None = None,
@@ -129,10 +134,11 @@ def to_onnx(
         The network, or the result of `compile`, whose `metadata` then goes into the file.
     path : path-like
         The file; what is there is replaced when the new file is complete.
-    dtype : {"float64", "float32"}, optional
+    dtype : {"float64", "float32", "float16"}, optional
         The type of the weights, `X` and `Y`: "float64", or "float32", with every weight rounded once more. By default
         "float64"; but what was compiled with integer weights is written with integer operators: `X` has integers in
-        the format of the inputs, and `Y` those that are to be divided by the scales in the metadata.
+        the format of the inputs, and `Y` those that are to be divided by the scales in the metadata. "float16" is for
+        what was compiled with ``weights="float16"``, whose error is proved, and the default there.
     batch : str, optional
         The name of the first dimension of `X` and `Y`, which is free: any number of points. None makes it 1, which
         some verifiers and MILP tools expect.
@@ -167,22 +173,27 @@ def to_onnx(
     if integers is not None:
         write_bytes(path, _model(*_integer(integers), batch, {**_checked(metadata), **_integer_notes(integers)}))
         return
-    dtype = "float64" if dtype is None else dtype
+    half = "float16" in network.evaluated_in
+    if dtype == "float16" and not half:
+        raise InputError(
+            'float16 has 11 bits, and the error must be proved: `compile(p, weights="float16", within="1%")` first'
+        )
+    dtype = ("float16" if half else "float64") if dtype is None else dtype
     write_bytes(path, onnx_bytes(network, dtype=dtype, batch=batch, layout=layout, metadata=metadata))
 
 
 def onnx_bytes(
     network: Network,
     *,
-    dtype: Dtype = "float64",
+    dtype: Dtype | Literal["float16"] = "float64",
     batch: str | None = None,
     layout: Layout = "auto",
     metadata: Mapping[str, str] | None = None,
 ) -> bytes:
     """The content of the file that `to_onnx` writes."""
     notes = {**_NOTES, **_checked(metadata)}
-    check_choice(dtype, ("float32", "float64"), "dtype")
-    kind = onnx.TensorProto.FLOAT if dtype == "float32" else onnx.TensorProto.DOUBLE
+    check_choice(dtype, tuple(_KINDS), "dtype")
+    kind = _KINDS[dtype]
     nodes, tensors = _layers(network, dtype, kind, _split(network, dtype, layout))
     ends = (kind, network.inputs), (kind, network.outputs)
     return _model(nodes, tensors, *ends, batch, notes)
@@ -216,13 +227,13 @@ def _checked(metadata: Mapping[str, str] | None) -> dict[str, str]:
     return found
 
 
-def _split(network: Network, dtype: Dtype, layout: Layout) -> list[bool]:
+def _split(network: Network, dtype: str, layout: Layout) -> list[bool]:
     """Which layers are written in parts; `LimitError` if they fit in neither way."""
     if layout == "fast":
         return [_pays(weight) for weight, _ in network.layers]
     if layout != "split":
         try:
-            check_dense_size(network, dtype, _LIMIT, "that an ONNX file can hold")
+            check_dense_size(network, dtype, _LIMIT, "that an ONNX file can hold", tuple(_KINDS))
         except LimitError:
             if layout == "dense":
                 raise
@@ -234,7 +245,7 @@ def _split(network: Network, dtype: Dtype, layout: Layout) -> list[bool]:
     return [True] * len(network.layers)
 
 
-def _layers(network: Network, dtype: Dtype, kind: int, split: Sequence[bool]) -> tuple[list[Any], list[Any]]:
+def _layers(network: Network, dtype: str, kind: int, split: Sequence[bool]) -> tuple[list[Any], list[Any]]:
     """One `Gemm` for a whole layer; for one in parts the columns that each reads, a `Gemm` on these, and `Concat`."""
     nodes, tensors, before = [], [], "X"
     for i, parts in enumerate(split_layers(rounded(network, dtype), split), start=1):
