@@ -1,7 +1,8 @@
 """Every way to run seven functions, measured in one run: `cpwl bench run` for each, kept in `ways.json`.
 
     OPENBLAS_NUM_THREADS=1 python benchmarks/ways.py [--cases FOLDER] [--only NAME ..]  # writes ways.json
-    python benchmarks/ways.py --show                     # the table of docs/comparison.md
+    python benchmarks/ways.py --show                     # the table and the ratios of docs/comparison.md
+    OPENBLAS_NUM_THREADS=1 python benchmarks/ways.py --fused  # operators of onnxruntime that join product and ReLU
 
 Laws of 199 and 611 regions are read from FOLDER (m2_N5.json, ti_N12.json: PPOPT's regions with float noise); without
 it they are left out. Processor time on one thread: compare the numbers of one case with each other only.
@@ -11,7 +12,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -19,7 +21,8 @@ import numpy as np
 import scipy.spatial
 
 import cpwl
-from cpwl.show.ways import Way, measure_ways, taken
+from cpwl.io.onnx.write import onnx_bytes
+from cpwl.show.ways import Way, measure_ways, seconds, taken
 from mpc import from_floats
 from solve import integrator
 
@@ -82,6 +85,51 @@ def table(rows: dict[str, dict]) -> str:
     return "\n".join(lines)
 
 
+def ratios(rows: dict[str, dict]) -> list[str]:
+    """Where lookup beats the network, and where it does not, in sentences: each ratio is of one run."""
+    times = {case: {way["name"]: way["batch"] for way in row["ways"]} for case, row in rows.items()}
+    in_c = {case: t["C network"] / t["C grid"] for case, t in times.items() if t.get("C grid")}
+    least, most = min(in_c, key=lambda case: in_c[case]), max(in_c, key=lambda case: in_c[case])
+    slow = [
+        case for case, row in rows.items() if "network" in row["taken"]["Python"] or "onnx" in row["taken"]["Python"]
+    ]
+    ends = f"{in_c[least]:.0f} ({least}) to {in_c[most]:,.0f} ({most})"
+    return [
+        f"In C a plain lookup is {ends} times as fast as the network.",
+        f"In Python the network is the fastest way for batches of: {'; '.join(slow)}.",
+    ]
+
+
+def fused() -> Iterator[str]:
+    """Times in onnxruntime of `Gemm` and `Relu`, as `to_onnx` writes them, beside its own operator for both."""
+    import onnx
+    import onnxruntime
+
+    for case, make in cases().items():
+        if case not in ("32 x 32 table", "control law, 43 regions", "trained 4-16-16-1"):
+            continue
+        source = make()
+        network = source if isinstance(source, cpwl.Network) else cpwl.compile(source).network
+        model = onnx.load_from_string(onnx_bytes(network, dtype="float32", batch="N"))
+        joined = onnx.load_from_string(model.SerializeToString())
+        joined.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
+        del joined.graph.node[1::2]
+        for node, relu in zip(joined.graph.node, model.graph.node[1::2], strict=False):
+            node.op_type, node.domain, node.output[0] = "FusedGemm", "com.microsoft", relu.output[0]
+            node.attribute.append(onnx.helper.make_attribute("activation", "Relu"))
+        x = np.random.default_rng(0).random((10_000, network.inputs)).astype(np.float32)
+        found, values = [], []
+        for one in (model, joined):
+            options = onnxruntime.SessionOptions()
+            options.intra_op_num_threads = 1
+            session = onnxruntime.InferenceSession(one.SerializeToString(), options)
+            run = partial(session.run, None)
+            values.append(run({"X": x})[0])
+            found.append(seconds(partial(run, {"X": x})) / len(x) * 1e9)
+        assert (values[0] == values[1]).all()
+        yield f"{case}: Gemm and Relu {found[0]:.1f}, FusedGemm {found[1]:.1f} ns a point in float32"
+
+
 def _time(way: dict | None) -> str:
     if way is None or way["batch"] is None:
         return ""
@@ -95,7 +143,12 @@ def main() -> None:
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--points", type=int, default=10_000)
     parser.add_argument("--show", action="store_true")
+    parser.add_argument("--fused", action="store_true")
     words = parser.parse_args()
+    if words.fused:
+        for line in fused():
+            print(line, flush=True)
+        return
     rows = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
     for name, make in {} if words.show else cases(words.cases).items():
         if words.only and name not in words.only:
@@ -113,7 +166,7 @@ def main() -> None:
         order = [name for name in cases() if name in rows]
         FILE.write_text(json.dumps({name: rows[name] for name in order}, indent=1) + "\n", "utf-8")
         print(f"{name}: {perf_counter() - began:.0f} s, {rows[name]['taken']}", flush=True)
-    print(table(rows))
+    print(table(rows), *ratios(rows), sep="\n")
 
 
 if __name__ == "__main__":

@@ -454,7 +454,9 @@ class _Job:
                 raise InputError('`inputs` is the format of the inputs for `weights="int16"` or `weights="int8"`')
         integer = weights in INTEGER
         held = (inputs,) if inputs is not None else _formats(p) if integer else ()
-        return cls(p, construction, options, max_error is not None, certify or weights in _SHORT, weights, held, outside, train)
+        return cls(
+            p, construction, options, max_error is not None, certify or weights in _SHORT, weights, held, outside, train
+        )
 
     def compiled(self, q: CPWL, prove: _Prove | None, among: tuple[str, ...] = ()) -> Compiled:
         """The network of a function; "auto" may be bound to some constructions."""
@@ -646,21 +648,23 @@ class _Job:
         """The network with its proof, if it is within the tolerance; and how far it is, rounding of floats included."""
         every = self._distances(network)
         far = max(every, key=lambda gap: gap.largest)
-        if far.largest == math.inf or (
-            tolerance is not None and any(gap.largest > e for gap, e in zip(every, tolerance, strict=True))
-        ):
+        allowed = (
+            [Fraction(far.largest)] * self.p.outputs if tolerance is None and far.largest < math.inf else tolerance
+        )
+        if allowed is None or any(gap.largest > e for gap, e in zip(every, allowed, strict=True)):
             return None, float(far.largest)
-        most = math.nextafter(float(max(tolerance or [far.largest])), math.inf)
+        most, more = math.nextafter(float(max(allowed)), math.inf), 0.0
         if integers is None:
             proof = certify(self.p, network, max_error=most, executor=self.options.executor)
-            more = Fraction(min((proof.evaluation_bound or {}).get(self.weights, math.inf), 10**300))
+            more = (proof.evaluation_bound or {}).get(self.weights, math.inf)
         else:
-            proof, more = certify_integers(self.p, network, integers, self.options.executor, most), Fraction(0)
-        off = float(far.largest + more)
-        if not proof.proved or off > 10**299 or (tolerance is not None and off > min(tolerance)):
-            return None, math.inf if off > 10**299 else off
+            proof = certify_integers(self.p, network, integers, self.options.executor, most)
+        off = float(far.largest) + more
+        if not proof.proved or off == math.inf or (tolerance is not None and off > min(tolerance)):
+            return None, off
+        if tolerance is None:
+            allowed = [e + Fraction(more) for e in allowed]
         name = f"{self.weights} weights of {start.construction if start.within is None else start.within.proposal}"
-        allowed = [far.largest + more] * self.p.outputs if tolerance is None else tolerance
         made = replace(start, network=network, sizes=network.sizes, certificate=proof, measured=None)
         return self._told(made, allowed, far, name, []), off
 

@@ -176,9 +176,9 @@ def proved_integers(network: Network, document: dict[str, Any]) -> IntegerNetwor
     scales = [(Fraction(2 ** document["fraction"]),) * network.inputs, *scales]
     layers: list[list[_Row]] = []
     for (weight, bias), below, own in zip(exact_layers(network), scales, scales[1:], strict=False):
-        ends, columns = weight.indptr.tolist(), weight.indices.tolist()
-        rows = [slice(ends[i], ends[i + 1]) for i in range(len(own))]
-        forms = [{j: int(s * w / below[j]) for j, w in zip(columns[r], weight.data[r])} for r, s in zip(rows, own)]
+        forms: list[dict[int, int]] = [{} for _ in own]
+        for i, j, w in zip(weight.rows.tolist(), weight.indices.tolist(), weight.data, strict=True):
+            forms[i][j] = int(own[i] * w / below[j])
         layers.append([(form, int(s * b)) for form, s, b in zip(forms, own, bias, strict=True)])
     return _assembled(layers, f"int{document['weights']}", document["bits"], document["fraction"], scales)
 

@@ -60,31 +60,29 @@ class Way:
         return asdict(self)
 
 
-def measure_ways(source: CPWL | Network, *, points: int = 10_000, seed: int = 0, compiles: bool = True) -> list[Way]:
-    """Run `source` in every way that is installed here, at so many points; without `compiles` by lookup only.
+def measure_ways(source: CPWL | Network, *, points: int = 10_000, seed: int = 0) -> list[Way]:
+    """Run `source` in every way that is installed here, at so many points.
 
     Set OPENBLAS_NUM_THREADS=1 before NumPy is loaded, as the command does: the processor time of threads adds up.
     """
     x = _points(source, points, seed)
     law = None if isinstance(source, Network) else source
-    network = source if isinstance(source, Network) else compile(source).network if compiles else None
+    network = source if isinstance(source, Network) else compile(source).network
     reference = np.asarray(source(x), dtype=np.float64)
     found: list[Way] = []
     if law is not None:
         found.append(_timed(Way("p(x)", "Python"), law, x, reference))
-    nonzeros = dense = None
-    if network is not None:
-        nonzeros = network.sizes.nonzeros
-        biases = sum(len(bias) for _, bias in network.layers)
-        way = Way("NumPy network", "Python", bytes=8 * (nonzeros + biases), multiply_adds=nonzeros)
-        found.append(_timed(replace(way, neurons=network.sizes.neurons), network, x, reference))
-        dense = sum(weight.shape[0] * weight.shape[1] for weight, _ in network.layers)
+    nonzeros = network.sizes.nonzeros
+    biases = sum(len(bias) for _, bias in network.layers)
+    way = Way("NumPy network", "Python", bytes=8 * (nonzeros + biases), multiply_adds=nonzeros)
+    found.append(_timed(replace(way, neurons=network.sizes.neurons), network, x, reference))
+    dense = sum(weight.shape[0] * weight.shape[1] for weight, _ in network.layers)
     runners: list[tuple[str, Callable[[Any], AbstractContextManager[tuple[_Call, int]]], Any, int | None]] = [
         ("onnxruntime", _onnxruntime, network, dense),
         ("torch network", _torch, network, dense),
         ("torch lookup", _torch, law, None),
         ("numba network", _numba, network, nonzeros),
-        ("HiGHS, network as MILP", _solver, None if network is None else source, None),
+        ("HiGHS, network as MILP", _solver, (source, network), None),
     ]
     for name, make, what, adds in runners:
         if what is None:
@@ -100,11 +98,12 @@ def measure_ways(source: CPWL | Network, *, points: int = 10_000, seed: int = 0,
             found.append(Way(name, "Python", note=str(error).splitlines()[0]))
     found += _interpolators(law, x, reference)
     pieces = extract(source, box=(-1, 1), exact=True, max_regions=_REGIONS) if isinstance(source, Network) else source
-    for form, what in (("network", network), ("tree", pieces if compiles else None), ("grid", pieces)):
-        if form != "network" and law is None and not pieces.complete:
+    most = {"network": np.inf, "tree": _REGIONS, "grid": _REGIONS if law is None else np.inf}
+    for form, limit in most.items():
+        if limit < np.inf and (pieces.num_pieces > limit or (law is None and not pieces.complete)):
             found.append(Way(f"C {form}", "C", note=f"not tried for more than {_REGIONS:,} regions"))
-        elif what is not None:
-            found.append(_in_c(what, cast("Form", form), x, reference))
+        else:
+            found.append(_in_c(network if form == "network" else pieces, cast("Form", form), x, reference))
     return found
 
 
@@ -124,7 +123,7 @@ def taken(ways: list[Way], language: str, *, single: bool = False) -> Way | None
     return min(able, key=time, default=None)
 
 
-_REGIONS = 1_000  # of a network that become a tree
+_REGIONS = 2_000  # that become a tree
 _SAME = 1e-9  # of the largest value: more than rounding in double precision
 
 
@@ -145,8 +144,8 @@ def _points(source: CPWL | Network, count: int, seed: int) -> _Array:
 
 def _timed(way: Way, call: _Call, x: _Array, reference: _Array) -> Way:
     values = np.asarray(call(x), dtype=np.float64).reshape(reference.shape)
-    single = _seconds(lambda: call(x[:1]))
-    return _with(way, values, reference, single * 1e6, _seconds(lambda: call(x)) / len(x) * 1e6)
+    single = seconds(lambda: call(x[:1]))
+    return _with(way, values, reference, single * 1e6, seconds(lambda: call(x)) / len(x) * 1e6)
 
 
 def _with(way: Way, values: _Array, reference: _Array, single: float, batch: float) -> Way:
@@ -158,7 +157,7 @@ def _with(way: Way, values: _Array, reference: _Array, single: float, batch: flo
 _LONG = 0.02  # seconds of a round
 
 
-def _seconds(call: Callable[[], Any]) -> float:
+def seconds(call: Callable[[], Any]) -> float:
     """The shortest mean of five rounds."""
     call()
     start = process_time()
@@ -217,12 +216,12 @@ _BINARY = 100  # neurons beyond which it would take long
 
 
 @contextmanager
-def _solver(source: CPWL | Network) -> Iterator[tuple[_Call, int]]:
+def _solver(given: tuple[CPWL | Network, Network]) -> Iterator[tuple[_Call, int]]:
     """The mixed-integer program of the network with the inputs fixed: how a solver sees a value."""
     from cpwl.io.milp import to_milp
 
+    source, network = given
     box = (-1, 1) if isinstance(source, Network) else None
-    network = source if isinstance(source, Network) else compile(source).network
     if network.sizes.neurons > _BINARY:
         raise LimitError(f"not tried for more than {_BINARY} neurons")
     milp = to_milp(source, box=box)
@@ -292,7 +291,7 @@ def _in_c(source: CPWL | Network, form: Form, x: _Array, reference: _Array) -> W
         call = _loaded(code, compiler, folder)
         y = np.empty((len(x), code.body.outputs))
         call(x, y)
-        each = _seconds(lambda: call(x, y)) / len(x) * 1e6
+        each = seconds(lambda: call(x, y)) / len(x) * 1e6
         return _with(way, y, reference, each, each)
 
 
