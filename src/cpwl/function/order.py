@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -328,11 +327,6 @@ class RowTest:
             if value > self.slack:
                 return Excess(number, int(j), point, float(value))
         return None
-
-    def value(self, m: int, at: NDArray[Any]) -> Any:
-        """The value of component `m` at ``(x, 1)``."""
-        law = self.laws[m]
-        return (law * at).sum() if self.p.tol else Fraction((law[:-1] * at).sum()) / law[-1]
 
     def _largest(self, row: NDArray[np.int64], j: int) -> tuple[NDArray[Any], Any]:
         """The largest excess of the row on piece `j` and where; at a place with at least 1 if it has no bound."""

@@ -363,28 +363,6 @@ def weight_bytes(network: Network) -> int:
     return (size if short is None else np.dtype(short[0]).itemsize) * len(weights) + real * len(biases)
 
 
-def without_unread(network: Network) -> Network:
-    """The same function without hidden neurons that nothing reads; `network` itself if there are none.
-
-    >>> without_unread(Network([([[1], [2]], [0, 0]), ([[3, 0]], [1])]))
-    Network(1 -> 1 -> 1)
-    """
-    layers, exact = list(network.layers), None if network.exact is None else list(network.exact)
-    for l in reversed(range(len(layers) - 1)):
-        (weight, bias), (after, shift) = layers[l : l + 2]
-        kept = np.unique(after.indices[after.data != 0] if exact is None else exact[l + 1][0].indices)
-        if len(kept) in (0, len(bias)):  # nothing is unread; or the layer is constant, which `simplify` sees
-            continue
-        layers[l : l + 2] = [(weight[kept], bias[kept]), (after[:, kept], shift)]
-        if exact is not None:
-            (rows, values), (read, moved) = exact[l : l + 2]
-            places = np.searchsorted(kept, read.indices)
-            fewer = RationalMatrix((read.shape[0], len(kept)), read.indptr, places, read.entries)
-            exact[l : l + 2] = [(rows.take_rows(kept), values[kept]), (fewer, moved)]
-    same = all(one is other for one, other in zip(layers, network.layers, strict=True))
-    return network if same else assemble(layers, exact)
-
-
 def run_in(network: Network, types: Sequence[str]) -> Network:
     """The same network, run layer by layer in the given types only, or in none."""
     same = assemble(network.layers, network.exact)

@@ -530,6 +530,23 @@ Chain = list[list[Row]]
 """The rows of every layer, the inputs' layer first and the outputs last."""
 
 
+def pruned(chain: Chain) -> Chain:
+    """The same chain without hidden neurons that nothing reads; a layer that is constant stays.
+
+    >>> [len(rows) for rows in pruned([[Row({0: 1}, 0), Row({0: 2}, 0)], [Row({1: 3, 0: 0}, 1)]])]
+    [1, 1]
+    """
+    chain = list(chain)
+    for l in reversed(range(len(chain) - 1)):
+        used = sorted({j for row in chain[l + 1] for j, w in row.weights.items() if w != 0})
+        if used:
+            place = {j: i for i, j in enumerate(used)}
+            chain[l] = [chain[l][j] for j in used]
+            read = [{place[j]: w for j, w in row.weights.items() if j in place} for row in chain[l + 1]]
+            chain[l + 1] = [Row(weights, row.bias) for weights, row in zip(read, chain[l + 1], strict=True)]
+    return chain
+
+
 def chained(chain: Chain, inputs: int) -> Network:
     """The network of these rows; its floats are made here, and its weights become `Fraction` when someone asks.
 

@@ -34,8 +34,7 @@ from cpwl.exact.integers import primitive, ratio_view, sign
 from cpwl.exact.rational import to_float
 from cpwl.function.bends.planar import PlanarBends, away_from, cross, orientations, power_of_two, signed
 from cpwl.network import Network
-from cpwl.network.network import without_unread
-from cpwl.network.program import Row, chained
+from cpwl.network.program import Row, chained, pruned
 from cpwl.search import cover
 
 # Which lines become gates? Fewest neurons first, then small multipliers.
@@ -351,7 +350,7 @@ def lower(bends: PlanarBends, alpha: NDArray[np.object_], gates: list[Gate], *, 
     bias = np.array([shift for _, shift in sums], dtype=object) + share @ constant
     chain = [[Row({0: a, 1: b}, c) for a, b, c in first], [Row(*row) for row in rows]]
     chain.append([Row(dict(enumerate(own)), shift) for own, shift in zip(last, bias, strict=True)])
-    return chained(chain, 2), hinges
+    return chained(chain if keep else pruned(chain), 2), hinges  # a gate may spare the hinge of its own line
 
 
 _Row = dict[int, Fraction]
@@ -537,8 +536,6 @@ def _glued(bends: PlanarBends, spare: bool, favoured: int | None = None) -> Plan
     alpha, gates, sharp = _glue(bends, chosen, stars, spare)
     network, hinges = lower(bends, alpha, gates, keep=not spare)
     on = len(np.unique(chosen.owner))
-    if spare:  # a gate may spare the hinge of its own line
-        network = without_unread(network)
     return PlaneGates(network, count, hinges, on, len(bends.vertices), tuple(gates), bends.lines, sharp)
 
 

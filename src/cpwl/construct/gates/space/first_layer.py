@@ -15,7 +15,7 @@ from cpwl.construct.blocks.common import Rational
 from cpwl.construct.gates.space.gate_sum import GateSum
 from cpwl.construct.gates.space.terms import ZERO, Gate, Plane, Terms
 from cpwl.exact.rational import outwards
-from cpwl.network.program import Row
+from cpwl.network.program import Row, pruned
 
 # How steep and how large formal functions can be: multipliers of gates, offsets of carried sums.
 #
@@ -304,7 +304,8 @@ def unbounded_first_layer(
             for col, weight in ((place[pair], share + shift * k), (j, shift * k - share)):
                 weights[col] = weights.get(col, fmpq(0)) + weight
         rows.append(Row({j: w for j, w in weights.items() if w != 0}, bias))
-    return _without_unused(planes, rows)
+    first, second = pruned([planes, rows])
+    return first, second
 
 
 class _Majorant:
@@ -387,9 +388,3 @@ def _independent(planes: Sequence[tuple[int, ...]], size: int) -> list[tuple[int
 
 def _integer(values: Sequence[Rational]) -> tuple[int, ...]:
     return tuple(int(v) for v in fmpq_mat(1, len(values), list(values)).numer_denom()[0].entries())
-
-
-def _without_unused(planes: Sequence[Row], rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    used = sorted({j for row in rows for j in row.weights})
-    place = {j: i for i, j in enumerate(used)}
-    return [planes[j] for j in used], [Row({place[j]: w for j, w in row.weights.items()}, row.bias) for row in rows]
