@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -522,12 +522,25 @@ def _layer(weight: Any, bias: NDArray[Any]) -> tuple[Any, Any]:
 class Row:
     """One neuron before its ReLU: weights by column, and the bias; rationals of Python or of flint."""
 
-    weights: Mapping[int, Any]
+    weights: dict[int, Any]
     bias: Any
 
 
 Chain = list[list[Row]]
 """The rows of every layer, the inputs' layer first and the outputs last."""
+
+
+def rows_of(rows: Iterable[int], columns: Iterable[int], values: Iterable[Any], bias: Iterable[Any]) -> list[Row]:
+    """One row for each bias, with these entries; those at one place are added.
+
+    >>> rows_of([0, 0], [1, 1], [2, 3], [7])
+    [Row(weights={1: 5}, bias=7)]
+    """
+    made = [Row(dict[int, Any](), shift) for shift in bias]
+    for i, j, value in zip(rows, columns, values, strict=True):
+        own: dict[int, Any] = made[i].weights
+        own[j] = own[j] + value if j in own else value
+    return made
 
 
 def pruned(chain: Chain) -> Chain:

@@ -18,22 +18,8 @@ from numpy.typing import NDArray
 
 from cpwl.construct.blocks.common import colours
 from cpwl.construct.windows.lifting import Cells, Lifting, to_floats, values_at
-from cpwl.exact.rational import from_flint_array
-from cpwl.exact.sparse import RationalMatrix
 from cpwl.network.network import Network
-
-__all__ = [
-    "MOST",
-    "Layer",
-    "best_windows",
-    "blocks_of",
-    "fractions",
-    "lower",
-    "matrix",
-    "maxima",
-    "rounded_up",
-    "tree_neurons",
-]
+from cpwl.network.program import Row, chained, rows_of
 
 # Blocks of cells: one affine law, and one hinge for each further cell, along a tree of facets.
 #
@@ -388,10 +374,6 @@ def _ends(f: NDArray[np.float64], knots: NDArray[np.float64]) -> tuple[NDArray[n
     return crossing(a, np.maximum(a - 1, 0)), crossing(b, np.minimum(b + 1, count - 1))
 
 
-Layer = tuple[RationalMatrix, NDArray[np.object_]]
-"""Weights and biases."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Forms:
     """Rows on the neurons of layer 1: entries ``(row, neuron, value)``, and one bias a row."""
@@ -427,23 +409,13 @@ def lower(
     used = np.unique(np.concatenate([carried, hinges.neurons]))
     start = {(s, k): i for i, (s, k) in enumerate(order)}
     at = np.array([[start[s, int(k)] for k in owner] for s in range(sides)], dtype=np.int64).reshape(sides, -1)
-    layers = [
+    chain = [
         knots.layer(used),
         _second(hinges, carried, used),
         _third(clamps, carried, at, factors, len(hinges.bias)),
-        *maxima(_classes(side, windows.classes[side, block]), len(side), share, base, windows.constants),
+        *maxima(_classes(side, windows.classes[side, block]), share, base, windows.constants),
     ]
-    return Network(layers)
-
-
-def fractions(values: NDArray[np.object_]) -> NDArray[np.object_]:
-    """Rationals of `flint` as those of Python."""
-    return np.asarray(from_flint_array(values), dtype=object) if values.size else values
-
-
-def matrix(rows: object, columns: object, values: NDArray[np.object_], shape: tuple[int, int]) -> RationalMatrix:
-    """The matrix with these entries; those at one place are added."""
-    return RationalMatrix.from_triples(rows, columns, fractions(values), shape)
+    return chained(chain, cells.dim)
 
 
 def _classes(side: NDArray[np.int64], colour: NDArray[np.int64]) -> list[list[dict[int, fmpq]]]:
@@ -485,14 +457,14 @@ class _Knots:
         """Of the neuron ``s(x - X_k)``, `k` before the last, or ``s(X_k - x)``, `k` after the first."""
         return np.asarray(2 * axis * self.count + k + (0 if rising else self.count - 1), dtype=np.int64)
 
-    def layer(self, used: NDArray[np.int64]) -> Layer:
+    def layer(self, used: NDArray[np.int64]) -> list[Row]:
         """Those that are used."""
         axis, place = np.divmod(used, 2 * self.count)
         rising = place < self.count
         knot = np.where(rising, place, place - self.count + 1)
         sign = np.where(rising, fmpq(1), fmpq(-1))
         bias = -sign * self.windows.knots[axis, knot]
-        return matrix(np.arange(len(used)), axis, sign, (len(used), self.dim)), fractions(bias)
+        return [Row({int(i): own}, shift) for i, own, shift in zip(axis, sign, bias, strict=True)]
 
     def forms(
         self, laws: NDArray[np.object_], cells: NDArray[np.int64], constants: NDArray[np.object_] | None = None
@@ -533,41 +505,39 @@ class _Knots:
                     yield own, number, np.full(len(own), -rise, dtype=object)
 
 
-def _second(hinges: _Forms, carried: NDArray[np.int64], used: NDArray[np.int64]) -> Layer:
+def _second(hinges: _Forms, carried: NDArray[np.int64], used: NDArray[np.int64]) -> list[Row]:
     """What is carried of layer 1, then the hinges."""
     rows = np.concatenate([np.arange(len(carried)), len(carried) + hinges.rows])
     columns = np.searchsorted(used, np.concatenate([carried, hinges.neurons]))
     values = np.concatenate([np.full(len(carried), fmpq(1), dtype=object), hinges.values])
     bias = np.concatenate([np.full(len(carried), fmpq(0), dtype=object), hinges.bias])
-    return matrix(rows, columns, values, (len(bias), len(used))), fractions(bias)
+    return rows_of(rows.tolist(), columns.tolist(), values, bias)
 
 
 def _third(
     clamps: _Forms, carried: NDArray[np.int64], at: NDArray[np.int64], factors: NDArray[np.object_], hinges: int
-) -> Layer:
+) -> list[Row]:
     """Root laws less `R`, and the hinges with their factors."""
     columns = np.concatenate([np.searchsorted(carried, clamps.neurons), *[len(carried) + np.arange(hinges)] * len(at)])
     rows = np.concatenate([clamps.rows, at.ravel()])
     values = np.concatenate([clamps.values, factors.ravel()])
-    return matrix(rows, columns, values, (len(clamps.bias), len(carried) + hinges)), fractions(clamps.bias)
+    return rows_of(rows.tolist(), columns.tolist(), values, clamps.bias)
 
 
 def maxima(
     lists: list[list[dict[int, fmpq]]],
-    width: int,
     share: NDArray[np.object_],
     base: NDArray[np.object_],
     constants: NDArray[np.object_],
-) -> Iterator[Layer]:
-    """The layers after `width` neurons: of each side the maximum over forms on these, and the outputs.
+) -> Iterator[list[Row]]:
+    """The layers after some neurons: of each side the maximum over forms on these, and the outputs.
 
     No form is ever negative. The maximum of side `s` is that side plus ``constants[s]``.
     """
     while max(map(len, lists)) > 1:
         rows: list[dict[int, fmpq]] = []
         lists = [list(_round(own, rows)) for own in lists]
-        yield _rows(rows, width), np.full(len(rows), 0, dtype=object)
-        width = len(rows)
+        yield [Row(row, 0) for row in rows]
     last = [own[0] for own in lists]
     outputs = []
     for own in share:
@@ -577,7 +547,7 @@ def maxima(
             total |= {k: v * factor for k, v in form.items()}
         outputs.append(total)
     shift = base - (share * (constants[1:] - constants[0])).sum(axis=1)
-    yield _rows(outputs, width), fractions(shift)
+    yield [Row(total, own) for total, own in zip(outputs, shift, strict=True)]
 
 
 def _round(forms: list[dict[int, fmpq]], rows: list[dict[int, fmpq]]) -> Iterator[dict[int, fmpq]]:
@@ -590,10 +560,3 @@ def _round(forms: list[dict[int, fmpq]], rows: list[dict[int, fmpq]]) -> Iterato
     if len(forms) % 2:
         rows.append(forms[-1])
         yield {len(rows) - 1: one}
-
-
-def _rows(rows: list[dict[int, fmpq]], width: int) -> RationalMatrix:
-    i = [k for k, row in enumerate(rows) for _ in row]
-    j = [c for row in rows for c in row]
-    values = np.array([v for row in rows for v in row.values()], dtype=object)
-    return matrix(i, j, values, (len(rows), width))

@@ -18,9 +18,10 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from cpwl.construct.windows.lifting import Cells, Lifting, to_floats, values_at
-from cpwl.construct.windows.lowering import Layer, fractions, matrix, maxima, rounded_up, tree_neurons
+from cpwl.construct.windows.lowering import maxima, rounded_up, tree_neurons
 from cpwl.geometry.generators import box_pairs
 from cpwl.network.network import Network
+from cpwl.network.program import Row, chained, rows_of
 
 _CLOSE = 1e-9  # of the size of the terms: a cell that is so near to a tile is counted among its cells
 _FAR = 2**48  # tiles from the origin: ends of tiles are exact in float64
@@ -241,14 +242,13 @@ def lower_tiles(
     turned = np.argsort(order)
     rows, columns, values = (np.concatenate(column) for column in zip(*entries, strict=True))
     shift = np.concatenate(bias)
-    shape = (len(shift), (cells.dim + 1) * len(tiling.tiles))
-    layers = [
+    chain = [
         first,
         _second(tiling, near, knots),
-        (matrix(rows, columns, values, shape), fractions(shift)),
-        *maxima([lists[k] for k in turned], len(shift), share, base, np.array([constants[k] for k in turned])),
+        rows_of(rows.tolist(), columns.tolist(), values, shift),
+        *maxima([lists[k] for k in turned], share, base, np.array([constants[k] for k in turned])),
     ]
-    return Network(layers)
+    return chained(chain, cells.dim)
 
 
 def _unit(lifting: Lifting) -> fmpq:
@@ -266,7 +266,7 @@ def _near(lifting: Lifting, tiling: Tiling) -> NDArray[np.int64]:
     return (middle < 0).astype(np.int64)
 
 
-def _first(tiling: Tiling, near: NDArray[np.int64]) -> tuple[dict[tuple[int, int, int], int], Layer]:
+def _first(tiling: Tiling, near: NDArray[np.int64]) -> tuple[dict[tuple[int, int, int], int], list[Row]]:
     """Layer 1: ``s(x_i - X)`` (0) and ``s(X - x_i)`` (1) for ends `X` of tiles; their numbers by (axis, way, X)."""
     n = len(tiling.step)
     used = set[tuple[int, int, int]]()
@@ -278,27 +278,23 @@ def _first(tiling: Tiling, near: NDArray[np.int64]) -> tuple[dict[tuple[int, int
     axis, way, place = np.array(knots, dtype=np.int64).T
     sign = np.where(way == 0, fmpq(1), fmpq(-1))
     bias = -sign * _exact(place * tiling.step[axis])
-    layer = matrix(np.arange(len(knots)), axis, sign, (len(knots), n)), fractions(bias)
+    layer = [Row({i: own}, shift) for (i, _, _), own, shift in zip(knots, sign, bias, strict=True)]
     return {knot: k for k, knot in enumerate(knots)}, layer
 
 
-def _second(tiling: Tiling, near: NDArray[np.int64], knots: dict[tuple[int, int, int], int]) -> Layer:
+def _second(tiling: Tiling, near: NDArray[np.int64], knots: dict[tuple[int, int, int], int]) -> list[Row]:
     """Layer 2: for each tile ``s(1 - o)`` and ``s(u_i - M_i o)``, `o` the distance from the tile in steps."""
-    n, K = len(tiling.step), len(tiling.tiles)
-    rows, columns, values = [], [], []
-    step = _exact(tiling.step)
-    for t, (tile, ends) in enumerate(zip(tiling.tiles.tolist(), near.tolist(), strict=True)):
+    n, step, rows = len(tiling.step), _exact(tiling.step), []
+    for tile, ends in zip(tiling.tiles.tolist(), near.tolist(), strict=True):
         away = [(knots.get((i, 1 - side, tile[side][i])), step[i]) for side in (0, 1) for i in range(n)]
         reach = [fmpq(1)] + [(tile[1][i] - tile[0][i] + 1) * step[i] for i in range(n)]
         for j, m in enumerate(reach):
             own = [(k, -m / g) for k, g in away if k is not None]
             if j:
                 own.append((knots[j - 1, ends[j - 1], tile[ends[j - 1]][j - 1]], fmpq(1)))
-            rows += [(n + 1) * t + j] * len(own)
-            columns += [k for k, _ in own]
-            values += [v for _, v in own]
-    bias = np.array([fmpq(int(k % (n + 1) == 0)) for k in range(K * (n + 1))], dtype=object)
-    return matrix(rows, columns, np.array(values, dtype=object), (len(bias), len(knots))), fractions(bias)
+            columns, values = zip(*own, strict=True) if own else ((), ())
+            rows += rows_of([0] * len(own), columns, values, [int(j == 0)])
+    return rows
 
 
 class _Slots:
