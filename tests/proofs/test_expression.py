@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpwl import CPWL
-from cpwl.construct.lattice.plan import AtomTable, lower_values, rounded_down
-from cpwl.construct.lattice.separate import Affine, Extremum, Sum, arrange, depth, separate
+from cpwl.construct.blocks.schedule import Affine, AtomTable, Extremum, Sum, lower_values, rounded_down
+from cpwl.construct.lattice.separate import arrange, depth, separate
 from cpwl.construct.lattice.sides import Held, find_sides, parts_of
 from cpwl.exact.rational import fraction_array
 from cpwl.exact.sparse import Span
@@ -58,7 +58,7 @@ def test_a_lowered_network_computes_its_values(n, bounded, data):
     """Random expressions, several outputs: the network has their values at rational points of the box, or of R^n."""
     values = data.draw(st.lists(values_in(n), min_size=1, max_size=3))
     box = [(Fraction(-1), Fraction(1, 3))] * n if bounded else None
-    network = lower_values(values, n, box)
+    network = lower_values(values, n, box).network()
     rng = np.random.default_rng(0)
     low, high = (-12, 5) if bounded else (-90, 91)
     points = fraction_array(rng.integers(low, high, (12, n))) / 12
@@ -86,7 +86,7 @@ UNIT = [(Fraction(0), Fraction(1))] * 2
 
 
 def neurons(*values, box=UNIT):
-    return lower_values(values, 2, box).sizes.neurons
+    return lower_values(values, 2, box).network().sizes.neurons
 
 
 def test_maximum_and_minimum_share_a_neuron():
@@ -100,7 +100,7 @@ def test_maximum_and_minimum_share_a_neuron():
 def test_what_is_affine_needs_no_hidden_layer():
     """A sum whose maxima cancel is affine."""
     both = Sum(((Fraction(1), Extremum("max", X, Y)), (Fraction(1), Extremum("min", X, Y))))
-    assert lower_values([both], 2, None).sizes.depth == 1
+    assert lower_values([both], 2, None).network().sizes.depth == 1
 
 
 def chain(laws, kind="max"):

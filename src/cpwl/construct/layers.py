@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -25,11 +25,13 @@ from numpy.typing import NDArray
 
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.common import lifted
+from cpwl.construct.blocks.schedule import AtomTable, Form, Interval, combine, lowered
 from cpwl.construct.plan import Least, Plan
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import sign
 from cpwl.exact.rational import to_float
 from cpwl.function import CPWL
+from cpwl.function.domain import box_around
 from cpwl.function.layers import MOST_PIECES, Layered, find_layers, sure_forms
 from cpwl.function.sums import reduced_rows
 from cpwl.geometry.bodies import stacked
@@ -79,13 +81,15 @@ def least(analysis: Analysis) -> Least | None:
 def _smallest(p: CPWL) -> Network:
     """The smallest network of the first layers that are those of one."""
     for found in find_layers(p):
-        made = min(_networks(found), key=lambda made: (made.sizes.neurons, made.sizes.nonzeros), default=None)
+        made = min(
+            _networks(found, box_around(p)), key=lambda made: (made.sizes.neurons, made.sizes.nonzeros), default=None
+        )
         if made is not None:
             return made
     raise ConstructionError("no weights were found with which the bends of this function are two hidden layers")
 
 
-def _networks(found: Layered) -> Iterator[Network]:
+def _networks(found: Layered, box: Sequence[Interval] | None) -> Iterator[Network]:
     """Networks with signs of the first layer chosen in different ways; each satisfies the theorem."""
     rows = _Rows(found)
     for turned in _turnings(rows):
@@ -94,11 +98,11 @@ def _networks(found: Layered) -> Iterator[Network]:
         if weights is None or direct is None:  # other signs leave the same
             return
         u, free = weights
-        yield _assembled(rows, turned, u, direct)
+        yield _assembled(rows, turned, u, direct, box)
         other = _without_rest(rows, turned, u, free, direct)
         left = None if other is None else _direct(rows, other)
         if other is not None and left is not None:
-            yield _assembled(rows, turned, other, left)
+            yield _assembled(rows, turned, other, left, box)
 
 
 @dataclass(frozen=True, eq=False)  # without slots: `cached_property` keeps its values in the instance's dictionary
@@ -463,8 +467,14 @@ def _added(
     return [u[j] if j not in tables else tables[j][0] + y.dot(tables[j][1:]) for j in range(len(u))]
 
 
-def _assembled(rows: _Rows, turned: NDArray[np.bool_], u: list[_Rationals], direct: _Rationals) -> Network:
-    """Turned forms and carriers of affine terms; neurons, turned where that leaves nothing direct, and the rest."""
+def _assembled(
+    rows: _Rows,
+    turned: NDArray[np.bool_],
+    u: list[_Rationals],
+    direct: _Rationals,
+    box: Sequence[Interval] | None,
+) -> Network:
+    """Turned forms; neurons, turned where that leaves nothing direct, and the rest; what they need is carried."""
     n, found = rows.dim, rows.found
     v = np.array([neuron.v for neuron in found.neurons], dtype=object).reshape(len(u), found.laws.shape[1])
     second, rest = _all(rows, turned, u), _all(rows, turned, direct)
@@ -477,122 +487,28 @@ def _assembled(rows: _Rows, turned: NDArray[np.bool_], u: list[_Rationals], dire
         rest = rest + v[bits].T.dot(second[bits])
         second[bits] = -second[bits]
     forms = found.forms * np.where(turned, -1, 1).astype(object)[:, None]
-    basis = reduced_rows(rest[:, columns])  # outputs may have the same direct part, up to factors and constants
-    extra, share, offset = _carried(rows, forms, rest, basis, columns)
-    weights = np.concatenate([second, extra])
-    out = np.concatenate([v.T, share], axis=1)
-    layer, offsets, take = _first(rows, forms, weights)
-    inner_weights, inner_bias = take
-    return Network([(layer, offsets), (inner_weights, inner_bias), (out, offset)])
+    table = AtomTable(n, box)
+    first = [table.relu(_form(form)) for form in forms]
+    outputs = [_sum(row, first) for row in rest]
+    for row, weights in zip(second, v, strict=True):
+        made = table.relu(_sum(row, first))
+        outputs = [combine(one, weight, made) for one, weight in zip(outputs, weights, strict=True)]
+    lowering = lowered(table, outputs)
+    assert lowering is not None
+    return lowering.network()
 
 
-def _carried(
-    rows: _Rows, forms: _Rationals, rest: _Rationals, basis: _Rationals, columns: list[int]
-) -> tuple[_Rationals, _Rationals, _Rationals]:
-    """Neurons that carry what is direct: one for each independent part that is bounded on one side, else two."""
-    n, m = rows.dim, len(rest)
-    extra: list[_Rationals] = []
-    share: list[_Rationals] = []
-    offset = rest[:, n].copy()
-    places = rows.found.places
-    positive = np.concatenate([places, np.maximum(places.dot(forms.T), 0)], axis=1)
-    for row in basis:
-        pivot = next(i for i, value in enumerate(row) if value)
-        factor = rest[:, columns[pivot]]
-        form = np.full(rest.shape[1], Fraction(0), dtype=object)
-        form[columns] = row
-        value, weight = positive.dot(form), places[:, -1]
-        ray = np.asarray(weight == 0, dtype=bool)
-        for s in (1, -1):
-            if (s * value[ray] >= 0).all():
-                low = min(s * value[~ray] / weight[~ray])
-                carrier = s * form
-                carrier[n] -= low
-                extra.append(carrier)
-                share.append(s * factor)
-                offset = offset + s * factor * low
-                break
-        else:
-            extra += [form, -form]
-            share += [factor, -factor]
-    shape = len(extra), rest.shape[1]
-    return np.array(extra, dtype=object).reshape(shape), np.array(share, dtype=object).reshape(len(extra), m).T, offset
+def _form(row: _Rationals) -> Form:
+    return {j: Fraction(x) for j, x in enumerate(row) if x}
 
 
-def _first(
-    rows: _Rows, forms: _Rationals, weights: _Rationals
-) -> tuple[_Rationals, _Rationals, tuple[_Rationals, _Rationals]]:
-    """The first layer, and the weights of the second on it: forms that are read, and carriers of affine terms."""
-    n = rows.dim
-    basis, steps = _carriers(rows, forms, reduced_rows(weights[:, :n]))
-    # a = sum of shares times the basis
-    shares = _shares(basis, weights[:, :n])
-    bias = weights[:, n].copy()
-    layer, offsets, columns = [], [], []
-    for i in np.flatnonzero((weights[:, n + 1 :] != 0).any(axis=0)).tolist():
-        layer.append(forms[i, :n])
-        offsets.append(forms[i, n])
-        columns.append(weights[:, n + 1 + i])
-    number = {tuple(row): k for k, row in enumerate(layer)}
-    for share, row, low in zip(shares.T, basis, steps, strict=True):
-        if low is not None:  # row . x >= low
-            layer.append(row)
-            offsets.append(-low)
-            columns.append(share)
-            bias = bias + share * low
-            continue
-        known = number.get(tuple(row))
-        shift = Fraction(0) if known is None else Fraction(offsets[known])
-        if known is None:
-            layer.append(row)
-            offsets.append(shift)
-            columns.append(share)
-        else:
-            columns[known] = columns[known] + share
-        layer.append(-row)
-        offsets.append(-shift)
-        columns.append(-share)
-        bias = bias - share * shift
-    return (
-        np.array(layer, dtype=object).reshape(len(layer), n),
-        np.array(offsets, dtype=object),
-        (np.array(columns, dtype=object).reshape(len(columns), len(weights)).T, bias),
-    )
-
-
-def _carriers(rows: _Rows, forms: _Rationals, basis: _Rationals) -> tuple[_Rationals, list[Fraction | None]]:
-    """Directions that span those needed, and the least value of each where there is one.
-
-    Without one a direction takes two neurons, or one where a form of the first layer has it: then as many forms as it
-    takes to span all that is needed may be fewer.
-    """
-    lows = [_least(rows, row) for row in basis]
-    turned = [(-row, _least(rows, -row)) if low is None else (row, low) for row, low in zip(basis, lows, strict=True)]
-    unbounded = sum(low is None for _, low in turned)
-    if unbounded:
-        n, chosen = rows.dim, np.zeros((0, rows.dim), dtype=object)
-        for form in forms:
-            if len(reduced_rows(np.concatenate([chosen, form[None, :n]]))) > len(chosen):
-                chosen = np.concatenate([chosen, form[None, :n]])
-            if len(reduced_rows(np.concatenate([chosen, basis]))) == len(chosen):
-                if len(chosen) < len(basis) + unbounded:
-                    return chosen, [None] * len(chosen)
-                break
-    return np.array([row for row, _ in turned], dtype=object).reshape(basis.shape), [low for _, low in turned]
-
-
-def _least(rows: _Rows, direction: _Rationals) -> Fraction | None:
-    """The least value of a linear form on the domain; None if there is none."""
-    places = rows.found.places
-    value, weight = places[:, :-1].dot(direction), places[:, -1]
-    ray = np.asarray(weight == 0, dtype=bool)
-    return Fraction(min(value[~ray] / weight[~ray])) if (value[ray] >= 0).all() else None
-
-
-def _shares(basis: _Rationals, vectors: _Rationals) -> _Rationals:
-    """Vectors as combinations of the basis."""
-    reduced = reduced_rows(np.concatenate([basis.T, vectors.T], axis=1))
-    return np.asarray(reduced[: len(basis), len(basis) :].T)
+def _sum(row: _Rationals, first: list[Form]) -> Form:
+    """``a x + b + sum_i c_i s(h_i)`` for a row ``(a, b, c)``."""
+    n = len(row) - len(first)
+    total = _form(row[:n])
+    for factor, form in zip(row[n:], first, strict=True):
+        total = combine(total, factor, form)
+    return total
 
 
 def _integers(values: Any) -> _Rationals:

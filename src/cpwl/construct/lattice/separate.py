@@ -17,16 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import reduce
 from operator import and_, or_
 from random import Random
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-Kind = Literal["max", "min"]
+from cpwl.construct.blocks.schedule import Affine, Extremum, Kind, Sum, Value
+
 _WORK = 4_000  # looks at components that all tries together may take, for each component
 _STARTS = 30  # formulas made from the top
 _FINISHED = 2  # of which these are improved
@@ -291,39 +290,11 @@ def _bits(column: NDArray[np.bool_]) -> int:
 # with as few joins of two values that are not affine as it takes.
 
 
-@dataclass(frozen=True, slots=True)
-class Affine:
-    """``g . x + o``, as the numbers ``(g, o)``."""
-
-    law: tuple[Fraction, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Extremum:
-    """The maximum or the minimum of two values."""
-
-    kind: Kind
-    one: Value
-    two: Value
-
-
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """A sum of values, each with its factor."""
-
-    terms: tuple[tuple[Fraction, Value], ...]
-
-
-Value = Affine | Extremum | Sum
-
-
 def arrange(formula: Formula, laws: Sequence[Affine], layers: int) -> Value:
     """The formula as a value that is done after at most that number of layers, or as few as it takes if that is more.
 
-    >>> from cpwl.construct.lattice.separate import separate
-    >>> import numpy as np
     >>> formula = separate(np.eye(4, dtype=bool), np.ones((1, 4), dtype=bool), 1)
-    >>> x = [Affine((Fraction(m), Fraction(0))) for m in range(4)]
+    >>> x = [Affine((m, 0)) for m in range(4)]
     >>> depth(arrange(formula, x, 3)), depth(arrange(formula, x, 2))
     (3, 2)
     """
