@@ -19,7 +19,7 @@ from cpwl.exact.rational import as_reals, fraction_array
 from cpwl.function.cpwl import CPWL
 from cpwl.function.make import polyhedra_from_integers
 from cpwl.function.parts import Laws, Parts
-from cpwl.geometry.facets import trim
+from cpwl.geometry.bodies import solid
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 
@@ -40,7 +40,7 @@ def from_hidden_layer(weight: Any, bias: Any, output: Any, constant: Any = 0) ->
     pieces = [[tuple(-s * outward[j]) for j, s in enumerate(cell)] for cell in cells]
     stack = polyhedra_from_integers(pieces, dim)
     if len(hinges) and np.linalg.matrix_rank(hinges[:, :-1].astype(np.float64)) < len(hinges):
-        stack = trim(stack, 0.0)
+        stack = solid(stack)[1].polyhedra
     on = (np.array(cells, dtype=np.int64).reshape(len(cells), len(hinges)) > 0).astype(object)
     terms = hinges * jump[:, :1]
     below = scale * jump[:, 1]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import determinant, primitive, ratio_view, sides, signs_at
 from cpwl.exact.rational import from_flint
-from cpwl.geometry.facets import facets_of, hyperplanes, rows_of, trim
+from cpwl.geometry.facets import facets_of, hyperplanes, rows_of
 from cpwl.geometry.generators import MOST, Generators, generators
 from cpwl.geometry.polyhedra import Polyhedra, fact, ranges
 from cpwl.geometry.probe import Probe
@@ -210,7 +210,7 @@ def irredundant(polyhedra: Polyhedra, inner: NDArray[np.object_]) -> Polyhedra:
     """
     kept = [_proposed(polyhedra, i, inner[i]) for i in range(len(polyhedra))]
     if polyhedra.dim == 1 or sum(map(len, kept)) == len(polyhedra.b):
-        return trim(polyhedra, 0.0)
+        return solid(polyhedra)[1].polyhedra
     proposed = _stack(polyhedra, kept)
     found = generators(proposed)
     unsure = []
@@ -221,7 +221,7 @@ def irredundant(polyhedra: Polyhedra, inner: NDArray[np.object_]) -> Polyhedra:
             unsure.append(i)
     if not unsure:
         return proposed
-    slow = trim(polyhedra.take(np.array(unsure)), 0.0)
+    slow = solid(polyhedra.take(np.array(unsure)))[1].polyhedra
     bodies = {i: slow[k] for k, i in enumerate(unsure)}
     parts = [bodies.get(i, proposed[i]) for i in range(len(polyhedra))]
     start = np.cumsum([0] + [len(part.b) for part in parts]).astype(np.int64)

@@ -112,15 +112,6 @@ def rows_of(polyhedra: Polyhedra, rows: Sequence[int]) -> Polyhedron:
     return Polyhedron(polyhedra.A[which], polyhedra.b[which], exact)
 
 
-def trim(polyhedra: Polyhedra, tol: float) -> Polyhedra:
-    """The same polyhedra (each with an interior) without redundant rows."""
-    probe, planes = Probe(tol), hyperplanes(polyhedra, tol)
-    kept = [[f.row for f in facets_of(polyhedra, planes, i, probe)] for i in range(len(polyhedra))]
-    start = np.cumsum([0] + [len(rows) for rows in kept]).astype(np.int64)
-    chosen = rows_of(polyhedra, [r for rows in kept for r in rows])
-    return Polyhedra(chosen.A, chosen.b, start, chosen.exact)
-
-
 # Which part of a facet do the polyhedra on its other side leave uncovered?
 
 

@@ -664,7 +664,7 @@ def _find_facets(doctor: PieceDoctor, executor: Executor | None) -> dict[int, li
         return result
     found: Iterator[list[Facet]] = map(doctor.facets_of, doctor.solid)
     if executor is not None:
-        found = spread(_facets, _shared(doctor), doctor.solid, executor, prepare=_resumed)
+        found = spread(PieceDoctor.facets_of, _shared(doctor), doctor.solid, executor, prepare=_resumed)
     return dict(zip(doctor.solid, found, strict=True))
 
 
@@ -689,10 +689,6 @@ def _shared(doctor: PieceDoctor) -> tuple[Any, ...]:
 def _resumed(known: tuple[Any, ...]) -> PieceDoctor:
     """A doctor with what the first one knows of the pieces."""
     return PieceDoctor.resumed(*known)
-
-
-def _facets(doctor: PieceDoctor, i: int) -> list[Facet]:
-    return doctor.facets_of(i)
 
 
 def _plane(doctor: PieceDoctor, group: list[Facet]) -> list[Outer] | None:

@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import fmpz_mat
 from numpy.typing import NDArray
 
 from cpwl.doors import formerly, within_float64
@@ -17,6 +16,7 @@ from cpwl.exact.rational import fraction, fraction_array, fractions_for
 from cpwl.exact.simplex import maximize
 from cpwl.function.answers import Answer, Face, LevelSet, Solutions, point_text
 from cpwl.function.cpwl import CPWL
+from cpwl.function.form import exact_rank
 from cpwl.function.questions.extent import Asked, asked, one_output
 from cpwl.geometry.bodies import is_bounded
 from cpwl.geometry.overlay import split
@@ -25,18 +25,13 @@ from cpwl.geometry.polyhedra import as_domain, ranges
 # Which of a few places span the others, exactly.
 
 
-def rank(places: NDArray[np.object_]) -> int:
-    """The rank of integer rows."""
-    return int(fmpz_mat(*places.shape, places.ravel().tolist()).rank()) if len(places) else 0
-
-
 def extreme_places(places: NDArray[np.object_]) -> NDArray[np.object_]:
     """Places, corners ``(x, 1) w`` and rays ``(r, 0)``, that are no nonnegative combination of the others.
 
     >>> extreme_places(np.array([[0, 1], [1, 1], [3, 2], [2, 1]], dtype=object)).tolist()
     [[0, 1], [2, 1]]
     """
-    if len(places) <= 2 or rank(places) == len(places):
+    if len(places) <= 2 or exact_rank(places) == len(places):
         return places
     kept = list(range(len(places)))
     for k in range(len(places)):
@@ -142,7 +137,7 @@ def _largest(faces: dict[frozenset[tuple[int, ...]], tuple[int, Point]]) -> list
 def _face(piece: int, places: Point) -> Face:
     corner = np.asarray(places[:, -1] != 0, dtype=bool)
     points = fraction_array(places[corner, :-1]) / places[corner, -1:]
-    return Face(piece, np.asarray(points), fraction_array(places[~corner, :-1]), rank(places) - 1)
+    return Face(piece, np.asarray(points), fraction_array(places[~corner, :-1]), exact_rank(places) - 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from cpwl.exact.rational import from_flint, to_flint
 from cpwl.function.snap.complex import Face, Meetings, Unfit
-from cpwl.function.snap.relations import Relation, in_rounds, noise_of, relations_of, smoothed
+from cpwl.function.snap.relations import Relation, in_rounds, minus, noise_of, relations_of, smoothed
 from cpwl.function.snap.short import FINE, short, simple
 from cpwl.function.snap.system import Formal, Shared, solve_system
 
@@ -211,7 +211,7 @@ class _Fixing:
         f, ring = self.law, relation.laws
         if relation.kind == "parallel":
             a, b = max(itertools.combinations(fixed, 2), key=lambda two: self._slopes_apart(*two))
-            step = [*_minus(f[b], f[a])[:-1], Fraction(0)]
+            step = [*minus(f[b], f[a])[:-1], Fraction(0)]
             return _Flat(f[a], [step, [Fraction(0)] * (len(step) - 1) + [Fraction(1)]])
         if relation.kind == "cross":
             k = ring.index(law)
@@ -219,9 +219,9 @@ class _Fixing:
             return _Flat([x - y + z for x, y, z in zip(before, over, after, strict=True)], [])
         if relation.kind == "straight":  # f4 - f3 along f1 - f2
             mate, p, q = {0: (1, 3, 2), 1: (0, 3, 2), 2: (3, 0, 1), 3: (2, 0, 1)}[ring.index(law)]
-            return _Flat(f[ring[mate]], [_minus(f[ring[p]], f[ring[q]])])
+            return _Flat(f[ring[mate]], [minus(f[ring[p]], f[ring[q]])])
         a, b, c = self._best_three(fixed)
-        return _Flat(f[a], [_minus(f[b], f[a]), _minus(f[c], f[a])])
+        return _Flat(f[a], [minus(f[b], f[a]), minus(f[c], f[a])])
 
     def _slopes_apart(self, a: int, b: int) -> float:
         return float(np.abs(self.near[a, :-1] - self.near[b, :-1]).max())
@@ -302,10 +302,6 @@ def _combined(point: _Law, directions: list[_Law], share: list[Fraction]) -> _La
     return point
 
 
-def _minus(f: _Law, g: _Law) -> _Law:
-    return [a - b for a, b in zip(f, g, strict=True)]
-
-
 def _is_simple(law: _Floats, little: _Floats) -> bool:
     """Whether all numbers of a law are meant to be simple ones, such as 0 and 1."""
     pairs = zip(law.tolist(), little.tolist(), strict=True)
@@ -353,7 +349,7 @@ def split_laws(
 ) -> list[list[_Law]]:
     """For each law its outputs, whose combination by `share` is `whole`; `laws` ``(k, m, n + 1)`` are near them."""
     edges = list(dict.fromkeys((min(pair), max(pair)) for pair in pairs))
-    steps = [_minus(whole[a], whole[b]) for a, b in edges]
+    steps = [minus(whole[a], whole[b]) for a, b in edges]
     view, (one, two) = np.array(steps, dtype=np.float64) * weight, np.array(edges, dtype=np.int64).reshape(-1, 2).T
     outputs = []
     for own in laws[:, :-1].transpose(1, 0, 2):
@@ -368,7 +364,7 @@ def split_laws(
             raise Unfit("several outputs bend in the same places only within rounding")
         outputs.append(found)
     rest = [
-        _minus(law, _combined([Fraction(0)] * len(law), [f[k] for f in outputs], share)) for k, law in enumerate(whole)
+        minus(law, _combined([Fraction(0)] * len(law), [f[k] for f in outputs], share)) for k, law in enumerate(whole)
     ]
     return [[*(f[k] for f in outputs), [x / share[-1] for x in law]] for k, law in enumerate(rest)]
 

@@ -59,12 +59,13 @@ class Relation:
         if self.kind == "cross":
             return all(a - b + c - d == 0 for a, b, c, d in zip(*ring, strict=True))
         if self.kind == "straight":
-            return rank_of([_minus(ring[0], ring[1]), _minus(ring[3], ring[2])]) < 2
-        steps = [_minus(law, ring[0]) for law in ring[1:]]
+            return rank_of([minus(ring[0], ring[1]), minus(ring[3], ring[2])]) < 2
+        steps = [minus(law, ring[0]) for law in ring[1:]]
         return rank_of(steps) < 3 if self.kind == "pencil" else rank_of([step[:-1] for step in steps]) < 2
 
 
-def _minus(f: Sequence[Fraction], g: Sequence[Fraction]) -> list[Fraction]:
+def minus(f: Sequence[Fraction], g: Sequence[Fraction]) -> list[Fraction]:
+    """The difference of two laws."""
     return [a - b for a, b in zip(f, g, strict=True)]
 
 
