@@ -93,10 +93,20 @@ def ratios(rows: dict[str, dict]) -> list[str]:
     slow = [
         case for case, row in rows.items() if "network" in row["taken"]["Python"] or "onnx" in row["taken"]["Python"]
     ]
+    small = {way["name"]: way for way in rows["32 x 32 table"]["ways"]}
+
+    def single(name: str) -> str:
+        return f"{small[name]['single']:.0f}"
+
     ends = f"{in_c[least]:.0f} ({least}) to {in_c[most]:,.0f} ({most})"
     return [
         f"In C a plain lookup is {ends} times as fast as the network.",
         f"In Python the network is the fastest way for batches of: {'; '.join(slow)}.",
+        f"The constants of the 32 x 32 table have {small['C grid']['bytes']:,} bytes for lookup in C, "
+        f"{small['C tree']['bytes']:,} for the search tree and {small['C network']['bytes']:,} for the network.",
+        f"A single call from Python takes {single('p(x)')} us for `p(x)`, {single('NumPy network')} for the network, "
+        f"{single('onnxruntime')} in onnxruntime, {single('numba network')} for `compile(p).jit()` with numba, and "
+        f"{single('torch lookup')} for lookup in torch, which is for batches.",
     ]
 
 

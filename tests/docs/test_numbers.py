@@ -43,6 +43,21 @@ def test_tables_of_the_readme_are_as_measured(readme: ModuleType) -> None:
     assert len(re.findall(r"^\| [^|]+ \| \d[\d,]* \|", README, re.MULTILINE)) == len(rows)
 
 
+def test_the_ways_to_run_a_function_are_as_measured() -> None:
+    """Rows and sentences are those of the file that ``python benchmarks/ways.py`` writes, all in one run."""
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        import ways
+    finally:
+        sys.path.remove(str(ROOT / "benchmarks"))
+    rows = json.loads(ways.FILE.read_text("utf-8"))
+    page = (ROOT / "docs" / "comparison.md").read_text("utf-8")
+    assert list(rows) == list(ways.cases())
+    assert f"\n{ways.table(rows)}\n" in page
+    assert [said for said in ways.ratios(rows) if said not in page] == []
+    assert ways.ratios(rows)[0] in README
+
+
 def test_tolerances_are_as_measured() -> None:
     """Each row of the table of tolerances is in the file that ``python benchmarks/within.py --save`` writes, proved."""
     found = json.loads((ROOT / "benchmarks" / "within.json").read_text("utf-8"))
