@@ -472,7 +472,7 @@ def test_command_line(tmp_path, capsys):
     assert run(capsys, "extract", model, "-o", tmp_path / "pieces.txt")[0] == 64
     assert run(capsys, "extract", model, "-o", model)[0] == 64
     assert run(capsys, "extract", out, "-o", part)[0] == 65
-    assert run(capsys, "extract", model, "-o", out, "--box", "1", "0")[0] == 65
+    assert run(capsys, "extract", model, "-o", out, "--box", "1", "0")[0] == 64
 
 
 # --- larger ----------------------------------------------------------------------------------------------------------
