@@ -142,6 +142,10 @@ class Circuit:
         side = domain.side(row) if any(row[:-1]) else 0
         return self.hinge(form) if side == 0 else form if side > 0 else {}
 
+    def row(self, side: int) -> list[int]:
+        """The form of a side, as in `Atom.side`."""
+        return self.planes[side - 1] if side > 0 else minus(self.planes[-side - 1])
+
     def side_of(self, row: list[int]) -> int:
         """The number, as in `Atom.side`, of what is positive where a row is; its plane is added if it is new."""
         plane = mix(1, row, 0, row)
@@ -196,8 +200,7 @@ class Circuit:
             return form if row[-1] > 0 else {}
         side = self.side_of(row)
         affine, terms, d = self.whole(form)
-        plane = self.planes[abs(side) - 1]
-        self.atoms.append(Atom(side, plane if side > 0 else minus(plane), affine, terms))
+        self.atoms.append(Atom(side, self.row(side), affine, terms))
         return {self.n + len(self.atoms): Fraction(1, d)}
 
     def fold(self, part: Cone | Sides, rest: list[int], factors: dict[int, int]) -> tuple[list[int], dict[int, int]]:
@@ -435,28 +438,24 @@ def read_roles(roles: Any, layers: Layers, limits: list[list[int]], circuit: Cir
                 values.append(None)
                 continue
             kind = next((k for k in ("gate", "carry") if type(role) is dict and k in role), "zero")
-            value = sides if kind == "gate" else True
-            if kind == "gate" and "along" in role:
-                side, along = read(role, {kind: value, "along": [Rational]}, where)
-                need(side, where, "there is no plane 0")
-                need(len(along) in (0, circuit.n), where, "`along` is no vector")
-                row = circuit.planes[abs(side) - 1] if side > 0 else minus(circuit.planes[abs(side) - 1])
-                vector = [*over_one(along)[0], 0] if along else []
-                need(is_gate(circuit, form, row, vector, where), where, "this is not shown to be a gate")
-                values.append(circuit.atom(row, form, False))
-                continue
-            side, within = read(role, {kind: value, "within": [range(len(limits))]}, where)
-            cone = cones[*within] = cones.get((*within,)) or region(circuit.n, [limits[r] for r in within])
+            everywhere = kind == "gate" and "along" in role
+            more: dict[str, Any] = {"along": [Rational]} if everywhere else {"within": [range(len(limits))]}
+            side, hint = read(role, {kind: sides if kind == "gate" else True} | more, where)
             need(side, where, "there is no plane 0")
-            if kind != "gate":
-                circuit.need_sign(form, 1 if kind == "carry" else -1, cone, where)
+            if everywhere:
+                need(len(hint) in (0, circuit.n), where, "`along` is no vector")
+                vector = [*over_one(hint)[0], 0] if hint else []
+                need(is_gate(circuit, form, circuit.row(side), vector, where), where, "this is not shown to be a gate")
+            else:
+                cone = cones[*hint] = cones.get((*hint,)) or region(circuit.n, [limits[r] for r in hint])
+                for sign in (1, -1) if kind == "gate" else (1,) if kind == "carry" else (-1,):
+                    part = cone.cut(circuit.row(sign * side)) if kind == "gate" else cone
+                    circuit.need_sign(form, sign, part, where)
+            if kind == "gate":
+                values.append(circuit.atom(circuit.row(side), form, False))
+                circuit.atoms[-1] = circuit.atoms[-1]._replace(everywhere=everywhere)
+            else:
                 values.append(form if kind == "carry" else {})
-                continue
-            row = circuit.planes[abs(side) - 1] if side > 0 else minus(circuit.planes[abs(side) - 1])
-            circuit.need_sign(form, 1, cone.cut(row), where)
-            circuit.need_sign(form, -1, cone.cut(minus(row)), where)
-            values.append(circuit.atom(row, form, False))
-            circuit.atoms[-1] = circuit.atoms[-1]._replace(everywhere=False)
     return [circuit.reads(weights, values, f"output {o}") for o, weights in enumerate(layers[-1])]
 
 
@@ -493,18 +492,15 @@ class Known:
         spend(len(self.outputs) * len(self.circuit.atoms), "atoms")
         facets = facets_of(cone)
         known = next((facet for facet in facets if facet in self.beyond), None)
-        if known is None:
-            laws = [self.open(affine, terms, inside) for (affine, terms, _), _ in self.outputs]
-        else:
-            laws = self.across(known, inside)
+        laws = self.open(inside) if known is None else self.across(known, inside)
         for facet in facets:
             if self.beyond.pop(facet, None) is None:
                 self.beyond[facet] = inside, laws
         return laws
 
-    def open(self, affine: list[int], terms: Terms, inside: Sides) -> list[int]:
-        """The sum of what is open at a point. An atom whose plane contains the piece is 0 on it."""
-        return self.circuit.fold(inside, affine, {a: c for c, a in terms})[0]
+    def open(self, inside: Sides) -> list[list[int]]:
+        """The sums of what is open at a point. An atom whose plane contains the piece is 0 on it."""
+        return [self.circuit.fold(inside, rest, {a: c for c, a in terms})[0] for (rest, terms, _), _ in self.outputs]
 
     def across(self, facet: Facet, inside: Sides) -> list[list[int]]:
         """The same from a piece with the same facet: if that is on the other side of a plane, with the jump there."""

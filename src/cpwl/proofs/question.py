@@ -17,9 +17,11 @@ from cpwl.exact.rational import fraction_array, text
 from cpwl.function import CPWL
 from cpwl.function.lineality import divided
 from cpwl.function.snap.snap import meant_components, undone
+from cpwl.geometry.generators import generators
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 from cpwl.progress import Progress
+from cpwl.proofs.entries import NotRecognised
 from cpwl.proofs.rounding import Bound, Box, box_of
 
 _SAMPLES = 20_000  # points, about, at which signs are looked at
@@ -124,6 +126,18 @@ def _points(p: CPWL) -> NDArray[np.float64]:
         corners = np.array([ends for ends in found if len(ends) == len(directions)]).reshape(-1, len(directions), p.dim)
     share = rng.dirichlet(np.full(corners.shape[1], 0.5), (max(4, _SAMPLES // p.num_pieces), len(corners)))
     return np.concatenate([corners.reshape(-1, p.dim), np.einsum("sqc,qcn->sqn", share, corners).reshape(-1, p.dim)])
+
+
+def places_of(p: CPWL) -> tuple[NDArray[np.object_], list[NDArray[np.int64]]]:
+    """Corners and rays of all pieces as integers ``(x, 1) * w`` and ``(r, 0)``, and the numbers of each piece's."""
+    if p.mesh is not None:
+        used, number = np.unique(p.mesh.simplices, return_inverse=True)
+        return p.mesh.corners[used], list(number.reshape(p.mesh.simplices.shape))
+    found = generators(p.polyhedra)
+    if not found.known.all():
+        raise NotRecognised("a piece contains a line, or has too many rows")
+    used, number = np.unique(found.member, return_inverse=True)
+    return found.places[used], np.split(number, found.start[1:-1])
 
 
 @dataclass(frozen=True, slots=True)

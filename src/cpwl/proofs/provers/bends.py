@@ -27,10 +27,10 @@ from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 from cpwl.proofs.entries import NotRecognised
-from cpwl.proofs.question import Proposal, Question, proof_head
+from cpwl.proofs.question import Proposal, Question, places_of, proof_head
 from cpwl_check.bends import Circuit, by_plane, is_gate
 from cpwl_check.budget import Undecided
-from cpwl_check.cones import minus, region
+from cpwl_check.cones import region
 from cpwl_check.pieces import read_network
 
 Integers = NDArray[np.object_]
@@ -88,14 +88,11 @@ def _distinct(rows: Integers) -> Integers:
 
 def _domain(p: CPWL, points: NDArray[np.float64]) -> Integers:
     """The rows ``(a, b)`` of pieces that hold on all pieces: those of the domain, if it is convex."""
-    if p.mesh is not None:
-        places = p.mesh.corners[np.unique(p.mesh.simplices)]
-    else:
-        found = generators(p.polyhedra)
-        if not found.known.all():
-            return np.zeros((0, p.dim + 1), dtype=object)
-        places = found.places[np.unique(found.member)]
-    rows = _once(p)
+    try:
+        places, _ = places_of(p)
+    except NotRecognised:
+        return np.zeros((0, p.dim + 1), dtype=object)
+    rows = np.array(list(dict.fromkeys(map(tuple, primitive(p.polyhedra.integer()).tolist()))), dtype=object)
     view = unit_view(rows)
     likely = (points @ view[:, :-1].T <= view[:, -1] + 1e-9 * np.abs(view).max(axis=1)).all(axis=0)
     rows = rows[likely]
@@ -103,11 +100,6 @@ def _domain(p: CPWL, points: NDArray[np.float64]) -> Integers:
     holds = [(sign(places.dot(row)) >= 0).all() for row in above]
     kept: Integers = rows[np.array(holds, dtype=bool)]
     return kept
-
-
-def _once(p: CPWL) -> Integers:
-    rows = list(dict.fromkeys(map(tuple, primitive(p.polyhedra.integer()).tolist())))
-    return np.array(rows, dtype=object).reshape(len(rows), p.dim + 1)
 
 
 # Guesses what the neurons above the first hidden layer do: gates, carries, zeros, from values in floats.
@@ -453,8 +445,7 @@ def gate_vectors(
         for form, role in zip(forms, roles[number - 1], strict=True):
             vector = None
             if role.kind == "gate":
-                plane = circuit.planes[abs(role.side) - 1]
-                row = plane if role.side > 0 else minus(plane)
+                row = circuit.row(role.side)
                 vector = _vector(circuit, form, row)
                 values.append(circuit.atom(row, form, hinge=False))
                 circuit.atoms[-1] = circuit.atoms[-1]._replace(everywhere=vector is not None)

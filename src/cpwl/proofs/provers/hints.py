@@ -23,11 +23,10 @@ from cpwl.exact.rational import text
 from cpwl.function import CPWL
 from cpwl.function.bends.table import Table, table_of
 from cpwl.function.mesh import is_even, kuhn_grid
-from cpwl.geometry.generators import generators
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 from cpwl.proofs.entries import NoProof, NotRecognised
-from cpwl.proofs.question import Proposal, Question, proof_head
+from cpwl.proofs.question import Proposal, Question, places_of, proof_head
 from cpwl_check.clamped import Halves, whole
 from cpwl_check.pieces import read_network
 
@@ -227,7 +226,9 @@ class _Recovered:
         self.p, self.network = p, network
         weight, bias = exact_layers(network)[0]
         self.rows = np.column_stack([weight.toarray(), bias])
-        places = _corners(p)
+        places, _ = places_of(p)
+        if (places[:, 2] == 0).any():
+            raise NotRecognised("strips are proved on bounded pieces")
         self.t, self.u, self.parallel = self._frame(places)
         frame = np.array([self.t, self.u], dtype=object)
         self.place = ratio_view(places[:, :2].dot(frame.T), places[:, 2:])
@@ -376,14 +377,3 @@ class _Recovered:
             "chi": [None if c is None else [c] for c in self.chi],
             "starts": starts,
         }
-
-
-def _corners(p: CPWL) -> NDArray[np.object_]:
-    """Points ``(X, Y, W)``: the corners of all pieces."""
-    if p.mesh is not None:
-        return p.mesh.corners[np.unique(p.mesh.simplices)]
-    found = generators(p.polyhedra)
-    places = found.places[np.unique(found.member)]
-    if not found.known.all() or (places[:, 2] == 0).any():
-        raise NotRecognised("strips are proved on bounded pieces")
-    return np.asarray(places)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import pairwise
 from operator import mul
 from typing import Any
 
@@ -19,10 +18,9 @@ from numpy.typing import NDArray
 
 from cpwl.exact.rational import fraction_array
 from cpwl.function.cpwl import CPWL
-from cpwl.geometry.generators import generators
 from cpwl.network.network import Network, exact_layers
 from cpwl.proofs.entries import NotRecognised
-from cpwl.proofs.question import Proposal, Question, proof_head
+from cpwl.proofs.question import Proposal, Question, places_of, proof_head
 from cpwl_check.cones import piece_cone
 from cpwl_check.multiplexed import Index, read_slots, read_tiles
 from cpwl_check.pieces import half_space, over_one, read_function, read_network
@@ -126,14 +124,10 @@ def _below(rows: Rows, group: list[int]) -> Iterator[list[int]]:
 
 def _corners(p: CPWL) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
     """All corners, exactly, and the numbers of each piece's."""
-    if p.mesh is not None:
-        whole = p.mesh.corners
-        return fraction_array(whole[:, :-1]) / whole[:, -1:], list(p.mesh.simplices)
-    found = generators(p.polyhedra)
-    if not found.known.all() or (found.places[:, -1] == 0).any():
-        raise NotRecognised("a piece is not bounded, or has too many rows")
-    places = fraction_array(found.places[:, :-1]) / found.places[:, -1:]
-    return places, [found.member[a:b] for a, b in pairwise(found.start.tolist())]
+    places, corners = places_of(p)
+    if (places[:, -1] == 0).any():
+        raise NotRecognised("a piece is not bounded")
+    return fraction_array(places[:, :-1]) / places[:, -1:], corners
 
 
 def _bent(
