@@ -109,6 +109,16 @@ def test_uneven_axes(within):
     assert p.approximate(within).num_pieces <= function.num_pieces
 
 
+def test_uneven_axes_make_the_network_of_a_steep_map_small():
+    """Few neurons, proved; the number in docs/howto/within.md."""
+    p = steep()
+    found = compile(p, within="1%", certify=True)
+    assert any(name.startswith("uneven") and share <= 1 for name, _, share in found.within.tried)
+    assert (found.sizes.neurons, found.within.neurons_equal) == (23, 80)
+    bound = check(function_document(p), network_document(found.network), found.certificate.document)
+    assert bound == found.within.distance.largest <= max(found.within.tolerance)
+
+
 def test_a_network_counts_the_steps_of_an_axis():
     """At the knots of an axis the number of intervals before them, affine in between."""
     axes = [[Fraction(v) for v in (-1, 0, 1, 5, 9)], [Fraction(1, 3), Fraction(2, 3), Fraction(5)]]

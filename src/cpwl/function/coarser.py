@@ -9,7 +9,7 @@ Every proposal is a guess of floats, and counts only once its distance is comput
   grid are one linear program (Chebyshev), with a row for either sign at the corners of the common refinement: on its
   cells the difference is affine. Interpolation at the grid points is a projection of norm 1, so that the best error is
   at least half of the interpolant's: most grids are ruled out without a program.
-- *Uneven axes*: few of the table's own knots, fitted alike.
+- Two inputs, *uneven axes*: few of the table's own knots, fitted alike.
 """
 
 from __future__ import annotations
@@ -334,14 +334,14 @@ _PROGRAM = 700  # grid points of a program; with more the function interpolates
 
 
 def uneven(p: CPWL, tolerance: Sequence[Fraction], cost: Cost, most: float) -> Iterator[Proposal[CPWL]]:
-    """Functions on grids with uneven axes, as `propose`.
+    """Functions of two inputs on grids with uneven axes, as `propose`.
 
     Along each axis the knots are the fewest of the table's own such that interpolation between them, along every line
     of the table, is within a multiple of the tolerance. Knots may move such that neighbouring intervals are equal.
     """
     whole = exactly(p)
     _, bodies = pieces_of(whole)
-    if not 2 <= p.dim <= _INPUTS or not bodies.known.all() or not is_bounded(bodies) or domain_box(whole) is None:
+    if p.dim != 2 or not bodies.known.all() or not is_bounded(bodies) or domain_box(whole) is None:
         return
     corners, values = corners_of(whole, bodies)
     scale = np.array([float(e) for e in tolerance])
