@@ -176,7 +176,7 @@ def _completed(program: Program, given: Sequence[CriticalRegion | None], outputs
         message = f"{are} been added: the largest has radius {radii[0]:.3g} (in the largest coordinate)"
         thin = sum(radius < _THIN for radius in radii)
         message += f"; {thin} {'is' if thin == 1 else 'are'} thinner than {_THIN:g}" if 0 < thin < len(radii) else ""
-        warnings.warn(message, CpwlWarning, stacklevel=4)
+        warnings.warn(message, CpwlWarning, stacklevel=5)
     return law_of(program, regions, chosen)
 
 
