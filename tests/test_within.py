@@ -209,8 +209,8 @@ def test_integer_weights_are_refused_in_words_of_the_command(tmp_path, capsys):
     """--dtype int8 needs equality; the sentence names the option that makes weights short."""
     (tmp_path / "curve.csv").write_text("x,y\n0,0\n1,1\n2,0\n")
     args = ["compile", tmp_path / "curve.csv", "-o", tmp_path / "net.onnx", "--within", "5%", "--dtype", "int8"]
-    assert run_command([str(v) for v in args]) == 64
-    assert "--minimize bytes makes" in capsys.readouterr().err
+    assert run_command([str(v) for v in args]) == 65
+    assert "`--within`, `--minimize bytes` makes" in capsys.readouterr().err
     assert not (tmp_path / "net.onnx").exists()
 
 

@@ -129,9 +129,6 @@ def compile(
     integer = dtype in ("int16", "int8")
     if inputs is not None and not integer:
         raise typer.BadParameter("it is for --dtype int16 or int8.", param_hint="'--inputs'")
-    if within is not None and integer:
-        message = f"a tolerance cannot be combined with --dtype {dtype}; --minimize bytes makes weights short integers."
-        raise typer.BadParameter(message, param_hint="'--within'")
     if outside == "error" and output.suffix.lower() != ".h":
         raise typer.BadParameter(
             f"`{output}` cannot refuse a point: use clip, or write C code.", param_hint="'--outside'"

@@ -135,7 +135,7 @@ def law_of_regions(
     """
     there = [region for region in regions if region is not None]
     if not there:
-        raise InputError("every active set has an empty region: there is no function")
+        raise InputError("no active set has a region: there is no function")
     if complete and outputs != "value" and indefinite_direction(program.Q) is None:
         return _completed(program, regions, outputs)
     laws = [value_on(program, region, i) if outputs == "value" else region.law for i, region in enumerate(there)]
