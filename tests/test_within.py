@@ -205,13 +205,24 @@ def test_a_percentage_needs_a_range():
     assert compile(CPWL.from_breakpoints([0, 1, 2], [0, 1, 0]), within=0.1).within.proposal == "equal"
 
 
-def test_integer_weights_are_refused_in_words_of_the_command(tmp_path, capsys):
-    """--dtype int8 needs equality; the sentence names the option that makes weights short."""
+def test_integer_weights_within_a_tolerance(tmp_path, capsys):
+    """--dtype int8 with --within: the exact distance that is told is at most the tolerance, and the file is there."""
     (tmp_path / "curve.csv").write_text("x,y\n0,0\n1,1\n2,0\n")
-    args = ["compile", tmp_path / "curve.csv", "-o", tmp_path / "net.onnx", "--within", "5%", "--dtype", "int8"]
-    assert run_command([str(v) for v in args]) == 65
-    assert "`--within`, `--minimize bytes` makes" in capsys.readouterr().err
-    assert not (tmp_path / "net.onnx").exists()
+    args = [
+        "compile",
+        tmp_path / "curve.csv",
+        "-o",
+        tmp_path / "net.onnx",
+        "--within",
+        "5%",
+        "--dtype",
+        "int8",
+        "--json",
+    ]
+    assert run_command([str(v) for v in args]) == 0
+    told = json.loads(capsys.readouterr().out)["within"]
+    assert Fraction(told["distance"]) <= Fraction(told["tolerance"][0]) == Fraction(1, 20)
+    assert (tmp_path / "net.onnx").exists()
 
 
 def test_the_command_writes_and_tells(tmp_path, capsys):

@@ -110,7 +110,7 @@ def test_module_is_the_command():
         (["compile", "a.json"], "Missing option"),
         (["compile", "a.json", "b.json", "-o", "c.onnx"], "b.json"),
         (["compile", "a.json", "-o", "c.onnx", "--construction", "magic"], "'magic' is not one of auto, hinge"),
-        (["compile", "a.json", "-o", "c.onnx", "--dtype", "float16"], "--dtype"),
+        (["compile", "a.json", "-o", "c.onnx", "--dtype", "float8"], "--dtype"),
         (["compile", "a.json", "-o", "c.json", "--dtype", "float32"], "a .json file is exact"),
         (["compile", "a.json", "-o", "c.onnx", "--outside", "error"], "`c.onnx` cannot refuse a point"),
         (["compile", "a.json", "-o", "c.txt"], "`c.txt` must end in .onnx, .json or .h"),
