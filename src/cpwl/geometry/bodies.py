@@ -99,12 +99,17 @@ def solid(polyhedra: Polyhedra) -> tuple[NDArray[np.int64], Bodies]:
     return solid_among(polyhedra, np.zeros(len(polyhedra), dtype=bool))
 
 
-def solid_among(polyhedra: Polyhedra, pointed: NDArray[np.bool_]) -> tuple[NDArray[np.int64], Bodies]:
-    """The same where some are known to contain no line: then one without corners is empty."""
+def solid_among(
+    polyhedra: Polyhedra, pointed: NDArray[np.bool_], *, full: bool = False
+) -> tuple[NDArray[np.int64], Bodies]:
+    """The same where some are known to contain no line: then one without corners is empty.
+
+    `full` says that all have an interior.
+    """
     parts, kept = [], []
     for first in range(0, len(polyhedra), _BLOCK):
         block = np.arange(first, min(first + _BLOCK, len(polyhedra)))
-        for which, bodies in _solid(polyhedra.take(block), pointed[block]):
+        for which, bodies in _solid(polyhedra.take(block), pointed[block], full):
             kept.append(block[which])
             parts.append(bodies)
     if not parts:
@@ -119,7 +124,7 @@ def _nothing(dim: int) -> Bodies:
     return Bodies(stacked(none, zero), Generators(none, zero[:0], zero))
 
 
-def _solid(polyhedra: Polyhedra, pointed: NDArray[np.bool_]) -> list[tuple[NDArray[np.int64], Bodies]]:
+def _solid(polyhedra: Polyhedra, pointed: NDArray[np.bool_], full: bool) -> list[tuple[NDArray[np.int64], Bodies]]:
     """By generators those that have them, by linear programs the others unless they are empty."""
     rows = primitive(polyhedra.integer())
     if polyhedra.exact is not None and (rows == polyhedra.exact).all():
@@ -137,7 +142,7 @@ def _solid(polyhedra: Polyhedra, pointed: NDArray[np.bool_]) -> list[tuple[NDArr
     tried = np.array([math.comb(int(k) + 1, whole.dim) <= MOST for k in size], dtype=bool)
     rest = np.flatnonzero(~usable & ~((count == 0) & pointed & tried))
     if len(rest):
-        result.append(_by_programs(whole, rest))
+        result.append(_by_programs(whole, rest, full))
     return result
 
 
@@ -176,12 +181,12 @@ def _within_another(
     return result
 
 
-def _by_programs(polyhedra: Polyhedra, which: NDArray[np.int64]) -> tuple[NDArray[np.int64], Bodies]:
+def _by_programs(polyhedra: Polyhedra, which: NDArray[np.int64], full: bool) -> tuple[NDArray[np.int64], Bodies]:
     """Interior and facets by linear programs, one polyhedron after the other."""
     planes, probe = hyperplanes(polyhedra, 0.0), Probe(0.0)
     kept, rows = [], []
     for i in which.tolist():
-        if probe.interior(polyhedra[i]) is not None:
+        if full or probe.interior(polyhedra[i]) is not None:
             kept.append(i)
             rows.append([facet.row for facet in facets_of(polyhedra, planes, i, probe)])
     start = np.cumsum([0] + [len(own) for own in rows]).astype(np.int64)
@@ -210,7 +215,7 @@ def irredundant(polyhedra: Polyhedra, inner: NDArray[np.object_]) -> Polyhedra:
     """
     kept = [_proposed(polyhedra, i, inner[i]) for i in range(len(polyhedra))]
     if polyhedra.dim == 1 or sum(map(len, kept)) == len(polyhedra.b):
-        return solid(polyhedra)[1].polyhedra
+        return _slim(polyhedra)
     proposed = _stack(polyhedra, kept)
     found = generators(proposed)
     unsure = []
@@ -221,12 +226,17 @@ def irredundant(polyhedra: Polyhedra, inner: NDArray[np.object_]) -> Polyhedra:
             unsure.append(i)
     if not unsure:
         return proposed
-    slow = solid(polyhedra.take(np.array(unsure)))[1].polyhedra
+    slow = _slim(polyhedra.take(np.array(unsure)))
     bodies = {i: slow[k] for k, i in enumerate(unsure)}
     parts = [bodies.get(i, proposed[i]) for i in range(len(polyhedra))]
     start = np.cumsum([0] + [len(part.b) for part in parts]).astype(np.int64)
     exact = np.concatenate([part.integer() for part in parts])
     return Polyhedra(np.concatenate([p.A for p in parts]), np.concatenate([p.b for p in parts]), start, exact)
+
+
+def _slim(polyhedra: Polyhedra) -> Polyhedra:
+    """Polyhedra with an interior without redundant rows, by corners or linear programs."""
+    return solid_among(polyhedra, np.zeros(len(polyhedra), dtype=bool), full=True)[1].polyhedra
 
 
 def _proposed(polyhedra: Polyhedra, i: int, inner: NDArray[np.object_]) -> NDArray[np.int64]:

@@ -641,6 +641,9 @@ class PieceDoctor:
                     f"leave `domain` out, or cut the piece."
                 )
                 self._add("outside domain", message, (i,), where, size)
+                for j in self.solid:  # a facet beyond the domain shows no overlap inside it
+                    if j != i and not self._apart(i, j):
+                        self._same_side(i, j)
                 break
 
 

@@ -168,6 +168,8 @@ def to_onnx(
     network = held_network(network, "to_onnx")
     check_path(path, "to_onnx")
     check_choice(layout, ("auto", "dense", "split", "fast"), "layout")
+    if dtype is not None:
+        check_choice(dtype, tuple(_KINDS), "dtype")
     if batch is not None and not (isinstance(batch, str) and batch):
         raise InputError(f'`batch` must be None or the name of a dimension such as "N", not {type(batch).__name__}')
     if integers is not None:
