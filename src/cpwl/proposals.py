@@ -147,8 +147,8 @@ def shrunk(p: CPWL, tolerance: Sequence[Fraction], task: Task) -> Iterator[Propo
         yield from _without_some(p, sample, sample.layers(task.best), "shrunk", task)
 
 
-def _sample(p: CPWL, tolerance: Sequence[Fraction]) -> Sample | None:
-    return None if p.dim == 1 or p.dim > _INPUTS else Sample.of(p, _POINTS, np.array([float(e) for e in tolerance]))
+def _sample(p: CPWL, tolerance: Sequence[Fraction], inputs: int = _INPUTS) -> Sample | None:
+    return None if p.dim == 1 or p.dim > inputs else Sample.of(p, _POINTS, np.array([float(e) for e in tolerance]))
 
 
 def _without_some(p: CPWL, sample: Sample, layers: Layers, name: str, task: Task) -> Iterator[Proposal[Network]]:
@@ -262,7 +262,7 @@ _SEEDS, _STEPS, _TRAINED = 8, 2000, 1024  # and points to train with
 
 def trained(p: CPWL, tolerance: Sequence[Fraction], task: Task) -> Iterator[Proposal[Network]]:
     """Networks with two hidden layers that torch has trained, then with fewer neurons."""
-    sample, best = _sample(p, tolerance), None
+    sample, best = _sample(p, tolerance, inputs=p.dim), None  # who asks for training waits for the distance, too
     if sample is None:
         return
     few = np.sort(np.random.default_rng(1).permutation(len(sample.place))[:_TRAINED])
