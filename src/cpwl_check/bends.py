@@ -212,7 +212,12 @@ class Circuit:
                 atom = self.atoms[a]
                 side = part.side(atom.row) if isinstance(part, Cone) else part.at(atom.side)
                 if side > 0:
-                    spend(len(rest) // 8 + (1 + len(atom.terms)) * (1 + long(c)), "atoms")
+                    count, held = (
+                        len(rest) + len(atom.terms),
+                        sum(factors.get(b, 0).bit_length() for _, b in atom.terms),
+                    )
+                    bits = longest([[d for d, _ in atom.terms], atom.affine])
+                    spend(1 + count + (held >> 14) + work(count, c.bit_length(), bits), "atoms")
                     rest = [x + c * y for x, y in zip(rest, atom.affine, strict=True)]
                     for d, b in atom.terms:
                         if b not in factors:

@@ -13,9 +13,10 @@ from typing import TypeVar
 
 T = TypeVar("T")
 # Steps are about a microsecond. A run has this number, and for k numbers in the files k min(k, MANY) / 4 more, but no
-# more than MOST. Proofs that `certify` makes take 2 to 350 steps for each number; 1,200 for gates in R^4.
+# more than MOST. Proofs that `certify` makes take 2 to 350 steps for each number; 1,200 for gates in R^4, 5,500 for
+# gates near hundreds of noisy simplices in space.
 STEPS = 3 * 10**6
-MANY = 8_000
+MANY = 24_000
 MOST = 5 * 10**8
 FEW = 50_000  # steps for a question that is not part of the proof
 DIGITS = 10_000  # of an integer in a file: reading one takes time that grows with the square of its length
