@@ -473,6 +473,10 @@ def test_command_line(tmp_path, capsys):
     assert run(capsys, "extract", model, "-o", model)[0] == 64
     assert run(capsys, "extract", out, "-o", part)[0] == 65
     assert run(capsys, "extract", model, "-o", out, "--box", "1", "0")[0] == 64
+    assert run(capsys, "extract", model, "-o", part, "--box", "0,1", "-1/2,1")[0] == 0
+    inside = load(part).domain
+    at = np.array([[0.5, 0.75], [-0.5, 0.75], [0.5, -0.75]]) @ inside.A.T <= inside.b
+    assert at.all(axis=1).tolist() == [True, False, False]
 
 
 # --- larger ----------------------------------------------------------------------------------------------------------
