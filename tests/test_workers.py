@@ -15,7 +15,7 @@ import pytest
 
 from bench_functions import delaunay, noisy, rational_delaunay
 from cpwl import CPWL, Network, certify, compile, extract
-from cpwl.compiler import Compiled
+from cpwl.compiled import Compiled
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.plan import Minimize, Options
 from cpwl.construct.select import Candidate

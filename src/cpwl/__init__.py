@@ -13,7 +13,8 @@ from cpwl.errors import ConstructionError, CpwlError, CpwlWarning, InputError, L
 if TYPE_CHECKING:
     from cpwl import bounds, dynamics, io
     from cpwl.combine import maximum, minimum, stack
-    from cpwl.compiler import Compiled, compile
+    from cpwl.compiled import Compiled
+    from cpwl.compiler import compile
     from cpwl.compressor import compress
     from cpwl.equality import distance, equal
     from cpwl.function import CPWL
@@ -74,7 +75,7 @@ __all__ = [
 _HOME = {
     "CPWL": "cpwl.function",
     "Certificate": "cpwl.proofs.certify",
-    "Compiled": "cpwl.compiler",
+    "Compiled": "cpwl.compiled",
     "Network": "cpwl.network",
     "ask": "cpwl.regions.inquiry",
     "certify": "cpwl.proofs.certify",
@@ -102,7 +103,7 @@ _MODULES = ("bounds", "dynamics", "io")
 # Names that were here up to release 0.1, and where they are now. They work for one release more.
 _MOVED = {
     **dict.fromkeys(("closed_loop", "decrease", "equilibria", "is_invariant", "iterate"), "cpwl.dynamics"),
-    "Alternative": "cpwl.compiler",
+    "Alternative": "cpwl.compiled",
     "Compressed": "cpwl.compressor",
     "ConstructionName": "cpwl.construct.plan",
     "Inquiry": "cpwl.regions.inquiry",

@@ -7,33 +7,30 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from html import escape
 from operator import ge
 from typing import Any, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from cpwl.bounds import Bound
+from cpwl.compiled import Alternative, Compiled, Within
 from cpwl.construct.analysis import Analysis
-from cpwl.construct.lower_bounds import LowerBound, lower_bounds, upper_bounds
+from cpwl.construct.lower_bounds import upper_bounds
 from cpwl.construct.plan import ConstructionName, Minimize, Options, Outside, Plan, Precision, Weights, default_error
 from cpwl.construct.select import Candidate, Choice, measured_error, select
 from cpwl.construct.table import TABLE, Ahead, in_order, in_range, ruled_out
 from cpwl.doors import check_argument, check_choice, check_number, check_switch, formerly, heard, within_float64
 from cpwl.equality.decide import distance
-from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError, ProofError, counted, rare_collection
+from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError, ProofError, rare_collection
 from cpwl.executors import check_executor
 from cpwl.function import CPWL
-from cpwl.function.answers import Distance, point_text
+from cpwl.function.answers import Distance
 from cpwl.function.coarser import Proposal, gaps, tolerances
-from cpwl.function.domain import Box, box_around, box_to_clip, domain_text
+from cpwl.function.domain import Box, box_around, box_to_clip
 from cpwl.function.examine import examine, is_rough_table
-from cpwl.function.jump import largest_jump
-from cpwl.network import Network, Sizes
+from cpwl.network import Network
 from cpwl.network.algorithms import clipped
 from cpwl.network.integer import (
     INTEGER,
@@ -41,206 +38,19 @@ from cpwl.network.integer import (
     fixed_point,
     integer_network,
     near_integers,
-    proved_integers,
 )
-from cpwl.network.jit import jit
 from cpwl.network.network import assemble, exact_layers, rounded, run_in, weight_bytes
 from cpwl.progress import Shown, shows_progress
 from cpwl.proofs.certify import Certificate, certify, certify_integers
 from cpwl.proposals import Task, balanced_network, shorter, sources
 from cpwl.training import check_torch
 
-__all__ = ["CONSTRUCTIONS", "Alternative", "Compiled", "Within", "compile", "compile_levels", "held_network"]
+__all__ = ["CONSTRUCTIONS", "compile", "compile_levels"]
 
 CONSTRUCTIONS: tuple[ConstructionName, ...] = get_args(ConstructionName)
 """What `construction` may be."""
 _Prove: TypeAlias = Callable[[Network], Certificate]
 _Proposal: TypeAlias = Proposal[CPWL] | Proposal[Network]
-
-
-@dataclass(frozen=True, slots=True)
-class Alternative:
-    """What another construction would have cost.
-
-    Attributes
-    ----------
-    neurons, depth
-        Hidden neurons and layers; None where the construction does not apply or was not planned.
-    valid
-        Whether its network is right; None where that was not tested.
-    reason
-        Why it does not apply, was not planned, or was not taken; empty where its size says it.
-    sizes
-        All sizes, where the network was planned.
-    error
-        The predicted rounding error at the precision asked for, relative to the range of the function.
-    """
-
-    neurons: int | None
-    depth: int | None
-    valid: bool | None
-    reason: str = ""
-    sizes: Sizes | None = None
-    error: float | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Within:
-    """How near a network is that need not be equal to its function.
-
-    Attributes
-    ----------
-    tolerance
-        What is allowed, for each output.
-    distance
-        The exact supremum of ``|network - function|`` over all outputs, with a point where it is attained.
-    proposal
-        What was compiled: "tunnel", "grid 8 x 6", ..; "equal" for the function itself.
-    neurons_equal
-        How many neurons a network takes that is equal to the function.
-    tried
-        Each proposal that was compiled: its name, its neurons, and its distance as a share of the tolerance.
-    """
-
-    tolerance: tuple[Fraction, ...]
-    distance: Distance
-    proposal: str
-    neurons_equal: int
-    tried: tuple[tuple[str, int, float], ...]
-
-    def __str__(self) -> str:
-        allowed = ", ".join(f"{float(one):.3g}" for one in self.tolerance)
-        far = f"{float(self.distance.largest):.6g} at x = {point_text(self.distance.point)}"
-        return (
-            f"within {allowed}: {self.proposal}, at most {far}; equality takes {counted(self.neurons_equal, 'neuron')}"
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Compiled:
-    """A network for a function, and how it compares.
-
-    Attributes
-    ----------
-    network
-        The network, with exact weights.
-    construction, reason
-        The construction, and why it was selected; "formula" for the network of a formula itself.
-    sizes
-        Its neurons, depth, width and nonzero weights.
-    bounds
-        The published bounds for this function, and the exact count of Algorithm 1 where its rows were computed.
-    alternatives
-        Sizes and errors of the other constructions, by name, or why they do not apply.
-    certificate
-        The proof that the network equals the function, if it was asked for.
-    solves, splits
-        How many linear programs were solved, and how often a piece had to be split to make a max-min form right.
-    error
-        The predicted rounding error at the precision asked for, relative to the range of the function.
-    measured
-        The largest difference from the function at sample points, evaluated in that precision, relative to the range;
-        None without a limit (``precision="exact"``) and with ``check=False``.
-    analysis
-        What is known about what was compiled: the pieces that have an interior.
-    outside
-        What is done with points outside the domain: "free", "clip" or "error".
-    within
-        How near the network is, where a tolerance was given; None where it is to be equal.
-    """
-
-    network: Network
-    construction: str
-    sizes: Sizes
-    bounds: dict[str, Bound]
-    alternatives: dict[str, Alternative]
-    certificate: Certificate | None
-    solves: int
-    splits: int
-    error: float = 0.0
-    reason: str = ""
-    analysis: Analysis | None = field(default=None, repr=False)
-    measured: float | None = None
-    outside: str = "free"
-    within: Within | None = None
-
-    @property
-    def function(self) -> CPWL | None:
-        """What was compiled."""
-        return None if self.analysis is None else self.analysis.function
-
-    def __call__(self, x: ArrayLike) -> NDArray[Any]:
-        """The network at points ``(N, n)``; with ``outside="error"`` a point outside the domain is refused."""
-        values = self.network(x)
-        if self.outside == "error" and (p := self.function) is not None:
-            inside = np.atleast_2d(p(x))
-            out = [i for i, row in enumerate(inside) if any(v is None or v != v for v in row)]
-            if out:
-                where = point_text(np.atleast_2d(np.asarray(x))[out[0]])
-                raise InputError(f"point {out[0]} is outside the domain: x = {where}", point=out[0])
-        return values
-
-    def jit(self, *, precision: Precision = "float64", backend: str = "auto") -> Callable[[Any], Any]:
-        """The network as a compiled function, by numba or JAX, whichever is installed; see `cpwl.network.jit`."""
-        return jit(self.network, precision, backend)
-
-    @property
-    def integer(self) -> IntegerNetwork | None:
-        """The network of integers that was proved, for ``weights="int16"`` and "int8"."""
-        document = None if self.certificate is None else self.certificate.document
-        if document is None or document["kind"] != "integer":
-            return None
-        return proved_integers(self.network, document)
-
-    @property
-    def unavoidable(self) -> Fraction | None:
-        """Lower bound on the distance from float data to any continuous function: half the largest disagreement
-        between overlapping pieces. None for exact data."""
-        if (p := self.function) is None or p.tol == 0:
-            return None
-        jump = largest_jump(p)
-        return Fraction(0) if jump is None else jump.unavoidable
-
-    @property
-    def metadata(self) -> dict[str, str]:
-        """Metadata for a file: pieces, laws, domain, construction, and the hash of the proof."""
-        found = {"cpwl.construction": self.construction, "cpwl.outside": self.outside}
-        if (p := self.function) is not None:
-            found |= {"cpwl.pieces": str(p.num_pieces), "cpwl.components": str(p.num_components)}
-            found |= {"cpwl.domain": domain_text(p)}
-            if p.labels:
-                found |= {"cpwl.inputs": ", ".join(p.labels[: p.dim]), "cpwl.outputs": ", ".join(p.labels[p.dim :])}
-        if self.certificate is not None and self.certificate.proved:
-            found |= {"cpwl.proof": self.certificate.statement, "cpwl.proof.sha256": self.certificate.sha256}
-        return found
-
-    @property
-    def lower_bounds(self) -> list[LowerBound]:
-        """Lower bounds on the hidden neurons of any plain network for this function, of any depth and of this one."""
-        assert self.analysis is not None
-        return lower_bounds(self.analysis, self.sizes.depth - 1)
-
-    @property
-    def lower_bound(self) -> LowerBound:
-        """The best lower bound that holds for any depth."""
-        return self.lower_bounds[0]
-
-    def __repr__(self) -> str:
-        proved = "" if self.certificate is None else ", proved" if self.certificate.proved else ", not proved"
-        neurons, layers = counted(self.sizes.neurons, "neuron"), counted(self.sizes.depth, "layer")
-        return f"Compiled({self.construction}: {neurons}, {layers}{proved})"
-
-    def _repr_html_(self) -> str:
-        """A table of the constructions, for notebooks."""
-        head = "".join(f"<th>{name}</th>" for name in ("construction", "neurons", "layers", "width", "nonzeros", ""))
-        taken = Alternative(None, None, None, f"taken: {self.reason}", self.sizes)
-        body = []
-        for name, row in {self.construction: taken, **self.alternatives}.items():
-            sizes = row.sizes
-            known = [] if sizes is None else [sizes.neurons, sizes.depth, sizes.width, sizes.nonzeros]
-            cells = [name, *(f"{v:,}" for v in known), *[""] * (4 - len(known)), row.reason]
-            body.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-        return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{''.join(body)}</table>"
 
 
 def _formats(p: CPWL) -> tuple[str, ...]:
@@ -253,14 +63,6 @@ def _formats(p: CPWL) -> tuple[str, ...]:
         raise LimitError("the domain does not fit into a format of 32 bits; scale the inputs")
     most = max(15 - whole, 0)
     return tuple(f"Q{whole}.{fraction}" for fraction in range(most, min(most, 8) - 1, -1))
-
-
-def held_network(source: Network | Compiled, verb: str) -> Network:
-    """The network itself, or that of a result of `compile`: writers take both."""
-    if isinstance(source, Compiled):
-        return source.network
-    check_argument(source, Network, verb)
-    return source
 
 
 @shows_progress

@@ -12,7 +12,8 @@ from fractions import Fraction
 from html import escape
 from typing import Any
 
-from cpwl.compiler import Compiled, compile_levels
+from cpwl.compiled import Compiled
+from cpwl.compiler import compile_levels
 from cpwl.construct.plan import Weights
 from cpwl.doors import check_argument
 from cpwl.errors import InputError

@@ -43,7 +43,7 @@ from cpwl.cli.output import (
 from cpwl.errors import InternalError, LimitError, counted
 
 if TYPE_CHECKING:
-    from cpwl.compiler import Alternative, Compiled, Within
+    from cpwl.compiled import Alternative, Compiled, Within
     from cpwl.construct.plan import ConstructionName, Weights
     from cpwl.function import CPWL
     from cpwl.io.c.write import CCode

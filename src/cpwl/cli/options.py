@@ -16,7 +16,7 @@ from cpwl.errors import InputError, LimitError, counted
 from cpwl.progress import progress_bar
 
 if TYPE_CHECKING:
-    from cpwl.compiler import Compiled
+    from cpwl.compiled import Compiled
     from cpwl.function import CPWL
     from cpwl.geometry.polyhedra import Polyhedron
     from cpwl.network import Network

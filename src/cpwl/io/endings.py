@@ -16,7 +16,7 @@ from inspect import signature
 from pathlib import PurePath
 from typing import Any, Literal, TypeAlias
 
-from cpwl.compiler import Compiled
+from cpwl.compiled import Compiled
 from cpwl.doors import check_argument, check_path
 from cpwl.errors import InputError
 from cpwl.function.cpwl import CPWL

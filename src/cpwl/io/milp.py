@@ -21,7 +21,8 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.compiler import Compiled, compile
+from cpwl.compiled import Compiled
+from cpwl.compiler import compile
 from cpwl.doors import check_argument, check_limit, check_path, within_float64
 from cpwl.errors import InputError, SolverError
 from cpwl.exact.rational import text

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.compiler import Compiled, held_network
+from cpwl.compiled import Compiled, held_network
 from cpwl.doors import needed
 from cpwl.errors import InputError
 from cpwl.exact.rational import fraction_array

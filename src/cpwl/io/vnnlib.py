@@ -17,7 +17,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from cpwl.compiler import Compiled, compile
+from cpwl.compiled import Compiled
+from cpwl.compiler import compile
 from cpwl.doors import check_argument, check_choice, check_limit, check_number, check_path, within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import text

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.compiler import Compiled, held_network
+from cpwl.compiled import Compiled, held_network
 from cpwl.documents.read import unique_names
 from cpwl.doors import check_choice, check_list, check_path, needed
 from cpwl.errors import InputError, LimitError

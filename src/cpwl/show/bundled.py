@@ -22,7 +22,8 @@ from rich.text import Text
 from scipy.spatial import Delaunay
 
 from cpwl import bounds
-from cpwl.compiler import Compiled, compile
+from cpwl.compiled import Compiled
+from cpwl.compiler import compile
 from cpwl.errors import ConstructionError, InternalError
 from cpwl.files import make_folder, write_bytes
 from cpwl.function import CPWL

@@ -15,7 +15,8 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cpwl.compiler import Compiled, compile
+from cpwl.compiled import Compiled
+from cpwl.compiler import compile
 from cpwl.construct.plan import Outside
 from cpwl.doors import check_argument, check_choice, check_count, check_path, check_switch, within_float64
 from cpwl.equality.decide import equal

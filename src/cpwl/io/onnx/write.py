@@ -18,7 +18,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper
 
-from cpwl.compiler import Compiled, held_network
+from cpwl.compiled import Compiled, held_network
 from cpwl.doors import check_choice, check_path
 from cpwl.errors import InputError, LimitError
 from cpwl.files import write_bytes

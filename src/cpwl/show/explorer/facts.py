@@ -11,7 +11,8 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from cpwl import bounds
-from cpwl.compiler import Compiled, compile
+from cpwl.compiled import Compiled
+from cpwl.compiler import compile
 from cpwl.construct.table import TABLE
 from cpwl.doors import check_argument
 from cpwl.equality import Verdict, equal
