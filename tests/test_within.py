@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from cpwl import CPWL, InputError, certify, compile, distance
+from cpwl import CPWL, InputError, certify, compile, distance, write
 from cpwl.cli.app import run_command
 from cpwl.documents.write import function_document, network_document
 from cpwl.function import coarser
@@ -236,6 +236,13 @@ def test_the_command_writes_and_tells(tmp_path, capsys):
     assert distance(p, from_onnx(out)).largest == Fraction(told["within"]["distance"]) <= Fraction(16, 20)
     assert told["sizes"]["neurons"] < told["within"]["neurons_equal"]
     assert told["statement"].startswith("|network - function| <= 0.8 on every piece")
+    args[1] = tmp_path / "curve.json"
+    write(p, args[1])
+    assert run_command([str(v) for v in args[:-1]]) == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("check it: cpwl "))
+    words = line.removeprefix("check it: cpwl ").split()
+    assert run_command(words) == 0
+    assert run_command(words[:-2]) == 1  # the usual bound is smaller
 
 
 @pytest.mark.parametrize(("make", "within"), [(lambda: curve(60), "5%"), (lambda: table((5, 4)), "10%")])

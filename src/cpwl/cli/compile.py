@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict
+from fractions import Fraction
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
@@ -180,6 +182,10 @@ def compile(
         _check_proof(p, compiled, max_error, dtype)
         statement = _write_proved(compiled, output, proof, dtype)
         lines.append(f"{proof}: proved: {statement['statement']}")
+        if compiled.within is not None and source is not None and source.suffix == ".json":
+            allowed = max(compiled.within.tolerance)
+            most = float(allowed) if Fraction(float(allowed)) >= allowed else math.nextafter(float(allowed), math.inf)
+            lines.append(f"check it: cpwl check {source} {output} {proof} --max-error {most}")
         return Said("\n".join(lines), data | statement)
     options = {"form": c_form, "outside": outside, "max_bytes": max_bytes, "test": c_test, "fixed": fixed}
     code = _write(compiled, output, dtype, options)
